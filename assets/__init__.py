@@ -1,0 +1,1 @@
+"""Dagster assets, thin over steps that run without Dagster."""

@@ -1,0 +1,1 @@
+"""The bronze asset and its steps."""

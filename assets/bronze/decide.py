@@ -1,0 +1,62 @@
+"""Step 3, decide: fix the intent of batch n for ever."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from tidegate.assets.bronze.look import Work
+from tidegate.assets.bronze.prepared import Prepared
+from tidegate.assets.bronze.register import log_path
+from tidegate.platform.core.batch import Batch, Create, Remove
+from tidegate.platform.core.ledger import LedgerRow
+from tidegate.platform.core.schema import struct
+from tidegate.resources.lake import Lake, Table
+
+#: Years in which a VACUUM of a registered table deletes nothing: its directory is the producer's.
+_REGISTERED_RETENTION = "interval 3650 days"
+
+
+def decide(lake: Lake, table: Table, work: Work, prepared: Prepared, run_id: str) -> Batch:
+    """Put batch n if nobody did; the batch that stands.
+
+    Whoever loses goes on with the winner's: what this run prepared is left to the janitor.
+    """
+    removes, dropped = _removals(lake, table, work)
+    batch = Batch(
+        lake=lake.id,
+        table=table.text,
+        generation=work.birth.generation,
+        n=work.n,
+        location=work.birth.location,
+        after_version=work.previous.version if work.previous else -1,
+        manifests=work.manifests,
+        rows=tuple([*work.plan.rows, *dropped, *prepared.rows]),
+        adds=tuple(prepared.adds),
+        removes=tuple(removes),
+        deferred=tuple([*work.plan.deferred, *prepared.deferred]),
+        create=_create(lake, table, work, prepared) if work.n == 1 else None,
+        run_id=run_id,
+        decided_at=datetime.now(UTC).isoformat(),
+    )
+    return lake.store.decide(batch.sealed())
+
+
+def _removals(lake: Lake, table: Table, work: Work) -> tuple[list[Remove], list[LedgerRow]]:
+    paths = {key: log_path(key, table.key.prefix) for key in work.plan.drop}
+    live = lake.delta.live_entries(work.birth.location, list(paths.values()))
+    removes = [live[path] for path in paths.values() if path in live]
+    rows = [was_live if paths[key] in live else was_not for key, (was_live, was_not) in work.plan.drop.items()]
+    return removes, rows
+
+
+def _create(lake: Lake, table: Table, work: Work, prepared: Prepared) -> Create:
+    properties = {
+        "tidegate.lake": lake.id,
+        "tidegate.generation": work.birth.generation,
+        "tidegate.table": table.text,
+    }
+    if work.birth.registered:
+        # Delta 4.4 refuses a file retention that is longer than the log's.
+        properties["delta.deletedFileRetentionDuration"] = _REGISTERED_RETENTION
+        properties["delta.logRetentionDuration"] = _REGISTERED_RETENTION
+    return Create(prepared.schema or struct([]), prepared.partition_columns, properties, work.birth.name)

@@ -1,0 +1,143 @@
+"""Step 1, look: the table's clock, the hints waiting, and S3's present state of their keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.platform.core.batch import Batch
+from tidegate.platform.core.ledger import SETTLED, Header
+from tidegate.platform.core.manifest import Hint, chunked
+from tidegate.platform.core.planning import Gone, Plan, TakenHint, make_plan
+from tidegate.platform.core.routing import Routed, route
+from tidegate.resources.lake import Lake, Table
+from tidegate.resources.lake_store import Birth
+from tidegate.resources.object_store import StoreError
+
+#: A batch that removes at least this many files, and more than this share of the live ones, stops and asks.
+REMOVAL_FLOOR = 10
+REMOVAL_SHARE = 0.5
+
+
+class TooManyRemovals(RuntimeError):
+    """So many files are gone at once that somebody should look first."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a look found to do: the plan of batch n.
+
+    Attributes:
+        manifests: ids of the manifests taken, whole.
+        previous: the ledger's last header, None before batch 1.
+    """
+
+    n: int
+    birth: Birth
+    previous: Header | None
+    manifests: tuple[str, ...]
+    plan: Plan
+
+
+@dataclass(frozen=True)
+class Clock:
+    """One version of the ledger: the last batch number in it, and that batch's header."""
+
+    version: int
+    n: int
+    header: Header | None
+
+
+def read_clock(table: Table) -> Clock:
+    """The table's clock."""
+    version, n = table.ledger.clock()
+    return Clock(version, n, table.ledger.header(version, n))
+
+
+def decided(lake: Lake, table: Table, clock: Clock) -> Batch | None:
+    """Batch n+1, if some earlier run decided it and died; it goes first, as it is."""
+    return lake.store.batch(table.text, clock.n + 1)
+
+
+def look(lake: Lake, table: Table, clock: Clock, *, allow_removals: bool = False) -> Work | None:
+    """Plan batch n+1 from the hints waiting; None if there are none.
+
+    Raises:
+        StoreError: the source bucket is gone or S3 does not answer.
+        TooManyRemovals: see ``REMOVAL_SHARE``.
+    """
+    ids: list[str] = []
+    total = 0
+    for one in lake.store.waiting(table.text):
+        if ids and total + one.hints > table.spec.max_files:
+            break
+        ids.append(one.id)
+        total += one.hints
+    manifests = lake.store.manifests(table.text, ids)
+    if not manifests:
+        return None
+    taken = [TakenHint(hint, manifest.id) for manifest in manifests for hint in manifest.hints]
+    keys = list(dict.fromkeys(item.hint.key for item in taken))
+    probes = lake.store.objects.head_many(table.key.bucket, keys)
+    if any(isinstance(probe, Gone) for probe in probes.values()):
+        _require_bucket(lake, table)
+    birth = lake.bear(table, keys[0])
+    states = table.ledger.states(clock.version, keys)
+    plan = make_plan(taken, probes, states, registered=birth.registered)
+    if not allow_removals:
+        _guard_removals(lake, birth, plan)
+    return Work(clock.n + 1, birth, clock.header, tuple(manifest.id for manifest in manifests), plan)
+
+
+def list_prefix(lake: Lake, table: Table, clock: Clock) -> int:
+    """Turn the difference between the prefix's listing and the ledger into hints; how many.
+
+    This is what makes a materialization by hand, or a backfill, find what no event told.
+
+    Raises:
+        StoreError: the source bucket is gone or S3 does not answer.
+    """
+    _require_bucket(lake, table)
+    states = table.ledger.live_keys(clock.version)
+    hints: list[Hint] = []
+    seen: set[str] = set()
+    for item in lake.store.objects.under(table.key.bucket, table.key.prefix):
+        found = route(table.key.bucket, item.key, lake.config, {table.key})
+        if not isinstance(found, Routed) or found.table != table.key:
+            continue
+        seen.add(item.key)
+        state = states.get(item.key)
+        if state is None or state.etag != item.etag:
+            hints.append(Hint(item.key))
+    hints += [Hint(key) for key, state in states.items() if key not in seen and state.status in SETTLED]
+    lake.store.put_manifests(chunked(table.text, "listing", hints, table.spec.max_files))
+    return len(hints)
+
+
+def unfinished(lake: Lake, table: Table, clock: Clock) -> Batch | None:
+    """Batch n, if a run died between recording it and deleting its manifests."""
+    if clock.n == 0:
+        return None
+    waiting = {one.id for one in lake.store.waiting(table.text)}
+    if not waiting:
+        return None
+    batch = lake.store.batch(table.text, clock.n)
+    return batch if batch and waiting.intersection(batch.manifests) else None
+
+
+def _require_bucket(lake: Lake, table: Table) -> None:
+    if not lake.store.objects.bucket_exists(table.key.bucket):
+        raise StoreError(
+            f"the source bucket s3://{table.key.bucket} does not exist, so no file of {table.text} is believed "
+            "to be gone: restore the bucket, or take the table out of lake.yaml"
+        )
+
+
+def _guard_removals(lake: Lake, birth: Birth, plan: Plan) -> None:
+    if not birth.registered or len(plan.drop) < REMOVAL_FLOOR:
+        return
+    live = lake.delta.table_state(birth.location).files
+    if len(plan.drop) > REMOVAL_SHARE * live:
+        raise TooManyRemovals(
+            f"{len(plan.drop)} of {live} live files of bronze.{birth.name} are gone from S3 at once. If that is meant, "
+            "materialize the partition with the run tag tidegate/allow-removals=true; nothing was changed"
+        )

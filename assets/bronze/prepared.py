@@ -1,0 +1,42 @@
+"""What a preparation hands to the decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidegate.platform.core.batch import Add
+from tidegate.platform.core.ledger import LedgerRow, Status
+from tidegate.platform.core.manifest import Hint
+from tidegate.platform.core.planning import Candidate, Plan, candidate_hints, followers_rows
+
+
+@dataclass
+class Prepared:
+    """Files ready to be added, and what became of every candidate.
+
+    Attributes:
+        schema: the table's schema (Spark's schema JSON, parsed), for its birth.
+        partition_columns: the table's partition columns, for its birth.
+    """
+
+    adds: list[Add] = field(default_factory=list)
+    rows: list[LedgerRow] = field(default_factory=list)
+    deferred: list[Hint] = field(default_factory=list)
+    schema: dict[str, Any] | None = None
+    partition_columns: tuple[str, ...] = ()
+
+    def commit(self, plan: Plan, candidate: Candidate, *, rows: int, bad_rows: int | None = None) -> None:
+        """Note that a candidate's rows are among the adds."""
+        self._end(plan, candidate, candidate.row(Status.COMMITTED, rows=rows, bad_rows=bad_rows))
+
+    def quarantine(self, plan: Plan, candidate: Candidate, reason: str) -> None:
+        """Note that a candidate cannot be ingested."""
+        self._end(plan, candidate, candidate.row(Status.QUARANTINED, reason))
+
+    def defer(self, plan: Plan, candidate: Candidate) -> None:
+        """Put a candidate off: its hints go back to the inbox."""
+        self.deferred += candidate_hints(plan, candidate)
+
+    def _end(self, plan: Plan, candidate: Candidate, row: LedgerRow) -> None:
+        self.rows += [*followers_rows(plan, candidate.key, candidate.found), row]

@@ -1,0 +1,109 @@
+"""Rows of CSV, JSON-lines and Parquet files, with what does not fit marked instead of lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+#: Why a row cannot enter the table; null for good rows.
+BAD = "_bad"
+#: A bad row's text as it stood in the file.
+RAW = "_raw"
+
+_CORRUPT = "_corrupt_record"
+
+
+def read_group(
+    session: SparkSession, format: str, paths: Sequence[str], header: Sequence[str], types: Mapping[str, str]
+) -> DataFrame:
+    """The rows of files of one format and, for CSV, one header.
+
+    Args:
+        session: Spark.
+        format: ``csv``, ``json`` or ``parquet``.
+        paths: plain ``s3a://`` paths.
+        header: a CSV group's columns in file order.
+        types: SQL types of the table's data columns.
+
+    Returns:
+        The columns of ``types``, and ``_path``, ``_bad``, ``_raw``.
+    """
+    reader = {"csv": _csv, "json": _json, "parquet": _parquet}[format]
+    return reader(session, list(paths), header, types)
+
+
+def _csv(session: SparkSession, paths: list[str], header: Sequence[str], types: Mapping[str, str]) -> DataFrame:
+    """Spark matches CSV columns by position, so the schema is in this header's order.
+
+    Quoting is RFC 4180's: Spark's default escape, a backslash, misreads doubled quotes without a word.
+    """
+    spelled = {name.lower(): name for name in types}
+    names = [spelled.get(name.lower(), name) for name in header]
+    ddl = ", ".join(f"`{name}` {types.get(name, 'string')}" for name in names)
+    frame = session.read.csv(
+        paths,
+        schema=f"{ddl}, `{_CORRUPT}` string",
+        header=True,
+        mode="PERMISSIVE",
+        escape='"',
+        multiLine=True,
+        columnNameOfCorruptRecord=_CORRUPT,
+    )
+    columns = [
+        F.col(f"`{name}`") if name in names else F.lit(None).cast(kind).alias(name) for name, kind in types.items()
+    ]
+    bad = F.when(F.col(_CORRUPT).isNotNull(), F.lit("wrong number of cells, or a value of another type"))
+    return frame.select(
+        *columns, F.col("_metadata.file_path").alias("_path"), bad.alias(BAD), F.col(_CORRUPT).alias(RAW)
+    )
+
+
+def _json(session: SparkSession, paths: list[str], header: Sequence[str], types: Mapping[str, str]) -> DataFrame:
+    """Lines are parsed one by one, so that a field that the table does not have is seen instead of dropped."""
+    ddl = ", ".join(f"`{name}` {kind}" for name, kind in types.items())
+    lines = session.read.text(paths).select("value", F.col("_metadata.file_path").alias("_path"))
+    parsed = lines.where(F.trim("value") != "").withColumns(
+        {
+            "_keys": F.json_object_keys("value"),
+            "_row": F.from_json(
+                "value",
+                f"{ddl}, `{_CORRUPT}` string",
+                {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT},
+            ),
+        }
+    )
+    unknown = F.array_except("_keys", F.array(*[F.lit(name) for name in types]))
+    bad = (
+        F.when(F.col("_keys").isNull(), F.lit("not a JSON object"))
+        .when(
+            F.size(unknown) > 0,
+            F.concat(
+                F.lit("fields that are not in the table; schema evolution is not enabled: "),
+                F.concat_ws(", ", unknown),
+            ),
+        )
+        .when(F.col(f"_row.{_CORRUPT}").isNotNull(), F.lit("a value of another type than its column"))
+    )
+    return parsed.select(
+        *[F.col(f"_row.`{name}`").alias(name) for name in types],
+        "_path",
+        bad.alias(BAD),
+        F.when(bad.isNotNull(), F.col("value")).alias(RAW),
+    )
+
+
+def _parquet(session: SparkSession, paths: list[str], header: Sequence[str], types: Mapping[str, str]) -> DataFrame:
+    ddl = ", ".join(f"`{name}` {kind}" for name, kind in types.items())
+    nothing = F.lit(None).cast("string")
+    return (
+        session.read.schema(ddl)
+        .parquet(*paths)
+        .select(
+            *[F.col(f"`{name}`") for name in types],
+            F.col("_metadata.file_path").alias("_path"),
+            nothing.alias(BAD),
+            nothing.alias(RAW),
+        )
+    )

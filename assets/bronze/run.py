@@ -1,0 +1,134 @@
+"""One bronze run: look, prepare, decide, commit, record, with a seam between any two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tidegate.assets.bronze.decide import decide
+from tidegate.assets.bronze.load import prepare_load
+from tidegate.assets.bronze.look import Work, decided, list_prefix, look, read_clock, unfinished
+from tidegate.assets.bronze.prepared import Prepared
+from tidegate.assets.bronze.register import prepare_register
+from tidegate.platform.core.batch import Batch
+from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.manifest import Manifest
+from tidegate.resources.delta import Landed
+from tidegate.resources.lake import Lake, Table
+
+#: The seams of one run, in order; each lies right after the step that it is named for.
+SEAMS = ("look", "prepare", "decide", "commit", "record-ledger", "record-deferred", "record-manifests")
+
+#: Batches of one run: a run that finds more leaves the rest to the next.
+MOST_BATCHES = 20
+
+
+@dataclass(frozen=True)
+class Done:
+    """A batch and what landed of it."""
+
+    batch: Batch
+    landed: Landed
+
+
+def run_table(
+    lake: Lake,
+    text: str,
+    *,
+    run_id: str,
+    listing: bool = False,
+    allow_removals: bool = False,
+    log: Callable[[str], None] = lambda _: None,
+) -> list[Done]:
+    """Bring one bronze table up to date with its inbox.
+
+    Args:
+        lake: handles.
+        text: table key.
+        run_id: Dagster's run id, for the ledger.
+        listing: first turn the prefix's listing into hints: for runs that no event asked for.
+        allow_removals: let a batch remove most of a registered table's files.
+        log: takes progress, a line at a time.
+
+    Returns:
+        What was committed, oldest first; empty if nothing was waiting.
+    """
+    done: list[Done] = []
+    for _ in range(MOST_BATCHES):
+        one = _next_batch(lake, lake.table(text), run_id, listing=listing, allow_removals=allow_removals, log=log)
+        listing = False
+        if one is None:
+            break
+        done.append(one)
+    return done
+
+
+def _next_batch(
+    lake: Lake, table: Table, run_id: str, *, listing: bool, allow_removals: bool, log: Callable[[str], None]
+) -> Done | None:
+    clock = read_clock(table)
+    if half_recorded := unfinished(lake, table, clock):
+        log(f"batch {clock.n} is in the ledger, its manifests are still in the inbox: finishing it")
+        outcome = clock.header.outcome if clock.header else "committed"
+        _finish(lake, half_recorded, void=outcome == "void")
+    batch = decided(lake, table, clock)
+    found = batch is not None
+    if batch is None:
+        if listing:
+            log(f"listing {table.key.uri}: {list_prefix(lake, table, clock)} keys differ from the ledger")
+        work = look(lake, table, clock, allow_removals=allow_removals)
+        if work is None:
+            return None
+        seam("look")
+        log(
+            f"batch {work.n}: {len(work.plan.candidates)} objects to add, {len(work.plan.drop)} to remove, "
+            f"{len(work.plan.rows)} decided already, {len(work.plan.deferred)} hints deferred"
+        )
+        prepared = _prepare(lake, table, work)
+        seam("prepare")
+        batch = decide(lake, table, work, prepared, run_id)
+        seam("decide")
+    else:
+        log(f"batch {batch.n} was decided by run {batch.run_id or 'unknown'} and not recorded: going on with it")
+    landed = lake.delta.add_files(batch.location, lake.store.batch_uri(table.text, batch.n), verify_files=found)
+    seam("commit")
+    log(
+        f"batch {batch.n} {landed.outcome} as version {landed.version}"
+        + (f": {landed.reason}" if landed.reason else "")
+    )
+    _record(lake, table, batch, landed, run_id)
+    return Done(batch, landed)
+
+
+def _prepare(lake: Lake, table: Table, work: Work) -> Prepared:
+    if work.birth.registered:
+        return prepare_register(lake, table, work.birth, work.plan)
+    return prepare_load(lake, table, work.birth, work.n, work.plan)
+
+
+def _record(lake: Lake, table: Table, batch: Batch, landed: Landed, run_id: str) -> None:
+    if landed.digest != batch.digest:
+        raise RuntimeError(
+            f"the commit of batch {batch.n} of {table.text} carries digest {landed.digest}, the batch has "
+            f"{batch.digest}: another lake wrote with this lake's identity. Stop both and compare them"
+        )
+    table.ledger.append(batch, landed, run_id)
+    seam("record-ledger")
+    _finish(lake, batch, void=landed.outcome == "void")
+    if batch.n == 1:
+        lake.name_table(table.text)
+
+
+def _finish(lake: Lake, batch: Batch, *, void: bool) -> None:
+    """What follows the ledger's append; repeating it changes nothing."""
+    if void:
+        # Nothing of it landed, so every hint goes back. The manifests are still there: they are deleted last.
+        taken = lake.store.manifests(batch.table, batch.manifests)
+        hints = [hint for manifest in taken for hint in manifest.hints]
+    else:
+        hints = list(batch.deferred)
+    if hints:
+        lake.store.put_manifests([Manifest.deferred(batch.table, batch.n, hints)])
+    seam("record-deferred")
+    lake.store.delete_manifests(batch.table, batch.manifests)
+    seam("record-manifests")

@@ -1,0 +1,1 @@
+"""The silver assets: one merge per configured table."""

@@ -1,0 +1,202 @@
+"""One silver merge: a change set of bronze, reduced to one row per key, merged in one commit with its mark."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from tidegate.assets.silver.pending import Pending, pending
+from tidegate.platform.core.schema import SOURCE_COLUMNS
+from tidegate.platform.core.table_spec import TableSpec
+from tidegate.resources.delta import Delta
+from tidegate.resources.lake import CHANGED_AT, CHANGED_BATCH, DELETED, Lake
+from tidegate.resources.spark import session_of_its_own
+
+_ATTEMPTS = 6
+#: Expired tombstones are purged each time that the mark passes a multiple of this.
+_PURGE_EVERY = 50
+#: Orders the rows of one file: Delta offers no row index, but within one split these ids grow in the rows' order.
+_ROW = "struct(_metadata.file_block_start, monotonically_increasing_id())"
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What a merge did.
+
+    Attributes:
+        version: Delta version of the silver table afterwards.
+        n: the mark: last batch that silver holds now.
+        batches: number of batches merged.
+        why_full: why the whole bronze table was merged; None if it was not.
+    """
+
+    version: int
+    n: int
+    batches: int
+    why_full: str | None
+    inserted: int
+    updated: int
+    deleted: int
+
+
+def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda _: None) -> Merged | None:
+    """Bring a silver table up to its ledger's last batch; None if it is there already.
+
+    A merge that loses against another commit (another merge, OPTIMIZE, …) starts again from a fresh look.
+
+    Raises:
+        PySparkException: it lost ``_ATTEMPTS`` times, or failed otherwise.
+    """
+    for attempt in range(_ATTEMPTS):
+        work = pending(lake, spec)
+        if work is None:
+            return None
+        log(
+            f"merging batches {(work.mark or 0) + 1}..{work.n}"
+            + (f"; full merge: {work.why_full}" if work.why_full else "")
+        )
+        try:
+            return _merge(lake, work, log)
+        except PySparkException as error:
+            if "CONCURRENT" not in str(error).upper() or attempt == _ATTEMPTS - 1:
+                raise
+            log(f"another commit came first, looking again: {str(error).splitlines()[0]}")
+            time.sleep(0.2 * 2**attempt)
+    raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+def _merge(lake: Lake, work: Pending, log: Callable[[str], None]) -> Merged:
+    columns = _columns(work)
+    if not work.silver.exists:
+        _create(lake, work, columns)
+    with session_of_its_own(lake.delta.remote) as session:
+        delta = Delta(lake.delta.remote, lambda: session)
+        work = _source(delta, work, log)
+        _purge(session, work)
+        # The mark goes into the merge's own commit. A MERGE takes its txn from the session only, and a txn that is left
+        # in a session makes later writes of it vanish without a word: this session is used for nothing else.
+        session.conf.set("spark.databricks.delta.write.txnAppId", work.app_id)
+        session.conf.set("spark.databricks.delta.write.txnVersion", str(work.n))
+        found = session.sql(_statement(work, columns)).collect()
+    state = lake.delta.table_state(work.location, work.app_id)
+    if (state.txn or 0) < work.n:
+        raise RuntimeError(
+            f"the merge of silver.{work.table.spec.name} returned, but its table says batch {state.txn}, not "
+            f"{work.n}; it will be merged again"
+        )
+    lake.name_table(work.table.text)
+    row = found[0].asDict() if found else {}
+    return Merged(
+        state.version,
+        work.n,
+        len(work.batches),
+        work.why_full,
+        int(row.get("num_inserted_rows") or 0),
+        int(row.get("num_updated_rows") or 0),
+        int(row.get("num_deleted_rows") or 0),
+    )
+
+
+def _columns(work: Pending) -> dict[str, str]:
+    """SQL types of bronze's data columns."""
+    return {
+        field.name: field.dataType.simpleString()
+        for field in StructType.fromJson(work.bronze.schema)
+        if field.name not in SOURCE_COLUMNS
+    }
+
+
+def _create(lake: Lake, work: Pending, columns: dict[str, str]) -> None:
+    missing = [name for name in (*work.spec.keys, work.spec.order) if name not in columns]
+    if missing:
+        raise ValueError(
+            f"silver.{work.table.spec.name}: bronze has no column {missing[0]!r}, which lake.yaml names in "
+            f"`silver`; it has {', '.join(columns)}"
+        )
+    ddl = ", ".join(
+        [
+            *(f"`{name}` {kind}" for name, kind in columns.items()),
+            f"{DELETED} boolean",
+            f"{CHANGED_BATCH} bigint",
+            f"{CHANGED_AT} timestamp",
+        ]
+    )
+    try:
+        lake.delta.session.sql(
+            f"CREATE TABLE IF NOT EXISTS delta.`{work.location}` ({ddl}) USING delta TBLPROPERTIES "
+            f"('tidegate.lake' = '{lake.id}', 'delta.enableDeletionVectors' = 'true')"
+        ).collect()
+    except PySparkException:
+        if not lake.delta.table_state(work.location).exists:
+            raise
+
+
+def _source(delta: Delta, work: Pending, log: Callable[[str], None]) -> Pending:
+    """Make the temporary view ``changes``: the rows to merge, with ``_n``, ``_key`` and ``_row`` for their order."""
+    birth = work.table.birth
+    if birth is None:
+        raise AssertionError("a table with batches has been born")
+    session, after = delta.session, 0 if work.why_full else (work.mark or 0)
+    if not birth.registered:
+        session.sql(
+            f"SELECT *, _batch AS _n, _source_path AS _key, {_ROW} AS _row FROM delta.`{birth.location}` "
+            f"WHERE _batch > {after} AND _batch <= {work.n}"
+        ).createOrReplaceTempView("changes")
+        return work
+    paths = {batch.n: [add.path for add in batch.adds] for batch in work.batches if batch.adds}
+    missing = delta.batch_view(birth.location, paths, "files")
+    explained = {remove.path for batch in work.batches for remove in batch.removes}
+    if unexplained := [path for path in missing if path not in explained]:
+        why = f"{len(unexplained)} files of its batches are no longer in bronze (rewritten, or removed since)"
+        log(f"full merge: {why}")
+        work = replace(work, why_full=work.why_full or why)
+        session.sql(
+            f"SELECT *, 0L AS _n, _metadata.file_path AS _key, {_ROW} AS _row FROM delta.`{birth.location}`"
+        ).createOrReplaceTempView("changes")
+    else:
+        session.sql(
+            "SELECT *, _tidegate_n AS _n, _tidegate_path AS _key, _tidegate_row AS _row FROM files"
+        ).createOrReplaceTempView("changes")
+    return work
+
+
+def _purge(session: SparkSession, work: Pending) -> None:
+    if work.n // _PURGE_EVERY != (work.mark or 0) // _PURGE_EVERY:
+        session.sql(
+            f"DELETE FROM delta.`{work.location}` WHERE {DELETED} AND {CHANGED_AT} < "
+            f"current_timestamp() - INTERVAL {work.spec.tombstone_days} DAYS"
+        ).collect()
+
+
+def _statement(work: Pending, columns: Sequence[str] | dict[str, str]) -> str:
+    names = list(columns)
+    keys = ", ".join(f"`{key}`" for key in work.spec.keys)
+    order = f"`{work.spec.order}`"
+    dead = f"coalesce(({work.spec.delete_when}), false)" if work.spec.delete_when else "false"
+    listed = ", ".join(f"`{name}`" for name in names)
+    source = (
+        f"SELECT {listed}, {dead} AS {DELETED}, _n AS {CHANGED_BATCH}, current_timestamp() AS {CHANGED_AT} FROM ("
+        f"SELECT *, row_number() OVER (PARTITION BY {keys} ORDER BY {order} DESC NULLS LAST, _n DESC, _key DESC, "
+        f"_row DESC) AS _place FROM changes) WHERE _place = 1"
+    )
+    same = " AND ".join(f"t.`{key}` <=> s.`{key}`" for key in work.spec.keys)
+    newer = (
+        f"s.{order} > t.{order} OR (t.{order} IS NULL AND s.{order} IS NOT NULL) OR "
+        f"(s.{order} <=> t.{order} AND s.{CHANGED_BATCH} >= t.{CHANGED_BATCH})"
+    )
+    every = [*names, DELETED, CHANGED_BATCH, CHANGED_AT]
+    assigned = ", ".join(f"t.`{name}` = s.`{name}`" for name in every)
+    targets, values = ", ".join(f"`{name}`" for name in every), ", ".join(f"s.`{name}`" for name in every)
+    # A full merge that follows removals makes silver what bronze's live rows say, older rows included.
+    rebuilds = work.why_full is not None and work.spec.on_removed == "full"
+    matched = "WHEN MATCHED" if rebuilds else f"WHEN MATCHED AND ({newer})"
+    gone = "WHEN NOT MATCHED BY SOURCE THEN DELETE" if rebuilds else ""
+    return (
+        f"MERGE INTO delta.`{work.location}` t USING ({source}) s ON {same} {matched} THEN UPDATE SET {assigned} "
+        f"WHEN NOT MATCHED THEN INSERT ({targets}) VALUES ({values}) {gone}"
+    )

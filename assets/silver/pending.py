@@ -1,0 +1,81 @@
+"""What a silver table has not merged yet: bronze's batches between its mark and the ledger's last n."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.platform.core.batch import Batch
+from tidegate.platform.core.table_spec import SilverSpec, TableSpec
+from tidegate.resources.delta import TableState
+from tidegate.resources.lake import Lake, Table
+from tidegate.resources.object_store import parallel
+
+
+@dataclass(frozen=True)
+class Pending:
+    """The work of one merge.
+
+    Attributes:
+        mark: last batch that silver holds; None when it holds none of this bronze table and generation.
+        n: the ledger's last batch: how far this merge goes.
+        app_id: of silver's txn; it holds the bronze table's id and generation, so another table starts anew.
+        why_full: why the whole bronze table is merged instead of the batches since the mark; None if it is not.
+        batches: the batches that landed in (mark, n], or in (0, n] for a full merge.
+    """
+
+    table: Table
+    spec: SilverSpec
+    location: str
+    bronze: TableState
+    silver: TableState
+    mark: int | None
+    n: int
+    app_id: str
+    why_full: str | None
+    batches: tuple[Batch, ...]
+
+
+def pending(lake: Lake, spec: TableSpec) -> Pending | None:
+    """What there is to merge; None if silver holds everything that the ledger has recorded.
+
+    It goes up to the ledger's last n, never up to the table's version, for the ledger follows the commit.
+
+    Raises:
+        ValueError: the table has no silver specification.
+    """
+    if spec.silver is None:
+        raise ValueError(f"table {spec.name} has no `silver` in lake.yaml")
+    table = lake.table(spec.table_key.encode())
+    if table.birth is None:
+        return None
+    version, n = table.ledger.clock()
+    if n == 0:
+        return None
+    bronze = lake.delta.table_state(table.birth.location)
+    location = lake.store.uri("silver", spec.name)
+    app_id = f"tidegate:{lake.id}:silver:{spec.name}:{bronze.table_id}:{table.birth.generation}"
+    silver = lake.delta.table_state(location, app_id)
+    mark = silver.txn
+    if mark is not None and mark >= n:
+        return None
+    void = table.ledger.void_batches(version, after=mark or 0)
+    batches = _batches(lake, table, mark or 0, n, void)
+    why_full = None
+    if mark is None:
+        why_full = "silver holds nothing of this bronze table yet"
+    elif spec.silver.on_removed == "full" and any(batch.removes for batch in batches):
+        why_full = "files were removed from bronze, and on_removed is full"
+        batches = _batches(lake, table, 0, n, table.ledger.void_batches(version, after=0))
+    return Pending(table, spec.silver, location, bronze, silver, mark, n, app_id, why_full, batches)
+
+
+def _batches(lake: Lake, table: Table, after: int, upto: int, void: set[int]) -> tuple[Batch, ...]:
+    numbers = [n for n in range(after + 1, upto + 1) if n not in void]
+    found = list(parallel(lambda n: lake.store.batch(table.text, n), numbers))
+    missing = [n for n, batch in zip(numbers, found, strict=True) if batch is None]
+    if missing:
+        raise RuntimeError(
+            f"batch {missing[0]} of {table.text} is gone from {lake.store.batch_uri(table.text, missing[0])}; "
+            "batches must never be deleted: restore the object"
+        )
+    return tuple(batch for batch in found if batch)

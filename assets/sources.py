@@ -1,0 +1,42 @@
+"""External assets: the buckets and queues where lineage starts."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from tidegate.platform.core.lake import LakeConfig, QueueSpec
+
+
+def queue_name(spec: QueueSpec) -> str:
+    """A queue's name, from its URL where that is what is configured."""
+    return spec.name or (spec.url or "").rstrip("/").rsplit("/", 1)[-1]
+
+
+def queue_keys(config: LakeConfig) -> list[dg.AssetKey]:
+    """Asset keys of the queues."""
+    return [dg.AssetKey(["sqs", queue_name(spec)]) for spec in config.queues]
+
+
+def source_assets(config: LakeConfig) -> list[dg.AssetSpec]:
+    """One external asset for each source bucket and each queue."""
+    buckets = [
+        dg.AssetSpec(
+            dg.AssetKey(["s3", bucket]),
+            group_name="sources",
+            kinds={"s3"},
+            description=f"Source bucket s3://{bucket}: producers put files here, and S3 notifies the queue.",
+            metadata={"dagster/uri": f"s3://{bucket}/"},
+        )
+        for bucket in config.buckets
+    ]
+    queues = [
+        dg.AssetSpec(
+            key,
+            deps=[spec.key for spec in buckets],
+            group_name="sources",
+            kinds={"sqs"},
+            description="SQS queue of S3 event notifications; the intake sensor drains it into the lake's inbox.",
+        )
+        for key in queue_keys(config)
+    ]
+    return [*buckets, *queues]

@@ -1,0 +1,137 @@
+"""The command `tidegate`: one readable line for every error first, the trace after it where it helps."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tidegate.platform.core.lake import LakeConfigError
+from tidegate.platform.local.errors import LocalStackError
+from tidegate.resources.object_store import StoreError
+from tidegate.resources.spark import SparkUnreachable
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="S3 event notifications become Delta tables, as Dagster assets.",
+)
+
+Home = Annotated[Path, typer.Option(help="Folder of all local state.")]
+AwsPort = Annotated[int, typer.Option(help="Port of the local AWS, 0 for a free one.")]
+SparkPort = Annotated[int, typer.Option(help="Port of the Spark Connect server, 0 for a free one.")]
+UiPort = Annotated[int, typer.Option(help="Port of the Dagster UI, 0 for a free one.")]
+LakeFile = Annotated[Path | None, typer.Option(help="Your lake.yaml; default: TIDEGATE_LAKE, else lake.yaml.")]
+
+#: Errors whose text is all that a user needs.
+_EXPECTED = (LocalStackError, LakeConfigError, SparkUnreachable, StoreError)
+
+
+@app.command()
+def demo(
+    home: Home = Path(".tidegate/demo"),
+    report: Annotated[Path | None, typer.Option(help="Write the report as JSON.")] = None,
+    keep: Annotated[bool, typer.Option(help="Leave it running, with the UI, until Ctrl-C.")] = False,
+    fresh: Annotated[bool, typer.Option(help="Forget earlier runs first.")] = False,
+    aws_port: AwsPort = 4566,
+    spark_port: SparkPort = 15002,
+    ui_port: UiPort = 3000,
+) -> None:
+    """Real files, end to end on this machine; exit code 1 unless every count is right."""
+    from tidegate.platform.demo.run import run_demo
+
+    done = run_demo(
+        home,
+        Console(),
+        report_path=report,
+        keep=keep,
+        fresh=fresh,
+        aws_port=aws_port,
+        spark_port=spark_port,
+        ui_port=ui_port,
+    )
+    if not done.ok:
+        raise typer.Exit(1)
+
+
+@app.command()
+def up(
+    lake: LakeFile = None,
+    home: Home = Path(".tidegate/local"),
+    aws_port: AwsPort = 4566,
+    spark_port: SparkPort = 15002,
+) -> None:
+    """The local platform of your lake.yaml: AWS and a warm Spark server, until Ctrl-C."""
+    from tidegate.platform.cli.stack import run_stack
+
+    run_stack(Console(), _lake(lake), home, aws_port=aws_port, spark_port=spark_port, ui_port=None)
+
+
+@app.command()
+def dev(
+    lake: LakeFile = None,
+    home: Home = Path(".tidegate/local"),
+    aws_port: AwsPort = 4566,
+    spark_port: SparkPort = 15002,
+    ui_port: UiPort = 3000,
+) -> None:
+    """The same with Dagster's daemon and UI, for working on your own lake.yaml."""
+    from tidegate.platform.cli.stack import run_stack
+
+    run_stack(Console(), _lake(lake), home, aws_port=aws_port, spark_port=spark_port, ui_port=ui_port)
+
+
+@app.command()
+def sql(
+    query: Annotated[str, typer.Argument(help='For example "SELECT * FROM bronze.flights VERSION AS OF 0".')],
+    home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
+    limit: Annotated[int, typer.Option(help="Most rows to print.")] = 100,
+) -> None:
+    """Query bronze.<table>, silver.<table> and ledger.<table>."""
+    from tidegate.platform.cli.sql import run_sql
+
+    run_sql(Console(), query, home, limit)
+
+
+@app.command()
+def check(
+    address: Annotated[str | None, typer.Argument(help="s3://bucket/key: which table would it go to, and why?")] = None,
+    lake: LakeFile = None,
+    home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
+) -> None:
+    """Is the configuration valid, is everything reachable, which permission is missing?"""
+    from tidegate.platform.cli.check import run_check
+
+    if not run_check(Console(), _lake(lake), home, address):
+        raise typer.Exit(1)
+
+
+def main() -> None:
+    """Entry point."""
+    try:
+        app(standalone_mode=True)
+    except _EXPECTED as error:
+        sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception as error:
+        lines = str(error).splitlines()
+        print(f"error: {lines[0] if lines else type(error).__name__}\n", file=sys.stderr)
+        traceback.print_exc()
+        sys.exit(1)
+
+
+def _lake(given: Path | None) -> Path:
+    path = given or Path(os.environ.get("TIDEGATE_LAKE", "lake.yaml"))
+    os.environ["TIDEGATE_LAKE"] = str(path.resolve())
+    return path
+
+
+if __name__ == "__main__":
+    main()

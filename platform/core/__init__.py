@@ -1,0 +1,1 @@
+"""The pure core: words, formats and rules of Tidegate, without Dagster, AWS or Spark."""

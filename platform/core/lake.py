@@ -1,0 +1,239 @@
+"""The configuration of one lake: `lake.yaml` as typed, checked models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
+
+from tidegate.platform.core.file_format import Format, mode_of
+from tidegate.platform.core.lake_checks import cross_problems
+from tidegate.platform.core.lake_fields import (
+    MAX_FILES_DEFAULT,
+    WINDOW_DEFAULT,
+    Bucket,
+    MaxFiles,
+    Model,
+    Name,
+    Prefix,
+    QueueName,
+    QueueUrl,
+    Root,
+    Text,
+    Window,
+)
+from tidegate.platform.core.lake_yaml import Problem, read_yaml, validation_problems
+from tidegate.platform.core.object_key import parse_s3_uri
+from tidegate.platform.core.table_key import TableKey
+from tidegate.platform.core.table_spec import SilverSpec as SilverSpec
+from tidegate.platform.core.table_spec import TableSpec as TableSpec
+
+
+class LakeSpec(Model):
+    """Where the lake lies."""
+
+    root: Root
+    """`s3://bucket/path`: everything of Tidegate's own lies below it. Its bucket is no source bucket."""
+
+    @property
+    def bucket(self) -> str:
+        """The bucket of the root."""
+        return parse_s3_uri(self.root)[0]
+
+    @property
+    def prefix(self) -> str:
+        """The root's key prefix with its trailing "/", or "" when the root is a whole bucket."""
+        path = parse_s3_uri(self.root)[1]
+        return f"{path}/" if path else ""
+
+
+class QueueSpec(Model):
+    """One SQS queue that the buckets notify. Exactly one of `url` and `name`."""
+
+    url: QueueUrl | None = None
+    """URL of the queue."""
+    name: QueueName | None = None
+    """Name of the queue, in the account and region of the credentials."""
+    dlq: Text | None = None
+    """Name of its dead-letter queue."""
+
+    @model_validator(mode="after")
+    def _one_address(self) -> Self:
+        if (self.url is None) == (self.name is None):
+            raise ValueError("give exactly one of url and name")
+        return self
+
+
+class IntakeSpec(Model):
+    """Budget of one tick of the intake sensor."""
+
+    seconds: Annotated[float, Field(gt=0, le=50)] = 20
+    """Seconds a tick may take. Dagster gives a tick up after 60."""
+    events: Annotated[int, Field(ge=1)] = 20_000
+    """Events a tick may take."""
+    threads: Annotated[int, Field(ge=1, le=64)] = 4
+    """Threads that receive from SQS."""
+    every: Annotated[int, Field(ge=1)] = 30
+    """Seconds between two ticks, at least."""
+
+
+class LakeConfig(Model):
+    """A lake: its root, its queues, its source buckets, its tables."""
+
+    lake: LakeSpec
+    """Where the lake lies."""
+    queues: Annotated[tuple[QueueSpec, ...], Field(min_length=1)]
+    """The queues that intake drains."""
+    buckets: Annotated[tuple[Bucket, ...], Field(min_length=1)]
+    """Source buckets. An event of any other bucket is counted and leads to nothing."""
+    intake: IntakeSpec = IntakeSpec()
+    """Budget of one tick of the intake sensor."""
+    discovery: bool = True
+    """Whether the folder of a file that belongs to no configured table becomes a table by itself."""
+    window: Window = WINDOW_DEFAULT
+    """Default of the tables' `window`, in seconds."""
+    max_files: MaxFiles = MAX_FILES_DEFAULT
+    """Default of the tables' `max_files`."""
+    tables: tuple[TableSpec, ...] = ()
+    """The configured tables."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_table_defaults(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping) or not isinstance(data.get("tables"), list | tuple):
+            return data
+        defaults = {name: data[name] for name in ("window", "max_files") if _is_valid(name, data.get(name))}
+        tables = [{**defaults, **table} if isinstance(table, Mapping) else table for table in data["tables"]]
+        return {**data, "tables": tables}
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        places = {index: (spec.name, spec.prefix) for index, spec in enumerate(self.tables)}
+        problems = list(cross_problems(self.lake.bucket, self.buckets, places))
+        if problems:
+            raise ValueError("; ".join(str(problem) for problem in problems))
+        return self
+
+    def keys(self) -> dict[TableKey, TableSpec]:
+        """The configured tables by table key."""
+        return dict(self._tables_by_key)
+
+    def table_for(self, key: TableKey) -> TableSpec | None:
+        """The configured table of that key, None for a discovered one."""
+        return self._tables_by_key.get(key)
+
+    def table_holding(self, bucket: str, key: str) -> TableSpec | None:
+        """The configured table below whose prefix an object lies."""
+        for prefix, spec in self._prefixes.get(bucket, ()):
+            if key.startswith(prefix):
+                return spec
+        return None
+
+    def discovered(self, key: TableKey, format: Format) -> TableSpec:
+        """The table that discovery makes of a prefix whose files have that format."""
+        return TableSpec.model_construct(
+            name=key.sql_name,
+            prefix=key.uri,
+            format=format,
+            mode=mode_of(format),
+            columns={},
+            partition_columns={},
+            window=self.window,
+            max_files=self.max_files,
+        )
+
+    @cached_property
+    def _tables_by_key(self) -> dict[TableKey, TableSpec]:
+        return {spec.table_key: spec for spec in self.tables}
+
+    @cached_property
+    def _prefixes(self) -> dict[str, list[tuple[str, TableSpec]]]:
+        found: dict[str, list[tuple[str, TableSpec]]] = {}
+        for key, spec in self._tables_by_key.items():
+            found.setdefault(key.bucket, []).append((key.prefix, spec))
+        return found
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """The JSON Schema of `lake.yaml`, for editors; published as `docs/lake.schema.json`."""
+        return {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            **cls.model_json_schema(),
+            "title": "Tidegate lake.yaml",
+        }
+
+
+class LakeConfigError(ValueError):
+    """A `lake.yaml` that cannot be used; its text has one line a problem: `file:line: field: message`.
+
+    Attributes:
+        problems: The lines.
+    """
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(problems))
+
+
+def load_lake(path: str | PathLike[str], env: Mapping[str, str] | None = None) -> LakeConfig:
+    """Reads and checks a `lake.yaml`.
+
+    Args:
+        path: The file.
+        env: Values for `${NAME}` and `${NAME:-default}`; the process's environment when None.
+
+    Raises:
+        LakeConfigError: All problems of the file at once.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise LakeConfigError([f"{path}: there is no such file; TIDEGATE_LAKE must name your lake.yaml"]) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise LakeConfigError([f"{path}: cannot be read: {error}"]) from None
+    document = read_yaml(text, env)
+    problems = list(document.problems)
+    config: LakeConfig | None = None
+    if document.data is not None:
+        try:
+            config = LakeConfig.model_validate(document.data)
+        except ValidationError as error:
+            places = {problem.where for problem in problems}
+            cross = list(_cross_problems_of_valid_parts(document.data))
+            # The model's own complaint about parts that do not fit together names no field, `cross` does.
+            own = (told for told in validation_problems(LakeConfig, error) if told.where or not cross)
+            problems += [problem for problem in (*own, *cross) if problem.where not in places]
+    elif not problems:
+        problems.append(Problem((), "the file is empty; docs/configuration.md shows a lake.yaml"))
+    if problems or config is None:
+        placed = sorted((problem.line or document.line_of(problem.where), str(problem)) for problem in problems)
+        raise LakeConfigError([f"{path}:{line}: {message}" for line, message in dict.fromkeys(placed)])
+    return config
+
+
+def _is_valid(name: str, value: Any) -> bool:
+    return _parsed({"window": Window, "max_files": MaxFiles}[name], value) is not None
+
+
+def _parsed(kind: Any, value: Any) -> Any:
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError:
+        return None
+
+
+def _cross_problems_of_valid_parts(data: Any) -> Iterator[Problem]:
+    if not isinstance(data, Mapping):
+        return
+    tables = data.get("tables")
+    places = {
+        index: (_parsed(Name, table.get("name")), _parsed(Prefix, table.get("prefix")))
+        for index, table in enumerate(tables if isinstance(tables, list) else ())
+        if isinstance(table, Mapping)
+    }
+    lake = _parsed(LakeSpec, data.get("lake"))
+    yield from cross_problems(lake.bucket if lake else None, _parsed(tuple[Bucket, ...], data.get("buckets")), places)

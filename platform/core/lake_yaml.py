@@ -1,0 +1,210 @@
+"""YAML with line numbers: so that every problem of a configuration can name file, line and field."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+Location = tuple[str | int, ...]
+"""Path of a value in the document, e.g. `("tables", 0, "silver", "keys")`."""
+
+_VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|(?P<broken>\$\{[^}]*\}?)")
+
+
+def shown(where: Location) -> str:
+    """A location as people write it: `tables[0].silver.keys`."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in where)
+    return text.removeprefix(".")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong at one place of the document.
+
+    Attributes:
+        where: The place.
+        message: What is wrong and what to do.
+        line: Line (from 1) where the document has no value at `where`.
+    """
+
+    where: Location
+    message: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        return f"{shown(self.where)}: {self.message}" if self.where else self.message
+
+
+@dataclass
+class YamlDocument:
+    """A parsed document.
+
+    Attributes:
+        data: Mappings, lists and scalars, with environment variables expanded.
+        lines: Line (from 1) of every value; a mapping's value has the line of its key.
+        problems: What was wrong with the text itself.
+    """
+
+    data: Any = None
+    lines: dict[Location, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def line_of(self, where: Location) -> int:
+        """The line of a value, or of the nearest thing around it that exists."""
+        while where and where not in self.lines:
+            where = where[:-1]
+        return self.lines.get(where, 1)
+
+
+def read_yaml(text: str, env: Mapping[str, str] | None = None) -> YamlDocument:
+    """Reads one YAML document and expands `${NAME}` and `${NAME:-default}` in its values.
+
+    Args:
+        text: The document.
+        env: Values of the variables; the process's environment when None.
+
+    Returns:
+        The document. It never raises: syntax errors, keys given twice and unset variables are in `problems`.
+    """
+    document = YamlDocument()
+    try:
+        loader = yaml.SafeLoader(text)
+        node = loader.get_single_node()
+        if node is not None:
+            document.lines[()] = node.start_mark.line + 1
+            document.data = _Walk(loader, document, os.environ if env is None else env).value(node, (), ())
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        reason = ", ".join(part for part in (error.context, error.problem) if part)
+        document.problems.append(Problem((), f"not valid YAML: {reason}", line=mark.line + 1 if mark else 1))
+    except (yaml.YAMLError, RecursionError) as error:
+        document.problems.append(Problem((), f"not valid YAML: {str(error).splitlines()[0]}", line=1))
+    return document
+
+
+class _Walk:
+    """Turns nodes into plain values, noting lines and problems on the way."""
+
+    def __init__(self, loader: yaml.SafeLoader, document: YamlDocument, env: Mapping[str, str]) -> None:
+        self._loader, self._document, self._env = loader, document, env
+
+    def value(self, node: yaml.Node, where: Location, around: tuple[yaml.Node, ...]) -> Any:
+        if any(node is outer for outer in around):
+            self._problem(where, "an alias that contains itself")
+            return None
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, where, (*around, node))
+        if isinstance(node, yaml.SequenceNode):
+            items = []
+            for index, item in enumerate(node.value):
+                self._document.lines[(*where, index)] = item.start_mark.line + 1
+                items.append(self.value(item, (*where, index), (*around, node)))
+            return items
+        return self._scalar(node, where)
+
+    def _mapping(self, node: yaml.MappingNode, where: Location, around: tuple[yaml.Node, ...]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            if not isinstance(key_node, yaml.ScalarNode):
+                self._document.problems.append(Problem(where, "a key must be plain text", line=line))
+                continue
+            # The text as written: YAML 1.1 would make True of a column named `on`.
+            key = key_node.value
+            inner = (*where, key)
+            if key in found:
+                first = self._document.lines[inner]
+                self._document.problems.append(
+                    Problem(inner, f"given twice, first in line {first}; remove one", line=line)
+                )
+                continue
+            self._document.lines[inner] = line
+            found[key] = self.value(value_node, inner, around)
+        return found
+
+    def _scalar(self, node: yaml.Node, where: Location) -> Any:
+        try:
+            value = self._loader.construct_object(node)
+        except (yaml.YAMLError, ValueError) as error:
+            self._problem(where, f"{node.value!r} is not valid: {getattr(error, 'problem', None) or error}")
+            return None
+        return self._expanded(value, where) if isinstance(value, str) else value
+
+    def _expanded(self, text: str, where: Location) -> str | None:
+        def replace(found: re.Match[str]) -> str:
+            if found["broken"]:
+                self._problem(where, f"{found['broken']!r} is neither ${{NAME}} nor ${{NAME:-default}}")
+                return found[0]
+            value = self._env.get(found["name"]) or found["default"]
+            if value is None:
+                name = found["name"]
+                self._problem(
+                    where,
+                    f"the environment variable {name} is not set; set it, or write ${{{name}:-default}}",
+                )
+                return found[0]
+            return value
+
+        # `dlq: ${DLQ:-}` means: none, unless the environment names one.
+        return _VARIABLE.sub(replace, text) or (None if text else text)
+
+    def _problem(self, where: Location, message: str) -> None:
+        self._document.problems.append(Problem(where, message))
+
+
+def validation_problems(model: type[BaseModel], error: ValidationError) -> Iterator[Problem]:
+    """What pydantic found, as readable problems; an unknown field suggests the nearest known one."""
+    details = error.errors(include_url=False)
+    for detail in details:
+        where = tuple(step for step in detail["loc"] if step != "[key]")
+        if detail["type"] == "too_short" and any(_lies_below(other["loc"], where) for other in details):
+            continue  # pydantic counts the valid entries only
+        message = detail["msg"][:1].lower() + detail["msg"][1:]
+        match detail["type"]:
+            case "value_error":
+                message = str(detail["ctx"]["error"])
+            case "extra_forbidden":
+                names = list(_model_at(model, where[:-1]).model_fields)
+                near = difflib.get_close_matches(str(where[-1]), names, n=1)
+                message = "unknown field; " + (
+                    f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(names)}"
+                )
+            case "too_short":
+                message = "needs at least one entry"
+            case "missing":
+                message = "is missing and has no default"
+            case "string_type" | "model_type" | "tuple_type" | "dict_type" if detail["input"] is None:
+                message = "is empty; give it a value or remove it"
+            case "string_type" if isinstance(detail["input"], bool | int | float):
+                message = f"must be text, and YAML reads this as {detail['input']!r}; put it in quotes"
+            case "model_type" | "model_attributes_type":
+                message = "must be a mapping of fields"
+            case "tuple_type":
+                message = "must be a list"
+            case "dict_type":
+                message = "must be a mapping"
+        yield Problem(where, message)
+
+
+def _lies_below(inner: Location, outer: Location) -> bool:
+    return len(inner) > len(outer) and inner[: len(outer)] == outer
+
+
+def _model_at(model: type[BaseModel], where: Location) -> type[BaseModel]:
+    for step in where:
+        if isinstance(step, str) and step in model.model_fields:
+            model = _model_in(model.model_fields[step].annotation) or model
+    return model
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _model_in(part))), None)

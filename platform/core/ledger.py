@@ -1,0 +1,97 @@
+"""The ledger's row: one decision on one source object."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Status(StrEnum):
+    """How an event ended (docs/architecture.md, invariant 6)."""
+
+    COMMITTED = "committed"
+    DUPLICATE = "duplicate"
+    REMOVED = "removed"
+    QUARANTINED = "quarantined"
+    MOVED = "moved"
+    UNAPPLIED = "unapplied"
+    PREEXISTING = "preexisting"
+
+
+#: States in which the object's present bytes are accounted for: the same etag again is a duplicate.
+SETTLED = frozenset({Status.COMMITTED, Status.DUPLICATE, Status.MOVED, Status.PREEXISTING})
+
+#: First word of the reason of a write-once key that was overwritten.
+OVERWRITTEN = "overwritten"
+
+
+@dataclass(frozen=True)
+class LedgerRow:
+    """One decision; the columns of the same names in ``ledger.<table>``.
+
+    Attributes:
+        key: decoded object key.
+        etag: etag of the object when it was looked at; None when it was gone.
+        size: bytes.
+        event_id: ``<SQS message id>#<record index>``; None for a listing's hint.
+        event_time: ISO 8601.
+        rows: rows that entered bronze from the object by this decision.
+        bad_rows: rows set apart in the quarantine.
+    """
+
+    key: str
+    status: Status
+    reason: str | None = None
+    etag: str | None = None
+    size: int | None = None
+    version_id: str | None = None
+    event_id: str | None = None
+    event_name: str | None = None
+    event_time: str | None = None
+    manifest: str | None = None
+    rows: int | None = None
+    bad_rows: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values, without the empty ones."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, body: dict[str, Any]) -> LedgerRow:
+        """The inverse of ``to_dict``."""
+        return cls(**{**body, "status": Status(body["status"])})
+
+
+@dataclass(frozen=True)
+class LastState:
+    """What the ledger last said of a key."""
+
+    status: Status
+    etag: str | None
+    n: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Header:
+    """The ledger's header row of one batch: the table's clock.
+
+    Attributes:
+        outcome: ``committed`` or ``void``.
+        version: Delta version of the bronze table with that batch's txn.
+    """
+
+    n: int
+    digest: str
+    outcome: str
+    generation: str
+    version: int
+
+
+#: DDL of a ledger table. ``kind`` is ``header`` or ``row``; ``position`` orders the rows of one batch.
+LEDGER_DDL = """
+kind STRING, n BIGINT, position INT, key STRING, etag STRING, size BIGINT, version_id STRING, event_id STRING,
+event_name STRING, event_time TIMESTAMP, manifest STRING, run_id STRING, status STRING, reason STRING, rows BIGINT,
+bad_rows BIGINT, digest STRING, outcome STRING, generation STRING, bronze_version BIGINT, recorded_at TIMESTAMP
+""".strip()

@@ -1,0 +1,116 @@
+"""Manifests: the durable hints of the inbox."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ulid import ULID
+
+FORMAT = 1
+_STEM = re.compile(r"^(?:[0-9A-HJKMNP-TV-Z]{26}|deferred-\d{20})-(\d+)$")
+
+
+@dataclass(frozen=True)
+class Hint:
+    """ "Look at this key": what one event, or one line of a listing, says.
+
+    Attributes:
+        key: decoded object key.
+        event_id: ``<SQS message id>#<record index>``; None when the hint comes from a listing and is no event.
+        event_name: S3's name of the event, e.g. ``ObjectCreated:Put``; ``Listed`` for a listing.
+        event_time: ISO 8601 as the event said it, or None.
+        redriven: the hint was put back by a person, so a quarantined state is decided anew.
+    """
+
+    key: str
+    event_id: str | None = None
+    event_name: str = "Listed"
+    event_time: str | None = None
+    version_id: str | None = None
+    sequencer: str | None = None
+    redriven: bool = False
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """One object of the inbox: the hints of one tick for one table.
+
+    Attributes:
+        table: table key.
+        id: the object's name without ``.json``; ends in the number of hints, so that a listing tells the backlog.
+        origin: who wrote it: ``intake``, ``listing`` or ``deferred``.
+    """
+
+    table: str
+    id: str
+    origin: str
+    hints: tuple[Hint, ...]
+
+    @classmethod
+    def new(cls, table: str, origin: str, hints: Sequence[Hint]) -> Manifest:
+        """A manifest with a fresh, time-ordered id."""
+        return cls(table, f"{ULID()}-{len(hints)}", origin, tuple(hints))
+
+    @classmethod
+    def deferred(cls, table: str, n: int, hints: Sequence[Hint]) -> Manifest:
+        """The manifest of what batch ``n`` put off; its id follows from ``n``, so a repetition changes nothing."""
+        return cls(table, f"deferred-{n:020d}-{len(hints)}", "deferred", tuple(hints))
+
+    def to_json(self) -> str:
+        """The object's body."""
+        return json.dumps(
+            {
+                "format": FORMAT,
+                "table": self.table,
+                "id": self.id,
+                "origin": self.origin,
+                "hints": [_lean(asdict(hint)) for hint in self.hints],
+            },
+            ensure_ascii=False,
+            separators=(",", ":"),
+        )
+
+    @classmethod
+    def from_json(cls, text: str | bytes, where: str) -> Manifest:
+        """Read a manifest's body.
+
+        Args:
+            text: the body.
+            where: the object's address, for errors.
+
+        Raises:
+            ValueError: the body is no manifest of a known format; the message names ``where``.
+        """
+        try:
+            body: dict[str, Any] = json.loads(text)
+            if body["format"] != FORMAT:
+                raise ValueError(f"format {body['format']} is not {FORMAT}; this lake was written by a newer Tidegate")
+            return cls(body["table"], body["id"], body["origin"], tuple(Hint(**hint) for hint in body["hints"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{where} is not a manifest: {error}") from error
+
+
+def hint_count(manifest_id: str) -> int:
+    """Number of hints of a manifest, from its id alone.
+
+    Raises:
+        ValueError: the id is not one that a manifest can have.
+    """
+    match = _STEM.match(manifest_id)
+    if not match:
+        raise ValueError(f"'{manifest_id}' is not a manifest's id (<ULID>-<hints> or deferred-<n>-<hints>)")
+    return int(match.group(1))
+
+
+def chunked(table: str, origin: str, hints: Sequence[Hint], cap: int) -> Iterator[Manifest]:
+    """Manifests of at most ``cap`` hints each: a batch takes whole manifests only, so none may exceed the cap."""
+    for start in range(0, len(hints), cap):
+        yield Manifest.new(table, origin, hints[start : start + cap])
+
+
+def _lean(hint: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in hint.items() if value not in (None, False)}

@@ -1,0 +1,117 @@
+"""Object keys: decoding them, and what their folders say."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote, unquote_plus
+
+HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+"""What Hive and Spark write as the value of a null partition column."""
+
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+def parse_s3_uri(uri: str) -> tuple[str, str]:
+    """Splits `s3://bucket/key` into bucket and key (key "" for the bucket itself).
+
+    Raises:
+        ValueError: The text does not begin with `s3://` and a bucket.
+    """
+    scheme, _, rest = uri.partition("://")
+    bucket, _, key = rest.partition("/")
+    if scheme != "s3" or not bucket:
+        raise ValueError(f"{uri!r} is not of the form s3://bucket/key")
+    return bucket, key
+
+
+def decode_event_key(raw: str) -> str:
+    """Decodes the key of an S3 notification ("+" is a space, then percent escapes, as UTF-8).
+
+    Raises:
+        ValueError: The key is empty, has a broken escape, or is not UTF-8 when decoded.
+    """
+    if not raw:
+        raise ValueError("the object key is empty")
+    broken = _BAD_ESCAPE.search(raw)
+    if broken:
+        raise ValueError(f"the object key {raw!r} has a broken percent escape at position {broken.start()}")
+    try:
+        return checked_key(unquote_plus(raw, errors="strict"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"the object key {raw!r} is not UTF-8 when decoded: {error.reason}") from None
+
+
+def checked_key(key: str) -> str:
+    """Returns the decoded key when S3 could hold an object of that name.
+
+    Raises:
+        ValueError: It is empty or has a lone surrogate, which no UTF-8 key can have.
+    """
+    if not key:
+        raise ValueError("the object key is empty")
+    try:
+        key.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"the object key {key!r} is not valid Unicode: {error.reason}") from None
+    return key
+
+
+def is_hidden(key: str) -> bool:
+    """Whether some segment begins with "_" or "." and is not `k=v`: work files of Spark, Delta and Tidegate.
+
+    The object's own name is judged as Spark's readers do, which skip a name beginning with "." or
+    ending in "._COPYING_" without a word even when it is asked for by name.
+    """
+    *folders, name = key.split("/")
+    if name.startswith(".") or name.endswith("._COPYING_"):
+        return True
+    return any(part.startswith(("_", ".")) and not is_partition(part) for part in (*folders, name))
+
+
+def is_partition(segment: str) -> bool:
+    """Whether a key's segment is `k=v`."""
+    return segment.find("=") >= 1
+
+
+def conventional_prefix(key: str) -> str:
+    """The table prefix by convention: the folders up to the first `k=v`, with trailing "/" ("" for none)."""
+    prefix = ""
+    for folder in key.split("/")[:-1]:
+        if is_partition(folder):
+            break
+        prefix += f"{folder}/"
+    return prefix
+
+
+def partition_values(key: str, prefix: str) -> dict[str, str | None]:
+    """The Hive partition values in the folders between a table prefix and the object's name.
+
+    Args:
+        key: Decoded object key.
+        prefix: The table prefix that the key begins with.
+
+    Returns:
+        Column to value in the order of the folders; None for Hive's null.
+
+    Raises:
+        ValueError: The key is not below the prefix, or names a column twice.
+    """
+    if not key.startswith(prefix):
+        raise ValueError(f"the key {key!r} does not lie below the table prefix {prefix!r}")
+    values: dict[str, str | None] = {}
+    for folder in key[len(prefix) :].split("/")[:-1]:
+        if not is_partition(folder):
+            continue
+        column, value = (_unescape(part) for part in folder.split("=", 1))
+        # Spark resolves columns case-insensitively, so Day=1/day=2 is the same contradiction as day=1/day=2.
+        if column.lower() in (known.lower() for known in values):
+            raise ValueError(f"the key {key!r} gives the partition column {column!r} twice")
+        values[column] = None if value == HIVE_NULL else value
+    return values
+
+
+def _unescape(text: str) -> str:
+    try:
+        return unquote(text, errors="strict")
+    except UnicodeDecodeError:
+        return text

@@ -1,0 +1,219 @@
+"""What to do with the keys of a set of hints: S3's present state against the ledger's last one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tidegate.platform.core.ledger import OVERWRITTEN, SETTLED, LastState, LedgerRow, Status
+from tidegate.platform.core.manifest import Hint
+
+
+@dataclass(frozen=True)
+class Found:
+    """A HEAD that answered.
+
+    Attributes:
+        size: bytes.
+        modification_time: epoch milliseconds.
+    """
+
+    etag: str
+    size: int
+    modification_time: int
+    version_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Gone:
+    """404, in a bucket that exists."""
+
+
+@dataclass(frozen=True)
+class Forbidden:
+    """403."""
+
+    detail: str
+
+
+@dataclass(frozen=True)
+class Unavailable:
+    """5xx, throttled or unreachable: S3 did not say."""
+
+    detail: str
+
+
+Probe = Found | Gone | Forbidden | Unavailable
+
+
+@dataclass(frozen=True)
+class TakenHint:
+    """A hint and the manifest that it was taken from."""
+
+    hint: Hint
+    manifest: str
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A key whose present object should enter the table."""
+
+    key: str
+    found: Found
+    taken: TakenHint
+
+    def row(
+        self,
+        status: Status,
+        reason: str | None = None,
+        *,
+        rows: int | None = None,
+        bad_rows: int | None = None,
+    ) -> LedgerRow:
+        """The ledger row that ends this candidate."""
+        return ledger_row(self.taken, status, reason, self.found, rows=rows, bad_rows=bad_rows)
+
+
+@dataclass
+class Plan:
+    """The look's result.
+
+    Attributes:
+        candidates: objects to prepare.
+        rows: decisions that need no preparation.
+        drop: keys whose live entry in a registered table is to be removed, with the row to write: once where the
+            entry turns out to be live, and once where it does not.
+        deferred: hints about which S3 did not say.
+        followers: further hints of a candidate's key; they share its fate.
+    """
+
+    candidates: list[Candidate] = field(default_factory=list)
+    rows: list[LedgerRow] = field(default_factory=list)
+    drop: dict[str, tuple[LedgerRow, LedgerRow]] = field(default_factory=dict)
+    deferred: list[Hint] = field(default_factory=list)
+    followers: dict[str, list[TakenHint]] = field(default_factory=dict)
+
+
+def make_plan(
+    taken: Sequence[TakenHint],
+    probes: Mapping[str, Probe],
+    states: Mapping[str, LastState],
+    *,
+    registered: bool,
+) -> Plan:
+    """Decide every hint by its key's present state (docs/architecture.md, section 3, look).
+
+    Args:
+        taken: the hints of the manifests taken, oldest first.
+        probes: the HEAD of every key in ``taken``.
+        states: the ledger's last state of the keys that it knows.
+        registered: whether the table follows its files (register) or keeps their rows (load).
+    """
+    plan = Plan()
+    by_key: dict[str, list[TakenHint]] = {}
+    for item in taken:
+        by_key.setdefault(item.hint.key, []).append(item)
+    for key, items in by_key.items():
+        probe, state = probes[key], states.get(key)
+        lead, others = items[-1], items[:-1]
+        if isinstance(probe, Unavailable):
+            plan.deferred += [item.hint for item in items]
+            continue
+        if isinstance(probe, Found) and _wants(probe, state, items, registered):
+            plan.candidates.append(Candidate(key, probe, lead))
+            plan.followers[key] = others
+            continue
+        plan.rows += _duplicates(others, probe if isinstance(probe, Found) else None)
+        _decide(plan, key, probe, state, lead, registered)
+    return plan
+
+
+def followers_rows(plan: Plan, key: str, found: Found) -> list[LedgerRow]:
+    """Rows for the further events of a candidate's key, once the candidate is decided."""
+    return _duplicates(plan.followers.get(key, []), found)
+
+
+def candidate_hints(plan: Plan, candidate: Candidate) -> list[Hint]:
+    """Every hint of a candidate's key: what goes back to the inbox when the candidate is put off."""
+    return [item.hint for item in [*plan.followers.get(candidate.key, []), candidate.taken]]
+
+
+def ledger_row(
+    item: TakenHint,
+    status: Status,
+    reason: str | None,
+    found: Found | None,
+    *,
+    rows: int | None = None,
+    bad_rows: int | None = None,
+) -> LedgerRow:
+    """The ledger row of one hint."""
+    hint = item.hint
+    return LedgerRow(
+        key=hint.key,
+        status=status,
+        reason=reason,
+        etag=found.etag if found else None,
+        size=found.size if found else None,
+        version_id=(found.version_id if found else None) or hint.version_id,
+        event_id=hint.event_id,
+        event_name=hint.event_name,
+        event_time=hint.event_time,
+        manifest=item.manifest,
+        rows=rows,
+        bad_rows=bad_rows,
+    )
+
+
+def _wants(probe: Found, state: LastState | None, items: Sequence[TakenHint], registered: bool) -> bool:
+    if state is None or state.status in (Status.REMOVED, Status.UNAPPLIED):
+        return True
+    if state.status in SETTLED:
+        return probe.etag != state.etag and not registered
+    if any(item.hint.redriven for item in items):
+        return True
+    # Quarantined: the same bytes stay there until somebody redrives them. A write-once key that was overwritten
+    # stays there whatever its bytes are.
+    return probe.etag != state.etag and not (registered and (state.reason or "").startswith(OVERWRITTEN))
+
+
+def _decide(plan: Plan, key: str, probe: Probe, state: LastState | None, lead: TakenHint, registered: bool) -> None:
+    live = state is not None and state.status in SETTLED
+    match probe:
+        case Gone() if state is None:
+            plan.rows.append(ledger_row(lead, Status.REMOVED, "gone before it was read", None))
+        case Gone() if state is not None and state.status in (Status.REMOVED, Status.UNAPPLIED):
+            if lead.hint.event_id:
+                plan.rows.append(ledger_row(lead, Status.DUPLICATE, "already removed", None))
+        case Gone() if live and registered:
+            plan.drop[key] = (
+                ledger_row(lead, Status.REMOVED, None, None),
+                ledger_row(lead, Status.UNAPPLIED, "the object is gone, but the table has no live entry of it", None),
+            )
+        case Gone():
+            plan.rows.append(ledger_row(lead, Status.REMOVED, None, None))
+        case Forbidden(detail):
+            plan.rows.append(ledger_row(lead, Status.QUARANTINED, f"access denied: {detail}", None))
+        case Found() if live and state is not None and probe.etag == state.etag:
+            if lead.hint.event_id:
+                plan.rows.append(ledger_row(lead, Status.DUPLICATE, None, probe))
+        case Found() if live:
+            reason = (
+                f"{OVERWRITTEN}: keys of a registered table are write-once; the old rows were removed. "
+                "Write the new content under a new key"
+            )
+            row = ledger_row(lead, Status.QUARANTINED, reason, probe)
+            plan.drop[key] = (row, row)
+        case Found():
+            if lead.hint.event_id:
+                plan.rows.append(ledger_row(lead, Status.QUARANTINED, state.reason if state else None, probe))
+        case Unavailable():
+            raise AssertionError("unavailable keys are deferred before they are decided")
+
+
+def _duplicates(items: Sequence[TakenHint], found: Found | None) -> list[LedgerRow]:
+    return [
+        ledger_row(item, Status.DUPLICATE, "another event of this key decided it", found)
+        for item in items
+        if item.hint.event_id
+    ]

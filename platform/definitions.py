@@ -1,0 +1,42 @@
+"""The code location: every definition of one lake, listed in one place."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from tidegate.assets.bronze.asset import build_bronze
+from tidegate.assets.silver.asset import build_silver_assets
+from tidegate.assets.sources import source_assets
+from tidegate.platform.core.lake import LakeConfig, load_lake
+from tidegate.resources.lake_resource import LakeResource, lake_path
+from tidegate.sensors.intake import BRONZE_JOB, build_intake_sensor
+from tidegate.sensors.silver import build_silver_triggers, silver_job
+
+
+def build_definitions(config: LakeConfig, lake: LakeResource) -> dg.Definitions:
+    """All definitions of a lake.
+
+    Args:
+        config: the lake.yaml, already read: assets and sensors are built from it.
+        lake: the resource that runs open.
+    """
+    triggers = build_silver_triggers(config)
+    return dg.Definitions(
+        assets=[*source_assets(config), build_bronze(config), *build_silver_assets(config)],
+        jobs=[BRONZE_JOB, *[silver_job(spec) for spec in config.tables if spec.silver]],
+        sensors=[
+            build_intake_sensor(config),
+            *[one for one in triggers if isinstance(one, dg.SensorDefinition)],
+        ],
+        schedules=[one for one in triggers if isinstance(one, dg.ScheduleDefinition)],
+        resources={"lake": lake},
+        # One asset per run: a child process per step would only cost its start.
+        executor=dg.in_process_executor,
+    )
+
+
+def __getattr__(name: str) -> dg.Definitions:
+    """``defs`` is built when Dagster asks for it, so that importing this module needs no lake.yaml."""
+    if name == "defs":
+        return build_definitions(load_lake(lake_path()), LakeResource.from_environment())
+    raise AttributeError(name)

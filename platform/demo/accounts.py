@@ -1,0 +1,79 @@
+"""What became of every event, read from the ledgers and the intake log."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from pyspark.sql import functions as F
+
+from tidegate.resources.lake import Lake
+
+
+@dataclass
+class Accounts:
+    """Every event that ended, by its id (docs/architecture.md, invariant 6).
+
+    Attributes:
+        outcomes: the outcome of each event id.
+        quarantined: reasons of quarantined objects, by key.
+        bad_rows: rows set apart, by key.
+        objects: distinct objects (key and etag) that were committed, by table key.
+        latency: seconds from the newest event to its record, by table key.
+    """
+
+    outcomes: dict[str, str] = field(default_factory=dict)
+    quarantined: dict[str, str] = field(default_factory=dict)
+    bad_rows: Counter[str] = field(default_factory=Counter)
+    objects: dict[str, int] = field(default_factory=dict)
+    latency: dict[str, float] = field(default_factory=dict)
+
+    def since(self, before: Accounts) -> Counter[str]:
+        """Events by outcome that are not in earlier accounts."""
+        return Counter(outcome for event, outcome in self.outcomes.items() if event not in before.outcomes)
+
+
+def read_accounts(lake: Lake) -> Accounts:
+    """Read all ledgers and the intake log; events that are S3's own tests are left out."""
+    accounts = Accounts()
+    for entry in lake.store.intake_log():
+        accounts.outcomes.update({row["event_id"]: row["outcome"] for row in entry["rows"]})
+    for text in lake.store.table_births():
+        _read_ledger(lake, text, accounts)
+    return accounts
+
+
+def _read_ledger(lake: Lake, text: str, accounts: Accounts) -> None:
+    location = lake.store.uri("ledger", text)
+    if not lake.delta.table_state(location).exists:
+        return
+    rows = (
+        lake.delta.session.read.format("delta")
+        .load(location)
+        .where("kind = 'row'")
+        .orderBy("n", "position")
+        .select(
+            "event_id",
+            "key",
+            "etag",
+            "status",
+            "reason",
+            "bad_rows",
+            (F.col("recorded_at").cast("double") - F.col("event_time").cast("double")).alias("late"),
+        )
+        .collect()
+    )
+    committed = {(row["key"], row["etag"]): row for row in rows if row["status"] == "committed"}
+    accounts.objects[text] = len(committed)
+    # Notifications that the demo sends itself carry old times; only S3's own tell how late a row is.
+    late = [row["late"] for row in committed.values() if row["late"] is not None and row["late"] < 86_400]
+    if late:
+        accounts.latency[text] = late[-1]
+    for row in rows:
+        if row["event_id"]:
+            accounts.outcomes[row["event_id"]] = row["status"]
+        if row["status"] == "quarantined":
+            accounts.quarantined[row["key"]] = row["reason"] or ""
+    for (key, _), row in committed.items():
+        if row["bad_rows"]:
+            accounts.bad_rows[key] += row["bad_rows"]

@@ -1,0 +1,107 @@
+"""The demo's database export: flights as Parquet by month and day."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tidegate.platform.demo.operations import Operations
+
+HOUR = 3_600_000_000
+DAY = 24 * HOUR
+REMOVED_FILE = "flights/month=12/day=24/part-0001.parquet"
+"""Taken back in wave 2. No other file has a row of its keys, so nothing but its rows depends on it."""
+FLAGGED_DAY = 15
+"""The day of each month whose rows 3, 4 and 5 are deleted already when wave 1 exports them."""
+
+
+class FlightsExport:
+    """The database's export: one folder a day, a new file for every change, no key ever written twice."""
+
+    def __init__(self, flights: pa.Table, does: Operations) -> None:
+        # To the microsecond, so that nothing may round it.
+        seconds = pa.array(np.arange(len(flights), dtype=np.int64) * 104_729 % 60_000_000)
+        updated = pc.add(pc.add(pc.cast(flights["time_hour"], pa.int64()), DAY), seconds)
+        flights = flights.append_column("updated_at", pc.cast(updated, pa.timestamp("us", tz="UTC")))
+        flights = flights.append_column("deleted", pa.array(np.zeros(len(flights), dtype=bool)))
+        self.does = does
+        self.days: dict[tuple[int, int], pa.Table] = {}
+        of_day = flights["month"].to_numpy() * 100 + flights["day"].to_numpy()
+        for day in np.unique(of_day):
+            self.days[divmod(int(day), 100)] = flights.take(np.flatnonzero(of_day == day))
+
+    def first(self) -> None:
+        """Wave 1: everything, as it was known first."""
+        for (month, day), rows in self.days.items():
+            if day == FLAGGED_DAY:
+                gone = _revised(rows.slice(3, 3), DAY, deleted=True)
+                rows = pa.concat_tables([rows.slice(0, 3), gone, rows.slice(6)])
+            elif (month, day) == (12, 31):
+                rows = rows.slice(0, len(rows) - 100)
+            self._put(month, day, rows, "export")
+
+    def second(self) -> None:
+        """Wave 2: what changed, came late, came twice, or is no good."""
+        days, put = self.days, self._put
+        for day in range(1, 21):
+            later = DAY if day > 1 else 1  # a microsecond later is later
+            put(1, day, _revised(days[1, day].slice(20, 15), later, delay=1), "updated rows", 2)
+        for day in range(1, 11):
+            put(2, day, _revised(days[2, day].slice(5, 10), 3 * DAY, deleted=True), "deleted rows", 2)
+        for day in range(1, 6):
+            put(
+                2,
+                day,
+                _revised(days[2, day].slice(5, 10), DAY, delay=60),
+                "late rows, older than the delete",
+                3,
+            )
+        for month in range(1, 13):
+            rows = days[month, FLAGGED_DAY]
+            late = _revised(rows.slice(3, 2), HOUR, delay=60)
+            back = _revised(rows.slice(5, 1), 2 * DAY, delay=5)
+            part = 3 if month == 1 else 2  # January's updates took part 2
+            put(month, FLAGGED_DAY, pa.concat_tables([late, back]), "late rows, and one that is back", part)
+        for day in range(1, 6):
+            rows = days[3, day]
+            put(3, day, pa.concat_tables([rows.slice(0, 50), rows.slice(0, 5)]), "exact duplicates", 2)
+        put(
+            4,
+            1,
+            _revised(days[4, 1].slice(0, 20), -HOUR, delay=999),
+            "late rows, older than what is there",
+            2,
+        )
+        put(12, 31, days[12, 31].slice(len(days[12, 31]) - 100), "new rows", 2)
+        awkward = "flights/month=5/day=5/late 50%+é.parquet"
+        self.does.put(awkward, _parquet(_revised(days[5, 5].slice(0, 10), DAY, delay=1)), "awkward name")
+        whole = _parquet(_revised(days[6, 6].slice(0, 200), DAY, delay=1))
+        bad = "flights/month=6/day={}/part-0002.parquet"
+        self.does.put(bad.format(6), whole[: len(whole) * 6 // 10], "bad: truncated Parquet", bad=True)
+        self.does.put(bad.format(7), b"<html>502 Bad Gateway</html>\n", "bad: no Parquet at all", bad=True)
+        self.does.put_again("flights/month=7/day=4/part-0001.parquet", "same bytes again")
+        self.does.delete(REMOVED_FILE, "removed file")
+
+    def _put(self, month: int, day: int, rows: pa.Table, kind: str, part: int = 1) -> None:
+        self.does.put(f"flights/month={month}/day={day}/part-{part:04d}.parquet", _parquet(rows), kind)
+
+
+def _revised(rows: pa.Table, later: int, *, delay: float = 0, deleted: bool = False) -> pa.Table:
+    """The rows as they are `later` (microseconds), the arrival `delay` minutes later than known before."""
+    stamp = pc.cast(pc.add(pc.cast(rows["updated_at"], pa.int64()), later), pa.timestamp("us", tz="UTC"))
+    rows = rows.set_column(rows.schema.get_field_index("updated_at"), "updated_at", stamp)
+    if delay:
+        arrival = pa.array([(minutes or 0.0) + delay for minutes in rows["arr_delay"].to_pylist()], pa.float64())
+        rows = rows.set_column(rows.schema.get_field_index("arr_delay"), "arr_delay", arrival)
+    flags = pa.array([deleted] * len(rows), pa.bool_())
+    return rows.set_column(rows.schema.get_field_index("deleted"), "deleted", flags)
+
+
+def _parquet(rows: pa.Table) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(rows.drop_columns(["month", "day"]), sink, compression="snappy", store_schema=False)
+    return sink.getvalue()

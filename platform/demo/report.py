@@ -1,0 +1,193 @@
+"""The demo's report: what every table holds against what the oracle says it must hold."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from rich.console import Console
+from rich.table import Table
+
+from tidegate.platform.demo.accounts import Accounts
+from tidegate.resources.lake import Lake
+
+
+@dataclass
+class Report:
+    """The outcome of a demo run.
+
+    Attributes:
+        tables: one entry a table, as it is written to ``--report``.
+        events_sent: events that this run made.
+        outcomes: this run's events by outcome.
+        problems: every difference from the oracle; empty means that all is right.
+    """
+
+    tables: list[dict[str, Any]] = field(default_factory=list)
+    events_sent: int = 0
+    outcomes: dict[str, int] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every count is what the oracle says."""
+        return not self.problems
+
+    def to_json(self) -> dict[str, Any]:
+        """What ``--report`` writes."""
+        return {
+            "tables": self.tables,
+            "events_sent": self.events_sent,
+            "events_accounted": sum(self.outcomes.values()),
+            "committed": self.outcomes.get("committed", 0),
+            "duplicates": self.outcomes.get("duplicate", 0),
+            "quarantined": self.outcomes.get("quarantined", 0),
+            "outcomes": self.outcomes,
+            "problems": self.problems,
+            "ok": self.ok,
+        }
+
+
+def run_oracle(folder: Path) -> dict[str, Any]:
+    """What must come out, by the oracle, in a process of its own that imports nothing of ours.
+
+    Raises:
+        RuntimeError: the oracle failed; its last line is in the message.
+    """
+    done = subprocess.run(
+        [sys.executable, "-I", str(Path(__file__).with_name("oracle.py")), str(folder)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"the oracle failed: {(done.stderr.strip().splitlines() or ['no output'])[-1]}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def build_report(
+    lake: Lake,
+    instance: dg.DagsterInstance,
+    expected: dict[str, Any],
+    accounts: Accounts,
+    before: Accounts,
+    sent: int,
+    started: float,
+) -> Report:
+    """Compare every table, and every event, with the oracle.
+
+    Args:
+        expected: the oracle's result.
+        accounts: what became of every event.
+        before: the accounts when the run began.
+        sent: events that this run made.
+        started: epoch seconds of the run's begin.
+    """
+    report = Report(events_sent=sent, outcomes=dict(sorted(accounts.since(before).items())))
+    accounted = sum(report.outcomes.values())
+    if accounted != sent:
+        report.problems.append(f"{sent} events were sent, {accounted} are accounted for")
+    _compare(report, "quarantined objects", set(expected["quarantined"]["objects"]), set(accounts.quarantined))
+    _compare(report, "quarantined rows", expected["quarantined"]["rows"], dict(accounts.bad_rows))
+    seconds = _seconds(instance, started)
+    for name, wanted in expected["tables"].items():
+        report.tables.append(_table(lake, name, wanted, accounts, report, seconds))
+    return report
+
+
+def _table(
+    lake: Lake,
+    name: str,
+    wanted: dict[str, Any],
+    accounts: Accounts,
+    report: Report,
+    seconds: dict[str, float],
+) -> dict[str, Any]:
+    layer, _, short = name.partition(".")
+    spec = next(spec for spec in lake.config.tables if spec.name == short)
+    text = spec.table_key.encode()
+    birth = lake.store.birth(text)
+    silver = layer == "silver"
+    location = lake.store.uri("silver", short) if silver else (birth.location if birth else "")
+    state = lake.delta.table_state(location) if location else None
+    if state is None or not state.exists:
+        report.problems.append(f"{name} does not exist")
+        return {
+            "name": name,
+            "layer": layer,
+            "files": 0,
+            "rows": 0,
+            "expected_rows": wanted["rows"],
+            "delta_version": -1,
+        }
+    lake.name_table(text)
+    selected = ", ".join(f"{check['sql']} AS `{check['name']}`" for check in wanted["checks"])
+    found = lake.delta.session.sql(f"SELECT {selected} FROM {name}").collect()[0].asDict()
+    for check in wanted["checks"]:
+        if found[check["name"]] != check["value"]:
+            report.problems.append(f"{name}: {check['name']} is {found[check['name']]}, must be {check['value']}")
+    registered = birth is not None and birth.registered
+    files = state.files if silver or registered else accounts.objects.get(text, 0)
+    if not silver and files != wanted["files"]:
+        report.problems.append(f"{name}: {files} files, must be {wanted['files']}")
+    asset = f"silver_{short}" if silver else text
+    return {
+        "name": name,
+        "layer": layer,
+        "files": files,
+        "rows": found["rows"],
+        "expected_rows": wanted["rows"],
+        "delta_version": state.version,
+        "partition": None if silver else text,
+        "seconds": round(seconds.get(asset, 0.0), 1),
+        "freshness_seconds": None if silver else round(accounts.latency.get(text, 0.0), 1),
+    }
+
+
+def _seconds(instance: dg.DagsterInstance, since: float) -> dict[str, float]:
+    """Seconds that the runs since then took, by partition or silver asset."""
+    found: dict[str, float] = {}
+    for record in instance.get_run_records():
+        if record.start_time and record.end_time and record.start_time >= since:
+            run = record.dagster_run
+            name = run.tags.get("dagster/partition") or run.job_name.removesuffix("_job")
+            found[name] = found.get(name, 0.0) + record.end_time - record.start_time
+    return found
+
+
+def _compare(report: Report, what: str, wanted: Any, found: Any) -> None:
+    if wanted != found:
+        report.problems.append(f"{what}: found {found or 'none'}, must be {wanted or 'none'}")
+
+
+def show_report(console: Console, report: Report, seconds: float) -> None:
+    """Print the report."""
+    table = Table(title="What landed", header_style="bold")
+    for name in ("table", "files", "rows", "expected", "version", "run seconds", "freshness"):
+        table.add_column(name, justify="left" if name == "table" else "right")
+    for one in report.tables:
+        right = one["rows"] == one["expected_rows"]
+        fresh = one.get("freshness_seconds")
+        table.add_row(
+            one["name"],
+            f"{one['files']:,}",
+            f"[{'green' if right else 'red'}]{one['rows']:,}",
+            f"{one['expected_rows']:,}",
+            str(one["delta_version"]),
+            f"{one.get('seconds', 0):.1f}",
+            f"{fresh:.1f} s" if fresh is not None else "",
+        )
+    console.print(table)
+    told = ", ".join(f"{number} {outcome}" for outcome, number in report.outcomes.items())
+    console.print(f"{report.events_sent} events sent, {sum(report.outcomes.values())} accounted for: {told or 'none'}")
+    if report.ok:
+        console.print(f"[bold green]Every count is what the oracle computed from the source files[/] ({seconds:.0f} s)")
+    for problem in report.problems:
+        console.print(f"[bold red]wrong:[/] {problem}")

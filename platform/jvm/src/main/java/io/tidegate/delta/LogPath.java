@@ -1,0 +1,66 @@
+package io.tidegate.delta;
+
+import java.net.URI;
+import java.net.URISyntaxException;
+import org.apache.hadoop.fs.Path;
+
+/**
+ * Paths as a Delta log writes them: URI-encoded, relative to the table or absolute.
+ *
+ * <p>One file can be spelled in several ways ({@code é}, {@code %C3%A9}, absolute). Delta compares spellings and
+ * would hold two live entries of one file, every row twice. So ours are compared decoded.
+ */
+public final class LogPath {
+  private LogPath() {}
+
+  /** The decoded path below {@code table}, or the path as it is when it lies elsewhere or is no URI. */
+  public static String key(String table, String logged) {
+    URI uri;
+    try {
+      uri = new URI(logged);
+    } catch (URISyntaxException e) {
+      return logged;
+    }
+    if (uri.getPath() == null) {
+      return logged;
+    }
+    if (!uri.isAbsolute() && !uri.getPath().startsWith("/")) {
+      return uri.getPath();
+    }
+    URI root = new Path(table).toUri();
+    String below = root.getPath().endsWith("/") ? root.getPath() : root.getPath() + "/";
+    boolean sameStore = !uri.isAbsolute() || authority(uri).equals(authority(root));
+    boolean inside = sameStore && uri.getPath().startsWith(below);
+    return inside ? uri.getPath().substring(below.length()) : logged;
+  }
+
+  /** Why {@code path} may not be added to a log, or null: it must be relative, a URI, and its only spelling. */
+  public static String problem(String path) {
+    try {
+      URI uri = new URI(path);
+      if (uri.isAbsolute() || path.startsWith("/") || path.isEmpty()) {
+        return "is not relative to the table";
+      }
+      if (uri.getRawQuery() != null || uri.getRawFragment() != null) {
+        return "holds a bare ? or #; they must be percent-encoded";
+      }
+      // Delta normalizes paths when it reads them: a//b would come back as a/b, another object.
+      return uri.normalize().toString().equals(path) && !path.startsWith("../")
+          ? null
+          : "has an empty, . or .. segment, which no Delta reader resolves to that object";
+    } catch (URISyntaxException e) {
+      return "is not a valid URI: " + e.getReason();
+    }
+  }
+
+  /** The file that {@code logged} names in the table at {@code root}. */
+  public static Path resolve(Path root, String logged) {
+    return new Path(root, new Path(URI.create(logged)));
+  }
+
+  private static String authority(URI uri) {
+    String scheme = uri.getScheme() == null ? "" : uri.getScheme();
+    // s3, s3a and s3n are three names of one store.
+    return (scheme.startsWith("s3") ? "s3" : scheme) + ":" + (uri.getAuthority() == null ? "" : uri.getAuthority());
+  }
+}

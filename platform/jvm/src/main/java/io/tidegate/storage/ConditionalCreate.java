@@ -1,0 +1,161 @@
+package io.tidegate.storage;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.stream.IntStream;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FSDataOutputStreamBuilder;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Options;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.s3a.RemoteFileChangedException;
+import software.amazon.awssdk.core.exception.SdkServiceException;
+
+/** Creates an object only where there is none, and proves that the endpoint keeps to that. */
+final class ConditionalCreate {
+  private static final int CONFLICT = 409;
+  private static final int PRECONDITION_FAILED = 412;
+  private static final int CONFLICT_ATTEMPTS = 10;
+  private static final int RACERS = 4;
+  private static final Set<URI> PROVEN = ConcurrentHashMap.newKeySet();
+
+  private final FileSystem fs;
+
+  ConditionalCreate(FileSystem fs) {
+    this.fs = fs;
+  }
+
+  /**
+   * Creates {@code path}.
+   *
+   * @throws FileAlreadyExistsException when there is an object; perhaps our own, written by a request whose answer
+   *     was lost, which only the caller can tell
+   */
+  void put(Path path, byte[] content) throws IOException {
+    for (int attempt = 1; ; attempt++) {
+      try {
+        FSDataOutputStreamBuilder<?, ?> builder = fs.createFile(path);
+        builder.must(Options.CreateFileOptionKeys.FS_OPTION_CREATE_CONDITIONAL_OVERWRITE, true);
+        FSDataOutputStream out = builder.build();
+        try {
+          out.write(content);
+        } catch (IOException e) {
+          // Closing would publish what was written so far.
+          out.abort();
+          throw e;
+        }
+        out.close();
+        return;
+      } catch (IOException e) {
+        if (isRefusal(e)) {
+          throw existing(path, e);
+        }
+        // Two creates met: S3 took neither, and says that either may come again.
+        if (status(e) != CONFLICT || attempt == CONFLICT_ATTEMPTS) {
+          throw e;
+        }
+        pause(attempt);
+      }
+    }
+  }
+
+  /**
+   * Races for one probe object below {@code directory}, once per bucket and process.
+   *
+   * @throws IOException when more than one create, or a late one, succeeds: commits would overwrite each other
+   */
+  void proveOnce(Path directory) throws IOException {
+    if (PROVEN.contains(fs.getUri())) {
+      return;
+    }
+    Path probe = new Path(directory, "_tidegate_probe." + UUID.randomUUID());
+    try {
+      int winners = race(probe) + (creates(probe) ? 1 : 0);
+      if (winners != 1) {
+        throw new IOException(
+            "the S3 endpoint of " + fs.getUri() + " let " + winners + " of " + (RACERS + 1) + " conditional creates of"
+                + " one object succeed, where one must: it ignores If-None-Match, so Delta commits there would overwrite"
+                + " each other. Use an endpoint that honours conditional writes; nothing was committed.");
+      }
+    } finally {
+      fs.delete(probe, false);
+    }
+    PROVEN.add(fs.getUri());
+  }
+
+  private int race(Path probe) throws IOException {
+    ExecutorService pool = Executors.newFixedThreadPool(RACERS);
+    try {
+      List<CompletableFuture<Boolean>> racers =
+          IntStream.range(0, RACERS)
+              .mapToObj(i -> CompletableFuture.supplyAsync(() -> createsUnchecked(probe), pool))
+              .toList();
+      return (int) racers.stream().map(CompletableFuture::join).filter(won -> won).count();
+    } finally {
+      pool.shutdownNow();
+    }
+  }
+
+  private boolean createsUnchecked(Path probe) {
+    try {
+      return creates(probe);
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot probe " + probe + ": " + e.getMessage(), e);
+    }
+  }
+
+  private boolean creates(Path probe) throws IOException {
+    try {
+      put(probe, "probe\n".getBytes(StandardCharsets.UTF_8));
+      return true;
+    } catch (FileAlreadyExistsException e) {
+      return false;
+    }
+  }
+
+  private static boolean isRefusal(Throwable error) {
+    for (Throwable t = error; t != null; t = t.getCause()) {
+      if (t instanceof RemoteFileChangedException
+          || t instanceof org.apache.hadoop.fs.FileAlreadyExistsException
+          || t instanceof FileAlreadyExistsException) {
+        return true;
+      }
+    }
+    return status(error) == PRECONDITION_FAILED;
+  }
+
+  private static int status(Throwable error) {
+    for (Throwable t = error; t != null; t = t.getCause()) {
+      if (t instanceof SdkServiceException service) {
+        return service.statusCode();
+      }
+    }
+    return -1;
+  }
+
+  private static FileAlreadyExistsException existing(Path path, IOException cause) {
+    FileAlreadyExistsException e = new FileAlreadyExistsException(path.toString());
+    e.initCause(cause);
+    return e;
+  }
+
+  private static void pause(int attempt) throws InterruptedIOException {
+    try {
+      Thread.sleep(50L * attempt);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("interrupted while waiting to create again");
+    }
+  }
+}

@@ -1,0 +1,225 @@
+package io.tidegate;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+
+/** A table in a temporary folder, the batches for it, and the procedures called as a user calls them. */
+public final class TestTable {
+  public static final String LAKE = "lake-1";
+  public static final String KEY = "landing.t";
+  public static final String SCHEMA =
+      "{\"type\":\"struct\",\"fields\":[{\"name\":\"id\",\"type\":\"long\",\"nullable\":true,\"metadata\":{}}]}";
+
+  private static SparkSession spark;
+
+  public final Path root;
+  public final Path batches;
+  public String generation = "gen-1";
+
+  public TestTable(Path folder) {
+    this.root = folder.resolve("table");
+    this.batches = folder.resolve("batches");
+    try {
+      Files.createDirectories(root);
+      Files.createDirectories(batches);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** One session for all tests: starting one is most of their time. */
+  public static synchronized SparkSession spark() {
+    if (spark == null) {
+      spark =
+          SparkSession.builder()
+              .master("local[2]")
+              .config("spark.ui.enabled", "false")
+              .config("spark.sql.shuffle.partitions", "1")
+              .config("spark.sql.codegen.wholeStage", "false")
+              .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+              .config("spark.databricks.delta.snapshotPartitions", "1")
+              .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
+              .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+              .config("spark.sql.catalog.tidegate", "io.tidegate.spark.TidegateCatalog")
+              .config("spark.sql.warehouse.dir", System.getProperty("java.io.tmpdir"))
+              .config("spark.driver.bindAddress", "127.0.0.1")
+              .config("spark.driver.host", "127.0.0.1")
+              .getOrCreate();
+    }
+    return spark;
+  }
+
+  public String uri() {
+    return root.toUri().toString().replaceFirst("/$", "");
+  }
+
+  public String appId() {
+    return "tidegate:" + LAKE + ":" + KEY + ":" + generation;
+  }
+
+  /** A Parquet file with the ids [from, to), at {@code path} in the table; returns its add entry. */
+  public Map<String, Object> file(String path, long from, long to) {
+    Path target = root.resolve(path);
+    Path folder = target.resolveSibling("." + target.getFileName() + ".d");
+    spark().range(from, to, 1, 1).write().parquet(folder.toString());
+    try (var files = Files.list(folder)) {
+      Path part = files.filter(f -> f.getFileName().toString().endsWith(".parquet")).findFirst().orElseThrow();
+      Files.createDirectories(target.getParent());
+      Files.move(part, target);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    delete(folder);
+    return add(path, from, to);
+  }
+
+  private Map<String, Object> add(String path, long from, long to) {
+    Map<String, Object> add = new LinkedHashMap<>();
+    add.put("path", path);
+    add.put("partition_values", new HashMap<>());
+    try {
+      add.put("size", Files.size(root.resolve(path)));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    add.put("modification_time", 1_700_000_000_000L);
+    add.put("stats", "{\"numRecords\":" + (to - from) + ",\"minValues\":{\"id\":" + from + "}}");
+    add.put("etag", null);
+    add.put("source_key", "t/" + path);
+    return add;
+  }
+
+  /** Writes batch n; {@code changes} replaces fields of it. Returns the object's URI. */
+  public String batch(long n, long after, List<Map<String, Object>> adds, Map<String, Object> changes) {
+    Map<String, Object> batch = new LinkedHashMap<>();
+    batch.put("format", 1);
+    batch.put("lake", LAKE);
+    batch.put("table", KEY);
+    batch.put("generation", generation);
+    batch.put("n", n);
+    batch.put("digest", "digest-" + n);
+    batch.put("location", uri());
+    batch.put("app_id", appId());
+    batch.put("create", null);
+    batch.put("after_version", after);
+    batch.put("adds", adds);
+    batch.put("removes", List.of());
+    batch.put("rows", List.of(Map.of("key", "ignored by the commit")));
+    batch.putAll(changes);
+    return put(n, Json.write(batch));
+  }
+
+  public String put(long n, String content) {
+    Path path = batches.resolve("%020d.json".formatted(n));
+    try {
+      Files.writeString(path, content);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return path.toUri().toString();
+  }
+
+  /** The fields of a batch that creates the table. */
+  public static Map<String, Object> creates(String schema, List<String> partitions, Map<String, String> properties) {
+    Map<String, Object> create = new HashMap<>();
+    create.put("schema", Json.read(schema, JsonNode.class, "schema"));
+    create.put("partition_columns", partitions);
+    create.put("properties", properties);
+    create.put("name", "t");
+    return Map.of("create", create);
+  }
+
+  public static Map<String, Object> creates() {
+    return creates(SCHEMA, List.of(), Map.of());
+  }
+
+  /** Batch 1 landed: one file with ids 0..9 at {@code a.parquet}. */
+  public Row born() {
+    return addFiles(batch(1, -1, List.of(file("a.parquet", 0, 10)), creates()));
+  }
+
+  public Row addFiles(String batch) {
+    return addFiles(batch, true);
+  }
+
+  public Row addFiles(String batch, boolean verify) {
+    return spark().sql(
+            "CALL tidegate.system.add_files(table => '%s', batch => '%s', verify_files => %s)"
+                .formatted(uri(), batch, verify))
+        .head();
+  }
+
+  public Row state() {
+    return spark()
+        .sql("CALL tidegate.system.table_state(table => '%s', app_id => '%s')".formatted(uri(), appId()))
+        .head();
+  }
+
+  public List<Row> live(List<String> paths) {
+    return spark()
+        .sql("CALL tidegate.system.live_files(table => '%s', paths => '%s')".formatted(uri(), Json.write(paths)))
+        .collectAsList();
+  }
+
+  /** Staged files as add entries of a batch. */
+  public List<Map<String, Object>> stage(String query, String schema, List<String> partitions) {
+    List<Row> rows =
+        spark()
+            .sql(
+                "CALL tidegate.system.stage_files(table => '%s', query => '%s', schema => '%s', partition_columns => '%s')"
+                    .formatted(uri(), query.replace("'", "\\'"), schema, Json.write(partitions)))
+            .collectAsList();
+    List<Map<String, Object>> adds = new ArrayList<>();
+    for (Row row : rows) {
+      JsonNode action = Json.read(row.getString(0), JsonNode.class, "action");
+      Map<String, Object> add = new LinkedHashMap<>();
+      add.put("path", action.get("path").asText());
+      add.put("partition_values", action.get("partitionValues"));
+      add.put("size", action.get("size").asLong());
+      add.put("modification_time", action.get("modificationTime").asLong());
+      add.put("stats", action.get("stats").asText());
+      add.put("source_key", null);
+      adds.add(add);
+    }
+    return adds;
+  }
+
+  public long count() {
+    return spark().read().format("delta").load(root.toString()).count();
+  }
+
+  public void sql(String text) {
+    spark().sql(text.replace("{t}", "delta.`" + root + "`"));
+  }
+
+  public boolean exists(String pathInRoot) {
+    return Files.exists(root.resolve(pathInRoot));
+  }
+
+  public String voidObject(long n) {
+    try {
+      return Files.readString(batches.resolve("%020d.void".formatted(n)));
+    } catch (IOException e) {
+      return null;
+    }
+  }
+
+  public static void delete(Path path) {
+    try (var all = Files.walk(path)) {
+      all.sorted(Comparator.reverseOrder()).forEach(f -> f.toFile().delete());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

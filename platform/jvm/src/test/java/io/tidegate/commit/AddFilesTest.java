@@ -1,0 +1,299 @@
+package io.tidegate.commit;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.tidegate.TestTable;
+import io.tidegate.delta.LiveEntries;
+import io.tidegate.delta.TableView;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.spark.sql.Row;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What add_files lands: once, on what it checked, or void. */
+class AddFilesTest {
+  @TempDir Path folder;
+  TestTable t;
+
+  @BeforeEach
+  void table() {
+    t = new TestTable(folder);
+  }
+
+  private static Map<String, Object> remove(String path, String dv) {
+    Map<String, Object> remove = new HashMap<>();
+    remove.put("path", path);
+    remove.put("dv_id", dv);
+    return remove;
+  }
+
+  private static void assertLanded(Row row, long version, String outcome, String digest, boolean replayed) {
+    assertEquals(version, row.getLong(0), row.toString());
+    assertEquals(outcome, row.getString(1), row.toString());
+    assertEquals(digest, row.getString(2), row.toString());
+    assertEquals(replayed, row.getBoolean(4), row.toString());
+  }
+
+  @Test
+  void birthCreatesVersionZeroWithTransactionAndProperties() {
+    assertLanded(t.born(), 0, "committed", "digest-1", false);
+    assertEquals(10, t.count());
+    Row state = t.state();
+    assertEquals(0, state.getLong(0));
+    assertEquals(1, state.getLong(1));
+    assertTrue(state.getString(3).contains("\"tidegate.lake\":\"lake-1\""), state.getString(3));
+    assertTrue(state.getString(3).contains("\"tidegate.generation\":\"gen-1\""));
+  }
+
+  @Test
+  void appendThenReplayLandsOnce() {
+    t.born();
+    String batch = t.batch(2, 0, List.of(t.file("b.parquet", 10, 15)), Map.of());
+    assertLanded(t.addFiles(batch), 1, "committed", "digest-2", false);
+    assertLanded(t.addFiles(batch), 1, "committed", "digest-2", true);
+    assertEquals(15, t.count());
+    assertEquals(1, t.state().getLong(0));
+  }
+
+  @Test
+  void aReplayReportsWhatLandedAndNotWhatItHolds() {
+    t.born();
+    var add = t.file("b.parquet", 10, 15);
+    t.addFiles(t.batch(2, 0, List.of(add), Map.of()));
+    // Another object under the same number: a zombie of a lost batches folder.
+    Row row = t.addFiles(t.batch(2, 0, List.of(t.file("c.parquet", 20, 21)), Map.of("digest", "other")));
+    assertLanded(row, 1, "committed", "digest-2", true);
+    assertEquals(15, t.count());
+  }
+
+  @Test
+  void aBatchMayHoldNothing() {
+    t.born();
+    assertLanded(t.addFiles(t.batch(2, 0, List.of(), Map.of())), 1, "committed", "digest-2", false);
+    assertEquals(2, t.state().getLong(1));
+  }
+
+  @Test
+  void concurrentCallsOfOneBatchCommitOnce() throws Exception {
+    t.born();
+    String batch = t.batch(2, 0, List.of(t.file("b.parquet", 10, 15)), Map.of());
+    CyclicBarrier together = new CyclicBarrier(2);
+    AtomicInteger waits = new AtomicInteger(2);
+    // Both have checked the same snapshot before either commits: the first attempt of one must fail.
+    Runnable meet = () -> {
+      if (waits.getAndDecrement() > 0) {
+        try {
+          together.await(30, TimeUnit.SECONDS);
+        } catch (Exception e) {
+          throw new IllegalStateException(e);
+        }
+      }
+    };
+    Callable<Landed> land = () -> BatchCommit.land(TestTable.spark(), t.uri(), batch, true, meet);
+    var pool = Executors.newFixedThreadPool(2);
+    List<Landed> landed = new ArrayList<>();
+    for (Future<Landed> f : pool.invokeAll(List.of(land, land), 60, TimeUnit.SECONDS)) {
+      landed.add(f.get());
+    }
+    pool.shutdownNow();
+    assertEquals(1, landed.stream().filter(Landed::replayed).count(), landed.toString());
+    assertTrue(landed.stream().allMatch(l -> l.version() == 1 && l.outcome().equals("committed")));
+    assertEquals(15, t.count());
+    assertEquals(1, t.state().getLong(0));
+  }
+
+  @Test
+  void aForeignCommitBetweenCheckAndCommitIsLookedAt() {
+    t.born();
+    String batch = t.batch(2, 0, List.of(t.file("b.parquet", 10, 15)), Map.of());
+    AtomicBoolean first = new AtomicBoolean(true);
+    Landed landed = BatchCommit.land(TestTable.spark(), t.uri(), batch, true, () -> {
+      if (first.getAndSet(false)) {
+        t.sql("INSERT INTO {t} VALUES (100)");
+      }
+    });
+    assertEquals(new Landed(2, "committed", "digest-2", null, false), landed);
+    assertEquals(16, t.count());
+  }
+
+  @Test
+  void aRebaseThatWouldBreakAPreconditionVoidsInstead() {
+    t.born();
+    // Delta itself would let this append rebase over the foreign one: nothing conflicts by its rules.
+    var add = t.file("b.parquet", 10, 15);
+    String batch = t.batch(2, 0, List.of(add), Map.of());
+    AtomicBoolean first = new AtomicBoolean(true);
+    Landed landed = BatchCommit.land(TestTable.spark(), t.uri(), batch, false, () -> {
+      if (first.getAndSet(false)) {
+        Foreign.append(t, "b.parquet", (Long) add.get("size"), "{\"numRecords\":5}");
+      }
+    });
+    assertEquals("void", landed.outcome());
+    assertEquals(15, t.count());
+  }
+
+  @Test
+  void deltasOwnRebaseWouldHaveAddedTheFileTwice() {
+    // The control of the test above: with a plain transaction the same interleaving doubles the rows.
+    t.born();
+    var add = t.file("b.parquet", 10, 15);
+    TableView view = TableView.open(TestTable.spark(), t.uri());
+    var plain = view.log().startTransaction(scala.Option.empty(), scala.Option.empty());
+    Foreign.append(t, "b.parquet", (Long) add.get("size"), "{\"numRecords\":5}");
+    assertEquals(2, Foreign.append(plain, "./b.parquet", (Long) add.get("size")));
+  }
+
+  @Test
+  void removedEntryNotLiveMeansVoid() {
+    t.born();
+    Row row = t.addFiles(t.batch(2, 0, List.of(t.file("b.parquet", 10, 15)),
+        Map.of("removes", List.of(remove("never.parquet", null)))));
+    assertLanded(row, 1, "void", "digest-2", false);
+    assertTrue(row.getString(3).contains("never.parquet without deletion vector is not live"), row.getString(3));
+    assertEquals(10, t.count());
+    assertEquals(2, t.state().getLong(1));
+    assertEquals("{\"digest\":\"digest-2\",\"reason\":\"" + row.getString(3) + "\",\"version\":1}", t.voidObject(2));
+  }
+
+  @Test
+  void aVoidBatchReplaysAsVoidAndPutsItsObjectAgain() throws Exception {
+    t.born();
+    String batch = t.batch(2, 0, List.of(), Map.of("removes", List.of(remove("never.parquet", null))));
+    Row first = t.addFiles(batch);
+    Files.delete(t.batches.resolve("%020d.void".formatted(2)));
+    Row again = t.addFiles(batch);
+    assertLanded(again, 1, "void", "digest-2", true);
+    assertEquals(first.getString(3), again.getString(3));
+    assertTrue(t.voidObject(2).contains("never.parquet"));
+    // The clock went on: batch 3 lands.
+    assertLanded(t.addFiles(t.batch(3, 1, List.of(t.file("b.parquet", 10, 15)), Map.of())), 2, "committed", "digest-3", false);
+  }
+
+  @Test
+  void pathLiveAlreadyInAnySpellingMeansVoid() {
+    t.born();
+    var add = t.file("ü x.parquet", 10, 12);
+    add.put("path", "%C3%BC%20x.parquet");
+    t.addFiles(t.batch(2, 0, List.of(add), Map.of()));
+    assertEquals(12, t.count());
+    add.put("path", "ü%20x.parquet");
+    Row row = t.addFiles(t.batch(3, 1, List.of(add), Map.of()));
+    assertLanded(row, 2, "void", "digest-3", false);
+    assertTrue(row.getString(3).contains("is live already"), row.getString(3));
+    assertEquals(12, t.count());
+  }
+
+  @Test
+  void stagedFileMissingMeansVoidEvenUnverified() {
+    t.born();
+    var add = t.file("staged.parquet", 10, 12);
+    add.put("source_key", null);
+    t.root.resolve("staged.parquet").toFile().delete();
+    Row row = t.addFiles(t.batch(2, 0, List.of(add), Map.of()), false);
+    assertLanded(row, 1, "void", "digest-2", false);
+    assertTrue(row.getString(3).contains("staged.parquet is gone"), row.getString(3));
+  }
+
+  @Test
+  void sourceFilesAreLookedAtWhenAsked() {
+    t.born();
+    var add = t.file("b.parquet", 10, 12);
+    add.put("size", 3);
+    Row row = t.addFiles(t.batch(2, 0, List.of(add), Map.of()), true);
+    assertEquals("void", row.getString(1));
+    assertTrue(row.getString(3).contains("bytes, not 3"), row.getString(3));
+  }
+
+  @Test
+  void aBirthWhoseFileIsGoneCreatesTheEmptyTable() {
+    var add = t.file("a.parquet", 0, 10);
+    t.root.resolve("a.parquet").toFile().delete();
+    Row row = t.addFiles(t.batch(1, -1, List.of(add), TestTable.creates()));
+    assertLanded(row, 0, "void", "digest-1", false);
+    assertEquals(0, t.count());
+    assertLanded(t.addFiles(t.batch(2, 0, List.of(t.file("b.parquet", 0, 5)), Map.of())), 1, "committed", "digest-2", false);
+  }
+
+  @Test
+  void partitionValuesMustBeTheTables() {
+    t.born();
+    var add = t.file("b.parquet", 10, 12);
+    add.put("partition_values", Map.of("month", "1"));
+    Row row = t.addFiles(t.batch(2, 0, List.of(add), Map.of()));
+    assertEquals("void", row.getString(1));
+    assertTrue(row.getString(3).contains("partition values for [month]"), row.getString(3));
+  }
+
+  @Test
+  void aFileWithADeletionVectorIsRemoved() {
+    t.addFiles(t.batch(1, -1, List.of(t.file("a.parquet", 0, 10)),
+        TestTable.creates(TestTable.SCHEMA, List.of(), Map.of("delta.enableDeletionVectors", "true"))));
+    t.sql("DELETE FROM {t} WHERE id = 3");
+    List<Row> live = t.live(List.of("a.parquet"));
+    String dv = live.get(0).getString(1);
+    assertTrue(dv != null && live.get(0).getLong(3) == 9, live.toString());
+
+    // What the batch knew before the DELETE does not apply any more.
+    assertEquals("void", t.addFiles(t.batch(2, 0, List.of(), Map.of("removes", List.of(remove("a.parquet", null))))).getString(1));
+    assertLanded(t.addFiles(t.batch(3, 2, List.of(), Map.of("removes", List.of(remove("a.parquet", dv))))), 3, "committed", "digest-3", false);
+    assertEquals(0, t.count());
+    assertEquals(List.of(), t.live(List.of("a.parquet")));
+  }
+
+  @Test
+  void addsAndRemovesLandTogetherAndTheChangeFeedReadsThem() {
+    t.addFiles(t.batch(1, -1, List.of(t.file("a.parquet", 0, 10)),
+        TestTable.creates(TestTable.SCHEMA, List.of(), Map.of("delta.enableChangeDataFeed", "true"))));
+    t.addFiles(t.batch(2, 0, List.of(t.file("b.parquet", 10, 15)), Map.of("removes", List.of(remove("a.parquet", null)))));
+    assertEquals(5, t.count());
+    long changes = TestTable.spark().read().format("delta").option("readChangeFeed", "true")
+        .option("startingVersion", 1).load(t.root.toString()).count();
+    assertEquals(15, changes);
+  }
+
+  @Test
+  void theUsersSessionIsLeftAlone() {
+    var conf = TestTable.spark().conf();
+    Map<String, String> before = Map.copyOf(scala.jdk.javaapi.CollectionConverters.asJava(conf.getAll()));
+    t.born();
+    assertEquals(before, Map.copyOf(scala.jdk.javaapi.CollectionConverters.asJava(conf.getAll())));
+    // A session's leaked transaction settings (they silently drop Delta's own writes) do not reach the batch.
+    conf.set("spark.databricks.delta.write.txnAppId", t.appId());
+    conf.set("spark.databricks.delta.write.txnVersion", "99");
+    try {
+      assertLanded(t.addFiles(t.batch(2, 0, List.of(t.file("b.parquet", 10, 15)), Map.of())), 1, "committed", "digest-2", false);
+    } finally {
+      conf.unset("spark.databricks.delta.write.txnAppId");
+      conf.unset("spark.databricks.delta.write.txnVersion");
+    }
+    assertEquals(15, t.count());
+  }
+
+  @Test
+  void theSnapshotKeptAfterACommitIsNotOpenedAfresh() {
+    t.born();
+    TableView one = TableView.open(TestTable.spark(), t.uri());
+    t.addFiles(t.batch(2, 0, List.of(t.file("b.parquet", 10, 15)), Map.of()));
+    TableView two = TableView.open(TestTable.spark(), t.uri());
+    assertTrue(one.log() == two.log(), "the log was opened afresh");
+    assertEquals(1, two.snapshot().version());
+    assertFalse(LiveEntries.find(TestTable.spark(), two, List.of("b.parquet")).at("b.parquet").isEmpty());
+    assertNull(LiveEntries.find(TestTable.spark(), two, List.of("b.parquet")).at("b.parquet", "dv"));
+  }
+}

@@ -1,0 +1,199 @@
+package io.tidegate.commit;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.tidegate.TestTable;
+import io.tidegate.TidegateException;
+import io.tidegate.TidegateException.Kind;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.Row;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Tables that a batch may not touch, and the way out that each message names. */
+class RefusalsTest {
+  @TempDir Path folder;
+  TestTable t;
+
+  @BeforeEach
+  void table() {
+    t = new TestTable(folder);
+  }
+
+  private TidegateException refused(Kind kind, String batch) {
+    TidegateException e = assertThrows(TidegateException.class, () -> t.addFiles(batch));
+    assertEquals(kind, e.kind(), e.getMessage());
+    assertTrue(e.getMessage().startsWith("[TIDEGATE_" + kind + "] "), e.getMessage());
+    return e;
+  }
+
+  private String next(long n, long after) {
+    return t.batch(n, after, List.of(t.file("f" + n + ".parquet", 100, 105)), Map.of());
+  }
+
+  @Test
+  void anotherLakesTable() {
+    t.born();
+    String batch = t.batch(2, 0, List.of(), Map.of(
+        "lake", "lake-2", "app_id", "tidegate:lake-2:" + TestTable.KEY + ":gen-1"));
+    assertTrue(refused(Kind.OWNERSHIP, batch).getMessage().contains("belongs to lake lake-1"));
+    assertEquals(0, t.state().getLong(0));
+  }
+
+  @Test
+  void anotherGeneration() {
+    t.born();
+    t.generation = "gen-2";
+    assertTrue(refused(Kind.OWNERSHIP, next(2, 0)).getMessage().contains("is generation gen-1"));
+  }
+
+  @Test
+  void aTableNobodyOwns() {
+    t.sql("CREATE TABLE {t} (id BIGINT) USING delta");
+    assertTrue(refused(Kind.OWNERSHIP, next(2, 0)).getMessage().contains("no lake owns"));
+    // It did not exist when the planner looked, and batch 1 would create it.
+    String birth = t.batch(1, -1, List.of(), TestTable.creates());
+    refused(Kind.OWNERSHIP, birth);
+  }
+
+  @Test
+  void droppedTable() {
+    t.born();
+    TestTable.delete(t.root.resolve("_delta_log"));
+    assertTrue(refused(Kind.DROPPED, next(2, 0)).getMessage().contains("was dropped"));
+    assertEquals(-1, t.state().getLong(0));
+  }
+
+  @Test
+  void droppedAndMadeAgainByOthersWithTheSameLength() {
+    t.born();
+    t.addFiles(next(2, 0));
+    TestTable.delete(t.root.resolve("_delta_log"));
+    // Behind the open log's back: another process would do this, so this one's cache must not learn of it.
+    Path elsewhere = folder.resolve("elsewhere");
+    TestTable.spark().sql("CREATE TABLE delta.`" + elsewhere + "` (id BIGINT) USING delta");
+    TestTable.spark().sql("INSERT INTO delta.`" + elsewhere + "` VALUES (1)");
+    assertTrue(elsewhere.resolve("_delta_log").toFile().renameTo(t.root.resolve("_delta_log").toFile()));
+    refused(Kind.OWNERSHIP, next(3, 1));
+  }
+
+  @Test
+  void clockGap() {
+    t.born();
+    assertTrue(refused(Kind.CLOCK, next(3, 0)).getMessage().contains("last batch in the log"));
+    assertEquals(1, t.state().getLong(1));
+  }
+
+  @Test
+  void batchOneOnATableThatExistsWithoutIt() {
+    t.sql("CREATE TABLE {t} (id BIGINT) USING delta TBLPROPERTIES ('tidegate.lake'='lake-1', 'tidegate.generation'='gen-1')");
+    assertTrue(refused(Kind.CLOCK, t.batch(1, -1, List.of(), TestTable.creates())).getMessage().contains("is to create"));
+    // Adopted: without create, batch 1 continues it.
+    assertEquals("committed", t.addFiles(t.batch(1, 0, List.of(), Map.of())).getString(1));
+  }
+
+  @Test
+  void transactionsThatExpire() {
+    t.born();
+    t.sql("ALTER TABLE {t} SET TBLPROPERTIES ('delta.setTransactionRetentionDuration'='interval 1 days')");
+    String two = next(2, 0);
+    assertTrue(refused(Kind.CLOCK, two).getMessage().contains("UNSET TBLPROPERTIES"));
+    t.sql("ALTER TABLE {t} UNSET TBLPROPERTIES ('delta.setTransactionRetentionDuration')");
+    assertEquals("committed", t.addFiles(two).getString(1));
+  }
+
+  @Test
+  void restoreStopsUntilAcknowledged() {
+    t.born();
+    t.addFiles(next(2, 0));
+    t.sql("RESTORE TABLE {t} TO VERSION AS OF 0");
+    String three = next(3, 1);
+    assertTrue(refused(Kind.FOREIGN, three).getMessage().contains("version 2 of"));
+    t.sql("ALTER TABLE {t} SET TBLPROPERTIES ('tidegate.acknowledged_version'='2')");
+    assertEquals("committed", t.addFiles(three).getString(1));
+    // A later RESTORE is a new one.
+    t.sql("RESTORE TABLE {t} TO VERSION AS OF 0");
+    refused(Kind.FOREIGN, next(4, 4));
+  }
+
+  @Test
+  void aLandedBatchIsStillReportedAfterARestore() {
+    t.born();
+    String two = next(2, 0);
+    t.addFiles(two);
+    t.sql("RESTORE TABLE {t} TO VERSION AS OF 0");
+    Row row = t.addFiles(two);
+    assertEquals(1, row.getLong(0));
+    assertTrue(row.getBoolean(4));
+  }
+
+  @Test
+  void replaceStopsUntilAcknowledged() {
+    t.born();
+    // By its path a table is unknown to the catalog, and CREATE OR REPLACE leaves it as it is.
+    t.sql("CREATE TABLE named USING delta LOCATION '" + t.root + "'");
+    t.sql("CREATE OR REPLACE TABLE named (id BIGINT) USING delta LOCATION '" + t.root + "'");
+    t.sql("DROP TABLE named");
+    String two = next(2, 0);
+    String message = refused(Kind.FOREIGN, two).getMessage();
+    assertTrue(message.contains("REPLACE TABLE") && message.contains("'tidegate.generation'='gen-1'"), message);
+    t.sql("ALTER TABLE {t} SET TBLPROPERTIES ('tidegate.lake'='lake-1', 'tidegate.generation'='gen-1',"
+        + " 'tidegate.acknowledged_version'='1')");
+    assertEquals("committed", t.addFiles(two).getString(1));
+    assertEquals(5, t.count());
+  }
+
+  @Test
+  void registeredFilesInAColumnMappedTable() {
+    String birth = t.batch(1, -1, List.of(t.file("a.parquet", 0, 10)),
+        TestTable.creates(TestTable.SCHEMA, List.of(), Map.of("delta.columnMapping.mode", "name")));
+    assertTrue(refused(Kind.BATCH, birth).getMessage().contains("NULL"));
+  }
+
+  @Test
+  void brokenBatches() {
+    assertTrue(refused(Kind.BATCH, t.put(1, "{\"format\":1")).getMessage().contains("not the JSON"));
+    assertTrue(refused(Kind.BATCH, t.put(1, "{\"format\":2}")).getMessage().contains("reads format 1"));
+    assertTrue(refused(Kind.BATCH, t.batches.resolve("none.json").toUri().toString()).getMessage().contains("no batch object"));
+    assertTrue(refused(Kind.BATCH, t.batch(1, -1, List.of(), Map.of("location", "file:/tmp/other"))).getMessage().contains("not for"));
+    var add = t.file("a.parquet", 0, 10);
+    add.put("stats", null);
+    assertTrue(refused(Kind.BATCH, t.batch(1, -1, List.of(add), TestTable.creates())).getMessage().contains("numRecords"));
+    assertTrue(refused(Kind.BATCH, t.batch(1, -1, List.of(), TestTable.creates("{\"type\":\"nonsense\"}", List.of(), Map.of()))).getMessage().contains("StructType"));
+  }
+
+  @Test
+  void theLogIsGone() throws IOException {
+    t.born();
+    String two = next(2, 0);
+    t.addFiles(two);
+    t.sql("INSERT INTO {t} VALUES (1)");
+    // After a checkpoint, cleanup takes the commits that carried the batches.
+    io.tidegate.delta.TableView.open(TestTable.spark(), t.uri()).log().checkpoint();
+    Files.delete(t.root.resolve("_delta_log/%020d.json".formatted(0)));
+    Files.delete(t.root.resolve("_delta_log/%020d.json".formatted(1)));
+    Row committed = t.addFiles(two);
+    assertEquals(List.of(-1L, "committed", "digest-2", true),
+        List.of(committed.getLong(0), committed.getString(1), committed.getString(2), committed.getBoolean(4)));
+    Files.writeString(t.batches.resolve("%020d.void".formatted(2)),
+        "{\"digest\":\"d\",\"reason\":\"because\",\"version\":1}");
+    Row voided = t.addFiles(two);
+    assertEquals(List.of(1L, "void", "d", "because"),
+        List.of(voided.getLong(0), voided.getString(1), voided.getString(2), voided.getString(3)));
+  }
+
+  @Test
+  void aTransactionThatNoCommitCarriesIsAnIntegrityError() {
+    t.born();
+    t.addFiles(next(2, 0));
+    // after_version past the batch's own commit: ledger and table do not belong together.
+    assertTrue(refused(Kind.CLOCK, t.batch(2, 1, List.of(), Map.of())).getMessage().contains("do not belong together"));
+  }
+}

@@ -1,0 +1,99 @@
+package io.tidegate.storage;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.util.Iterator;
+import java.util.List;
+import java.util.stream.Stream;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The log store over a store that answers as S3A does; tests/jvm has it over a real S3 interface. */
+class ConditionalS3LogStoreTest {
+  @TempDir java.nio.file.Path folder;
+  private final Configuration conf = new Configuration(false);
+
+  private Path commit(String bucket, int version) {
+    conf.set("fs.fakes3.impl", FakeS3.class.getName());
+    conf.setBoolean("fs.fakes3.impl.disable.cache", true);
+    conf.set("fake.root", folder.toString());
+    return new Path("fakes3://" + bucket + "/_delta_log/%020d.json".formatted(version));
+  }
+
+  private void write(Path path, String text) throws IOException {
+    new ConditionalS3LogStore(conf).write(path, List.of(text).iterator(), false, conf);
+  }
+
+  private List<String> names(Path from) throws IOException {
+    Iterator<org.apache.hadoop.fs.FileStatus> files = new ConditionalS3LogStore(conf).listFrom(from, conf);
+    return Stream.iterate(files, Iterator::hasNext, i -> i).map(i -> i.next().getPath().getName()).toList();
+  }
+
+  @Test
+  void aCommitIsNeverOverwritten() throws IOException {
+    Path path = commit("good", 0);
+    write(path, "first");
+    assertThrows(FileAlreadyExistsException.class, () -> write(path, "second"));
+    try (var lines = new ConditionalS3LogStore(conf).read(path, conf)) {
+      assertEquals("first", lines.next());
+    }
+    assertFalse(new ConditionalS3LogStore(conf).isPartialWriteVisible(path, conf));
+  }
+
+  @Test
+  void overwriteIsForTheFilesThatMayBe() throws IOException {
+    Path path = new Path(commit("over", 0).getParent(), "_last_checkpoint");
+    ConditionalS3LogStore store = new ConditionalS3LogStore(conf);
+    store.write(path, List.of("1").iterator(), true, conf);
+    store.write(path, List.of("2").iterator(), true, conf);
+    try (var lines = store.read(path, conf)) {
+      assertEquals("2", lines.next());
+    }
+  }
+
+  @Test
+  void theProbeIsTakenAwayAndMadeOnce() throws IOException {
+    write(commit("once", 0), "a");
+    int before = FakeS3.creates("once");
+    write(commit("once", 1), "b");
+    assertEquals(before + 1, FakeS3.creates("once"), "the second commit probed again");
+    assertEquals(List.of("%020d.json".formatted(0), "%020d.json".formatted(1)), names(commit("once", 0)));
+    assertEquals(List.of("%020d.json".formatted(1)), names(commit("once", 1)));
+  }
+
+  @Test
+  void anEndpointThatIgnoresTheConditionIsRefused() throws IOException {
+    Path path = commit("ignores", 0);
+    IOException e = assertThrows(IOException.class, () -> write(path, "first"));
+    assertTrue(e.getMessage().contains("ignores If-None-Match") && e.getMessage().contains("nothing was committed"), e.getMessage());
+    assertEquals(List.of(), names(path));
+  }
+
+  @Test
+  void aConflictIsTriedAgain() throws IOException {
+    Path path = commit("busy", 0);
+    write(path, "first");
+    assertEquals(List.of("%020d.json".formatted(0)), names(path));
+    assertThrows(FileAlreadyExistsException.class, () -> write(path, "second"));
+  }
+
+  @Test
+  void aFailureWhileTheActionsAreMadePublishesNothing() throws IOException {
+    Path path = commit("half", 0);
+    Iterator<String> broken = Stream.of("a", "b").map(text -> {
+      if (text.equals("b")) {
+        throw new IllegalStateException("broken");
+      }
+      return text;
+    }).iterator();
+    assertThrows(IllegalStateException.class, () -> new ConditionalS3LogStore(conf).write(path, broken, false, conf));
+    assertThrows(java.io.FileNotFoundException.class, () -> names(path));
+  }
+}

@@ -1,0 +1,1 @@
+"""The local platform: everything Tidegate needs from outside, as processes on one machine."""

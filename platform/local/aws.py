@@ -1,0 +1,159 @@
+"""The embedded AWS: MiniStack as a child process, its state in a folder that survives restarts."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tidegate.platform.local.errors import LocalStackError
+from tidegate.platform.local.ports import LOOPBACK, free_port, require_free
+from tidegate.platform.local.process import Process, spawn
+
+REGION = "us-east-1"
+ACCOUNT = "000000000000"
+_MODULE = "ministack"
+_SERVICES = "s3,sqs,sns,dynamodb,cloudwatch,sts,iam,events,tagging"
+
+
+class LocalAws:
+    """S3, SQS, SNS, DynamoDB and CloudWatch of one machine, on loopback only.
+
+    Objects are on disk as soon as they are written; queues, tables, notifications and messages are saved when
+    the server stops, so a SIGKILLed server comes back with its objects but with the queues of its last stop.
+
+    Args:
+        home: Folder of its state and log; made when missing.
+        port: Port on loopback; 0 takes a free one.
+        log: Its log file; default: in the home.
+    """
+
+    def __init__(self, home: Path, port: int = 4566, *, log: Path | None = None) -> None:
+        self.home = home.resolve()
+        self.port = port or free_port()
+        self.process: Process | None = None
+        self._log = log or self.home / "aws.log"
+
+    @property
+    def endpoint(self) -> str:
+        """The URL that every AWS client is pointed at."""
+        return f"http://{LOOPBACK}:{self.port}"
+
+    def queue_url(self, name: str) -> str:
+        """The URL of a queue of this AWS.
+
+        Asked for it, the server names the port it had when the queue was made.
+        """
+        return f"{self.endpoint}/{ACCOUNT}/{name}"
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """What a process needs to talk to this AWS: endpoint, region and the emulator's fixed credentials."""
+        return {
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+
+    def start(self, deadline: float = 30.0) -> None:
+        """Start the server and wait until it answers.
+
+        Args:
+            deadline: Seconds.
+
+        Raises:
+            LocalStackError: The port is taken, or the server did not get ready; it is stopped then.
+        """
+        require_free(self.port, "local AWS", "--aws-port")
+        temp = self.home / "tmp"
+        temp.mkdir(parents=True, exist_ok=True)
+        self.process = spawn(
+            "local AWS",
+            [sys.executable, "-m", _MODULE],
+            log=self._log,
+            env=self._server_environ(os.environ, temp),
+            cwd=self.home,
+        )
+        try:
+            self._wait_ready(deadline)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _server_environ(self, base: Mapping[str, str], temp: Path) -> dict[str, str]:
+        # Proxies and AWS settings of the caller are meant for the real AWS.
+        clean = {k: v for k, v in base.items() if not k.startswith("AWS_") and "_proxy" not in k.lower()}
+        return clean | {
+            "GATEWAY_PORT": str(self.port),
+            "BIND_HOST": LOOPBACK,
+            "MINISTACK_REGION": REGION,
+            "PERSIST_STATE": "1",
+            "STATE_DIR": str(self.home / "state"),
+            "S3_PERSIST": "1",
+            "S3_DATA_DIR": str(self.home / "s3"),
+            "TMPDIR": str(temp),
+            "SERVICES": _SERVICES,
+            "IOT_MTLS_ENABLED": "0",
+            "SFTP_ENABLED": "0",
+            "LOG_LEVEL": "WARNING",
+        }
+
+    def _wait_ready(self, deadline: float) -> None:
+        assert self.process is not None
+        end = time.monotonic() + deadline
+        while time.monotonic() < end:
+            if not self.process.alive:
+                raise LocalStackError(
+                    f"the local AWS ended at start with exit code {self.process.returncode}; "
+                    f"see {self.process.log}\n{self.process.tail()}"
+                )
+            if self._healthy():
+                return
+            time.sleep(0.05)
+        raise LocalStackError(
+            f"the local AWS did not answer on port {self.port} within {deadline:.0f} s; "
+            f"see {self.process.log}\n{self.process.tail()}"
+        )
+
+    def _healthy(self) -> bool:
+        connection = http.client.HTTPConnection(LOOPBACK, self.port, timeout=2.0)
+        try:
+            connection.request("GET", "/_ministack/health")
+            reply = connection.getresponse()
+            return reply.status == 200 and "services" in json.loads(reply.read())
+        except (OSError, http.client.HTTPException, ValueError):
+            return False
+        finally:
+            connection.close()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the server process runs."""
+        return self.process is not None and self.process.alive
+
+    def stop(self, deadline: float = 20.0) -> None:
+        """Save the state and end the server. Does nothing when it is not running.
+
+        Args:
+            deadline: Seconds it gets before it is killed, its queues unsaved.
+        """
+        if self.process is not None:
+            self.process.stop(deadline)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()

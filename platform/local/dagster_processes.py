@@ -1,0 +1,196 @@
+"""Dagster as processes: one code server, the daemon, and the UI where wanted."""
+
+from __future__ import annotations
+
+import http.client
+import shutil
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from tidegate.platform.local.errors import LocalStackError
+from tidegate.platform.local.ports import LOOPBACK, free_port, require_free
+from tidegate.platform.local.process import Process, spawn
+
+MODULE = "tidegate.platform.definitions"
+_INSTANCE_CONFIG = Path(__file__).resolve().parents[2] / "dagster.yaml"
+_DAEMONS = ("SENSOR", "SCHEDULER", "QUEUED_RUN_COORDINATOR")
+
+
+class DagsterProcesses:
+    """A Dagster deployment of one machine, its instance in `<home>/dagster`.
+
+    Runs are children of the code server, so they end with it.
+
+    Args:
+        home: Folder of the local platform.
+        env: Whole environment of the processes (DAGSTER_HOME is added).
+        ui_port: Port of the UI on loopback, 0 for a free one, None for no UI.
+        module: Python module with the definitions.
+        config: The `dagster.yaml` to run with, copied at every start; default: the repository's.
+        cwd: Working directory of the processes; default: the home.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        env: Mapping[str, str],
+        ui_port: int | None = None,
+        *,
+        module: str = MODULE,
+        config: Path = _INSTANCE_CONFIG,
+        cwd: Path | None = None,
+    ) -> None:
+        self.home = home.resolve() / "dagster"
+        self.ui_port = free_port() if ui_port == 0 else ui_port
+        self.code_port = free_port()
+        self.module = module
+        self.processes: dict[str, Process] = {}
+        # Not in <DAGSTER_HOME>/logs: the telemetry of Dagster, on or off, empties that folder.
+        self._logs = home.resolve() / "logs"
+        self._config = config
+        self._cwd = cwd or self.home
+        self._env = dict(env) | {"DAGSTER_HOME": str(self.home), "PYTHONUNBUFFERED": "1"}
+
+    @property
+    def ui_url(self) -> str | None:
+        """Where the UI is, None when there is none."""
+        return None if self.ui_port is None else f"http://{LOOPBACK}:{self.ui_port}"
+
+    @property
+    def workspace(self) -> Path:
+        """The workspace file that points at the code server."""
+        return self.home / "workspace.yaml"
+
+    @property
+    def alive(self) -> bool:
+        """Whether every process runs."""
+        return bool(self.processes) and all(process.alive for process in self.processes.values())
+
+    def start(self, deadline: float = 90.0) -> None:
+        """Start all and wait until each does its work.
+
+        Args:
+            deadline: Seconds for all together.
+
+        Raises:
+            LocalStackError: The UI's port is taken, the definitions do not load, or a process did not get
+                ready; nothing is left running.
+        """
+        if self.ui_port is not None:
+            require_free(self.ui_port, "Dagster UI", "--ui-port")
+        end = time.monotonic() + deadline
+        try:
+            self._prepare()
+            self._spawn(
+                "code server",
+                "-m", "dagster", "code-server", "start", "-m", self.module,
+                "-h", LOOPBACK, "-p", str(self.code_port),
+                "--location-name", "tidegate", "--use-python-environment-entry-point",
+                "--log-level", "warning",
+            )  # fmt: skip
+            self._wait("code server", self._code_loaded, end)
+            began = time.time()
+            self._spawn("daemon", "-m", "dagster._daemon", "run", "-w", str(self.workspace))
+            if self.ui_port is not None:
+                self._spawn(
+                    "UI",
+                    "-m", "dagster_webserver", "-h", LOOPBACK, "-p", str(self.ui_port),
+                    "-w", str(self.workspace), "--suppress-warnings",
+                )  # fmt: skip
+            self._wait("daemon", lambda: self._daemon_beats(began), end)
+            if self.ui_port is not None:
+                self._wait("UI", self._ui_answers, end)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _prepare(self) -> None:
+        from dagster import DagsterInstance
+
+        self.home.mkdir(parents=True, exist_ok=True)
+        if not self._config.is_file():
+            raise LocalStackError(
+                f"{self._config} is missing: run from a checkout of the repository, "
+                "installed with `pip install --no-deps -e .`"
+            )
+        shutil.copyfile(self._config, self.home / "dagster.yaml")
+        self.workspace.write_text(
+            f"load_from:\n  - grpc_server: {{host: {LOOPBACK}, port: {self.code_port}, location_name: tidegate}}\n"
+        )
+        # The processes would make the same SQLite files at the same moment, and one of them would fail.
+        with DagsterInstance.from_config(str(self.home)) as instance:
+            instance.get_runs(limit=1)
+            instance.get_daemon_heartbeats()
+            instance.all_instigator_state()
+            instance.get_dynamic_partitions("none")
+
+    def _spawn(self, name: str, *arguments: str) -> None:
+        self.processes[name] = spawn(
+            f"Dagster {name}",
+            [sys.executable, *arguments],
+            log=self._logs / f"dagster-{name.lower().replace(' ', '-')}.log",
+            env=self._env,
+            cwd=self._cwd,
+        )
+
+    def _wait(self, name: str, ready: Callable[[], bool], end: float) -> None:
+        process = self.processes[name]
+        while time.monotonic() < end:
+            if not process.alive:
+                raise LocalStackError(
+                    f"the Dagster {name} ended at start with exit code {process.returncode}; "
+                    f"see {process.log}\n{process.tail()}"
+                )
+            if ready():
+                return
+            time.sleep(0.2)
+        raise LocalStackError(f"the Dagster {name} was not ready in time; see {process.log}\n{process.tail()}")
+
+    def _code_loaded(self) -> bool:
+        from dagster._core.errors import DagsterUserCodeUnreachableError
+        from dagster._grpc.client import DagsterGrpcClient
+        from dagster_shared.error import SerializableErrorInfo
+        from dagster_shared.serdes import deserialize_value
+
+        try:
+            reply = DagsterGrpcClient(host=LOOPBACK, port=self.code_port).list_repositories()
+        except DagsterUserCodeUnreachableError:
+            return False
+        found = deserialize_value(reply)
+        if isinstance(found, SerializableErrorInfo):
+            raise LocalStackError(f"the definitions in {self.module} do not load: {_cause(found)}")
+        return True
+
+    def _daemon_beats(self, since: float) -> bool:
+        from dagster import DagsterInstance
+
+        with DagsterInstance.from_config(str(self.home)) as instance:
+            beats = instance.get_daemon_heartbeats()
+        return all(kind in beats and beats[kind].timestamp >= since for kind in _DAEMONS)
+
+    def _ui_answers(self) -> bool:
+        assert self.ui_port is not None
+        connection = http.client.HTTPConnection(LOOPBACK, self.ui_port, timeout=2.0)
+        with suppress(OSError, http.client.HTTPException):
+            connection.request("GET", "/server_info")
+            return connection.getresponse().status == 200
+        return False
+
+    def stop(self, deadline: float = 10.0) -> None:
+        """End all, runs in flight included; the daemon first, so that it launches no more.
+
+        Args:
+            deadline: Seconds each gets before it is killed.
+        """
+        for name in ("daemon", "UI", "code server"):
+            if name in self.processes:
+                self.processes[name].stop(deadline)
+
+
+def _cause(error: object) -> str:
+    """The innermost message of an error that came over gRPC."""
+    inner = getattr(error, "cause", None)
+    return _cause(inner) if inner is not None else str(getattr(error, "message", error)).strip()

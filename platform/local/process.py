@@ -1,0 +1,165 @@
+"""One child process of the local platform: logged, stoppable, never an orphan."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tidegate.platform.local.errors import LocalStackError
+
+_GUARD = Path(__file__).with_name("guard.py")
+_STARTED_WITHIN = 10.0
+
+
+class Process:
+    """A running child behind its guard (see `guard.py`). Made by `spawn`.
+
+    Attributes:
+        name: What it is, in words for error messages ("Spark server").
+        pid: The child itself; it leads no group, its guard does.
+        guard_pid: The guard, which lives a moment longer than the child.
+        log: File that has stdout and stderr of the child.
+    """
+
+    def __init__(self, name: str, pid: int, guard: subprocess.Popen[bytes], control: int, log: Path) -> None:
+        self.name = name
+        self.pid = pid
+        self.guard_pid = guard.pid
+        self.log = log
+        self._guard = guard
+        self._control: int | None = control
+        self._stopping = threading.Lock()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the child, or anything it left behind, is still running."""
+        return self._guard.poll() is None
+
+    @property
+    def returncode(self) -> int | None:
+        """The child's exit code, 128 + n for signal n, None while it runs."""
+        return self._guard.poll()
+
+    def tail(self, lines: int = 20) -> str:
+        """The last lines of the log, for error messages."""
+        return tail(self.log, lines)
+
+    def kill(self) -> None:
+        """SIGKILL the child, as a crash would; the guard clears up after it."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self, deadline: float) -> int:
+        """Wait for the child's own end.
+
+        Args:
+            deadline: Seconds from now.
+
+        Raises:
+            LocalStackError: It is still running then.
+        """
+        try:
+            return self._guard.wait(deadline)
+        except subprocess.TimeoutExpired:
+            raise LocalStackError(
+                f"{self.name} (pid {self.pid}) did not end within {deadline:.0f} s; see {self.log}"
+            ) from None
+
+    def stop(self, deadline: float = 10.0) -> None:
+        """End the child and all it has started: SIGTERM, `deadline` seconds, SIGKILL. May be called again."""
+        with self._stopping:
+            if self._control is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    os.write(self._control, f"stop {deadline}\n".encode())
+                os.close(self._control)
+                self._control = None
+        try:
+            self._guard.wait(deadline + 5.0)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.guard_pid, signal.SIGKILL)
+            self._guard.wait(5.0)
+
+
+def spawn(
+    name: str,
+    command: Sequence[str],
+    *,
+    log: Path,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    grace: float = 10.0,
+) -> Process:
+    """Start `command` in a session of its own, stdout and stderr appended to `log`.
+
+    Args:
+        name: What it is, in words for error messages.
+        command: Program and arguments.
+        log: File to append to; its folder is made.
+        env: The whole environment of the child; ours when None.
+        cwd: Its working directory; ours when None.
+        grace: Seconds between SIGTERM and SIGKILL when *we* die.
+
+    Raises:
+        LocalStackError: The guard could not start it.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    control_read, control_write = os.pipe()
+    try:
+        with log.open("ab") as sink:
+            guard = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(_GUARD), str(control_read), str(grace), *command],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=sink,
+                env=None if env is None else dict(env),
+                cwd=cwd,
+                pass_fds=[control_read],
+                start_new_session=True,
+            )
+    except BaseException:
+        os.close(control_write)
+        raise
+    finally:
+        os.close(control_read)
+    try:
+        pid = _read_pid(guard)
+    except BaseException:
+        os.close(control_write)  # the guard takes this for our death
+        guard.wait(grace + 5.0)
+        raise
+    if pid is None:
+        os.close(control_write)
+        raise LocalStackError(f"{name} could not be started ({command[0]}); see {log}\n{tail(log)}")
+    return Process(name, pid, guard, control_write, log)
+
+
+def _read_pid(guard: subprocess.Popen[bytes]) -> int | None:
+    assert guard.stdout is not None
+    with guard.stdout as pipe:
+        end = time.monotonic() + _STARTED_WITHIN
+        while (left := end - time.monotonic()) > 0:
+            if select.select([pipe], [], [], left)[0]:
+                text = pipe.readline().strip()
+                return int(text) if text else None
+    return None
+
+
+def tail(log: Path, lines: int = 20) -> str:
+    """The last lines of a log file, empty when there is none."""
+    try:
+        with log.open("rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - 64 * 1024))
+            text = file.read().decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
+    return "\n".join(text.splitlines()[-lines:])

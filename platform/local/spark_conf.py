@@ -1,0 +1,121 @@
+"""The configuration of the local Spark Connect server, as text of its two files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+LOG_STORE = "io.tidegate.storage.ConditionalS3LogStore"
+
+_LOG4J = """\
+status = error
+rootLogger.level = warn
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{yyyy-MM-dd'T'HH:mm:ss.SSSX} %p %c{1}: %m%n%ex
+# Says on every start that it found no native library and no metrics file: true, and of no use.
+logger.native.name = org.apache.hadoop.util.NativeCodeLoader
+logger.native.level = error
+logger.metrics.name = org.apache.hadoop.metrics2
+logger.metrics.level = error
+# Warns about every plan that is longer than the cut it applies by itself.
+logger.truncate.name = org.apache.spark.sql.catalyst.util.SparkStringUtils
+logger.truncate.level = error
+"""
+
+
+def log4j_properties() -> str:
+    """Warnings and errors to stderr, which the process writes to its log file."""
+    return _LOG4J
+
+
+def spark_conf(
+    *,
+    home: Path,
+    port: int,
+    jars: Path,
+    aws: Mapping[str, str],
+    cores: int,
+    memory: str,
+    log_store: str | None,
+    own_catalog: bool,
+) -> dict[str, str]:
+    """Every setting of the server; nothing is left to the machine's own Spark configuration.
+
+    Args:
+        home: Folder for everything the server writes outside S3.
+        port: Port on loopback.
+        jars: Folder of jars on top of Spark's own.
+        aws: `AWS_ENDPOINT_URL`, region and keys of the S3 to use.
+        cores: Worker threads of the one JVM.
+        memory: Its heap, in Java's notation.
+        log_store: Class that publishes Delta commits on S3; None leaves Delta's own single-driver store.
+        own_catalog: Whether the `tidegate` catalog (our procedures) is there.
+    """
+    java = [
+        "-Duser.timezone=UTC",
+        f"-Dlog4j2.configurationFile={(home / 'log4j2.properties').as_uri()}",
+        f"-Dderby.system.home={home / 'derby'}",
+        f"-Djava.io.tmpdir={home / 'tmp'}",
+    ]
+    conf = {
+        "spark.master": f"local[{cores}]",
+        "spark.app.name": "tidegate",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": memory,
+        "spark.driver.extraClassPath": f"{jars}/*",
+        "spark.driver.extraJavaOptions": " ".join(f'"{option}"' for option in java),
+        "spark.sql.warehouse.dir": (home / "warehouse").as_uri(),
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        # The default of 50 makes every small read of a log take seconds.
+        "spark.databricks.delta.snapshotPartitions": "1",
+        "spark.databricks.delta.commit.idempotencyCheck.enabled": "true",
+        # The .crc beside each commit: one more request per commit, read by nobody here.
+        "spark.databricks.delta.writeChecksumFile.enabled": "false",
+    }
+    conf |= {f"spark.hadoop.{key}": value for key, value in _s3a(home, aws).items()}
+    if own_catalog:
+        conf["spark.sql.catalog.tidegate"] = "io.tidegate.spark.TidegateCatalog"
+    if log_store is not None:
+        conf["spark.delta.logStore.s3a.impl"] = log_store
+        conf["spark.delta.logStore.s3.impl"] = log_store
+        # Saves two thirds of the requests, and makes create(overwrite=false) overwrite without a word: safe
+        # only together with a log store that publishes with If-None-Match.
+        conf["spark.hadoop.fs.s3a.performance.flags"] = "*"
+    return conf
+
+
+def _s3a(home: Path, aws: Mapping[str, str]) -> dict[str, str]:
+    return {
+        "fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+        "fs.s3a.endpoint": aws["AWS_ENDPOINT_URL"],
+        "fs.s3a.endpoint.region": aws["AWS_REGION"],
+        "fs.s3a.path.style.access": "true",
+        "fs.s3a.connection.ssl.enabled": "false",
+        "fs.s3a.aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+        "fs.s3a.access.key": aws["AWS_ACCESS_KEY_ID"],
+        "fs.s3a.secret.key": aws["AWS_SECRET_ACCESS_KEY"],
+        "fs.s3a.connection.maximum": "96",
+        "fs.s3a.buffer.dir": str(home / "tmp" / "s3a"),
+    }
+
+
+def properties_text(conf: Mapping[str, str]) -> str:
+    """`conf` in the notation of spark-submit's --properties-file."""
+    return "".join(f"{key}={value}\n" for key, value in _escaped(conf).items())
+
+
+def _escaped(conf: Mapping[str, str]) -> dict[str, str]:
+    return {key: value.replace("\\", "\\\\") for key, value in conf.items()}

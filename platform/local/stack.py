@@ -1,0 +1,251 @@
+"""The whole local platform as one context manager."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Self
+
+from tidegate.platform.core.lake import load_lake
+from tidegate.platform.local.aws import REGION, LocalAws
+from tidegate.platform.local.errors import LocalStackError
+from tidegate.platform.local.jars import jars_folder, require_java
+from tidegate.platform.local.ports import require_free
+from tidegate.platform.local.provision import Clients, Resources, provision
+from tidegate.platform.local.spark_conf import LOG_STORE
+from tidegate.platform.local.spark_server import SparkServer
+from tidegate.platform.local.stack_file import StackInfo, StackLock, remove_stack, write_stack
+from tidegate.platform.local.supervisor import Supervisor
+
+_STARTED_WITHIN = 180.0
+
+
+class LocalStack:
+    """AWS with a lake's buckets and queues, and a supervised Spark Connect server; all state in one folder.
+
+    Ports are settled when it is made, so `environ` can be used before it runs. Signals are the caller's
+    affair: leave the `with` block, or use `run_until_signal`. A caller that is SIGKILLed leaves nothing
+    running either.
+
+    Args:
+        home: Folder of all state; made when missing. Drop it or keep it, but as a whole.
+        lake: The `lake.yaml`; its buckets and its first queue are made. None: `resources` as they are.
+        resources: What is to exist when there is no `lake`.
+        aws_port: Port of the local AWS, 0 for a free one.
+        spark_port: Port of the Spark Connect server, 0 for a free one.
+        on_ready: Called with the `sc://` address each time the Spark server has started, restarts included;
+            the AWS resources are there then. It must end by itself when the server goes away meanwhile.
+        log_store: Class that publishes Delta commits; None: Delta's own.
+        own_catalog: Whether our procedures are among the jars.
+        spark_conf: Further settings of the Spark server.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        lake: Path | None = None,
+        resources: Resources | None = None,
+        aws_port: int = 4566,
+        spark_port: int = 15002,
+        on_ready: Callable[[str], None] | None = None,
+        log_store: str | None = LOG_STORE,
+        own_catalog: bool = True,
+        spark_conf: Mapping[str, str] | None = None,
+    ) -> None:
+        self.home = home.resolve()
+        self.lake = None if lake is None else lake.resolve()
+        self.resources = resources or Resources()
+        logs = self.home / "logs"
+        self.aws = LocalAws(self.home / "aws", aws_port, log=logs / "aws.log")
+        self._on_ready = on_ready
+        self._aws_ready: Future[None] | None = None
+        self.spark = SparkServer(
+            self.home / "spark",
+            self.aws.environ,
+            port=spark_port,
+            on_ready=self._spark_ready,
+            log_store=log_store,
+            own_catalog=own_catalog,
+            conf=spark_conf,
+            log=logs / "spark.log",
+        )
+        self.supervisor: Supervisor | None = None
+        self._lock = StackLock(self.home)
+        self._started = False
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """Environment variables that make a process a client of this platform."""
+        found = self.aws.environ | {
+            "SPARK_REMOTE": self.spark.remote,
+            "TIDEGATE_QUEUE_URL": self.aws.queue_url(self.resources.queue),
+            "DAGSTER_HOME": str(self.home / "dagster"),
+        }
+        return found if self.lake is None else found | {"TIDEGATE_LAKE": str(self.lake)}
+
+    def clients(self) -> Clients:
+        """AWS clients of this platform."""
+        aws = self.aws.environ
+        return Clients.connect(
+            self.aws.endpoint, REGION, key=aws["AWS_ACCESS_KEY_ID"], secret=aws["AWS_SECRET_ACCESS_KEY"]
+        )
+
+    def start(self) -> None:
+        """Start everything: AWS and Spark side by side, then resources, then `on_ready`.
+
+        Raises:
+            LocalStackError: Home or port taken, jars or Java missing, a server that did not get ready.
+            LakeConfigError: The `lake.yaml` is wrong.
+        """
+        if self.lake is not None:
+            self.resources = Resources.of(load_lake(self.lake, {**os.environ, **self.environ}))
+        jars_folder()
+        require_java()
+        self._lock.acquire()
+        try:
+            require_free(self.aws.port, "local AWS", "--aws-port")
+            require_free(self.spark.port, "Spark Connect server", "--spark-port")
+            (self.home / "dagster").mkdir(exist_ok=True)
+            self._start_servers()
+            self.supervisor = Supervisor(self.spark, on_restart=self._describe)
+            self.supervisor.start()
+            self._started = True
+            self._describe()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _start_servers(self) -> None:
+        self._aws_ready = _in_background(self._start_aws)
+        futures = [self._aws_ready, _in_background(self.spark.start)]
+        try:
+            done, _ = wait(futures, _STARTED_WITHIN, FIRST_EXCEPTION)
+            for future in sorted(done, key=futures.index):
+                future.result()
+            if len(done) < len(futures):
+                raise LocalStackError(f"the local platform was not ready within {_STARTED_WITHIN:.0f} s")
+        except BaseException:
+            # What is still starting notices that its process is gone; it may even have to start it first.
+            end = time.monotonic() + 30.0
+            while not all(future.done() for future in futures) and time.monotonic() < end:
+                self._stop_servers()
+                wait(futures, 0.2)
+            raise
+
+    def _start_aws(self) -> None:
+        self.aws.start()
+        provision(self.clients(), self.resources)
+
+    def _spark_ready(self, remote: str) -> None:
+        assert self._aws_ready is not None
+        self._aws_ready.result()
+        if self._on_ready is not None:
+            self._on_ready(remote)
+
+    def _describe(self) -> None:
+        processes = {"aws": self.aws.process, "spark": self.spark.process}
+        write_stack(
+            self.home,
+            StackInfo(
+                pid=os.getpid(),
+                pids={name: process.pid for name, process in processes.items() if process},
+                guards={name: process.guard_pid for name, process in processes.items() if process},
+                ports={"aws": self.aws.port, "spark": self.spark.port},
+                environ=self.environ,
+            ),
+        )
+
+    def check(self) -> None:
+        """Raises LocalStackError when a part has died for good."""
+        if self.supervisor is not None and self.supervisor.failure is not None:
+            raise self.supervisor.failure
+        if self._started and not self.aws.alive:
+            assert self.aws.process is not None
+            raise LocalStackError(
+                f"the local AWS died: stop and start the local platform; see {self.aws.process.log}\n"
+                f"{self.aws.process.tail()}"
+            )
+
+    def run_until_signal(self, tick: Callable[[], None] | None = None) -> int:
+        """Wait, in the main thread, until SIGINT or SIGTERM.
+
+        Args:
+            tick: Called about once a second; may raise to end the wait.
+
+        Returns:
+            The signal's number.
+
+        Raises:
+            LocalStackError: A part died for good meanwhile.
+        """
+        came = threading.Event()
+        number = 0
+
+        def note(received: int, frame: FrameType | None) -> None:
+            nonlocal number
+            number = received
+            came.set()
+
+        before = {each: signal.signal(each, note) for each in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            while not came.wait(1.0):
+                self.check()
+                if tick is not None:
+                    tick()
+            return number
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+    def _stop_servers(self) -> None:
+        with ExitStack() as each:  # both, also when one of them raises
+            each.callback(self.aws.stop)
+            each.callback(self.spark.stop)
+
+    def stop(self) -> None:
+        """Stop everything; the state stays in the home. May be called again."""
+        with ExitStack() as each:
+            each.callback(self._lock.release)
+            each.callback(self._forget)
+            each.callback(self._stop_servers)
+            if self.supervisor is not None:
+                each.callback(self.supervisor.stop)
+        self.supervisor = None
+
+    def _forget(self) -> None:
+        if self._started:
+            remove_stack(self.home)
+            self._started = False
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def _in_background(action: Callable[[], None]) -> Future[None]:
+    # Not a ThreadPoolExecutor: Python's exit waits for its threads, without a deadline.
+    future: Future[None] = Future()
+
+    def run() -> None:
+        try:
+            action()
+        except BaseException as error:
+            future.set_exception(error)
+        else:
+            future.set_result(None)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future

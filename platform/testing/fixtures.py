@@ -1,0 +1,44 @@
+"""pytest fixtures: one warm Spark server and one local AWS for the whole session, a lake of its own for each test."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql.connect.session import SparkSession
+
+from tidegate.platform.local.stack import LocalStack
+from tidegate.platform.testing.lake import TestLake
+
+MakeLake = Callable[..., TestLake]
+
+
+@pytest.fixture(scope="session")
+def tidegate_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
+    """The local AWS and a warm Spark Connect server, shared by all tests of the session."""
+    with LocalStack(tmp_path_factory.mktemp("stack"), aws_port=0, spark_port=0) as stack:
+        yield stack
+        # Runs in this process share one session. Left open, its clean-up at exit retries a server that is gone.
+        if session := SparkSession.getActiveSession():
+            session.stop()
+
+
+@pytest.fixture
+def tidegate_lake(tidegate_stack: LocalStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeLake]:
+    """Makes lakes: ``tidegate_lake([{"name": "orders", "prefix": "orders/"}], discovery=False)``."""
+    for name, value in tidegate_stack.environ.items():
+        monkeypatch.setenv(name, value)
+    with ExitStack() as closing:
+
+        def make(tables: list[dict[str, Any]] | None = None, **more: Any) -> TestLake:
+            folder = tmp_path / uuid.uuid4().hex[:8]
+            folder.mkdir()
+            lake = TestLake(tidegate_stack, folder, folder.name, tables or [], more)
+            closing.callback(lake.close)
+            return lake
+
+        yield make

@@ -1,0 +1,1 @@
+"""Handles on the outside world: S3, SQS, Spark and Delta."""

@@ -1,0 +1,222 @@
+"""The only door to Delta tables: every look at one and every commit to one passes here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from tidegate.platform.core.batch import Add, Remove
+from tidegate.resources.spark import probe
+
+
+@dataclass(frozen=True)
+class TableState:
+    """A table as its log shows it.
+
+    Attributes:
+        version: Delta version, -1 if there is no table.
+        txn: last transaction version of the application asked for, or None.
+        table_id: Delta's own id of the table.
+        schema: Spark's schema JSON, parsed.
+        files: number of live files.
+    """
+
+    version: int
+    txn: int | None
+    table_id: str | None
+    properties: dict[str, str]
+    schema: dict[str, Any]
+    partition_columns: tuple[str, ...]
+    files: int
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a table."""
+        return self.version >= 0
+
+    @property
+    def partition_types(self) -> dict[str, str]:
+        """Spark's schema-JSON types of the partition columns."""
+        kinds = {field["name"]: field["type"] for field in self.schema.get("fields", [])}
+        return {name: kinds[name] for name in self.partition_columns}
+
+
+@dataclass(frozen=True)
+class Landed:
+    """What a batch's commit left in the table, by that commit's own word.
+
+    Attributes:
+        version: Delta version of the commit.
+        outcome: ``committed`` or ``void``.
+        digest: digest of the batch that landed.
+        reason: why a void one is void.
+        replayed: it had landed before this call.
+    """
+
+    version: int
+    outcome: str
+    digest: str
+    reason: str | None
+    replayed: bool
+
+
+class Delta:
+    """Spark and the procedures of platform/jvm behind typed calls.
+
+    Args:
+        remote: ``sc://host:port`` of the Connect server.
+        connect: makes the session that this handle uses.
+    """
+
+    def __init__(self, remote: str, connect: Callable[[], SparkSession]) -> None:
+        self.remote = remote
+        self._connect = connect
+
+    @cached_property
+    def session(self) -> SparkSession:
+        """The session; opened at first use, after a probe.
+
+        Raises:
+            SparkUnreachable: no server answers.
+        """
+        probe(self.remote)
+        return self._connect()
+
+    def table_state(self, location: str, app_id: str = "") -> TableState:
+        """Look at a table's log.
+
+        Args:
+            location: ``s3a://`` URI of the table.
+            app_id: application whose last txn is wanted.
+        """
+        row = self._call_one("table_state", table=location, app_id=app_id)
+        return TableState(
+            row["version"],
+            row["txn"],
+            row["table_id"],
+            json.loads(row["properties"] or "{}"),
+            json.loads(row["schema"] or "{}"),
+            tuple(json.loads(row["partition_columns"] or "[]")),
+            row["num_files"] or 0,
+        )
+
+    def live_entries(self, location: str, paths: Sequence[str]) -> dict[str, Remove]:
+        """The live entries of some paths, ready to be removed; paths without one are left out."""
+        if not paths:
+            return {}
+        rows = self._call("live_files", table=location, paths=json.dumps(list(paths)))
+        return {row["path"]: Remove(row["path"], row["dv_id"]) for row in rows}
+
+    def stage(self, location: str, query: str, schema: dict[str, Any], partition_columns: Sequence[str]) -> list[Add]:
+        """Write a query's rows as data files in the table's directory, uncommitted.
+
+        Args:
+            location: ``s3a://`` URI of the table, which need not exist yet.
+            query: SQL over temporary views of this handle's session.
+            schema: Spark's schema JSON, parsed; used when there is no table yet.
+            partition_columns: likewise.
+        """
+        rows = self._call(
+            "stage_files",
+            table=location,
+            query=query,
+            schema=json.dumps(schema),
+            partition_columns=json.dumps(list(partition_columns)),
+        )
+        return [_staged(json.loads(row["action"])) for row in rows]
+
+    def add_files(self, location: str, batch_uri: str, *, verify_files: bool) -> Landed:
+        """Commit a batch object in one transaction, or find what already landed.
+
+        Args:
+            location: ``s3a://`` URI of the table.
+            batch_uri: ``s3a://`` URI of the batch object.
+            verify_files: also check that every file of the batch still is what the batch says.
+
+        Raises:
+            PySparkException: the table is not this lake's, was dropped, restored or replaced, or its clock is off; the
+                message's first line names the problem and the remedy.
+        """
+        row = self._call_one("add_files", table=location, batch=batch_uri, verify_files=verify_files)
+        return Landed(row["version"], row["outcome"], row["digest"], row["reason"], row["replayed"])
+
+    def batch_view(self, location: str, batches: dict[int, list[str]], view: str) -> list[str]:
+        """Make a temporary view over the rows of the files that some batches added.
+
+        The view has the table's columns, read through the snapshot (deletion vectors hold), and ``_tidegate_n``,
+        ``_tidegate_path``, ``_tidegate_row``.
+
+        Args:
+            location: ``s3a://`` URI of the table.
+            batches: log-relative paths by batch number.
+            view: the view's name.
+
+        Returns:
+            Those of the paths that are not live any more.
+        """
+        wanted = json.dumps([{"n": n, "paths": paths} for n, paths in batches.items()])
+        missing = self._call_one("batch_view", table=location, batches=wanted, view=view)["missing"]
+        return [str(path) for path in json.loads(missing)]
+
+    def append(self, location: str, frame: DataFrame, app_id: str, version: int) -> bool:
+        """Append rows once per (app_id, version); False if that txn was there already."""
+        before = self.table_state(location, app_id).txn
+        if before is not None and before >= version:
+            return False
+        try:
+            frame.write.format("delta").mode("append").option("txnAppId", app_id).option("txnVersion", version).save(
+                location
+            )
+        except PySparkException:
+            after = self.table_state(location, app_id).txn
+            if after is None or after < version:
+                raise
+            return False
+        return True
+
+    def name_table(self, schema: str, name: str, location: str) -> None:
+        """Give a table its SQL name on the server; a name that stood for another location is taken over."""
+        self.session.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}").collect()
+        if self.session.catalog.tableExists(f"{schema}.{name}"):
+            found = self.session.sql(f"DESCRIBE DETAIL {schema}.{name}").collect()[0]["location"]
+            if str(found).rstrip("/") == location.rstrip("/"):
+                return
+            # An external table: only the name goes.
+            self.session.sql(f"DROP TABLE {schema}.{name}").collect()
+        self.session.sql(
+            f"CREATE TABLE IF NOT EXISTS {schema}.{name} USING delta LOCATION {_literal(location)}"
+        ).collect()
+
+    def name_view(self, schema: str, name: str, query: str) -> None:
+        """Give a query a SQL name on the server."""
+        self.session.sql(f"CREATE OR REPLACE VIEW {schema}.{name} AS {query}").collect()
+
+    def _call_one(self, procedure: str, **arguments: str | bool) -> Row:
+        rows = self._call(procedure, **arguments)
+        if len(rows) != 1:
+            raise RuntimeError(
+                f"tidegate.system.{procedure} returned {len(rows)} rows instead of one: the jars on the "
+                "Spark server do not belong to this version of Tidegate; rebuild them with `make jars`"
+            )
+        return rows[0]
+
+    def _call(self, procedure: str, **arguments: str | bool) -> list[Row]:
+        # CALL binds no parameters (UNBOUND_SQL_PARAMETER), so arguments are written as literals.
+        named = ", ".join(f"{name} => {_literal(value)}" for name, value in arguments.items())
+        return self.session.sql(f"CALL tidegate.system.{procedure}({named})").collect()
+
+
+def _literal(value: str | bool) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _staged(action: dict[str, Any]) -> Add:
+    return Add(action["path"], action["partitionValues"], action["size"], action["modificationTime"], action["stats"])

@@ -1,0 +1,125 @@
+"""The lake: its configuration and every handle that working on it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from tidegate.platform.core.file_format import format_of, mode_of
+from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.table_key import TableKey
+from tidegate.platform.core.table_spec import TableSpec
+from tidegate.resources.delta import Delta
+from tidegate.resources.lake_store import Birth, LakeStore
+from tidegate.resources.ledger import Ledger
+from tidegate.resources.queue import Queue
+
+#: Columns of a silver table that its view hides: whether the row is a tombstone, the batch and time of its last change.
+DELETED, CHANGED_BATCH, CHANGED_AT = SILVER_COLUMNS = ("_deleted", "_changed_batch", "_changed_at")
+#: SQL name of the silver table itself is the view's with this behind it.
+WITH_TOMBSTONES = "_with_tombstones"
+
+
+@dataclass(frozen=True)
+class Table:
+    """One bronze table: its key, its configuration, its birth and its ledger.
+
+    Attributes:
+        text: the table key, encoded: Dagster's partition key.
+        spec: configured, or what discovery makes of the prefix.
+        birth: None until the first batch is about to be decided.
+    """
+
+    key: TableKey
+    text: str
+    spec: TableSpec
+    birth: Birth | None
+    ledger: Ledger
+
+
+class Lake:
+    """Handles on one lake.
+
+    Args:
+        config: the lake.yaml.
+        store: the lake's own objects.
+        delta: the door to tables.
+        queues: the queues of the configuration, in its order.
+    """
+
+    def __init__(self, config: LakeConfig, store: LakeStore, delta: Delta, queues: list[Queue]) -> None:
+        self.config = config
+        self.store = store
+        self.delta = delta
+        self.queues = queues
+
+    @cached_property
+    def id(self) -> str:
+        """The lake's UUID."""
+        return self.store.lake
+
+    def table(self, text: str) -> Table:
+        """A table by its key.
+
+        Raises:
+            ValueError: not a table key.
+        """
+        key = TableKey.decode(text)
+        birth = self.store.birth(text)
+        # A discovered table has no configured format: each file's ending says its own.
+        spec = self.config.table_for(key) or self.config.discovered(key, "parquet").model_copy(
+            update={"format": None, "mode": None}
+        )
+        return Table(key, text, spec, birth, self.ledger(text))
+
+    def ledger(self, text: str) -> Ledger:
+        """The ledger of a table key."""
+        return Ledger(self.delta, self.store.uri("ledger", text), text)
+
+    def bear(self, table: Table, first_key: str) -> Birth:
+        """Choose the table's generation and mode at its first batch; what stands.
+
+        Args:
+            table: the table.
+            first_key: a key of the first batch: its ending says the mode where the configuration does not.
+        """
+        if table.birth:
+            return table.birth
+        spec, mode = self.config.table_for(table.key), None
+        if spec:
+            mode = spec.mode or (mode_of(spec.format) if spec.format else None)
+        mode = mode or mode_of(format_of(first_key) or "parquet")
+        return self.store.bear(table.text, table.spec.name, registered=mode == "register")
+
+    def name_tables(self) -> int:
+        """Give every table that exists its SQL names on the Spark server; the number of tables born."""
+        born = self.store.table_births()
+        for text in born:
+            self.name_table(text)
+        return len(born)
+
+    def name_table(self, text: str) -> None:
+        """Give a table, its ledger and its silver table their SQL names, as far as they exist."""
+        birth = self.store.birth(text)
+        if birth is None:
+            return
+        self._name_existing("bronze", birth.name, birth.location)
+        self._name_existing("ledger", birth.name, self.store.uri("ledger", text))
+        spec = self.config.table_for(TableKey.decode(text))
+        if (
+            spec
+            and spec.silver
+            and self._name_existing("silver", f"{spec.name}{WITH_TOMBSTONES}", self.store.uri("silver", spec.name))
+        ):
+            self.delta.name_view("silver", spec.name, silver_query(f"silver.{spec.name}{WITH_TOMBSTONES}"))
+
+    def _name_existing(self, schema: str, name: str, location: str) -> bool:
+        there = self.delta.table_state(location).exists
+        if there:
+            self.delta.name_table(schema, name, location)
+        return there
+
+
+def silver_query(relation: str) -> str:
+    """The query that hides a silver table's tombstones and bookkeeping."""
+    return f"SELECT * EXCEPT ({', '.join(SILVER_COLUMNS)}) FROM {relation} WHERE NOT {DELETED}"

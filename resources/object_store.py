@@ -1,0 +1,228 @@
+"""S3 as the platform uses it: probes, listings, tails and conditional puts."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from tidegate.platform.core.planning import Forbidden, Found, Gone, Probe, Unavailable
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_THREADS = 32
+_CONFLICT_RETRIES = 8
+
+
+class StoreError(RuntimeError):
+    """S3 refused or could not be reached; the message names the object."""
+
+
+class ObjectChanged(StoreError):
+    """The object is no longer the one that was looked at."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One line of a listing; ``modified`` is epoch seconds by S3's clock."""
+
+    key: str
+    etag: str
+    size: int
+    modified: float
+
+
+class ObjectStore:
+    """A thin, thread-safe handle on S3."""
+
+    def __init__(self, client: S3Client) -> None:
+        self._client = client
+
+    def head(self, bucket: str, key: str) -> Probe:
+        """Ask for an object's present state; never raises."""
+        try:
+            answer = self._client.head_object(Bucket=bucket, Key=key)
+        except ClientError as error:
+            status = _status(error)
+            if status == 404:
+                return Gone()
+            if status == 403:
+                return Forbidden(_first_line(error))
+            return Unavailable(_first_line(error))
+        except BotoCoreError as error:
+            return Unavailable(_first_line(error))
+        version = answer.get("VersionId")
+        return Found(
+            answer["ETag"].strip('"'),
+            answer["ContentLength"],
+            int(answer["LastModified"].timestamp() * 1000),
+            None if version == "null" else version,
+        )
+
+    def head_many(self, bucket: str, keys: Iterable[str]) -> dict[str, Probe]:
+        """``head`` for many keys at once."""
+        return dict(parallel(lambda key: (key, self.head(bucket, key)), keys))
+
+    def bucket_exists(self, bucket: str) -> bool:
+        """Whether the bucket is there: a 404 of its keys means nothing otherwise.
+
+        Raises:
+            StoreError: S3 did not say.
+        """
+        try:
+            self._client.head_bucket(Bucket=bucket)
+        except ClientError as error:
+            if _status(error) == 404:
+                return False
+            raise StoreError(f"s3://{bucket}: {_first_line(error)}") from error
+        return True
+
+    def tail(self, bucket: str, key: str, etag: str, length: int) -> bytes:
+        """The object's last ``length`` bytes, if it still has this etag.
+
+        Raises:
+            ObjectChanged: other etag, or gone.
+            StoreError: S3 did not answer.
+        """
+        return self._get(bucket, key, IfMatch=f'"{etag}"', Range=f"bytes=-{length}")
+
+    def first_bytes(self, bucket: str, key: str, etag: str, length: int) -> bytes:
+        """The object's first ``length`` bytes, if it still has this etag; raises as ``tail`` does."""
+        return self._get(bucket, key, IfMatch=f'"{etag}"', Range=f"bytes=0-{length - 1}")
+
+    def get(self, bucket: str, key: str) -> bytes | None:
+        """A whole object, or None if there is none.
+
+        Raises:
+            StoreError: S3 did not answer.
+        """
+        try:
+            return self._get(bucket, key)
+        except ObjectChanged:
+            return None
+
+    def put(self, bucket: str, key: str, body: str | bytes) -> None:
+        """Write an object, whatever was there."""
+        self._client.put_object(Bucket=bucket, Key=key, Body=_encoded(body))
+
+    def put_if_absent(self, bucket: str, key: str, body: str | bytes) -> bool:
+        """Create an object; False if there is one already.
+
+        A lost reply makes the retry lose against itself, so who must know whose object it is reads it back.
+
+        Raises:
+            StoreError: S3 kept answering 409 (a conflicting request in flight).
+        """
+        for attempt in range(_CONFLICT_RETRIES):
+            try:
+                self._client.put_object(Bucket=bucket, Key=key, Body=_encoded(body), IfNoneMatch="*")
+                return True
+            except ClientError as error:
+                if _status(error) == 412:
+                    return False
+                if _status(error) != 409:
+                    raise
+                time.sleep(0.05 * 2**attempt)
+        raise StoreError(
+            f"s3://{bucket}/{key}: S3 answered 409 (conflicting request) {_CONFLICT_RETRIES} times; try again"
+        )
+
+    def copy(self, source_bucket: str, source_key: str, etag: str, bucket: str, key: str) -> None:
+        """Copy an object inside S3, if it still has this etag.
+
+        Raises:
+            ObjectChanged: other etag, or gone.
+        """
+        try:
+            self._client.copy_object(
+                Bucket=bucket,
+                Key=key,
+                CopySource={"Bucket": source_bucket, "Key": source_key},
+                CopySourceIfMatch=etag,
+            )
+        except ClientError as error:
+            if _status(error) in (404, 412):
+                raise ObjectChanged(f"s3://{source_bucket}/{source_key} changed while it was read") from error
+            raise
+
+    def under(self, bucket: str, prefix: str) -> Iterator[Listed]:
+        """Every object under a prefix, in key order."""
+        for page in self._client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
+            for item in page.get("Contents", []):
+                yield Listed(item["Key"], item["ETag"].strip('"'), item["Size"], item["LastModified"].timestamp())
+
+    def folders(self, bucket: str, prefix: str) -> list[str]:
+        """Names of the folders directly under a prefix, without slashes."""
+        pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix, Delimiter="/")
+        return [item["Prefix"][len(prefix) : -1] for page in pages for item in page.get("CommonPrefixes", [])]
+
+    def delete(self, bucket: str, keys: Iterable[str]) -> None:
+        """Delete objects; missing ones are no error."""
+        for _ in parallel(lambda key: self._client.delete_object(Bucket=bucket, Key=key), keys):
+            pass
+
+    def prove_conditional_put(self, bucket: str, key: str, racers: int = 8) -> None:
+        """Prove by a race that the endpoint lets exactly one of several creations of a key win.
+
+        Every exclusive decision of the platform (batches, generations, lake id) rests on it.
+
+        Raises:
+            StoreError: none or several won: this endpoint's conditional put cannot be trusted.
+        """
+        start = threading.Barrier(racers)
+
+        def race(racer: int) -> bool:
+            start.wait(timeout=30)
+            return self.put_if_absent(bucket, key, f"{racer}")
+
+        try:
+            with ThreadPoolExecutor(racers) as pool:
+                won = sum(pool.map(race, range(racers)))
+        finally:
+            self._client.delete_object(Bucket=bucket, Key=key)
+        if won != 1:
+            raise StoreError(
+                f"{won} of {racers} racing conditional puts (If-None-Match: *) to s3://{bucket} won, it must "
+                "be 1: this S3 endpoint cannot hold a lake. Use AWS S3 or a store that honours the header"
+            )
+
+    def _get(self, bucket: str, key: str, **conditions: Any) -> bytes:
+        try:
+            return self._client.get_object(Bucket=bucket, Key=key, **conditions)["Body"].read()
+        except ClientError as error:
+            if _status(error) in (404, 412):
+                raise ObjectChanged(f"s3://{bucket}/{key} changed or went while it was read") from error
+            raise StoreError(f"s3://{bucket}/{key}: {_first_line(error)}") from error
+        except BotoCoreError as error:
+            raise StoreError(f"s3://{bucket}/{key}: {_first_line(error)}") from error
+
+
+def parallel(call: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+    """Results of a call for each item, in order, from up to 32 threads."""
+    todo = list(items)
+    if not todo:
+        return
+    with ThreadPoolExecutor(min(_THREADS, len(todo))) as pool:
+        yield from pool.map(call, todo)
+
+
+def _status(error: ClientError) -> int:
+    details: Mapping[str, Any] = error.response
+    return int(details.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
+
+
+def _encoded(body: str | bytes) -> bytes:
+    return body.encode() if isinstance(body, str) else body

@@ -1,0 +1,235 @@
+"""The intake sensor: SQS messages become durable hints, and hints become runs."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import dagster as dg
+
+from tidegate.assets.bronze.asset import BRONZE, TABLES, TRIGGER_TAG
+from tidegate.platform.core.events import Reject, S3Event, parse_body
+from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.manifest import Hint, chunked
+from tidegate.platform.core.routing import Routed, route
+from tidegate.platform.core.table_key import TableKey
+from tidegate.resources.lake import Lake
+from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_store import Waiting
+from tidegate.resources.queue import Message
+
+BRONZE_JOB = dg.define_asset_job(
+    "bronze_job",
+    selection=dg.AssetSelection.assets(BRONZE),
+    executor_def=dg.in_process_executor,
+    description="Brings one bronze table up to date with its inbox.",
+)
+
+_ACTIVE = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
+_FAILED = [dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
+_LONGEST_BACKOFF = 3600.0
+
+
+@dataclass
+class Intake:
+    """What one tick received.
+
+    Attributes:
+        hints: by table.
+        counters: events that are no table's, by outcome.
+        rows: the intake log's rows for them.
+        received: events, tests included.
+    """
+
+    hints: dict[TableKey, list[Hint]] = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=dict)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    rejects: list[Reject] = field(default_factory=list)
+    received: int = 0
+
+    def count(self, outcome: str, by: int = 1) -> None:
+        """Count events that end here."""
+        self.counters[outcome] = self.counters.get(outcome, 0) + by
+
+
+def sort_messages(messages: Sequence[Message], config: LakeConfig, known: set[TableKey]) -> Intake:
+    """Parse messages and route their events; pure.
+
+    Args:
+        messages: as received.
+        config: the lake.
+        known: tables that exist; those discovered here are added to it.
+    """
+    intake = Intake()
+    for message in messages:
+        parsed = parse_body(message.body, message.id)
+        intake.received += len(parsed.events) + parsed.tests + len(parsed.rejects)
+        if parsed.tests:
+            intake.count("test", parsed.tests)
+        for reject in parsed.rejects:
+            intake.count("malformed")
+            intake.rejects.append(reject)
+        for event in parsed.events:
+            _sort_event(intake, event, config, known)
+    return intake
+
+
+def _sort_event(intake: Intake, event: S3Event, config: LakeConfig, known: set[TableKey]) -> None:
+    found = route(event.bucket, event.key, config, known)
+    if isinstance(found, Routed):
+        known.add(found.table)
+        intake.hints.setdefault(found.table, []).append(
+            Hint(
+                event.key,
+                event.event_id,
+                event.event_name,
+                event.event_time.isoformat() if event.event_time else None,
+                event.version_id,
+                event.sequencer,
+            )
+        )
+        return
+    intake.count(found.outcome)
+    intake.rows.append(
+        {
+            "event_id": event.event_id,
+            "outcome": found.outcome,
+            "reason": found.why,
+            "bucket": event.bucket,
+            "key": event.key,
+        }
+    )
+
+
+def take_in(lake: Lake, *, seconds: float | None = None) -> Intake:
+    """Drain the queues once: manifests and logs are written first, messages are deleted last.
+
+    Args:
+        lake: handles.
+        seconds: time budget of the receives; the configuration's by default.
+    """
+    budget = lake.config.intake
+    deadline = time.monotonic() + (seconds or budget.seconds)
+    known = {TableKey.decode(text) for text in lake.store.table_keys()}
+    total = Intake()
+    for queue in lake.queues:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            break
+        messages = queue.drain(seconds=left, messages=budget.events - total.received, threads=budget.threads)
+        intake = sort_messages(messages, lake.config, known)
+        _keep(lake, intake)
+        queue.delete(messages)
+        for table, hints in intake.hints.items():
+            total.hints.setdefault(table, []).extend(hints)
+        for outcome, number in intake.counters.items():
+            total.count(outcome, number)
+        total.received += intake.received
+    return total
+
+
+def _keep(lake: Lake, intake: Intake) -> None:
+    caps = {table: (lake.config.table_for(table) or lake.config).max_files for table in intake.hints}
+    lake.store.put_manifests(
+        [
+            manifest
+            for table, hints in intake.hints.items()
+            for manifest in chunked(table.encode(), "intake", hints, caps[table])
+        ]
+    )
+    for reject in intake.rejects:
+        address = lake.store.quarantine_message(reject.event_id, reject.raw, reject.reason)
+        intake.rows.append(
+            {"event_id": reject.event_id, "outcome": "malformed", "reason": reject.reason, "detail": address}
+        )
+    if intake.counters:
+        lake.store.log_intake(intake.counters, intake.rows)
+
+
+def ready_tables(waiting: Sequence[Waiting], config: LakeConfig, now: float) -> list[str]:
+    """Table keys whose oldest hint has waited for the window, or whose hints reach the cap; pure.
+
+    Args:
+        waiting: the inbox's listing.
+        config: the lake.
+        now: epoch seconds.
+    """
+    by_table: dict[str, list[Waiting]] = {}
+    for one in waiting:
+        by_table.setdefault(one.table, []).append(one)
+    ready = []
+    for text, manifests in sorted(by_table.items()):
+        spec = config.table_for(TableKey.decode(text)) or config
+        if (
+            now - min(one.since for one in manifests) >= spec.window
+            or sum(one.hints for one in manifests) >= spec.max_files
+        ):
+            ready.append(text)
+    return ready
+
+
+def backoff_seconds(failures: int, window: float) -> float:
+    """How long to wait after so many failures in a row before the next run is asked for."""
+    return 0.0 if failures == 0 else min(max(window, 5.0) * 2 ** (failures - 1), _LONGEST_BACKOFF)
+
+
+def _held_back(instance: dg.DagsterInstance, text: str, window: float, now: float) -> bool:
+    """Whether the table has an active run, or failed so lately that it should rest."""
+    tags = {"dagster/partition": text}
+    if instance.get_run_records(dg.RunsFilter(tags=tags, statuses=_ACTIVE), limit=1):
+        return True
+    failures, latest = 0, 0.0
+    for record in instance.get_run_records(dg.RunsFilter(tags=tags, job_name=BRONZE_JOB.name), limit=12):
+        if record.dagster_run.status not in _FAILED:
+            break
+        failures += 1
+        latest = max(latest, record.end_time or record.update_timestamp.replace(tzinfo=UTC).timestamp())
+    return now - latest < backoff_seconds(failures, window)
+
+
+def build_intake_sensor(config: LakeConfig) -> dg.SensorDefinition:
+    """The sensor that drains the queues and asks for bronze runs.
+
+    Partitions and run requests follow from the inbox's listing, never from the messages of the tick: a tick that timed
+    out has done its writes, and the next one goes on from them. ``run_key`` stays None, for a used one is never run
+    again, even after a failure.
+    """
+
+    @dg.sensor(
+        name="intake",
+        job=BRONZE_JOB,
+        minimum_interval_seconds=config.intake.every,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Drains SQS into the lake's inbox and asks for a bronze run of every table whose window is over.",
+    )
+    def intake(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
+        handles = lake.open()
+        taken = take_in(handles)
+        now = datetime.now(UTC).timestamp()
+        waiting = handles.store.waiting()
+        keys = sorted({one.table for one in waiting})
+        unknown = sorted(set(keys) - set(context.instance.get_dynamic_partitions(TABLES.name or "")))
+        requests = []
+        for text in ready_tables(waiting, config, now):
+            spec = config.table_for(TableKey.decode(text)) or config
+            if not _held_back(context.instance, text, spec.window, now):
+                requests.append(dg.RunRequest(partition_key=text, tags={TRIGGER_TAG: "sensor"}))
+        said = (
+            f"received {taken.received} events, {sum(taken.counters.values())} of them no table's; "
+            f"{sum(one.hints for one in waiting)} hints wait for {len(keys)} tables"
+        )
+        context.log.info(said)
+        return dg.SensorResult(
+            run_requests=requests,
+            dynamic_partitions_requests=[TABLES.build_add_request(unknown)] if unknown else [],
+            skip_reason=None if requests else dg.SkipReason(said),
+        )
+
+    return intake

@@ -1,0 +1,45 @@
+"""What the tests of the local platform share."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+import pytest
+
+
+def gone(pid: int) -> bool:
+    """No process of that id, or one that only waits to be reaped."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
+            return stat.read().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def eventually(met: Callable[[], bool], deadline: float = 15.0) -> bool:
+    end = time.monotonic() + deadline
+    while time.monotonic() < end:
+        if met():
+            return True
+        time.sleep(0.05)
+    return met()
+
+
+@pytest.fixture
+def is_gone() -> Callable[[int], bool]:
+    return lambda pid: eventually(lambda: gone(pid))
+
+
+@pytest.fixture
+def until() -> Callable[..., bool]:
+    return eventually
+
+
+@pytest.fixture
+def python_path() -> dict[str, str]:
+    """An environment in which a child finds the package as this process does."""
+    import sys
+
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}

@@ -1,0 +1,109 @@
+"""What is missing or taken is said in one sentence, before anything is started."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tidegate.platform.local.aws import LocalAws
+from tidegate.platform.local.errors import LocalStackError
+from tidegate.platform.local.jars import jars_folder, require_java
+from tidegate.platform.local.ports import LOOPBACK, free_port, listening, require_free
+from tidegate.platform.local.spark_server import SparkServer
+from tidegate.platform.local.stack import LocalStack
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    with socket.create_server((LOOPBACK, 0)) as server:
+        yield server.getsockname()[1]
+
+
+@pytest.fixture
+def jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / "delta-spark_x.jar").touch()
+    monkeypatch.setenv("TIDEGATE_JARS", str(tmp_path / "jars"))
+
+
+def fake_java(folder: Path, version: str) -> Path:
+    java = folder / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
+    java.chmod(0o755)
+    return folder
+
+
+def test_a_free_port_is_free() -> None:
+    port = free_port()
+    require_free(port, "test", "--port")
+    assert not listening(port, 0.5)
+
+
+def test_a_taken_port_names_what_and_the_option(taken: int) -> None:
+    with pytest.raises(LocalStackError, match=rf"port {taken} \(local AWS\) is taken .*--aws-port"):
+        require_free(taken, "local AWS", "--aws-port")
+    assert listening(taken, 0.5)
+
+
+def test_aws_refuses_a_taken_port(taken: int, tmp_path: Path) -> None:
+    aws = LocalAws(tmp_path, taken)
+    with pytest.raises(LocalStackError, match="--aws-port"):
+        aws.start()
+    assert aws.process is None
+
+
+@pytest.mark.usefixtures("jars")
+def test_spark_refuses_a_taken_port(taken: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, "17.0.1")))
+    server = SparkServer(tmp_path, LocalAws(tmp_path, 1).environ, port=taken)
+    with pytest.raises(LocalStackError, match=r"Spark Connect server.*--spark-port"):
+        server.start()
+    assert server.process is None
+
+
+def test_missing_jars_say_what_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidegate.platform.local.jars._DIST", tmp_path / "dist")
+    monkeypatch.delenv("TIDEGATE_JARS", raising=False)
+    with pytest.raises(LocalStackError, match="run `make jars`"):
+        jars_folder()
+
+
+def test_a_wrong_jars_variable_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEGATE_JARS", str(tmp_path))
+    with pytest.raises(LocalStackError, match="TIDEGATE_JARS"):
+        jars_folder()
+
+
+def test_a_stack_without_jars_starts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEGATE_JARS", str(tmp_path))
+    stack = LocalStack(tmp_path / "home", aws_port=0, spark_port=0)
+    with pytest.raises(LocalStackError, match="jars are missing"):
+        stack.start()
+    assert stack.aws.process is None
+    assert not (tmp_path / "home").exists()
+
+
+def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(LocalStackError, match=r"no Java found .*install JDK 17"):
+        require_java()
+
+
+def test_a_wrong_java_home_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(LocalStackError, match="JAVA_HOME="):
+        require_java()
+
+
+@pytest.mark.parametrize("version", ["1.8.0_402", "11.0.2"])
+def test_an_old_java(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, version)))
+    with pytest.raises(LocalStackError, match=r"needs JDK 17"):
+        require_java()

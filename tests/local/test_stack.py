@@ -1,0 +1,170 @@
+"""The whole local platform: up, down, killed, restarted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tidegate.platform.local.aws import LocalAws
+from tidegate.platform.local.errors import LocalStackError
+from tidegate.platform.local.spark_probe import probe
+from tidegate.platform.local.spark_server import SparkServer
+from tidegate.platform.local.stack import LocalStack
+from tidegate.platform.local.stack_file import find_stack
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(180)]
+
+LAKE = """
+lake: {root: "s3://tidegate-lake/lake"}
+queues: [{url: "${TIDEGATE_QUEUE_URL}"}]
+buckets: [landing, other-landing]
+"""
+
+
+@pytest.fixture
+def stack(tmp_path: Path) -> Iterator[LocalStack]:
+    lake = tmp_path / "lake.yaml"
+    lake.write_text(LAKE)
+    made = LocalStack(tmp_path / "home", lake=lake, aws_port=0, spark_port=0)
+    yield made
+    made.stop()
+
+
+def everything_of(stack: LocalStack) -> list[int]:
+    found = find_stack(stack.home)
+    assert found is not None
+    return [*found.pids.values(), *found.guards.values()]
+
+
+def test_up_append_down_and_up_again(stack: LocalStack, tmp_path: Path, is_gone: Callable[[int], bool]) -> None:
+    ready: list[str] = []
+    stack._on_ready = ready.append
+    with stack:
+        assert ready == [stack.spark.remote]
+        info = find_stack(stack.home)
+        assert info is not None
+        assert info.environ == stack.environ
+        assert info.environ["TIDEGATE_LAKE"] == str(tmp_path / "lake.yaml")
+        assert info.environ["TIDEGATE_QUEUE_URL"].endswith("/tidegate-events")
+        assert stack.clients().s3.get_bucket_notification_configuration(Bucket="other-landing")["QueueConfigurations"]
+        with pytest.raises(LocalStackError, match="is in use by the local platform"):
+            LocalStack(stack.home, aws_port=0, spark_port=0).start()
+        spark = SparkSession.builder.remote(stack.spark.remote).create()
+        spark.range(10).write.format("delta").mode("append").save("s3a://tidegate-lake/t")
+        spark.range(5).write.format("delta").mode("append").save("s3a://tidegate-lake/t")
+        assert spark.sql("SELECT current_timezone()").first()[0] == "UTC"  # type: ignore[index]
+        spark.stop()
+        keys = [o["Key"] for o in stack.clients().s3.list_objects_v2(Bucket="tidegate-lake")["Contents"]]
+        assert not [key for key in keys if key.endswith(".crc")]
+        pids = everything_of(stack)
+    assert all(is_gone(pid) for pid in pids)
+    assert find_stack(stack.home) is None
+    with stack:
+        spark = SparkSession.builder.remote(stack.spark.remote).create()
+        assert spark.read.format("delta").load("s3a://tidegate-lake/t").count() == 15
+        spark.stop()
+
+
+def test_a_killed_server_comes_back_with_its_names(stack: LocalStack, until: Callable[..., bool]) -> None:
+    ready: list[str] = []
+    stack._on_ready = ready.append
+    with stack:
+        assert stack.supervisor is not None
+        before = find_stack(stack.home)
+        assert before is not None
+        assert stack.spark.process is not None
+        stack.spark.process.kill()
+        assert until(lambda: stack.supervisor is not None and stack.supervisor.restarts == 1, 60)
+        assert probe(stack.spark.remote).startswith("4.")
+        assert ready == [stack.spark.remote] * 2
+        after = find_stack(stack.home)
+        assert after is not None
+        assert after.pids["spark"] != before.pids["spark"]
+        assert after.pids["aws"] == before.pids["aws"]
+
+
+def test_an_exception_at_start_leaves_nothing(stack: LocalStack, is_gone: Callable[[int], bool]) -> None:
+    def fail(remote: str) -> None:
+        raise ValueError("no names today")
+
+    stack._on_ready = fail
+    with pytest.raises(ValueError, match="no names today"):
+        stack.start()
+    for process in (stack.aws.process, stack.spark.process):
+        assert process is not None
+        assert is_gone(process.pid)
+        assert is_gone(process.guard_pid)
+    assert find_stack(stack.home) is None
+
+
+def test_a_server_that_ends_at_start_is_an_error_in_seconds(stack: LocalStack, is_gone: Callable[[int], bool]) -> None:
+    stack.spark._conf["spark.master"] = "no-such-master"
+    began = time.monotonic()
+    with pytest.raises(LocalStackError, match="Spark server ended at start"):
+        stack.start()
+    assert time.monotonic() - began < 30
+    assert stack.aws.process is not None
+    assert is_gone(stack.aws.process.pid)
+
+
+@pytest.mark.faults
+def test_a_sigkilled_owner_leaves_nothing_and_its_home_can_be_used(
+    stack: LocalStack, python_path: dict[str, str], is_gone: Callable[[int], bool]
+) -> None:
+    code = (
+        "import sys, time\n"
+        "from pathlib import Path\n"
+        "from tidegate.platform.local.stack import LocalStack\n"
+        "stack = LocalStack(Path(sys.argv[1]), aws_port=int(sys.argv[2]), spark_port=int(sys.argv[3]))\n"
+        "stack.start(); print('up', flush=True); stack.run_until_signal()\n"
+    )
+    arguments = [str(stack.home), str(stack.aws.port), str(stack.spark.port)]
+    owner = subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, env=python_path)
+    assert owner.stdout is not None
+    assert owner.stdout.readline() == b"up\n"
+    pids = everything_of(stack)
+    assert len(pids) == 4
+    owner.send_signal(signal.SIGKILL)
+    owner.wait(10)
+    owner.stdout.close()
+    # At once, on the same ports: it waits for the guards of the dead one.
+    with stack:
+        assert all(is_gone(pid) for pid in pids)
+
+
+def test_a_signal_ends_it_in_order(
+    stack: LocalStack, python_path: dict[str, str], is_gone: Callable[[int], bool]
+) -> None:
+    code = (
+        "import sys, time\n"
+        "from pathlib import Path\n"
+        "from tidegate.platform.local.stack import LocalStack\n"
+        "with LocalStack(Path(sys.argv[1]), aws_port=0, spark_port=0) as stack:\n"
+        "    print('up', flush=True); print(stack.run_until_signal(), flush=True)\n"
+    )
+    owner = subprocess.Popen([sys.executable, "-c", code, str(stack.home)], stdout=subprocess.PIPE, env=python_path)
+    assert owner.stdout is not None
+    assert owner.stdout.readline() == b"up\n"
+    pids = everything_of(stack)
+    os.kill(owner.pid, signal.SIGTERM)
+    out, _ = owner.communicate(timeout=60)
+    assert out.decode().strip() == str(int(signal.SIGTERM))
+    assert owner.returncode == 0
+    assert all(is_gone(pid) for pid in pids)
+    assert not (stack.home / "stack.json").exists()
+
+
+def test_a_server_that_is_not_ready_in_time(tmp_path: Path, is_gone: Callable[[int], bool]) -> None:
+    server = SparkServer(tmp_path, LocalAws(tmp_path, 1).environ, port=0)
+    with pytest.raises(LocalStackError, match=r"not ready within 1 s"):
+        server.start(1.0)
+    assert server.process is not None
+    assert is_gone(server.process.pid)
