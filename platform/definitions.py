@@ -35,8 +35,7 @@ def build_definitions(config: LakeConfig, lake: LakeResource) -> dg.Definitions:
     )
 
 
-def __getattr__(name: str) -> dg.Definitions:
-    """``defs`` is built when Dagster asks for it, so that importing this module needs no lake.yaml."""
-    if name == "defs":
-        return build_definitions(load_lake(lake_path()), LakeResource.from_environment())
-    raise AttributeError(name)
+@dg.definitions
+def defs() -> dg.Definitions:
+    """The lake that TIDEGATE_LAKE names; built when Dagster asks for it, so that importing needs no lake.yaml."""
+    return build_definitions(load_lake(lake_path()), LakeResource.from_environment())

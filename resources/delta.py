@@ -41,6 +41,11 @@ class TableState:
         return self.version >= 0
 
     @property
+    def has_columns(self) -> bool:
+        """Whether a file has given it columns; a table whose first files were all bad is born without."""
+        return bool(self.schema.get("fields"))
+
+    @property
     def partition_types(self) -> dict[str, str]:
         """Spark's schema-JSON types of the partition columns."""
         kinds = {field["name"]: field["type"] for field in self.schema.get("fields", [])}
@@ -87,6 +92,16 @@ class Delta:
         """
         probe(self.remote)
         return self._connect()
+
+    def require_session(self) -> None:
+        """Tell the failure of a query from the loss of the server.
+
+        Raises:
+            SparkUnreachable: no server answers.
+            PySparkException: it was restarted, and this handle's session went with it.
+        """
+        probe(self.remote)
+        self.session.sql("SELECT 1").collect()
 
     def table_state(self, location: str, app_id: str = "") -> TableState:
         """Look at a table's log.
@@ -215,7 +230,8 @@ class Delta:
 def _literal(value: str | bool) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    # Spark substitutes ${…} in a SQL text, inside literals too.
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024") + "'"
 
 
 def _staged(action: dict[str, Any]) -> Add:

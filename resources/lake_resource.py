@@ -89,5 +89,5 @@ def open_lake(config: LakeConfig, aws: AwsResource, remote: str, connect: Callab
     def sqs() -> Any:
         return aws.client("sqs")
 
-    queues = [Queue(sqs(), spec.url) if spec.url else Queue.named(sqs(), spec.name or "") for spec in config.queues]
+    queues = [Queue(sqs(), spec.url or spec.name or "") for spec in config.queues]
     return Lake(config, store, Delta(remote, connect), queues)

@@ -143,9 +143,13 @@ class Ledger:
 
 
 def _last(rows: Any) -> dict[str, LastState]:
-    """A duplicate changes no state, so it is left out."""
+    """Rows that change no state are left out: duplicates, and looks that S3 refused (403), which saw no object.
+
+    Would a refusal count, an object that entered bronze before it would enter a second time after it.
+    """
+    refused = (F.col("status") == str(Status.QUARANTINED)) & F.col("etag").isNull()
     found = (
-        rows.where((F.col("kind") == "row") & (F.col("status") != str(Status.DUPLICATE)))
+        rows.where((F.col("kind") == "row") & (F.col("status") != str(Status.DUPLICATE)) & ~refused)
         .groupBy("key")
         .agg(F.max_by(F.struct("status", "etag", "n", "reason"), F.struct("n", "position")).alias("last"))
         .collect()

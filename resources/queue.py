@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,22 +31,24 @@ class Queue:
 
     Args:
         client: boto3 client.
-        url: the queue's URL.
+        address: the queue's URL, or its name in the account and region of the credentials.
     """
 
-    def __init__(self, client: SQSClient, url: str) -> None:
+    def __init__(self, client: SQSClient, address: str) -> None:
         self._client = client
-        self.url = url
+        self._address = address
 
-    @classmethod
-    def named(cls, client: SQSClient, name: str) -> Queue:
-        """The queue of a name, in the account and region of the credentials."""
-        return cls(client, client.get_queue_url(QueueName=name)["QueueUrl"])
+    @cached_property
+    def url(self) -> str:
+        """The queue's URL; a name is looked up at first use, for most runs never touch the queue."""
+        if "/" in self._address:
+            return self._address
+        return self._client.get_queue_url(QueueName=self._address)["QueueUrl"]
 
     @property
     def name(self) -> str:
         """The queue's name."""
-        return self.url.rstrip("/").rsplit("/", 1)[-1]
+        return self._address.rstrip("/").rsplit("/", 1)[-1]
 
     def drain(self, *, seconds: float, messages: int, threads: int, wait: int = 1) -> list[Message]:
         """Receive until the queue looks empty or the budget is spent.

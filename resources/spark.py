@@ -3,50 +3,69 @@
 from __future__ import annotations
 
 import logging
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from urllib.parse import urlparse
 
 import grpc
 from pyspark.sql import SparkSession
-from pyspark.sql.connect.proto import base_pb2, base_pb2_grpc
+from pyspark.sql.connect.client.core import DefaultChannelBuilder
+from pyspark.sql.connect.proto import AnalyzePlanRequest, ReleaseSessionRequest, SparkConnectServiceStub
 
 # A released session makes the client's own late clean-up calls fail, which it reports as warnings.
 logging.getLogger("pyspark.sql.connect.logging").setLevel(logging.ERROR)
 
 
 class SparkUnreachable(RuntimeError):
-    """No Spark Connect server answers at the address."""
+    """No Spark Connect server answers at the address; the message says what to do."""
 
 
-def probe(remote: str, deadline: float = 10.0) -> str:
-    """Ask the server for its Spark version, once.
+def probe(remote: str, deadline: float = 5.0) -> str:
+    """Ask the server at `remote` for its version.
 
-    A client by itself retries a dead server for ten minutes, so every connection starts here.
+    PySpark's own client retries a dead server for ten minutes and `getOrCreate` succeeds on a closed port, so
+    this is asked first.
 
     Args:
-        remote: ``sc://host:port``.
-        deadline: seconds.
+        remote: `sc://host:port`.
+        deadline: Seconds for the whole call.
+
+    Returns:
+        The server's Spark version.
 
     Raises:
-        SparkUnreachable: nothing answers in time; the message says what to do.
+        SparkUnreachable: Nothing listens there, or what listens does not answer in time.
     """
-    address = urlparse(remote)
-    target = f"{address.hostname}:{address.port or 15002}"
-    request = base_pb2.AnalyzePlanRequest(
-        session_id="00000000-0000-4000-8000-000000000000",
-        user_context=base_pb2.UserContext(user_id="probe"),
-        spark_version=base_pb2.AnalyzePlanRequest.SparkVersion(),
-    )
-    with grpc.insecure_channel(target) as channel:
+    builder = DefaultChannelBuilder(remote)
+    session = str(uuid.uuid4())
+    request = AnalyzePlanRequest(session_id=session, spark_version=AnalyzePlanRequest.SparkVersion())
+    request.user_context.user_id = "probe"
+    release = ReleaseSessionRequest(session_id=session)
+    release.user_context.user_id = "probe"
+    metadata = list(builder.metadata())
+    with builder.toChannel() as channel:
+        stub = SparkConnectServiceStub(channel)  # type: ignore[no-untyped-call]
         try:
-            answer = base_pb2_grpc.SparkConnectServiceStub(channel).AnalyzePlan(request, timeout=deadline)
+            reply = stub.AnalyzePlan(request, timeout=deadline, metadata=metadata)
+            stub.ReleaseSession(release, timeout=deadline, metadata=metadata)
         except grpc.RpcError as error:
-            raise SparkUnreachable(
-                f"no Spark Connect server answers at {remote} ({error.code().name}): start one with `tidegate up`, "
-                "or set SPARK_REMOTE to yours"
-            ) from error
-    return str(answer.spark_version.version)
+            raise SparkUnreachable(_say(remote, deadline, error)) from None
+        return str(reply.spark_version.version)
+
+
+def _say(remote: str, deadline: float, error: grpc.RpcError) -> str:
+    code, details = error.code(), error.details()
+    if code == grpc.StatusCode.UNAVAILABLE:
+        return (
+            f"no Spark Connect server at {remote}: start one with `tidegate up`, "
+            f"or set SPARK_REMOTE to where it is ({details})"
+        )
+    if code == grpc.StatusCode.DEADLINE_EXCEEDED:
+        return (
+            f"what listens at {remote} did not answer as a Spark Connect server within {deadline:g} s: "
+            "check SPARK_REMOTE, or restart the server"
+        )
+    return f"the Spark Connect server at {remote} refused a version request ({code.name}: {details})"
 
 
 @contextmanager

@@ -100,16 +100,21 @@ def _metadata(lake: Lake, text: str, done: list[Done]) -> dict[str, Any]:
         "removed": counts[str(Status.REMOVED)],
         "quarantined": counts[str(Status.QUARANTINED)],
     }
-    times = [row.event_time for one in landed for row in one.batch.rows if row.event_time]
+    times = [
+        row.event_time for one in landed for row in one.batch.rows if row.event_time and row.status == Status.COMMITTED
+    ]
     if times:
         oldest = min(datetime.fromisoformat(time) for time in times)
         metadata["oldest_event_age_seconds"] = round((datetime.now(UTC) - oldest).total_seconds(), 3)
     table = lake.table(text)
     if table.birth and (state := lake.delta.table_state(table.birth.location)).exists:
+        # Delta answers this from the log's statistics, without reading a file.
+        rows = lake.delta.session.read.format("delta").load(table.birth.location).count()
         metadata |= {
             "dagster/uri": table.birth.location.replace("s3a://", "s3://"),
             "dagster/table_name": f"bronze.{table.birth.name}",
             "dagster/column_schema": _columns(state.schema),
+            "dagster/partition_row_count": rows,
             "delta_version": done[-1].landed.version if done else state.version,
             "live_files": state.files,
         }

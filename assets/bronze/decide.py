@@ -22,6 +22,7 @@ def decide(lake: Lake, table: Table, work: Work, prepared: Prepared, run_id: str
     Whoever loses goes on with the winner's: what this run prepared is left to the janitor.
     """
     removes, dropped = _removals(lake, table, work)
+    gives_columns = prepared.gives_columns and bool(prepared.adds)
     batch = Batch(
         lake=lake.id,
         table=table.text,
@@ -34,7 +35,7 @@ def decide(lake: Lake, table: Table, work: Work, prepared: Prepared, run_id: str
         adds=tuple(prepared.adds),
         removes=tuple(removes),
         deferred=tuple([*work.plan.deferred, *prepared.deferred]),
-        create=_create(lake, table, work, prepared) if work.n == 1 else None,
+        create=_create(lake, table, work, prepared) if work.n == 1 or gives_columns else None,
         run_id=run_id,
         decided_at=datetime.now(UTC).isoformat(),
     )

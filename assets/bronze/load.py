@@ -26,7 +26,6 @@ from tidegate.platform.core.schema import SOURCE_COLUMNS, Misfit, check_partitio
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_store import Birth
 from tidegate.resources.object_store import StoreError, parallel
-from tidegate.resources.spark import probe
 
 #: Messages of errors that are the store's, not the file's.
 _TRANSIENT = re.compile(r"503|500 Internal|SlowDown|SocketTimeout|ConnectException|Connection reset|timed out", re.I)
@@ -45,6 +44,7 @@ class _Load:
         self.lake, self.table, self.birth, self.n, self.plan = lake, table, birth, n, plan
         self.state = lake.delta.table_state(birth.location)
         self.prepared = Prepared()
+        self.partitions: dict[str, str] = {}
         self.quarantine_folder = f"{n:020d}-{ULID()}"
 
     def run(self) -> Prepared:
@@ -88,7 +88,7 @@ class _Load:
 
     def _set_partitions(self, first: SourceFile) -> None:
         """Columns that come from the path, with their SQL types: the table's, else the configured, else strings."""
-        if self.state.exists:
+        if self.state.has_columns:
             kinds = self.state.partition_types
             self.partitions = {name: kinds[name] for name in self.state.partition_columns}
         else:
@@ -97,7 +97,7 @@ class _Load:
             )
 
     def _known_columns(self) -> set[str] | None:
-        if not self.state.exists:
+        if not self.state.has_columns:
             return None
         fixed = {*SOURCE_COLUMNS, *self.state.partition_columns}
         return {field["name"].lower() for field in self.state.schema["fields"] if field["name"] not in fixed}
@@ -109,7 +109,7 @@ class _Load:
         try:
             adds, counted = self._stage_once(files)
         except PySparkException as error:
-            probe(self.lake.delta.remote)
+            self.lake.delta.require_session()
             if len(files) > 1:
                 half = len(files) // 2
                 self._stage(files[:half])
@@ -209,7 +209,7 @@ class _Load:
         """SQL types of the data columns: the table's; at its birth inferred, and overridden by the configuration."""
         if self.prepared.schema is not None:
             known = self.prepared.schema
-        elif self.state.exists:
+        elif self.state.has_columns:
             self.prepared.schema, self.prepared.partition_columns = (
                 self.state.schema,
                 self.state.partition_columns,
@@ -292,6 +292,7 @@ class _Load:
         for field in body["fields"]:
             field["nullable"], field["metadata"] = True, {}
         self.prepared.schema, self.prepared.partition_columns = body, tuple(self.partitions)
+        self.prepared.gives_columns = True
 
 
 def prepare_load(lake: Lake, table: Table, birth: Birth, n: int, plan: Plan) -> Prepared:

@@ -18,6 +18,7 @@ class Prepared:
     Attributes:
         schema: the table's schema (Spark's schema JSON, parsed), for its birth.
         partition_columns: the table's partition columns, for its birth.
+        gives_columns: the table has no columns yet, so the batch brings them.
     """
 
     adds: list[Add] = field(default_factory=list)
@@ -25,6 +26,7 @@ class Prepared:
     deferred: list[Hint] = field(default_factory=list)
     schema: dict[str, Any] | None = None
     partition_columns: tuple[str, ...] = ()
+    gives_columns: bool = False
 
     def commit(self, plan: Plan, candidate: Candidate, *, rows: int, bad_rows: int | None = None) -> None:
         """Note that a candidate's rows are among the adds."""

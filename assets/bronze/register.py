@@ -91,7 +91,7 @@ def _set_schema(
     lake: Lake, table: Table, birth: Birth, good: list[tuple[Candidate, Footer]], prepared: Prepared
 ) -> None:
     state = lake.delta.table_state(birth.location)
-    if state.exists:
+    if state.has_columns:
         prepared.schema, prepared.partition_columns = state.schema, state.partition_columns
     elif good:
         declared = table.spec.partition_columns
@@ -100,3 +100,4 @@ def _set_schema(
             json_type(kind)
         prepared.schema = birth_schema([footer.fields for _, footer in good], names, table.spec.columns)
         prepared.partition_columns = tuple(names)
+        prepared.gives_columns = True

@@ -61,12 +61,16 @@ def _csv(session: SparkSession, paths: list[str], header: Sequence[str], types: 
 
 
 def _json(session: SparkSession, paths: list[str], header: Sequence[str], types: Mapping[str, str]) -> DataFrame:
-    """Lines are parsed one by one, so that a field that the table does not have is seen instead of dropped."""
+    """Lines are parsed one by one, so that a field that the table does not have is seen instead of dropped.
+
+    Spark's parser stops after a line's first value; whether more follows is seen by counting an array of the line.
+    """
     ddl = ", ".join(f"`{name}` {kind}" for name, kind in types.items())
     lines = session.read.text(paths).select("value", F.col("_metadata.file_path").alias("_path"))
     parsed = lines.where(F.trim("value") != "").withColumns(
         {
             "_keys": F.json_object_keys("value"),
+            "_alone": F.json_array_length(F.concat(F.lit("["), "value", F.lit("]"))).eqNullSafe(1),
             "_row": F.from_json(
                 "value",
                 f"{ddl}, `{_CORRUPT}` string",
@@ -77,6 +81,7 @@ def _json(session: SparkSession, paths: list[str], header: Sequence[str], types:
     unknown = F.array_except("_keys", F.array(*[F.lit(name) for name in types]))
     bad = (
         F.when(F.col("_keys").isNull(), F.lit("not a JSON object"))
+        .when(~F.col("_alone"), F.lit("more than one JSON object in a line"))
         .when(
             F.size(unknown) > 0,
             F.concat(

@@ -127,8 +127,18 @@ def _finish(lake: Lake, batch: Batch, *, void: bool) -> None:
         hints = [hint for manifest in taken for hint in manifest.hints]
     else:
         hints = list(batch.deferred)
-    if hints:
+    if hints and _still_deferring(lake, batch):
         lake.store.put_manifests([Manifest.deferred(batch.table, batch.n, hints)])
     seam("record-deferred")
     lake.store.delete_manifests(batch.table, batch.manifests)
     seam("record-manifests")
+
+
+def _still_deferring(lake: Lake, batch: Batch) -> bool:
+    """Whether the deferred hints have yet to be put: the manifests go last, so without them all is done.
+
+    A run that slept meanwhile would otherwise put back hints that a later batch has decided.
+    """
+    waiting = {one.id for one in lake.store.waiting(batch.table)}
+    put = any(one.startswith(Manifest.deferred_prefix(batch.n)) for one in waiting)
+    return not put and not waiting.isdisjoint(batch.manifests)

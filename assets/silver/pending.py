@@ -52,6 +52,8 @@ def pending(lake: Lake, spec: TableSpec) -> Pending | None:
     if n == 0:
         return None
     bronze = lake.delta.table_state(table.birth.location)
+    if bronze.exists and not bronze.has_columns:
+        return None  # nothing readable has come yet
     location = lake.store.uri("silver", spec.name)
     app_id = f"tidegate:{lake.id}:silver:{spec.name}:{bronze.table_id}:{table.birth.generation}"
     silver = lake.delta.table_state(location, app_id)

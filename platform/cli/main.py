@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.lake import LakeConfigError
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.resources.object_store import StoreError
@@ -30,7 +31,7 @@ UiPort = Annotated[int, typer.Option(help="Port of the Dagster UI, 0 for a free 
 LakeFile = Annotated[Path | None, typer.Option(help="Your lake.yaml; default: TIDEGATE_LAKE, else lake.yaml.")]
 
 #: Errors whose text is all that a user needs.
-_EXPECTED = (LocalStackError, LakeConfigError, SparkUnreachable, StoreError)
+_EXPECTED = (CommandError, LocalStackError, LakeConfigError, SparkUnreachable, StoreError)
 
 
 @app.command()
@@ -48,7 +49,7 @@ def demo(
 
     done = run_demo(
         home,
-        Console(),
+        _console(),
         report_path=report,
         keep=keep,
         fresh=fresh,
@@ -70,7 +71,7 @@ def up(
     """The local platform of your lake.yaml: AWS and a warm Spark server, until Ctrl-C."""
     from tidegate.platform.cli.stack import run_stack
 
-    run_stack(Console(), _lake(lake), home, aws_port=aws_port, spark_port=spark_port, ui_port=None)
+    run_stack(_console(), _lake(lake), home, aws_port=aws_port, spark_port=spark_port, ui_port=None)
 
 
 @app.command()
@@ -84,7 +85,7 @@ def dev(
     """The same with Dagster's daemon and UI, for working on your own lake.yaml."""
     from tidegate.platform.cli.stack import run_stack
 
-    run_stack(Console(), _lake(lake), home, aws_port=aws_port, spark_port=spark_port, ui_port=ui_port)
+    run_stack(_console(), _lake(lake), home, aws_port=aws_port, spark_port=spark_port, ui_port=ui_port)
 
 
 @app.command()
@@ -96,7 +97,7 @@ def sql(
     """Query bronze.<table>, silver.<table> and ledger.<table>."""
     from tidegate.platform.cli.sql import run_sql
 
-    run_sql(Console(), query, home, limit)
+    run_sql(_console(), query, home, limit)
 
 
 @app.command()
@@ -108,7 +109,7 @@ def check(
     """Is the configuration valid, is everything reachable, which permission is missing?"""
     from tidegate.platform.cli.check import run_check
 
-    if not run_check(Console(), _lake(lake), home, address):
+    if not run_check(_console(), lake, home, address):
         raise typer.Exit(1)
 
 
@@ -125,6 +126,12 @@ def main() -> None:
         print(f"error: {lines[0] if lines else type(error).__name__}\n", file=sys.stderr)
         traceback.print_exc()
         sys.exit(1)
+
+
+def _console() -> Console:
+    """A terminal's own width; wide enough for the tables elsewhere (a log, a pipe)."""
+    console = Console()
+    return console if console.is_terminal else Console(width=120)
 
 
 def _lake(given: Path | None) -> Path:

@@ -51,7 +51,10 @@ class Remove:
 
 @dataclass(frozen=True)
 class Create:
-    """The table's birth, in batch 1 only: Spark schema (parsed JSON), partition columns, properties."""
+    """The table's birth: Spark schema (parsed JSON), partition columns, properties.
+
+    In batch 1, and in the batch that gives columns to a table that was born without any.
+    """
 
     schema: dict[str, Any]
     partition_columns: tuple[str, ...]
@@ -137,7 +140,7 @@ class Batch:
                 deferred=tuple(Hint(**hint) for hint in body.pop("deferred")),
                 **body,
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{where} is not a batch: {error}") from error
         if batch.sealed().digest != batch.digest:
             raise ValueError(

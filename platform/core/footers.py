@@ -104,13 +104,13 @@ def read_footer(tail: bytes, size: int) -> Footer:
     try:
         metadata = pq.read_metadata(pa.BufferReader(MAGIC + tail[-length:]))
         schema = metadata.schema.to_arrow_schema()
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+        int96 = {
+            metadata.schema.column(i).path
+            for i in range(len(metadata.schema))
+            if metadata.schema.column(i).physical_type == "INT96"
+        }
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
         raise BadParquet(f"truncated or not Parquet: {str(error).splitlines()[0]}") from error
-    int96 = {
-        metadata.schema.column(i).path
-        for i in range(len(metadata.schema))
-        if metadata.schema.column(i).physical_type == "INT96"
-    }
     fields = tuple(
         FooterField(field.name, "timestamp" if field.name in int96 else spark_type(field.type, field.name))
         for field in schema
@@ -120,7 +120,7 @@ def read_footer(tail: bytes, size: int) -> Footer:
         if field.name.lower() in seen:
             raise BadParquet(f"two columns differ by case only: {field.name}")
         seen.add(field.name.lower())
-    return Footer(metadata.num_rows, fields, *_statistics(metadata, size, fields, int96))
+    return Footer(metadata.num_rows, fields, *_statistics(metadata, size - length, fields, int96))
 
 
 _SIMPLE: dict[pa.DataType, str] = {
@@ -179,7 +179,7 @@ def struct_field(name: str, kind: Any) -> dict[str, Any]:
 
 
 def _statistics(
-    metadata: pq.FileMetaData, size: int, fields: tuple[FooterField, ...], int96: set[str]
+    metadata: pq.FileMetaData, data_end: int, fields: tuple[FooterField, ...], int96: set[str]
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
     kinds = {field.name: field.type for field in fields}
     low: dict[str, list[Any]] = {}
@@ -189,18 +189,18 @@ def _statistics(
         row_group = metadata.row_group(group)
         for index in range(row_group.num_columns):
             column = row_group.column(index)
-            if (column.dictionary_page_offset or column.data_page_offset) + column.total_compressed_size > size:
-                raise BadParquet(f"truncated: column {column.path_in_schema} lies past the end of the file")
+            if (column.dictionary_page_offset or column.data_page_offset) + column.total_compressed_size > data_end:
+                raise BadParquet(f"truncated: column {column.path_in_schema} lies past the end of the data")
             name = column.path_in_schema
             if name not in kinds:
                 continue
-            stats = column.statistics
+            stats: Any = column.statistics  # the stubs misspell has_null_count
             nulls.setdefault(name, []).append(stats.null_count if stats and stats.has_null_count else None)
             if stats and stats.has_null_count and stats.null_count == row_group.num_rows:
                 continue
             bounded = stats is not None and stats.has_min_max and name not in int96
-            low.setdefault(name, []).append(_bound(kinds[name], stats.min, upper=False) if bounded else None)
-            high.setdefault(name, []).append(_bound(kinds[name], stats.max, upper=True) if bounded else None)
+            low.setdefault(name, []).append(_bound(kinds[name], _read(stats, "min"), upper=False) if bounded else None)
+            high.setdefault(name, []).append(_bound(kinds[name], _read(stats, "max"), upper=True) if bounded else None)
     # A bound of the file needs a bound of every row group that has values.
     minimum = {name: min(values) for name, values in low.items() if None not in values}
     maximum = {name: max(values) for name, values in high.items() if None not in values}
@@ -210,6 +210,14 @@ def _statistics(
         if len(known := [value for value in values if value is not None]) == len(values)
     }
     return minimum, maximum, counts
+
+
+def _read(stats: Any, which: str) -> Any:
+    """A bound as a Python value; None where Python has none for it (the year 10000, a string that was cut)."""
+    try:
+        return getattr(stats, which)
+    except (ValueError, OverflowError, pa.ArrowException):
+        return None
 
 
 def _bound(kind: Any, value: Any, *, upper: bool) -> Any:

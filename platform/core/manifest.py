@@ -58,7 +58,12 @@ class Manifest:
     @classmethod
     def deferred(cls, table: str, n: int, hints: Sequence[Hint]) -> Manifest:
         """The manifest of what batch ``n`` put off; its id follows from ``n``, so a repetition changes nothing."""
-        return cls(table, f"deferred-{n:020d}-{len(hints)}", "deferred", tuple(hints))
+        return cls(table, f"{cls.deferred_prefix(n)}{len(hints)}", "deferred", tuple(hints))
+
+    @staticmethod
+    def deferred_prefix(n: int) -> str:
+        """How the id of the manifest of what batch ``n`` put off begins."""
+        return f"deferred-{n:020d}-"
 
     def to_json(self) -> str:
         """The object's body."""

@@ -12,18 +12,11 @@ from pathlib import Path
 
 import dagster as dg
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
 
 from tidegate.platform.demo import lake_file
 from tidegate.platform.demo.accounts import Accounts, read_accounts
 from tidegate.platform.demo.producers import produce
+from tidegate.platform.demo.progress import Stages
 from tidegate.platform.demo.report import Report, build_report, run_oracle, show_report
 from tidegate.platform.demo.settle import wait_settled
 from tidegate.platform.demo.uploader import Uploader
@@ -103,66 +96,42 @@ def _ingest(
     lake: Lake, folder: Path, stack: LocalStack, console: Console, started: float, check: Callable[[], None]
 ) -> Report:
     instance = dg.DagsterInstance.get()
-    if not (folder / "operations.jsonl").exists():
-        with console.status("Producing the source files: 336,776 flights, weather, planes, airports, airlines"):
-            produce(folder)
-    clients = stack.clients()
-    uploader = Uploader(folder, clients.s3, clients.sqs, os.environ["TIDEGATE_QUEUE_URL"])
-    with _progress(console) as progress:
-        before = _baseline(lake, instance, progress, check)
+    with Stages(console).shown() as stages:
+        if not (folder / "operations.jsonl").exists():
+            stage = stages.begin("Producers write a year of flights and weather to files")
+            stage.done(f"{len(produce(folder))} operations on the bucket, in two waves")
+        clients = stack.clients()
+        uploader = Uploader(folder, clients.s3, clients.sqs, os.environ["TIDEGATE_QUEUE_URL"])
+        before = _baseline(lake, instance, stages, check)
         accounts, sent = before, 0
         for wave in uploader.waves:
             operations = uploader.todo(wave)
-            task = progress.add_task(f"Wave {wave}: producers write to S3", total=len(operations))
-            sent += uploader.upload(operations, lambda task=task: progress.advance(task))  # type: ignore[misc]
-            task = progress.add_task(f"Wave {wave}: ingesting", total=sent)
+            stage = stages.begin(f"Wave {wave}, producers put files into S3", len(operations))
+            sent += uploader.upload(operations, stage.advance)
+            stage.done(f"{len(operations)} operations")
+            stage = stages.begin(f"Wave {wave}, events become tables", sent)
             accounts = wait_settled(
-                lake,
-                instance,
-                sent=sent,
-                before=before,
-                deadline=_SETTLE_SECONDS,
-                check=check,
-                show=_shown(progress, task, wave),
+                lake, instance, sent=sent, before=before, deadline=_SETTLE_SECONDS, check=check, show=stage.show
             )
-            progress.update(task, completed=sent, description=f"Wave {wave}: every event is accounted for")
+            stage.done("every event is accounted for, silver is up to date")
             uploader.complete(wave)
-        progress.add_task("The oracle computes what must have come out", total=None)
+        stage = stages.begin("The oracle computes from the source files what must have come out")
         expected = run_oracle(folder)
-    return build_report(lake, instance, expected, accounts, before, sent, started)
+        report = build_report(lake, instance, expected, accounts, before, sent, started)
+        stage.done("compared")
+    return report
 
 
-def _baseline(lake: Lake, instance: dg.DagsterInstance, progress: Progress, check: Callable[[], None]) -> Accounts:
+def _baseline(lake: Lake, instance: dg.DagsterInstance, stages: Stages, check: Callable[[], None]) -> Accounts:
     """The accounts before this run: nothing on a fresh lake, else what an earlier run left, once it is at rest."""
     if not lake.store.table_keys():
         return Accounts()
-    task = progress.add_task("Finishing what an earlier run left", total=None)
+    stage = stages.begin("Finishing what an earlier run left")
     accounts = wait_settled(
-        lake,
-        instance,
-        sent=0,
-        before=read_accounts(lake),
-        deadline=_SETTLE_SECONDS,
-        check=check,
-        show=lambda left, _: progress.update(task, description=f"Finishing what an earlier run left: {left}"),
+        lake, instance, sent=0, before=read_accounts(lake), deadline=_SETTLE_SECONDS, check=check, show=stage.show
     )
-    progress.update(task, total=1, completed=1, description="What an earlier run left is finished")
+    stage.done("at rest")
     return accounts
-
-
-def _shown(progress: Progress, task: TaskID, wave: int) -> Callable[[str, int], None]:
-    return lambda left, number: progress.update(task, completed=number, description=f"Wave {wave}: {left}")
-
-
-def _progress(console: Console) -> Progress:
-    return Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-    )
 
 
 def _show_next(console: Console, dagster: DagsterProcesses, home: Path, keep: bool) -> None:

@@ -58,7 +58,10 @@ class Uploader:
                 body = (self._folder / operation["file"]).read_bytes()
                 self._s3.put_object(Bucket=BUCKET, Key=operation["key"], Body=body)
             case "delete":
+                # S3 tells of a delete only if there was something to delete: an interrupted run may have done it.
+                there = self._s3.list_objects_v2(Bucket=BUCKET, Prefix=operation["key"], MaxKeys=1).get("KeyCount", 0)
                 self._s3.delete_object(Bucket=BUCKET, Key=operation["key"])
+                return int(operation["events"]) if there else 0
             case _:
                 self._sqs.send_message(QueueUrl=self._queue_url, MessageBody=operation["body"])
         return int(operation["events"])

@@ -13,7 +13,7 @@ from tidegate.platform.local.jars import jars_folder, require_java
 from tidegate.platform.local.ports import LOOPBACK, free_port, listening, require_free
 from tidegate.platform.local.process import Process, spawn
 from tidegate.platform.local.spark_conf import LOG_STORE, log4j_properties, properties_text, spark_conf
-from tidegate.platform.local.spark_probe import probe
+from tidegate.resources.spark import SparkUnreachable, probe
 
 _SERVER_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
@@ -134,7 +134,7 @@ class SparkServer:
                 try:
                     probe(self.remote, min(left, 20.0))
                     return
-                except LocalStackError as error:
+                except SparkUnreachable as error:
                     why = str(error)
             time.sleep(0.1)
         raise LocalStackError(

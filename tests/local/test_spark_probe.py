@@ -7,16 +7,15 @@ import time
 
 import pytest
 
-from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.ports import LOOPBACK, free_port
-from tidegate.platform.local.spark_probe import probe
+from tidegate.resources.spark import SparkUnreachable, probe
 
 pytestmark = pytest.mark.unit
 
 
 def test_a_closed_port() -> None:
     began = time.monotonic()
-    with pytest.raises(LocalStackError, match=r"no Spark Connect server at sc://.*tidegate up"):
+    with pytest.raises(SparkUnreachable, match=r"no Spark Connect server at sc://.*tidegate up"):
         probe(f"sc://{LOOPBACK}:{free_port()}", 10.0)
     assert time.monotonic() - began < 5
 
@@ -24,6 +23,6 @@ def test_a_closed_port() -> None:
 def test_a_listener_that_never_answers() -> None:
     with socket.create_server((LOOPBACK, 0)) as silent:
         began = time.monotonic()
-        with pytest.raises(LocalStackError, match="did not answer"):
+        with pytest.raises(SparkUnreachable, match="did not answer"):
             probe(f"sc://{LOOPBACK}:{silent.getsockname()[1]}", 1.5)
         assert time.monotonic() - began < 5

@@ -15,10 +15,10 @@ from pyspark.sql import SparkSession
 
 from tidegate.platform.local.aws import LocalAws
 from tidegate.platform.local.errors import LocalStackError
-from tidegate.platform.local.spark_probe import probe
 from tidegate.platform.local.spark_server import SparkServer
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.local.stack_file import find_stack
+from tidegate.resources.spark import probe
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(180)]
 

@@ -11,6 +11,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 
@@ -21,6 +22,7 @@ public final class TestTable {
   public static final String SCHEMA =
       "{\"type\":\"struct\",\"fields\":[{\"name\":\"id\",\"type\":\"long\",\"nullable\":true,\"metadata\":{}}]}";
 
+  private static final Map<String, byte[]> PARQUET = new ConcurrentHashMap<>();
   private static SparkSession spark;
 
   public final Path root;
@@ -70,18 +72,29 @@ public final class TestTable {
 
   /** A Parquet file with the ids [from, to), at {@code path} in the table; returns its add entry. */
   public Map<String, Object> file(String path, long from, long to) {
-    Path target = root.resolve(path);
-    Path folder = target.resolveSibling("." + target.getFileName() + ".d");
-    spark().range(from, to, 1, 1).write().parquet(folder.toString());
-    try (var files = Files.list(folder)) {
-      Path part = files.filter(f -> f.getFileName().toString().endsWith(".parquet")).findFirst().orElseThrow();
+    try {
+      Path target = root.resolve(path);
       Files.createDirectories(target.getParent());
-      Files.move(part, target);
+      Files.write(target, PARQUET.computeIfAbsent(from + "-" + to, ids -> parquet(from, to)));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    delete(folder);
     return add(path, from, to);
+  }
+
+  private static byte[] parquet(long from, long to) {
+    try {
+      Path folder = Files.createTempDirectory("parquet");
+      spark().range(from, to, 1, 1).write().mode("overwrite").parquet(folder.toString());
+      try (var files = Files.list(folder)) {
+        Path part = files.filter(f -> f.getFileName().toString().endsWith(".parquet")).findFirst().orElseThrow();
+        return Files.readAllBytes(part);
+      } finally {
+        delete(folder);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   private Map<String, Object> add(String path, long from, long to) {

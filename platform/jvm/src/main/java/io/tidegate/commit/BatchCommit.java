@@ -26,6 +26,7 @@ import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.NoMapping$;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.SetTransaction;
 import scala.Option;
 import scala.collection.immutable.Map$;
@@ -114,7 +115,7 @@ public final class BatchCommit {
   /** What landed before, null when this batch is next; refuses a table it may not touch. */
   private Landed alreadyLanded(TableView view, CommitTail tail) throws IOException {
     if (!view.exists()) {
-      if (batch.create() == null) {
+      if (batch.create() == null || batch.n() != 1) {
         throw new TidegateException(
             Kind.DROPPED,
             "there is no table at " + batch.location() + ", though batch " + batch.n() + " continues one. It was"
@@ -124,7 +125,8 @@ public final class BatchCommit {
     }
     Map<String, String> properties = CollectionConverters.asJava(view.snapshot().metadata().configuration());
     TableRules.checkOwner(batch, properties, tail);
-    Long txn = view.lastTxn(batch.appId());
+    Long known = tail.lastTxn(batch.appId(), batch.n() - 1);
+    Long txn = known != null ? known : view.lastTxn(batch.appId());
     if (txn != null && txn >= batch.n()) {
       return Landed.inLog(batch, tail, VoidObject.readOrNull(batchFs, batchPath));
     }
@@ -134,7 +136,10 @@ public final class BatchCommit {
   }
 
   private String whyVoid(TableView view, LiveEntries live) throws IOException {
-    var metadata = view.exists() ? view.snapshot().metadata() : Birth.of(batch);
+    if (givesColumns(view) && !view.snapshot().metadata().schema().isEmpty()) {
+      return "the table has got its columns from somebody else meanwhile";
+    }
+    var metadata = view.exists() ? existing(view) : Birth.of(batch);
     boolean registers = batch.adds().stream().anyMatch(add -> add.sourceKey() != null);
     if (registers && metadata.columnMappingMode() != NoMapping$.MODULE$) {
       throw new TidegateException(
@@ -152,11 +157,26 @@ public final class BatchCommit {
         .reason();
   }
 
+  /** Whether the table was born without columns, none of its first files being readable, and now gets them. */
+  private boolean givesColumns(TableView view) {
+    return view.exists() && batch.create() != null;
+  }
+
+  private Metadata existing(TableView view) {
+    Metadata now = view.snapshot().metadata();
+    return givesColumns(view)
+        ? Birth.withColumns(
+            now, Birth.schema(batch.create().schema().toString()), batch.create().partitionColumns())
+        : now;
+  }
+
   private Landed commit(TableView view, LiveEntries live, String reason) {
     PinnedTransaction txn = new PinnedTransaction(view.log(), view.snapshot());
     txn.reads(batch.appId());
     if (!view.exists()) {
       txn.updateMetadataForNewTable(Birth.of(batch));
+    } else if (givesColumns(view) && reason == null) {
+      txn.updateMetadata(existing(view), false);
     }
     long now = System.currentTimeMillis();
     List<Action> actions = new ArrayList<>();

@@ -14,7 +14,8 @@ import java.util.Set;
  *
  * @param n the table's clock; batch 1 creates the table or adopts it
  * @param location the table's directory, as given to the procedure
- * @param create what to create when the table does not exist; null in every batch but the first
+ * @param create what to create when the table does not exist, or the columns of one that was born without any; else
+ *     null
  * @param afterVersion Delta version that the ledger's last header names; -1 at birth
  */
 public record BatchFile(
@@ -84,7 +85,7 @@ public record BatchFile(
       return "n is " + n + ", the first batch is 1";
     }
     if (create != null) {
-      return n != 1 ? "batch " + n + " has create, only batch 1 may" : createProblem();
+      return createProblem();
     }
     return filesProblem();
   }

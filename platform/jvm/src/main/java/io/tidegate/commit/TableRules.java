@@ -63,7 +63,7 @@ public final class TableRules {
           "batch " + batch.n() + " does not follow: the last batch in the log of " + batch.location() + " is "
               + last + ". Compare the ledger of " + batch.table() + " with the batches; do not renumber.");
     }
-    if (batch.create() != null) {
+    if (batch.create() != null && batch.n() == 1) {
       throw new TidegateException(
           Kind.CLOCK,
           "batch 1 is to create " + batch.location() + ", but the table exists and holds none of its batches."

@@ -34,7 +34,7 @@ import scala.jdk.javaapi.CollectionConverters;
  * {@code stage_files(table, query, schema, partition_columns)}: writes a query's rows as data files of the table
  * without committing them; returns the {@code add} action of each.
  *
- * <p>A table that exists gives schema and partitioning; the arguments describe one that does not. Columns are
+ * <p>A table that has columns gives schema and partitioning; the arguments describe one that has none. Columns are
  * matched by name, a column that the query lacks becomes NULL. What nobody commits later is an orphan, harmless.
  */
 final class StageFilesProcedure extends LocalProcedure {
@@ -54,10 +54,14 @@ final class StageFilesProcedure extends LocalProcedure {
   List<Object[]> run(SparkSession spark, Arguments arguments) {
     TableView table = TableView.open(spark, arguments.text("table"));
     OptimisticTransaction staging = new OptimisticTransaction(table.log(), Option.empty(), table.snapshot());
-    if (!table.exists()) {
+    if (!table.exists() || table.snapshot().metadata().schema().isEmpty()) {
       StructType schema = Birth.schema(arguments.text("schema"));
       List<String> partitions = Json.strings(arguments.text("partition_columns"), "argument partition_columns");
-      staging.updateMetadataForNewTable(Birth.metadata(schema, partitions, Map.of(), null));
+      if (table.exists()) {
+        staging.updateMetadata(Birth.withColumns(table.snapshot().metadata(), schema, partitions), false);
+      } else {
+        staging.updateMetadataForNewTable(Birth.metadata(schema, partitions, Map.of(), null));
+      }
     }
     Dataset<Row> rows = aligned(spark.sql(arguments.text("query")), staging.metadata().schema());
     List<Object[]> actions = new ArrayList<>();

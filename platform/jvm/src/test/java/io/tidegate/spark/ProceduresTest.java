@@ -122,6 +122,10 @@ class ProceduresTest {
   void theCatalogNamesItsProcedures() {
     var error = assertThrows(Exception.class, () -> TestTable.spark().sql("CALL tidegate.system.nothing()"));
     assertTrue(error.getCause().getMessage().contains("tidegate.system.add_files"), error.toString());
-    assertEquals(4, TestTable.spark().sql("SHOW PROCEDURES IN tidegate.system").count());
+    List<String> names =
+        TestTable.spark().sql("SHOW PROCEDURES IN tidegate.system").collectAsList().stream()
+            .map(row -> row.<String>getAs("procedure_name"))
+            .toList();
+    assertTrue(names.containsAll(List.of("table_state", "stage_files", "live_files", "add_files")), names.toString());
   }
 }

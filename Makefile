@@ -1,0 +1,101 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+# They need Python 3.11, a JDK 17, Maven and make; everything else is installed here.
+
+PYTHON ?= python3.11
+ifeq ($(shell command -v $(PYTHON) 2>/dev/null),)
+PYTHON := python3
+endif
+VENV := .venv
+BIN := $(VENV)/bin
+DIST := platform/jvm/target/dist
+JVM_SOURCES := platform/jvm/pom.xml $(shell find platform/jvm/src/main -type f 2>/dev/null)
+ARGS ?=
+# Static checkers do not follow the editable install's finder; these links show them one package.
+LINKS := build/links
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo dev test check lint types layers unit format jars schema lock clean
+
+help: ## Show this help
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(BIN)/.runtime $(DIST)/.built ## Real files, end to end on this machine (ARGS="--keep" leaves it running with the UI)
+	$(BIN)/tidegate demo $(ARGS)
+
+dev: $(BIN)/.runtime $(DIST)/.built ## The local platform with Dagster's UI for your own lake.yaml
+	$(BIN)/tidegate dev $(ARGS)
+
+test: check $(DIST)/.tested chromium ## Every check and every test; installs what it needs
+	$(BIN)/python -m pytest --every-group $(ARGS)
+
+check: $(BIN)/.dev lint types layers ## Lint, types and layers
+
+unit: $(BIN)/.dev ## The fast tests
+	$(BIN)/python -m pytest -m unit $(ARGS)
+
+lint: $(BIN)/.dev ## Style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(BIN)/.dev ## Rewrite files in the project's style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(BIN)/.dev $(LINKS) ## Strict types
+	MYPYPATH=$(LINKS) $(BIN)/mypy --strict --namespace-packages --explicit-package-bases -p tidegate
+
+layers: $(BIN)/.dev $(LINKS) ## Who may import whom
+	PYTHONPATH=$(LINKS) $(BIN)/lint-imports
+
+jars: $(DIST)/.built ## Build our Spark procedures and log store, and fetch the jars they need
+
+schema: $(BIN)/.dev ## Write docs/lake.schema.json anew
+	$(BIN)/python -m tidegate.platform.core.lake_schema > docs/lake.schema.json
+
+lock: $(BIN)/.dev ## Pin and hash requirements/*.in anew
+	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 requirements/dev.in -o requirements/dev.txt
+	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 -c requirements/dev.txt requirements/runtime.in -o requirements/runtime.txt
+
+clean: ## Remove everything that was built (not the demo's state, which is .tidegate)
+	rm -rf $(VENV) build platform/jvm/target *.egg-info
+
+# The lock is complete, so pip need not resolve (--no-deps); the hashes are checked all the same.
+$(BIN)/.runtime: requirements/runtime.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "error: Python 3.11 is needed, $(PYTHON) is `$(PYTHON) --version 2>&1`: install it, or run make PYTHON=/path/to/python3.11"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing the Python packages (the first time pyspark takes a few minutes)"
+	$(BIN)/pip install -q --no-deps --require-hashes -r requirements/runtime.txt
+	$(BIN)/pip install -q --no-deps -e .
+	touch $@
+
+$(BIN)/.dev: requirements/dev.txt $(BIN)/.runtime
+	$(BIN)/pip install -q --no-deps --require-hashes -r requirements/dev.txt
+	touch $@
+
+$(DIST)/.built: $(JVM_SOURCES)
+	@$(MAKE) -s require-jvm
+	@echo "Building the jars"
+	cd platform/jvm && mvn -q -B -ntp package -DskipTests
+	touch $@
+
+$(DIST)/.tested: $(JVM_SOURCES) $(shell find platform/jvm/src/test -type f 2>/dev/null)
+	@$(MAKE) -s require-jvm
+	cd platform/jvm && mvn -B -ntp package
+	touch $(DIST)/.built $@
+
+.PHONY: require-jvm chromium
+require-jvm:
+	@command -v javac >/dev/null || { echo "error: no JDK found: install a JDK 17 (Debian: apt-get install openjdk-17-jdk-headless)"; exit 1; }
+	@javac -version 2>&1 | grep -qE ' (1[7-9]|2[0-9])' || { echo "error: a JDK 17 or newer is needed, this is `javac -version 2>&1`"; exit 1; }
+	@command -v mvn >/dev/null || { echo "error: no Maven found: install Maven 3.8 or newer (Debian: apt-get install maven)"; exit 1; }
+
+chromium:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "Installing Chromium"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
+	  else echo "error: the browser tests need Chromium: install it (Debian: apt-get install chromium)"; exit 1; fi; }
+
+$(LINKS):
+	mkdir -p $(LINKS)/tidegate
+	for part in platform assets sensors resources; do ln -sfn ../../../$$part $(LINKS)/tidegate/$$part; done

@@ -1,0 +1,131 @@
+"""`tidegate check`: what is right, what is not, and what to do about it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from tidegate.platform.cli.check_buckets import check_bucket
+from tidegate.platform.cli.check_lake import check_discovered, check_registered, check_root, check_spark, registered
+from tidegate.platform.cli.check_queues import CheckedQueue, check_queue
+from tidegate.platform.cli.environment import use_stack
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.findings import Finding, checked
+from tidegate.platform.core.lake import LakeConfig, LakeConfigError, load_lake
+from tidegate.platform.core.object_key import parse_s3_uri
+from tidegate.platform.core.routing import Routed, route
+from tidegate.platform.core.table_key import TableKey
+from tidegate.resources.aws import AwsResource
+from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_store import LakeStore
+from tidegate.resources.object_store import ObjectStore
+
+
+def run_check(console: Console, lake: Path | None, home: Path | None, address: str | None) -> bool:
+    """Check a lake and print what was found.
+
+    Args:
+        console: where it is printed.
+        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else ``lake.yaml``.
+        home: of a running local platform; None takes a running default one if it runs this lake, else the environment.
+        address: ``s3://bucket/key``, to be told which table it would go to.
+
+    Returns:
+        Whether every check is ok.
+
+    Raises:
+        CommandError: nothing runs on the home, or the address is none.
+    """
+    target = parse_address(address) if address else None
+    wanted = lake.resolve() if lake else None
+    used = use_stack(home, lambda info: wanted is None or info.environ.get("TIDEGATE_LAKE") == str(wanted))
+    path = wanted or Path(os.environ.get("TIDEGATE_LAKE", "lake.yaml"))
+    os.environ["TIDEGATE_LAKE"] = str(path.resolve())
+    console.print(f"Checking {path}" + (f" on the local platform of {used}" if used else ""), highlight=False)
+    failed = 0
+    known: set[TableKey] = set()
+    config: LakeConfig | None = None
+    try:
+        config = load_lake(path)
+    except LakeConfigError as error:
+        for problem in error.problems:
+            failed += _show(console, Finding("configuration", False, problem))
+    else:
+        _show(console, Finding("configuration", True, f"{len(config.tables)} tables, {len(config.queues)} queues"))
+        for finding in findings(config, known):
+            failed += _show(console, finding)
+    if config is not None and target is not None:
+        _explain(console, config, known, *target)
+    console.print(
+        Text(f"\n{failed} checks failed" if failed else "\nall checks ok", style="red" if failed else "green")
+    )
+    return not failed
+
+
+def findings(config: LakeConfig, known: set[TableKey]) -> Iterator[Finding]:
+    """Every check of a lake whose configuration is valid, by the environment's AWS and Spark.
+
+    Args:
+        config: the lake.
+        known: takes the tables that the lake has.
+    """
+    aws = AwsResource()
+    sqs, s3 = aws.client("sqs"), aws.client("s3")
+    queues: list[CheckedQueue] = []
+    for queue in config.queues:
+        yield from check_queue(sqs, queue, queues)
+    for bucket in config.buckets:
+        prefixes = [spec.table_key.prefix for spec in config.tables if spec.table_key.bucket == bucket]
+        yield from check_bucket(s3, bucket, prefixes, queues)
+    store = LakeStore(ObjectStore(s3), config.lake.root)
+    reachable = True
+    for finding in check_root(s3, store):
+        yield finding
+        reachable = reachable and finding.ok
+    for spec in registered(config):
+        yield check_registered(s3, spec)
+    if reachable:
+        yield checked("tables: listed", lambda: _listed(store.table_keys(), known))
+        yield check_discovered(config, known)
+    yield from check_spark(LakeResource.from_environment().spark_remote, store)
+
+
+def _listed(found: set[str], known: set[TableKey]) -> str:
+    known.update(TableKey.decode(text) for text in found)
+    return f"{len(known)} in the lake"
+
+
+def parse_address(text: str) -> tuple[str, str]:
+    """Bucket and key of ``s3://bucket/key``.
+
+    Raises:
+        CommandError: it is no such address.
+    """
+    try:
+        bucket, key = parse_s3_uri(text)
+    except ValueError as error:
+        raise CommandError(f"{error}; for example s3://landing/flights/part-0.parquet") from None
+    if not key:
+        raise CommandError(f"{text!r} names a bucket, not an object; for example s3://{bucket}/flights/part-0.parquet")
+    return bucket, key
+
+
+def _explain(console: Console, config: LakeConfig, known: set[TableKey], bucket: str, key: str) -> None:
+    found = route(bucket, key, config, known)
+    console.print(Text(f"\ns3://{bucket}/{key}"))
+    if isinstance(found, Routed):
+        how = "registered where it lies" if found.spec.mode == "register" else f"loaded as {found.spec.format}"
+        console.print(Text(f"  goes to bronze.{found.spec.name} ({found.table.encode()}), {how}", style="bold"))
+    else:
+        console.print(Text("  goes to no table", style="bold"))
+    console.print(Text(f"  because {found.why}"))
+
+
+def _show(console: Console, finding: Finding) -> int:
+    mark = Text("ok     ", style="green") if finding.ok else Text("FAILED ", style="bold red")
+    console.print(mark + Text(finding.what) + Text(f"  {finding.detail}" if finding.detail else "", style="dim"))
+    return 0 if finding.ok else 1

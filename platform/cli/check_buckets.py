@@ -1,0 +1,132 @@
+"""Checks of the source buckets: readable, and their events arrive at a queue."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from tidegate.platform.cli.check_queues import CheckedQueue
+from tidegate.platform.cli.findings import Failed, Finding, checked, is_denied, permitted, status_of
+from tidegate.platform.cli.policy import lets_send
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+_KINDS = ("s3:ObjectCreated", "s3:ObjectRemoved")
+
+
+@dataclass(frozen=True)
+class Sender:
+    """A way by which a bucket's events leave it: the service and the ARN that a queue's policy must let send."""
+
+    service: str
+    source: str
+
+
+def check_bucket(
+    s3: S3Client, bucket: str, prefixes: Sequence[str], queues: Sequence[CheckedQueue]
+) -> Iterator[Finding]:
+    """Check one source bucket.
+
+    Args:
+        s3: client.
+        bucket: its name.
+        prefixes: table prefixes that are configured in it.
+        queues: the queues that answered.
+    """
+    first = checked(f"bucket {bucket}: reachable", lambda: _reachable(s3, bucket))
+    yield first
+    if not first.ok:
+        return
+    yield checked(f"bucket {bucket}: objects can be read", lambda: _readable(s3, bucket))
+    senders: list[Sender] = []
+    notification = checked(f"bucket {bucket}: notification", lambda: _notified(s3, bucket, prefixes, queues, senders))
+    yield notification
+    for sender in senders:
+        yield checked(f"bucket {bucket}: may send to the queue", lambda sender=sender: _may_send(sender, queues))  # type: ignore[misc]
+
+
+def _reachable(s3: S3Client, bucket: str) -> str:
+    try:
+        permitted("s3:ListBucket", f"arn:aws:s3:::{bucket}", s3.head_bucket, Bucket=bucket)
+    except ClientError as error:
+        if status_of(error) == 404:
+            raise Failed(f"there is no bucket {bucket}: create it, or correct lake.yaml") from None
+        if status_of(error) == 301:
+            raise Failed(f"{bucket} is in another region: set AWS_REGION to the bucket's") from None
+        raise
+    return ""
+
+
+def _readable(s3: S3Client, bucket: str) -> str:
+    listing = permitted("s3:ListBucket", f"arn:aws:s3:::{bucket}", s3.list_objects_v2, Bucket=bucket, MaxKeys=1)
+    key = next((item["Key"] for item in listing.get("Contents", [])), f"tidegate-check-{uuid.uuid4()}")
+    try:
+        s3.head_object(Bucket=bucket, Key=key)
+    except ClientError as error:
+        if is_denied(error):
+            raise Failed(
+                f"permission missing: allow s3:GetObject on arn:aws:s3:::{bucket}/* (asked for {key})"
+            ) from None
+        if status_of(error) != 404:
+            raise
+    return "s3:ListBucket and s3:GetObject are allowed"
+
+
+def _notified(
+    s3: S3Client, bucket: str, prefixes: Sequence[str], queues: Sequence[CheckedQueue], senders: list[Sender]
+) -> str:
+    found = permitted(
+        "s3:GetBucketNotification",
+        f"arn:aws:s3:::{bucket}",
+        s3.get_bucket_notification_configuration,
+        Bucket=bucket,
+    )
+    arns = {queue.arn for queue in queues}
+    direct = [one for one in found.get("QueueConfigurations", []) if one["QueueArn"] in arns]
+    topics = found.get("TopicConfigurations", [])
+    if "EventBridgeConfiguration" in found and not direct and not topics:
+        senders.append(Sender("events.amazonaws.com", "*"))
+        return "to EventBridge; its rule must take Object Created and Object Deleted of the bucket to the queue"
+    if not direct and not topics:
+        raise Failed(
+            f"none of its notifications goes to a queue of lake.yaml ({', '.join(sorted(arns)) or 'none answered'}): "
+            "add one for s3:ObjectCreated:* and s3:ObjectRemoved:*"
+        )
+    for kind in _KINDS:
+        filters = [_prefix(one) for one in (*direct, *topics) if _sends(one["Events"], kind)]
+        if not filters:
+            raise Failed(f"no notification for {kind}:*, so such events are never seen: add it")
+        blind = [prefix for prefix in prefixes if not any(prefix.startswith(one) for one in filters)]
+        if blind:
+            raise Failed(
+                f"the filter of its notification for {kind}:* leaves out {blind[0]}: take the filter away, or add one "
+                "for that prefix"
+            )
+    senders += [Sender("s3.amazonaws.com", f"arn:aws:s3:::{bucket}")] if direct else []
+    senders += [Sender("sns.amazonaws.com", one["TopicArn"]) for one in topics]
+    return "created and removed objects, " + ("to the queue" if direct else f"to {topics[0]['TopicArn']}")
+
+
+def _sends(events: Sequence[str], kind: str) -> bool:
+    return f"{kind}:*" in events or "s3:*" in events
+
+
+def _prefix(configuration: Any) -> str:
+    rules = configuration.get("Filter", {}).get("Key", {}).get("FilterRules", [])
+    return next((str(rule["Value"]) for rule in rules if str(rule["Name"]).lower() == "prefix"), "")
+
+
+def _may_send(sender: Sender, queues: Sequence[CheckedQueue]) -> str:
+    for queue in queues:
+        if lets_send(queue.policy, queue.arn, sender.service, sender.source):
+            return f"{queue.name} takes from {sender.service}"
+    names = ", ".join(queue.name for queue in queues) or "no queue that answered"
+    raise Failed(
+        f"the policy of {names} does not let {sender.service} send for {sender.source}: allow sqs:SendMessage to that "
+        "service, with the condition ArnLike aws:SourceArn"
+    )

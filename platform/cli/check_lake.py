@@ -1,0 +1,130 @@
+"""Checks of where tables live: the lake root, registered prefixes, the Spark server, and what was discovered."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import ClientError
+from pyspark.errors import PySparkException
+
+from tidegate.platform.cli.findings import Failed, Finding, checked, permitted, status_of
+from tidegate.platform.core.lake import LakeConfig, TableSpec
+from tidegate.platform.core.table_key import TableKey
+from tidegate.resources.delta import Delta
+from tidegate.resources.object_store import StoreError
+from tidegate.resources.spark import SparkUnreachable, probe, session_of_its_own
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+    from tidegate.resources.lake_store import LakeStore
+
+
+def check_root(s3: S3Client, store: LakeStore) -> Iterator[Finding]:
+    """The lake root can be written, listed, read and deleted, and its conditional put is one."""
+    root = f"lake root s3://{store.bucket}/{store.key('')}"
+    first = checked(f"{root}: reachable", lambda: _reachable(s3, store.bucket))
+    yield first
+    if not first.ok:
+        return
+    probed = checked(f"{root}: write, read, list, delete", lambda: _write(s3, store.bucket, store.key("")))
+    yield probed
+    if probed.ok:
+        yield checked(f"{root}: conditional put", lambda: _conditional(store))
+
+
+def check_registered(s3: S3Client, spec: TableSpec) -> Finding:
+    """A registered table's Delta log, which lies at the table's own prefix, can be written."""
+    key = spec.table_key
+    return checked(
+        f"table {spec.name}: its log can be written",
+        lambda: _write(s3, key.bucket, f"{key.prefix}_delta_log/", reads=False),
+    )
+
+
+def check_spark(remote: str, store: LakeStore) -> Iterator[Finding]:
+    """The Spark Connect server answers and has our procedures."""
+
+    def answers() -> str:
+        try:
+            return f"version {probe(remote)}"
+        except SparkUnreachable as error:
+            raise Failed(str(error)) from None
+
+    first = checked(f"Spark {remote}: answers", answers)
+    yield first
+    if first.ok:
+        yield checked(f"Spark {remote}: procedures", lambda: _procedures(remote, store))
+
+
+def check_discovered(config: LakeConfig, known: Collection[TableKey]) -> Finding:
+    """No table that was discovered earlier overlaps a configured prefix."""
+
+    def apart() -> str:
+        for key, spec in config.keys().items():
+            for other in sorted(known):
+                if other == key or other.bucket != key.bucket:
+                    continue
+                if key.prefix.startswith(other.prefix) or other.prefix.startswith(key.prefix):
+                    raise Failed(
+                        f"{spec.prefix} of table {spec.name} overlaps {other.uri}, which was discovered as a table "
+                        "earlier, and two tables never share a file: configure that prefix instead, or give this "
+                        "table another"
+                    )
+        return f"{len(known)} tables in the lake, {len(config.tables)} configured"
+
+    return checked("tables: no overlap with discovered ones", apart)
+
+
+def _reachable(s3: S3Client, bucket: str) -> str:
+    try:
+        permitted("s3:ListBucket", f"arn:aws:s3:::{bucket}", s3.head_bucket, Bucket=bucket)
+    except ClientError as error:
+        if status_of(error) == 404:
+            raise Failed(f"there is no bucket {bucket}: create it, or correct lake.root") from None
+        raise
+    return ""
+
+
+def _write(s3: S3Client, bucket: str, folder: str, *, reads: bool = True) -> str:
+    """Put, read, list and delete a probe; its name begins with "_", so its events are no table's."""
+    key = f"{folder}_tidegate-check-{uuid.uuid4()}"
+    objects, where = f"arn:aws:s3:::{bucket}/{folder}*", {"Bucket": bucket, "Key": key}
+    permitted("s3:PutObject", objects, s3.put_object, **where, Body=b"tidegate check")
+    try:
+        if reads:
+            permitted("s3:GetObject", objects, s3.get_object, **where)
+            permitted("s3:ListBucket", f"arn:aws:s3:::{bucket}", s3.list_objects_v2, Bucket=bucket, Prefix=key)
+    finally:
+        permitted("s3:DeleteObject", objects, s3.delete_object, **where)
+    return "allowed"
+
+
+def _conditional(store: LakeStore) -> str:
+    try:
+        store.objects.prove_conditional_put(store.bucket, store.key(f"_tidegate-check-{uuid.uuid4()}"))
+    except StoreError as error:
+        raise Failed(str(error)) from None
+    return "of 8 racing creations one won"
+
+
+def _procedures(remote: str, store: LakeStore) -> str:
+    try:
+        with session_of_its_own(remote) as session:
+            Delta(remote, lambda: session).table_state(store.uri("_tidegate-check"))
+    except PySparkException as error:
+        line = str(error).splitlines()[0]
+        raise Failed(
+            f"tidegate.system.table_state cannot be called ({line}): start the server with Tidegate's jars and "
+            "spark.sql.catalog.tidegate, as docs/configuration.md says"
+        ) from None
+    return "tidegate.system is there"
+
+
+def registered(config: LakeConfig) -> list[TableSpec]:
+    """The configured tables whose files are registered where they lie."""
+    return [
+        spec for spec in config.tables if spec.mode == "register" or (spec.mode is None and spec.format == "parquet")
+    ]

@@ -1,0 +1,112 @@
+"""What `tidegate check` finds: one line a check, with the remedy where it failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
+
+_BAD_CREDENTIALS = frozenset(
+    {
+        "InvalidAccessKeyId",
+        "SignatureDoesNotMatch",
+        "ExpiredToken",
+        "InvalidClientTokenId",
+        "UnrecognizedClientException",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of one check.
+
+    Attributes:
+        what: what was checked.
+        ok: whether it is right.
+        detail: what was found, or what to do.
+    """
+
+    what: str
+    ok: bool
+    detail: str = ""
+
+
+class Failed(Exception):
+    """A check failed; the message is the detail."""
+
+
+def checked(what: str, check: Callable[[], str]) -> Finding:
+    """Run one check.
+
+    Args:
+        what: what is checked.
+        check: returns what it found; raises `Failed` with the remedy, or what AWS answers.
+    """
+    try:
+        return Finding(what, True, check())
+    except Failed as failed:
+        return Finding(what, False, str(failed))
+    except ClientError as error:
+        return Finding(what, False, _answered(error))
+    except NoCredentialsError:
+        return Finding(
+            what, False, "no AWS credentials were found: set AWS_PROFILE, or the variables of AWS's default chain"
+        )
+    except NoRegionError:
+        return Finding(what, False, "no AWS region is set: set AWS_REGION, or `region` in the AWS profile")
+    except BotoCoreError as error:
+        return Finding(
+            what, False, f"AWS cannot be reached: {_first_line(error)}; check the network and AWS_ENDPOINT_URL"
+        )
+
+
+def permitted(action: str, resource: str, call: Callable[..., Any], **arguments: Any) -> Any:
+    """Call AWS; the answer.
+
+    Args:
+        action: the IAM action that the call needs.
+        resource: what it is needed on.
+        call: a client's method.
+        **arguments: its arguments.
+
+    Raises:
+        Failed: access is denied; the message names the permission.
+        ClientError: any other refusal.
+    """
+    try:
+        return call(**arguments)
+    except ClientError as error:
+        if is_denied(error):
+            raise Failed(f"permission missing: allow {action} on {resource}") from None
+        raise
+
+
+def is_denied(error: ClientError) -> bool:
+    """Whether AWS knows who asks and refuses it."""
+    code = code_of(error)
+    return "AccessDenied" in code or (status_of(error) == 403 and code not in _BAD_CREDENTIALS)
+
+
+def code_of(error: ClientError) -> str:
+    """AWS's error code."""
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def status_of(error: ClientError) -> int:
+    """The HTTP status of an error."""
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+def _answered(error: ClientError) -> str:
+    if code_of(error) in _BAD_CREDENTIALS:
+        return f"AWS does not accept the credentials ({code_of(error)}): renew them, or choose others with AWS_PROFILE"
+    if is_denied(error):
+        return f"permission missing: {_first_line(error)}"
+    return _first_line(error)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]

@@ -1,0 +1,102 @@
+"""`tidegate sql`: a query on the lake's tables, printed as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+from pyspark.errors import PySparkException
+from pyspark.sql import Row, SparkSession
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from tidegate.platform.cli.environment import use_stack
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.time_travel import reach_silver
+from tidegate.resources.lake_resource import LakeResource
+
+_SCHEMAS = ("bronze", "silver", "ledger")
+
+
+def run_sql(console: Console, query: str, home: Path | None, limit: int) -> None:
+    """Run a query and print its rows.
+
+    Args:
+        console: where they are printed.
+        query: Spark SQL; `bronze.<name>`, `silver.<name>`, `ledger.<name>` are the lake's tables, time travel works.
+        home: of a running local platform; None takes a running default one, else what the environment names.
+        limit: most rows to print.
+
+    Raises:
+        CommandError: the query cannot be run, or the lake cannot be reached.
+        SparkUnreachable: no Spark Connect server answers.
+        LakeConfigError: the lake.yaml is wrong.
+    """
+    use_stack(home)
+    with LakeResource.from_environment().opened() as lake, _readable():
+        lake.name_tables()
+        session = lake.delta.session
+        try:
+            frame = session.sql(reach_silver(query))
+            rows = frame.limit(limit + 1).collect()
+            more = frame.count() - limit if len(rows) > limit else 0
+        except PySparkException as error:
+            if _is_unknown_table(error):
+                raise CommandError(f"{_first_line(error)} Tables there are: {_tables(session)}") from None
+            raise
+        if frame.columns:
+            _show(console, frame.columns, rows[:limit])
+        if more:
+            console.print(f"{more:,} more rows; --limit prints more")
+
+
+def _show(console: Console, columns: list[str], rows: list[Row]) -> None:
+    table = Table(show_edge=False, header_style="bold")
+    numeric = {i for i in range(len(columns)) if any(isinstance(row[i], int | float) for row in rows)}
+    for index, name in enumerate(columns):
+        table.add_column(Text(name), justify="right" if index in numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*[_cell(value) for value in row])
+    if not console.is_terminal:
+        # In a pipe or a file nothing is lost by long lines.
+        unbounded = console.options.update(max_width=1_000_000)
+        console.width = max(console.width, Measurement.get(console, unbounded, table).maximum)
+    console.print(table)
+
+
+def _cell(value: Any) -> Text:
+    return Text("null", style="dim") if value is None else Text(str(value))
+
+
+def _tables(session: SparkSession) -> str:
+    found = [
+        f"{schema}.{row['tableName']}"
+        for schema in _SCHEMAS
+        if session.catalog.databaseExists(schema)
+        for row in session.sql(f"SHOW TABLES IN {schema}").collect()
+    ]
+    return ", ".join(found) or "none yet"
+
+
+def _is_unknown_table(error: PySparkException) -> bool:
+    return error.getCondition() in ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "DELTA_TABLE_NOT_FOUND")
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    try:
+        yield
+    except PySparkException as error:
+        raise CommandError(_first_line(error)) from None
+    except (BotoCoreError, ClientError) as error:
+        raise CommandError(f"the lake's bucket cannot be read: {_first_line(error)}; see `tidegate check`") from None
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,87 @@
+"""What the demo is doing right now: moving bars in a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+#: Seconds between two lines of one stage where there is no terminal.
+_LINE_EVERY = 5.0
+
+
+class Stage:
+    """One stage of the demo.
+
+    Args:
+        progress: the bars.
+        task: its bar.
+        console: takes lines where there is no terminal.
+        name: shown first.
+    """
+
+    def __init__(self, progress: Progress, task: TaskID, console: Console, name: str) -> None:
+        self._progress, self._task, self._console, self._name = progress, task, console, name
+        self._said = 0.0
+
+    def advance(self) -> None:
+        """One more is done."""
+        self._progress.advance(self._task)
+
+    def show(self, what: str, completed: int) -> None:
+        """Say what is waited for, and how much is done."""
+        self._progress.update(self._task, completed=completed, description=f"{self._name}: {what}")
+        if not self._console.is_terminal and time.monotonic() - self._said > _LINE_EVERY:
+            self._said = time.monotonic()
+            self._console.print(f"{self._name}: {what}")
+
+    def done(self, what: str) -> None:
+        """Say how the stage ended."""
+        task = self._progress.tasks[self._task]
+        total = task.total or 1
+        self._progress.update(self._task, total=total, completed=total, description=f"{self._name}: {what}")
+        if not self._console.is_terminal:
+            self._console.print(f"{self._name}: {what}")
+
+
+class Stages:
+    """The demo's stages, one bar each.
+
+    Args:
+        console: where they are shown.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+
+    @contextmanager
+    def shown(self) -> Iterator[Stages]:
+        """Show the bars while the block runs."""
+        with self._progress:
+            yield self
+
+    def begin(self, name: str, total: int | None = None) -> Stage:
+        """A new stage."""
+        if not self._console.is_terminal:
+            self._console.print(f"{name} …")
+        return Stage(self._progress, self._progress.add_task(name, total=total), self._console, name)

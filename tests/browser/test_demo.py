@@ -1,0 +1,124 @@
+"""The demo as a newcomer sees it: interrupted, run again, looked at in the UI, and spoiled."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+from pyspark.sql import SparkSession
+
+from tests.browser.demo_process import DemoProcess
+from tests.browser.lineage import drawn_edges
+from tidegate.resources.spark import session_of_its_own
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(1500)]
+
+BRONZE_FLIGHTS = "tidegate_2dlanding.flights"
+_SETTLED = 900.0
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoProcess]:
+    """A demo that was killed in its first wave, run again on what that left, and kept running."""
+    home = tmp_path_factory.mktemp("demo") / "home"
+    with DemoProcess(home) as interrupted:
+        interrupted.wait_for(r"Wave 1, events become tables: .*(inbox|runs are active)", 300)
+        interrupted.kill()
+    with DemoProcess(home, "--keep") as again:
+        again.report(_SETTLED)
+        again.wait_for("Open next", 30)
+        yield again
+
+
+@pytest.fixture(scope="module")
+def report(demo: DemoProcess) -> dict[str, Any]:
+    return demo.report(1)
+
+
+@pytest.fixture(scope="module")
+def page(demo: DemoProcess) -> Iterator[Page]:
+    chromium = next(path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name)))
+    quiet = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=quiet)
+        page = browser.new_page(viewport={"width": 1600, "height": 800}, device_scale_factor=1)
+        page.set_default_timeout(60_000)
+        yield page
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def ui(demo: DemoProcess) -> str:
+    return demo.wait_for(r"Dagster UI (http://127\.0\.0\.1:\d+)", 5).group(1)
+
+
+def test_the_interrupted_demo_run_again_has_every_count_right(report: dict[str, Any]) -> None:
+    assert report["problems"] == []
+    assert report["ok"] is True
+    assert report["events_sent"] == report["events_accounted"] > 800
+    assert report["quarantined"] > 0
+    assert {table["name"] for table in report["tables"]} == {
+        "bronze.flights", "silver.flights", "bronze.weather", "silver.weather", "bronze.planes", "bronze.airports",
+        "bronze.airlines",
+    }  # fmt: skip
+    assert all(table["rows"] == table["expected_rows"] > 0 for table in report["tables"])
+
+
+def test_the_lineage_is_drawn_from_bucket_to_silver(page: Page, ui: str, tmp_path: Path) -> None:
+    groups = ",".join(f"global@global:{name}" for name in ("sources", "bronze", "silver"))
+    page.goto(f"{ui}/asset-groups?expanded={groups}")
+    names = {"tidegate-landing", "tidegate-events", "bronze", "silver_flights", "silver_weather"}
+    wanted = {
+        ("tidegate-landing", "tidegate-events"), ("tidegate-events", "bronze"), ("bronze", "silver_flights"),
+        ("bronze", "silver_weather"),
+    }  # fmt: skip
+    for _ in range(60):
+        if (edges := drawn_edges(page, names)) == wanted:
+            break
+        page.wait_for_timeout(500)
+    assert edges == wanted
+    page.screenshot(path=tmp_path / "lineage.png")
+    assert (tmp_path / "lineage.png").stat().st_size > 20_000
+
+
+def test_a_partition_shows_what_the_report_says(page: Page, ui: str, report: dict[str, Any]) -> None:
+    table = next(table for table in report["tables"] if table["name"] == "bronze.flights")
+    page.goto(f"{ui}/assets/bronze?view=partitions&partition={BRONZE_FLIGHTS}")
+    page.get_by_text("dagster/partition_row_count").first.wait_for()
+    text = page.inner_text("body")
+    shown = {
+        name: int(re.search(rf"^{re.escape(name)}\s+([\d,]+)", text, re.M).group(1).replace(",", ""))  # type: ignore[union-attr]
+        for name in ("live_files", "dagster/partition_row_count", "delta_version")
+    }
+    assert shown == {
+        "live_files": table["files"],
+        "dagster/partition_row_count": table["rows"],
+        "delta_version": table["delta_version"],
+    }
+
+
+def test_a_dropped_file_and_a_doubled_row_are_seen(demo: DemoProcess) -> None:
+    """Last, for it spoils the tables: the demo on the kept stack must say so, and exit with 1."""
+    remote = json.loads((demo.home / "stack.json").read_text())["environ"]["SPARK_REMOTE"]
+    with session_of_its_own(remote) as spark:
+        _spoil(spark)
+    demo.__exit__()
+    with DemoProcess(demo.home) as spoiled:
+        report = spoiled.report(_SETTLED)
+        assert spoiled.exit_code(60) == 1
+    assert report["ok"] is False
+    assert report["events_sent"] == report["events_accounted"]
+    wrong = {problem.split(":")[0] for problem in report["problems"]}
+    assert wrong == {"bronze.flights", "bronze.airlines"}
+    assert any("files, must be" in problem for problem in report["problems"])
+
+
+def _spoil(spark: SparkSession) -> None:
+    spark.sql("DELETE FROM bronze.flights WHERE month = 5 AND day = 5").collect()
+    spark.sql("INSERT INTO bronze.airlines SELECT * FROM bronze.airlines LIMIT 1").collect()

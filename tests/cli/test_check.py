@@ -1,0 +1,73 @@
+"""`tidegate check` on a real local platform."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tidegate.platform.cli.check import run_check
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.testing import TestLake
+
+pytestmark = pytest.mark.spark
+
+TABLES = [{"name": "orders", "prefix": "shop/orders/", "format": "parquet"}]
+
+
+def test_a_right_lake_and_where_a_key_goes(
+    tidegate_lake: Callable[..., TestLake],
+    environment: Callable[[TestLake], None],
+    console: Console,
+    said: Callable[[], str],
+) -> None:
+    lake = tidegate_lake(TABLES)
+    environment(lake)
+    assert run_check(console, lake.path, None, f"s3://{lake.bucket}/shop/orders/x.parquet"), said()
+    text = " ".join(said().split())
+    assert "FAILED" not in text
+    for what in (
+        "visibility timeout",
+        "dead-letter queue",
+        "notification",
+        "conditional put",
+        "procedures",
+        "may send",
+    ):
+        assert what in text
+    assert f"goes to bronze.orders ({lake.key('orders')}), registered where it lies" in text
+    assert "the prefix of table 'orders' in lake.yaml" in text
+    assert "all checks ok" in text
+    # Its probes are gone, and no table follows from their events.
+    assert [item.key for item in lake.lake.store.objects.under(lake.bucket, "")] == []
+    assert lake.intake().hints == {}
+
+    # A table that was discovered inside the prefix that is configured now.
+    lake.lake.store.bear(f"{lake.key('orders')}.old", "old", registered=False)
+    lake.clients.sqs.set_queue_attributes(QueueUrl=lake.lake.queues[0].url, Attributes={"VisibilityTimeout": "5"})
+    lake.clients.s3.put_bucket_notification_configuration(Bucket=lake.bucket, NotificationConfiguration={})
+    before = len(said())
+    assert not run_check(console, lake.path, None, f"s3://{lake.bucket}/shop/orders/old/x.json")
+    failed = [line for line in said()[before:].split("\n") if "FAILED" in line]
+    assert len(failed) == 3, said()[before:]
+    for line, what in zip(failed, ("visibility timeout", "notification", "no overlap"), strict=True):
+        assert what in line
+
+
+def test_an_invalid_lake_is_told_line_by_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, console: Console, said: Callable[[], str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TIDEGATE_LAKE", "unused")
+    (tmp_path / "lake.yaml").write_text("lake: {root: s3://lake/x}\nqueues: [{name: q}]\nbuckets: [B]\ntables: [{}]\n")
+    assert not run_check(console, tmp_path / "lake.yaml", None, None)
+    text = said().replace("\n", "")
+    assert "lake.yaml:3: buckets[0]" in text
+    assert "lake.yaml:4: tables[0].name" in text
+
+
+def test_a_home_on_which_nothing_runs_is_an_error(tmp_path: Path, console: Console) -> None:
+    with pytest.raises(CommandError, match="no local platform runs on"):
+        run_check(console, None, tmp_path, None)

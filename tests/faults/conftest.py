@@ -1,0 +1,52 @@
+"""Servers of their own for the fault tests: these kill them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.faults.harness import PROXIED, FaultLake, FaultServers
+
+MakeLake = Callable[..., FaultLake]
+
+
+@pytest.fixture(scope="session")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultServers]:
+    found = FaultServers(tmp_path_factory.mktemp("fault-servers"))
+    try:
+        found.start()
+        yield found
+    finally:
+        found.stop()
+
+
+@pytest.fixture(scope="module")
+def make_lake(servers: FaultServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeLake]:
+    """Makes lakes with tables of these names; all they started has ended after the module."""
+    with ExitStack() as closing:
+
+        def make(*tables: str, name: str | None = None) -> FaultLake:
+            folder = tmp_path_factory.mktemp("lake")
+            lake = FaultLake(servers, folder, name or uuid.uuid4().hex[:8], tables)
+            closing.callback(lake.close)
+            return lake
+
+        yield make
+
+
+@pytest.fixture
+def lake(make_lake: MakeLake) -> Iterator[FaultLake]:
+    """A lake with a registered and a loaded table."""
+    found = make_lake("reg", "load")
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def proxied(make_lake: MakeLake, servers: FaultServers) -> Callable[..., FaultLake]:
+    """Makes the lake whose S3 requests from Spark pass through the proxy, with tables that no test had before."""
+    unique = uuid.uuid4().hex[:6]
+    return lambda *kinds: make_lake(*[f"{kind}_{unique}" for kind in kinds], name=PROXIED)

@@ -1,0 +1,402 @@
+"""What the fault tests share: servers to kill, clients to kill or stop, and tables with an oracle beside them."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tidegate.assets.bronze.run import Done, run_table
+from tidegate.platform.local.aws import REGION, LocalAws
+from tidegate.platform.local.fault_proxy import FaultProxy
+from tidegate.platform.local.process import Process, spawn
+from tidegate.platform.local.provision import Clients
+from tidegate.platform.local.spark_server import SparkServer
+from tidegate.platform.testing import TestLake
+
+#: Seconds that anything here gets at most; only a failing test ever waits so long.
+DEADLINE = 150.0
+
+#: Lake whose S3 traffic from Spark passes through the proxy.
+PROXIED = "proxied"
+
+#: A key with this in it cannot be looked at by clients: their S3 answers 503, so they defer it.
+FLAKY = "flaky"
+
+_CLIENT = Path(__file__).with_name("client.py")
+_ids = itertools.count(1)
+
+
+def wait_until(met: Callable[[], bool], what: str, deadline: float = DEADLINE) -> None:
+    """Raises TimeoutError, naming ``what``, if it is not met in time."""
+    end = time.monotonic() + deadline
+    while not met():
+        if time.monotonic() > end:
+            raise TimeoutError(f"{what}: not within {deadline:g} s")
+        time.sleep(0.02)
+
+
+class FaultServers:
+    """AWS, a Spark server that nobody restarts but the test, and a proxy before AWS.
+
+    Every client's S3 passes through the proxy, and the S3 of Spark where the lake is ``PROXIED``.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self.aws = LocalAws(home / "aws", 0)
+        self.proxy = FaultProxy(self.aws.endpoint)
+        self._home = home
+        self._spark: SparkServer | None = None
+
+    @property
+    def spark(self) -> SparkServer:
+        assert self._spark is not None
+        return self._spark
+
+    def start(self) -> None:
+        self.aws.start(60.0)
+        self.proxy.start()
+        self.proxy.status("HEAD", f"/[^?]*{FLAKY}", 503, times=None)
+        endpoints = {
+            f"spark.hadoop.fs.s3a.bucket.{kind}-{PROXIED}.endpoint": self.proxy.endpoint for kind in ("landing", "lake")
+        }
+        self._spark = SparkServer(self._home / "spark", self.aws.environ, port=0, memory="2g", conf=endpoints)
+        self._spark.start(DEADLINE)
+
+    def stop(self) -> None:
+        self.proxy.stop()
+        if self._spark is not None:
+            self._spark.stop()
+        self.aws.stop()
+
+    def clients(self) -> Clients:
+        aws = self.aws.environ
+        return Clients.connect(
+            self.aws.endpoint, REGION, key=aws["AWS_ACCESS_KEY_ID"], secret=aws["AWS_SECRET_ACCESS_KEY"]
+        )
+
+    def kill_spark(self) -> None:
+        """SIGKILL the Spark server."""
+        process = self.spark.process
+        assert process is not None
+        process.kill()
+        process.wait(DEADLINE)
+
+    def restart_spark(self) -> None:
+        """Start it again, on the same port."""
+        self.spark.start(DEADLINE)
+
+
+class Client:
+    """A bronze run in a process of its own.
+
+    Args:
+        lake: the lake.
+        table: table key.
+        seam: where it is to be killed or stopped; None: nowhere.
+        action: ``kill`` or ``stop``.
+        rounds: folder and number of rounds, see client.py.
+    """
+
+    def __init__(
+        self,
+        lake: FaultLake,
+        table: str,
+        seam: str | None = None,
+        action: str = "kill",
+        rounds: tuple[Path, int] | None = None,
+    ) -> None:
+        name = f"{len(lake.clients_started)}-{seam}"
+        self.seam = seam
+        self._marker = lake.folder / f"marker-{name}"
+        environ = {k: v for k, v in os.environ.items() if k != "TIDEGATE_FAILPOINT"} | lake.stack.aws.environ
+        environ |= {
+            "AWS_ENDPOINT_URL": lake.servers.proxy.endpoint,
+            "SPARK_REMOTE": lake.servers.spark.remote,
+            "TIDEGATE_LAKE": str(lake.path),
+            "PYTHONPATH": os.pathsep.join(part for part in sys.path if part),
+        }
+        if seam:
+            environ["TIDEGATE_FAILPOINT"] = f"{seam}:{action}:{self._marker}"
+        more = [str(rounds[0]), str(rounds[1])] if rounds else []
+        self._process: Process = spawn(
+            f"client {name}",
+            [sys.executable, str(_CLIENT), table, *more],
+            log=lake.folder / f"client-{name}.log",
+            env=environ,
+            grace=0.1,
+        )
+        lake.clients_started.append(self)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self._process.alive
+
+    def wait_killed(self) -> None:
+        """Wait until it has died by SIGKILL at its seam; fails if it ended otherwise."""
+        code = self.wait_ended()
+        assert self._marker.exists(), f"seam {self.seam} was not reached; exit code {code}\n{self.output()}"
+        assert code == 128 + signal.SIGKILL, self.output()
+
+    def wait_stopped(self) -> None:
+        """Wait until it stands at its seam; fails if it ended instead."""
+        wait_until(
+            lambda: not self._process.alive or (self._marker.exists() and self._state().startswith("T")),
+            f"client to stop at {self.seam}",
+        )
+        assert self._process.alive, f"seam {self.seam} was not reached\n{self.output()}"
+
+    def wait_ended(self) -> int:
+        """Its exit code, 128 + n for signal n."""
+        return self._process.wait(DEADLINE)
+
+    def finished(self) -> None:
+        """Wait for its end, which must be a good one."""
+        assert self.wait_ended() == 0, self.output()
+
+    def pause(self) -> None:
+        """SIGSTOP."""
+        os.kill(self._process.pid, signal.SIGSTOP)
+        wait_until(lambda: self._state().startswith("T"), "client to stop")
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        os.kill(self._process.pid, signal.SIGCONT)
+
+    def kill(self) -> None:
+        """SIGKILL, and wait."""
+        self._process.kill()
+        self.wait_ended()
+
+    def stop(self) -> None:
+        """End it, whatever its state."""
+        if self._process.alive:
+            self._process.kill()  # one that is stopped would not hear a SIGTERM
+        self._process.stop(1.0)
+
+    def output(self) -> str:
+        """The end of what it wrote."""
+        return self._process.tail(60)
+
+    def _state(self) -> str:
+        found = subprocess.run(
+            ["ps", "-o", "stat=", "-p", str(self._process.pid)], capture_output=True, text=True, timeout=30
+        )
+        return found.stdout.strip()
+
+
+class FaultLake(TestLake):
+    """A lake on the fault servers; everything it started is stopped by ``close``."""
+
+    __test__ = False
+
+    def __init__(self, servers: FaultServers, folder: Path, name: str, tables: Iterable[str]) -> None:
+        self.servers = servers
+        self.folder = folder
+        self.clients_started: list[Client] = []
+        configured = [{"name": table, "prefix": f"{table}/"} for table in tables]
+        super().__init__(servers, folder, name, configured, {"discovery": False})  # type: ignore[arg-type]
+        self.tables = {table: Watched(self, table) for table in tables}
+
+    def take_in(self) -> None:
+        """Drain the queue until every event of every put and delete has become a hint."""
+
+        def drained() -> bool:
+            for table, hints in self.intake().hints.items():
+                watched = next(one for one in self.tables.values() if one.text == table.encode())
+                watched.events.update(hint.event_id for hint in hints)
+            return all(one.events.total() >= one.outcomes.total() for one in self.tables.values())
+
+        wait_until(drained, "the notifications of all puts and deletes")
+
+    def disconnect(self) -> None:
+        """Close the Spark session; the next use opens another."""
+        self._exit.close()
+        self.__dict__.pop("lake", None)
+
+    def close(self) -> None:
+        for client in self.clients_started:
+            client.stop()
+        self._exit.close()
+
+
+class Watched:
+    """A table of a lake, with what has to be in it: rows by id, and the outcome of every event.
+
+    Its name says its kind: ``reg…`` holds Parquet, registered; ``load…`` JSON lines, loaded.
+
+    Attributes:
+        rows: ids that must be in bronze, each as often as counted.
+        outcomes: ledger decisions that must exist, by key and status.
+        events: ids of the events that intake has seen.
+    """
+
+    def __init__(self, lake: FaultLake, name: str) -> None:
+        self.lake = lake
+        self.name = name
+        self.registered = name.startswith("reg")
+        self.text = lake.key(name)
+        self.rows: Counter[int] = Counter()
+        self.outcomes: Counter[tuple[str, str]] = Counter()
+        self.events: Counter[str | None] = Counter()
+        self._content: dict[str, tuple[bytes, list[int]]] = {}
+
+    def key(self, stem: str) -> str:
+        """The key of a file."""
+        return f"{self.name}/{stem}.{'parquet' if self.registered else 'json'}"
+
+    def put(self, stem: str, count: int = 3) -> None:
+        """A good file with new rows."""
+        ids = [next(_ids) for _ in range(count)]
+        self._put(stem, self._body(ids), ids)
+        self.outcomes[self.key(stem), "committed"] += 1
+        self.rows.update(ids)
+
+    def again(self, stem: str) -> None:
+        """The same bytes once more: one more event, and no more rows."""
+        self._put(stem, *self._content[stem])
+        self.outcomes[self.key(stem), "duplicate"] += 1
+
+    def bad(self, stem: str) -> None:
+        """A file that nobody can read."""
+        self._put(stem, b"neither PAR1 nor JSON\n", [])
+        self.outcomes[self.key(stem), "quarantined"] += 1
+
+    def overwrite(self, stem: str, count: int = 3) -> None:
+        """Other rows under a committed key: loaded tables have both, registered ones refuse the key."""
+        old = self._content[stem][1]
+        if not self.registered:
+            self.put(stem, count)
+            return
+        ids = [next(_ids) for _ in range(count)]
+        self._put(stem, self._body(ids), ids)
+        self.outcomes[self.key(stem), "quarantined"] += 1
+        self.rows.subtract(old)
+
+    def remove(self, stem: str, status: str = "removed") -> None:
+        """Delete a committed file: registered tables lose its rows, loaded ones keep them."""
+        self.lake.delete(self.key(stem))
+        self.outcomes[self.key(stem), status] += 1
+        if self.registered:
+            self.rows.subtract(self._content[stem][1])
+
+    def lose(self, stem: str, then: str) -> None:
+        """Delete a file before it is in bronze: its put must end as ``then``, its removal as a duplicate."""
+        self.lake.delete(self.key(stem))
+        self.rows.subtract(self._content[stem][1])
+        self.outcomes[self.key(stem), "committed"] -= 1
+        self.outcomes[self.key(stem), then] += 1
+        self.outcomes[self.key(stem), "duplicate"] += 1
+
+    def replace(self, stem: str, count: int = 3) -> None:
+        """Other rows under a key that is not in bronze yet: only these count; the second event is a duplicate."""
+        self.rows.subtract(self._content[stem][1])
+        ids = [next(_ids) for _ in range(count)]
+        self._put(stem, self._body(ids), ids)
+        self.rows.update(ids)
+        self.outcomes[self.key(stem), "duplicate"] += 1
+
+    def first_wave(self) -> None:
+        """The table's birth: good files, one event twice, a file nobody can read, and one that is put off."""
+        for stem in ("a", "b", "c"):
+            self.put(stem)
+        self.again("b")
+        self.bad("bad")
+        self.put(FLAKY)
+
+    def second_wave(self) -> None:
+        """As the first, and a removal and an overwritten key."""
+        self.put("d")
+        self.put("e", 1)
+        self.again("b")
+        self.again("d")
+        self.bad("bad2")
+        self.remove("a")
+        self.overwrite("c")
+        self.put(f"{FLAKY}2")
+
+    def run(self) -> list[Done]:
+        """A fresh, undisturbed run, in this process."""
+        return run_table(self.lake.lake, self.text, run_id="fresh")
+
+    def client(self, seam: str | None = None, action: str = "kill") -> Client:
+        """A run in a process of its own."""
+        return Client(self.lake, self.text, seam, action)
+
+    def log_path(self, version: int, of: str = "bronze") -> str:
+        """Path, in a request to S3, of a commit of bronze or of the ledger."""
+        birth = self.lake.lake.table(self.text).birth
+        assert birth is not None
+        location = birth.location if of == "bronze" else self.lake.lake.ledger(self.text).location
+        return f"{location.removeprefix('s3a:/')}/_delta_log/{version:020d}\\.json"
+
+    def version(self, of: str = "bronze") -> int:
+        """Delta version of bronze or of the ledger."""
+        lake = self.lake.lake
+        birth = lake.table(self.text).birth
+        assert birth is not None
+        return lake.delta.table_state(birth.location if of == "bronze" else lake.ledger(self.text).location).version
+
+    def headers(self) -> dict[int, Any]:
+        """The ledger's header rows by batch number; exactly one each, without a gap."""
+        rows = [row for row in self._ledger() if row["kind"] == "header"]
+        assert sorted(row["n"] for row in rows) == list(range(1, len(rows) + 1)), f"headers of {self.name}"
+        return {row["n"]: row for row in rows}
+
+    def check(self) -> None:
+        """Everything that went in is where it belongs, once; and nothing else is."""
+        store = self.lake.lake.store
+        waiting = store.waiting(self.text)
+        assert not waiting, f"{self.name}: left in the inbox: {store.manifests(self.text, [one.id for one in waiting])}"
+        self._check_rows()
+        headers = self.headers()
+        for n, header in headers.items():
+            batch = store.batch(self.text, n)
+            assert batch is not None
+            assert header["digest"] == batch.digest
+        assert store.batch(self.text, len(headers) + 1) is None, f"{self.name}: a batch was decided and not recorded"
+        rows = [row for row in self._ledger() if row["kind"] == "row"]
+        self._equal("decisions by event", Counter(row["event_id"] for row in rows), self.events)
+        self._equal("outcomes", Counter((row["key"], row["status"]) for row in rows), self.outcomes)
+
+    def _check_rows(self) -> None:
+        birth = self.lake.lake.table(self.text).birth
+        assert birth is not None
+        session = self.lake.lake.delta.session
+        found = session.read.format("delta").load(birth.location).select("id", "name").collect()
+        assert all(row["name"] == f"row {row['id']}" for row in found)
+        self._equal("rows", Counter(row["id"] for row in found), self.rows)
+
+    def _equal(self, what: str, found: Counter[Any], expected: Counter[Any]) -> None:
+        off = {"missing": dict(expected - found), "too many": dict(found - expected)}
+        assert not any(off.values()), f"{self.name}: {what}: {off}"
+
+    def _ledger(self) -> list[Mapping[str, Any]]:
+        lake = self.lake.lake
+        frame = lake.delta.session.read.format("delta").load(lake.ledger(self.text).location)
+        return [row.asDict() for row in frame.collect()]
+
+    def _put(self, stem: str, body: bytes, ids: list[int]) -> None:
+        self.lake.put(self.key(stem), body)
+        self._content[stem] = (body, ids)
+
+    def _body(self, ids: list[int]) -> bytes:
+        rows = [{"id": i, "name": f"row {i}"} for i in ids]
+        if not self.registered:
+            return "".join(json.dumps(row) + "\n" for row in rows).encode()
+        body = io.BytesIO()
+        pq.write_table(pa.Table.from_pylist(rows), body)
+        return body.getvalue()

@@ -1,0 +1,90 @@
+"""The client is SIGKILLed between two steps, or inside one; the next run finishes, and doubles nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.faults.harness import DEADLINE, FaultLake, FaultServers, Watched
+from tidegate.assets.bronze.run import SEAMS
+
+pytestmark = pytest.mark.faults
+
+
+def kill_all_at(seam: str, lake: FaultLake) -> None:
+    lake.take_in()
+    clients = [table.client(seam) for table in lake.tables.values()]
+    for client in clients:
+        client.wait_killed()
+
+
+@pytest.mark.parametrize("seam", SEAMS)
+def test_client_killed_at_seam(seam: str, lake: FaultLake) -> None:
+    tables = lake.tables.values()
+    for table in tables:
+        table.first_wave()
+    kill_all_at(seam, lake)
+    for table in tables:
+        table.run()
+        table.second_wave()
+    kill_all_at(seam, lake)
+    for table in tables:
+        table.run()
+        table.check()
+        assert table.run() == []
+
+
+def test_client_killed_between_the_ledger_and_the_inbox(lake: FaultLake) -> None:
+    table = lake.tables["load"]
+    table.put("a")
+    lake.take_in()
+    table.client("record-ledger").wait_killed()
+    assert len(lake.lake.store.waiting(table.text)) == 1
+    assert sorted(table.headers()) == [1]
+    assert table.run() == [], "the recorded batch was ingested again"
+    table.check()
+    assert sorted(table.headers()) == [1]
+
+
+@pytest.mark.parametrize("kind", ["reg", "load"])
+@pytest.mark.parametrize("first", ["its write", "the next run"])
+def test_client_killed_while_its_commit_is_in_flight(
+    kind: str, first: str, proxied: Callable[..., FaultLake], servers: FaultServers
+) -> None:
+    """A dead client's Spark operation runs on: what it writes lands before, or after, the next run's."""
+    lake = proxied(kind)
+    (table,) = lake.tables.values()
+    client, held = commit_in_flight(table, servers)
+    client.kill()
+    if first == "the next run":
+        (done,) = table.run()
+        assert not done.landed.replayed
+        held.release()
+        held.wait_forwarded(DEADLINE)
+        assert held.forwarded == [412]
+    else:
+        held.release()
+        held.wait_forwarded(DEADLINE)
+        assert held.forwarded == [200]
+        (done,) = table.run()
+        assert done.landed.replayed
+    table.put("after")
+    lake.take_in()
+    table.run()
+    table.check()
+
+
+def commit_in_flight(table: Watched, servers: FaultServers):  # noqa: ANN201
+    """A client whose commit of batch 2 is held on its way to S3."""
+    table.put("a")
+    table.put("b")
+    table.lake.take_in()
+    table.run()
+    table.put("c")
+    table.remove("a")
+    table.lake.take_in()
+    held = servers.proxy.hold("PUT", table.log_path(table.version() + 1))
+    client = table.client()
+    held.wait_caught(DEADLINE)
+    return client, held

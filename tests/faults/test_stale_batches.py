@@ -1,0 +1,81 @@
+"""A batch was decided, its run died, and then a file of it went: the batch lands void, and nothing is lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.faults.harness import FaultLake, Watched
+
+pytestmark = pytest.mark.faults
+
+
+def decided_and_dead(table: Watched) -> int:
+    """Kill a run right after it has decided a batch; that batch's number."""
+    table.lake.take_in()
+    table.client("decide").wait_killed()
+    n = table.lake.lake.table(table.text).ledger.clock()[1] + 1
+    assert table.lake.lake.store.batch(table.text, n) is not None
+    return n
+
+
+def born(table: Watched) -> None:
+    table.put("a")
+    table.put("b")
+    table.lake.take_in()
+    table.run()
+
+
+def assert_void(table: Watched, n: int) -> None:
+    """Batch n landed void; the run that found that went on with its hints."""
+    first, *_ = done = table.run()
+    assert (first.batch.n, first.landed.outcome) == (n, "void")
+    assert len(done) > 1, "the hints of the void batch were not taken up again"
+    store = table.lake.lake.store
+    assert store.objects.get(store.bucket, store.key("batches", table.text, f"{n:020d}.void"))
+    assert table.headers()[n]["outcome"] == "void"
+
+
+@pytest.mark.parametrize("at_birth", [True, False], ids=["at birth", "later"])
+def test_staged_file_deleted_before_the_batch_is_finished(at_birth: bool, lake: FaultLake) -> None:
+    table = lake.tables["load"]
+    if not at_birth:
+        born(table)
+        table.overwrite("a")
+    table.put("c")
+    table.put("d")
+    table.again("c")
+    n = decided_and_dead(table)
+    batch = lake.lake.store.batch(table.text, n)
+    assert batch is not None
+    staged = f"{batch.location.split('/', 3)[3]}/{batch.adds[0].path}"
+    lake.clients.s3.delete_object(Bucket=lake.lake_bucket, Key=staged)
+    assert_void(table, n)
+    table.check()
+
+
+@pytest.mark.parametrize("at_birth", [True, False], ids=["at birth", "later"])
+def test_registered_file_deleted_before_the_batch_is_finished(at_birth: bool, lake: FaultLake) -> None:
+    table = lake.tables["reg"]
+    if not at_birth:
+        born(table)
+        table.remove("a")
+    table.put("c")
+    table.put("d")
+    n = decided_and_dead(table)
+    table.lose("c", then="removed")
+    assert_void(table, n)
+    lake.take_in()
+    table.run()
+    table.check()
+
+
+def test_registered_file_overwritten_before_the_batch_is_finished(lake: FaultLake) -> None:
+    table = lake.tables["reg"]
+    born(table)
+    table.put("c")
+    n = decided_and_dead(table)
+    table.replace("c")
+    assert_void(table, n)
+    lake.take_in()
+    table.run()
+    table.check()

@@ -1,0 +1,38 @@
+"""Two runs of one table at once, Dagster's limit bypassed: work may be wasted, data may not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.faults.harness import Client, FaultLake, wait_until
+
+pytestmark = pytest.mark.faults
+
+ROUNDS = 4
+
+
+@pytest.mark.parametrize("kind", ["reg", "load"])
+def test_two_runs_of_one_table_at_once(kind: str, lake: FaultLake) -> None:
+    table = lake.tables[kind]
+    both = [Client(lake, table.text, rounds=(lake.folder, ROUNDS)) for _ in range(2)]
+
+    def all_are(what: str, i: int) -> bool:
+        for client in both:
+            assert client.alive or what == "done", client.output()
+        return len(list(lake.folder.glob(f"{what}-{i}-*"))) == len(both)
+
+    for i in range(ROUNDS):
+        table.put(f"a{i}")
+        table.put(f"b{i}")
+        table.again(f"a{i}")
+        if i:
+            table.remove(f"b{i - 1}")
+        lake.take_in()
+        wait_until(lambda i=i: all_are("ready", i), f"both runs to stand at the line of round {i}")
+        (lake.folder / f"go-{i}").touch()
+        wait_until(
+            lambda i=i: all_are("done", i) or not all(client.alive for client in both), f"both runs of round {i}"
+        )
+    for client in both:
+        client.finished()
+    table.check()

@@ -1,0 +1,72 @@
+"""A process is SIGSTOPped, the ledger moves on by two batches, and the process goes on as if nothing had happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.faults.harness import DEADLINE, FaultLake, FaultServers
+from tidegate.assets.bronze.run import SEAMS
+
+pytestmark = pytest.mark.faults
+
+
+@pytest.mark.parametrize("kind", ["reg", "load"])
+def test_stopped_at_every_seam_and_resumed_two_batches_later(kind: str, lake: FaultLake) -> None:
+    """One process per seam, all with batch 2: each goes a step further with it than the one before, and stops."""
+    table = lake.tables[kind]
+    table.first_wave()
+    lake.take_in()
+    table.run()
+    recorded = max(table.headers())
+    table.second_wave()
+    lake.take_in()
+    zombies = []
+    for seam in SEAMS:
+        zombie = table.client(seam, "stop")
+        zombie.wait_stopped()
+        zombies.append(zombie)
+    for stem in ("f", "g"):
+        table.put(stem)
+        lake.take_in()
+        assert table.run()
+    assert max(table.headers()) >= recorded + 3  # theirs, and two more
+    for zombie in zombies:
+        zombie.resume()
+    for zombie in zombies:
+        zombie.finished()
+    table.run()
+    table.check()
+
+
+@pytest.mark.parametrize("kind", ["reg", "load"])
+def test_stopped_with_its_spark_operation_open(
+    kind: str, proxied: Callable[..., FaultLake], servers: FaultServers
+) -> None:
+    """Its commit is on its way to S3 all the while, and arrives when the table is two batches further."""
+    lake = proxied(kind)
+    (table,) = lake.tables.values()
+    table.put("a")
+    table.put("b")
+    lake.take_in()
+    table.run()
+    table.put("c")
+    table.remove("a")
+    lake.take_in()
+    held = servers.proxy.hold("PUT", table.log_path(table.version() + 1))
+    zombie = table.client()
+    held.wait_caught(DEADLINE)
+    zombie.pause()
+    for stem in ("d", "e", "f"):
+        assert table.run()
+        table.put(stem)
+        lake.take_in()
+    assert max(table.headers()) == 4
+    held.release()
+    held.wait_forwarded(DEADLINE)
+    assert held.forwarded == [412]
+    zombie.resume()
+    zombie.finished()
+    table.run()
+    table.check()

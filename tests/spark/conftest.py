@@ -1,0 +1,140 @@
+"""What the tests on Spark share: lakes for a module, files to land, and looks at what came of them."""
+
+from __future__ import annotations
+
+import io
+import json
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import Row
+
+from tidegate.assets.bronze.run import Done, run_table
+from tidegate.assets.silver.merge import Merged, merge_table
+from tidegate.platform.local.stack import LocalStack
+from tidegate.platform.testing import TestLake
+
+
+class Kit:
+    """Short ways to say what most of these tests do."""
+
+    @staticmethod
+    def parquet(rows: Sequence[dict[str, Any]] | pa.Table, **options: Any) -> bytes:
+        table = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows))
+        buffer = io.BytesIO()
+        pq.write_table(table, buffer, **options)
+        return buffer.getvalue()
+
+    @staticmethod
+    def lines(*rows: dict[str, Any]) -> str:
+        return "".join(f"{json.dumps(row)}\n" for row in rows)
+
+    @staticmethod
+    def event(lake: TestLake, key: str, *, bucket: str | None = None, name: str = "ObjectCreated:Put") -> str:
+        """The body of one notification; ``key`` as S3 encodes it."""
+        s3 = {"bucket": {"name": bucket or lake.bucket}, "object": {"key": key}}
+        record = {"eventSource": "aws:s3", "eventName": name, "eventTime": "2026-01-02T03:04:05.000Z", "s3": s3}
+        return json.dumps({"Records": [record]})
+
+    @staticmethod
+    def send(lake: TestLake, body: str) -> None:
+        lake.lake.queues[0].send(body)
+
+    @staticmethod
+    def run(lake: TestLake, table: str, **options: Any) -> list[Done]:
+        """A bronze run as a Materialize starts it, without Dagster around it."""
+        return run_table(lake.lake, lake.key(table), run_id="test", **{"listing": True, **options})
+
+    @staticmethod
+    def merge(lake: TestLake, table: str) -> Merged | None:
+        return merge_table(lake.lake, lake.spec(table))
+
+    @staticmethod
+    def location(lake: TestLake, table: str) -> str:
+        birth = lake.lake.table(lake.key(table)).birth
+        assert birth is not None
+        return birth.location
+
+    @classmethod
+    def query(cls, lake: TestLake, query: str, **tables: str) -> list[Row]:
+        """Run SQL; each ``{name}`` of it stands for the table at that location."""
+        named = {name: f"delta.`{location}`" for name, location in tables.items()}
+        return lake.lake.delta.session.sql(query.format(**named)).collect()
+
+    @classmethod
+    def bronze(cls, lake: TestLake, table: str, columns: str = "*") -> list[tuple[Any, ...]]:
+        """The rows of a bronze table, sorted."""
+        found = cls.query(lake, f"SELECT {columns} FROM {{t}}", t=cls.location(lake, table))
+        return sorted((tuple(row) for row in found), key=repr)
+
+    @classmethod
+    def silver(cls, lake: TestLake, table: str, columns: str) -> list[tuple[Any, ...]]:
+        """The rows that the silver view shows, sorted."""
+        location = lake.lake.store.uri("silver", table)
+        found = cls.query(lake, f"SELECT {columns} FROM {{t}} WHERE NOT _deleted", t=location)
+        return sorted((tuple(row) for row in found), key=repr)
+
+    @classmethod
+    def ledger(cls, lake: TestLake, table: str) -> list[Row]:
+        """The ledger's rows, headers left out, in order."""
+        return cls.query(
+            lake,
+            "SELECT * FROM {t} WHERE kind = 'row' ORDER BY n, position",
+            t=lake.lake.store.uri("ledger", lake.key(table)),
+        )
+
+    @classmethod
+    def fate(cls, lake: TestLake, table: str) -> dict[str, tuple[str, str]]:
+        """Last status and reason of each object, by its key below the table's prefix."""
+        start = len(lake.spec(table).table_key.prefix)
+        return {row["key"][start:]: (row["status"], row["reason"] or "") for row in cls.ledger(lake, table)}
+
+    @classmethod
+    def state(cls, lake: TestLake, table: str) -> Any:
+        return lake.lake.delta.table_state(cls.location(lake, table))
+
+    @staticmethod
+    def metadata(result: dg.ExecuteInProcessResult) -> dict[str, Any]:
+        """The metadata of the run's one materialization."""
+        (event,) = result.get_asset_materialization_events()
+        return {name: value.value for name, value in event.materialization.metadata.items()}
+
+    @staticmethod
+    def checks(result: dg.ExecuteInProcessResult) -> dict[str, bool]:
+        return {found.check_name: found.passed for found in result.get_asset_check_evaluations()}
+
+    @staticmethod
+    def log(lake: TestLake, prefix: str) -> Iterator[dict[str, Any]]:
+        """Every action in the commits of the registered table at a prefix of the landing bucket."""
+        s3 = lake.clients.s3
+        for item in s3.list_objects_v2(Bucket=lake.bucket, Prefix=f"{prefix}_delta_log/").get("Contents", []):
+            if item["Key"].endswith(".json"):
+                body = s3.get_object(Bucket=lake.bucket, Key=item["Key"])["Body"].read().decode()
+                yield from (json.loads(line) for line in body.splitlines())
+
+
+@pytest.fixture(scope="session")
+def kit() -> Kit:
+    return Kit()
+
+
+@pytest.fixture(scope="module")
+def module_lake(
+    tidegate_stack: LocalStack, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., TestLake]]:
+    """As ``tidegate_lake``, for a lake that many tests look at."""
+    with ExitStack() as closing:
+
+        def make(tables: list[dict[str, Any]], **more: Any) -> TestLake:
+            name = uuid.uuid4().hex[:8]
+            lake = TestLake(tidegate_stack, tmp_path_factory.mktemp(name), name, tables, more)
+            closing.callback(lake.close)
+            return lake
+
+        yield make

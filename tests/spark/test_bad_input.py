@@ -1,0 +1,344 @@
+"""Bad input of every kind beside good input: the good part commits, the rest is set apart with its reason, and counted.
+
+One lake takes it all in, in one batch per table; each test looks at one kind.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tidegate.platform.testing import TestLake
+
+pytestmark = pytest.mark.spark
+
+BOM = "\ufeff"
+ODD_NAMES = [
+    "b[1]",
+    "b*",
+    "{b}",
+    "100%",
+    "a b",
+    "plus+",
+    "ünï-試",
+    "12:30",
+    "q?",
+    "h#1",
+    "a=b",
+    "~x",
+    "semi;x",
+    "x%20y",
+]
+
+
+def _gz(text: str) -> bytes:
+    return gzip.compress(text.encode())
+
+
+def _json(id: int, name: str) -> str:
+    return f'{{"id": {id}, "name": "{name}"}}\n'
+
+
+#: Objects by key below ``json/``. Rows are told apart by ``name``.
+JSON_OBJECTS: dict[str, str | bytes] = {
+    **{f"{name}.json": _json(100 + i, name) for i, name in enumerate(ODD_NAMES)},
+    # What a glob of b[1].json would find instead.
+    "b1.json": _json(99, "b1"),
+    "a//twice.json": _json(98, "a//twice"),
+    "packed.json.gz": _gz(_json(97, "packed")),
+    "empty.json": "",
+    "mistyped.json": _json(1, "well typed") + '{"id": "one", "name": "mistyped"}\n{"id": 1.5, "name": "mistyped"}\n',
+    "broken.json": 'not json\n{"id": 2, "name"\n[1, 2]\n\n' + _json(2, "beside broken"),
+    "joined.json": '{"id": 3, "name": "first"}{"id": 4, "name": "second"}\n{"id": 5, "name": "tail"} tail\n',
+    "unknown.json": '{"id": 6, "name": "more", "extra": true}\n' + _json(7, "less"),
+    "huge.json": '{"id": 99999999999, "name": "too big"}\n',
+    "fake.json.gz": _json(8, "not packed"),
+    "cut.json.gz": _gz("".join(_json(n, "cut") for n in range(5000)))[:-50],
+    "_x.json": _json(9, "hidden"),
+    ".x.json": _json(9, "hidden"),
+    "_work/x.json": _json(9, "hidden"),
+}
+CSV_OBJECTS: dict[str, str | bytes] = {
+    "quotes.csv": 'id,name\n1,"a ""q"" b"\n2,"two\nlines"\n3,"a,b"\n',
+    "reordered.csv": "name,id\nreordered,4\n",
+    "case.csv": "ID,NAME\n5,case\n",
+    "bom.csv": f"{BOM}id,name\n6,bom\n",
+    "packed.csv.gz": _gz("id,name\n7,packed\n"),
+    "fewer.csv": "id\n8\n",
+    "ragged.csv": "id,name\n9,kept\n10\n11,x,y\nword,mistyped\n",
+    "all_bad.csv": "id,name\nx,y\n",
+    "unknown.csv": "id,name,extra\n12,more,1\n",
+    "twice.csv": "id,id\n13,14\n",
+    "fake.csv.gz": "id,name\n15,not packed\n",
+    "latin.csv": "id,name\n16,M\u00fcller\n".encode("latin-1"),
+    "empty.csv": "",
+    "odd [1]%.csv": "id,name\n17,odd\n",
+    "a//twice.csv": "id,name\n18,a//twice\n",
+}
+
+
+@dataclass
+class Scene:
+    lake: TestLake
+    received: int
+    counters: Counter[str]
+    log: list[dict[str, Any]]
+    fate: dict[str, dict[str, tuple[str, str]]]
+    metadata: dict[str, dict[str, Any]]
+    checks: dict[str, dict[str, bool]]
+
+
+@pytest.fixture(scope="module")
+def scene(module_lake: Callable[..., TestLake], kit: Any) -> Scene:
+    lake = module_lake(
+        [
+            {"name": "reg", "prefix": "reg/"},
+            {"name": "csv", "prefix": "csv/", "format": "csv", "columns": {"id": "int", "name": "string"}},
+            {"name": "json", "prefix": "json/", "format": "json", "columns": {"id": "int", "name": "string"}},
+        ],
+        discovery=False,
+    )
+    good = kit.parquet([{"id": 1, "name": "good"}])
+    first = {"reg/good.parquet": good, "csv/good.csv": "id,name\n0,good\n", "json/good.json": _json(0, "good")}
+    for key, body in first.items():
+        lake.put(key, body)
+    for table in ("reg", "csv", "json"):
+        kit.run(lake, table)
+
+    for key, body in JSON_OBJECTS.items():
+        lake.put(f"json/{key}", body)
+    for key, body in CSV_OBJECTS.items():
+        lake.put(f"csv/{key}", body)
+    for i, name in enumerate(ODD_NAMES):
+        lake.put(f"reg/{name}.parquet", kit.parquet([{"id": 100 + i, "name": name}]))
+    lake.put("reg/b1.parquet", kit.parquet([{"id": 99, "name": "b1"}]))
+    lake.put("reg/a//twice.parquet", good)
+    lake.put("reg/truncated.parquet", good[:-20])
+    lake.put("reg/headless.parquet", b"PAR1" + good[len(good) // 2 :])
+    lake.put("reg/text.parquet", "this is no Parquet")
+    lake.put("reg/empty.parquet", b"")
+    lake.put("reg/other.parquet", kit.parquet([{"id": 1, "extra": 2}]))
+    lake.put("reg/mistyped.parquet", kit.parquet([{"id": "x", "name": "y"}]))
+    lake.put("reg/_x.parquet", good)
+    lake.put("reg/notes.csv", "id,name\n1,x\n")
+    lake.put("other/x.json", _json(1, "no table"))
+    lake.put("gone/x.json", "")
+    for table, key in (("reg", "gone.parquet"), ("json", "gone.json")):
+        lake.put(f"{table}/{key}", good)
+        lake.delete(f"{table}/{key}")
+    kit.send(lake, kit.event(lake, "x/y.json", bucket="somebody-elses"))
+    kit.send(lake, "this is no JSON")
+    kit.send(lake, json.dumps({"hello": "world"}))
+    kit.send(lake, kit.event(lake, "json/bad%ZZ.json"))
+    taken = lake.intake()
+    results = {table: lake.materialize("bronze", table, from_inbox=True) for table in ("reg", "csv", "json")}
+    logs = list(lake.lake.store.intake_log())
+    return Scene(
+        lake,
+        taken.received,
+        sum((Counter(one["counters"]) for one in logs), Counter()),
+        [row for one in logs for row in one["rows"]],
+        {table: kit.fate(lake, table) for table in results},
+        {table: kit.metadata(result) for table, result in results.items()},
+        {table: kit.checks(result) for table, result in results.items()},
+    )
+
+
+def _names(scene: Scene, kit: Any, table: str) -> set[str]:
+    found = kit.bronze(scene.lake, table, "name")
+    assert len(found) == len(set(found)), "a row is there twice"
+    return {name for (name,) in found}
+
+
+def _rows_apart(scene: Scene, kit: Any, table: str) -> dict[str, list[tuple[str, str]]]:
+    store, lake = scene.lake.lake.store, scene.lake
+    folder = store.uri("quarantine", "rows", lake.key(table))
+    found = lake.lake.delta.session.read.json(f"{folder}/*").collect()
+    apart: dict[str, list[tuple[str, str]]] = {}
+    for row in found:
+        apart.setdefault(row["_source_path"].rsplit("/", 1)[-1], []).append((row["reason"], row["raw"]))
+    return apart
+
+
+def test_every_event_is_accounted_for_exactly_once(scene: Scene, kit: Any) -> None:
+    ids = [row["event_id"] for table in scene.fate for row in kit.ledger(scene.lake, table) if row["event_id"]]
+    assert len(ids) == len(set(ids))
+    assert len(ids) + sum(scene.counters.values()) == scene.received
+    assert scene.lake.lake.store.waiting() == []
+
+
+def test_quarantine_is_counted_in_the_metadata_and_fails_its_check(scene: Scene) -> None:
+    for table, fate in scene.fate.items():
+        quarantined = sum(status == "quarantined" for status, _ in fate.values())
+        assert scene.metadata[table]["quarantined"] == quarantined > 0
+        assert scene.checks[table] == {"write_once_keys": True, "nothing_quarantined": False}
+
+
+def test_odd_names_are_registered_each_with_its_own_content(scene: Scene, kit: Any) -> None:
+    assert {name: scene.fate["reg"][f"{name}.parquet"][0] for name in ODD_NAMES} == dict.fromkeys(
+        ODD_NAMES, "committed"
+    )
+    assert _names(scene, kit, "reg") == {"good", "b1", *ODD_NAMES}
+
+
+def test_odd_names_are_loaded_each_with_its_own_content(scene: Scene, kit: Any) -> None:
+    assert _names(scene, kit, "json") >= {"good", "b1", "a//twice", *ODD_NAMES}
+    found = kit.bronze(scene.lake, "json", "name, _source_path")
+    start = f"s3://{scene.lake.bucket}/json/"
+    assert {path for name, path in found if name in ODD_NAMES} == {f"{start}{name}.json" for name in ODD_NAMES}
+
+
+def test_a_key_with_an_empty_folder_name_is_quarantined_when_registered(scene: Scene) -> None:
+    status, reason = scene.fate["reg"]["a//twice.parquet"]
+    assert status == "quarantined"
+    assert "empty folder name" in reason
+
+
+@pytest.mark.parametrize("key", ["_x.json", ".x.json", "_work/x.json"])
+def test_hidden_names_are_counted_as_own_files_with_the_rule_that_says_so(scene: Scene, kit: Any, key: str) -> None:
+    (row,) = [row for row in scene.log if row.get("key") == f"json/{key}"]
+    assert row["outcome"] == "own_file"
+    assert "begins with" in row["reason"]
+    assert "hidden" not in _names(scene, kit, "json")
+
+
+@pytest.mark.parametrize("key", ["truncated", "headless", "text"])
+def test_what_is_no_whole_parquet_file_is_quarantined(scene: Scene, key: str) -> None:
+    status, reason = scene.fate["reg"][f"{key}.parquet"]
+    assert status == "quarantined"
+    assert reason.startswith("truncated")
+
+
+@pytest.mark.parametrize(("table", "key"), [("reg", "empty.parquet"), ("csv", "empty.csv"), ("json", "empty.json")])
+def test_empty_files_are_quarantined(scene: Scene, table: str, key: str) -> None:
+    assert scene.fate[table][key] == ("quarantined", "empty file")
+
+
+@pytest.mark.parametrize(
+    ("key", "reason"),
+    [("other.parquet", "column extra is not in the table"), ("mistyped.parquet", "column id is string")],
+)
+def test_parquet_of_another_schema_is_quarantined(scene: Scene, key: str, reason: str) -> None:
+    assert scene.fate["reg"][key][0] == "quarantined"
+    assert reason in scene.fate["reg"][key][1]
+
+
+def test_another_format_in_a_registered_prefix_is_quarantined(scene: Scene) -> None:
+    assert scene.fate["reg"]["notes.csv"][0] == "quarantined"
+
+
+@pytest.mark.parametrize(("table", "key"), [("reg", "gone.parquet"), ("json", "gone.json")])
+def test_an_object_gone_before_it_was_read_is_recorded_as_removed(scene: Scene, table: str, key: str) -> None:
+    assert scene.fate[table][key][0] in ("removed", "duplicate")
+
+
+def test_csv_is_read_as_rfc_4180_says_in_any_order_of_columns(scene: Scene, kit: Any) -> None:
+    expected = {
+        (0, "good"), (1, 'a "q" b'), (2, "two\nlines"), (3, "a,b"), (4, "reordered"), (5, "case"), (6, "bom"),
+        (7, "packed"), (8, None), (9, "kept"), (17, "odd"), (18, "a//twice"),
+    }  # fmt: skip
+    assert set(kit.bronze(scene.lake, "csv", "id, name")) == expected
+    assert len(kit.bronze(scene.lake, "csv", "id")) == len(expected)
+
+
+def test_ragged_and_mistyped_csv_rows_are_set_apart_with_their_text(scene: Scene, kit: Any) -> None:
+    assert scene.fate["csv"]["ragged.csv"][0] == "committed"
+    apart = _rows_apart(scene, kit, "csv")
+    assert sorted(raw for _, raw in apart["ragged.csv"]) == ["10", "11,x,y", "word,mistyped"]
+    rows = {row["key"]: (row["rows"], row["bad_rows"]) for row in kit.ledger(scene.lake, "csv")}
+    assert rows["csv/ragged.csv"] == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("key", "reason"),
+    [
+        ("unknown.csv", "column extra is not in the table"),
+        ("twice.csv", "header names a column twice"),
+        ("fake.csv.gz", "it is not gzip"),
+        ("latin.csv", "not UTF-8"),
+        ("all_bad.csv", "none of its 1 rows fits the table"),
+    ],
+)
+def test_csv_files_that_do_not_fit_are_quarantined(scene: Scene, key: str, reason: str) -> None:
+    assert scene.fate["csv"][key][0] == "quarantined"
+    assert reason in scene.fate["csv"][key][1]
+
+
+def test_json_lines_that_do_not_fit_are_set_apart_with_their_text(scene: Scene, kit: Any) -> None:
+    apart = {key: sorted(rows) for key, rows in _rows_apart(scene, kit, "json").items()}
+    assert [raw for _, raw in apart["mistyped.json"]] == [
+        '{"id": "one", "name": "mistyped"}',
+        '{"id": 1.5, "name": "mistyped"}',
+    ]
+    assert sorted(raw for _, raw in apart["broken.json"]) == ["[1, 2]", "not json", '{"id": 2, "name"']
+    assert {reason for reason, _ in apart["broken.json"]} == {"not a JSON object"}
+    ((reason, _),) = apart["unknown.json"]
+    assert "extra" in reason
+    assert {"well typed", "beside broken", "less", "packed"} <= _names(scene, kit, "json")
+    assert not {"mistyped", "more"} & _names(scene, kit, "json")
+
+
+def test_a_line_of_two_json_objects_is_set_apart_not_cut_after_the_first(scene: Scene, kit: Any) -> None:
+    assert not {"first", "second", "tail"} & _names(scene, kit, "json")
+    assert len(_rows_apart(scene, kit, "json")["joined.json"]) == 2
+
+
+@pytest.mark.parametrize("key", ["huge.json", "joined.json"])
+def test_json_files_of_which_no_row_fits_are_quarantined(scene: Scene, key: str) -> None:
+    assert scene.fate["json"][key][0] == "quarantined"
+    assert "none of its" in scene.fate["json"][key][1]
+
+
+@pytest.mark.parametrize("key", ["fake.json.gz", "cut.json.gz"])
+def test_broken_gzip_is_quarantined_alone(scene: Scene, kit: Any, key: str) -> None:
+    assert scene.fate["json"][key][0] == "quarantined"
+    assert not {"cut", "not packed"} & _names(scene, kit, "json")
+
+
+def test_a_key_of_no_table_is_counted_with_the_remedy(scene: Scene) -> None:
+    (row,) = [row for row in scene.log if row.get("key") == "other/x.json"]
+    assert row["outcome"] == "no_table"
+    assert "`discovery` is off" in row["reason"]
+
+
+def test_a_bucket_that_is_not_allowed_is_counted_with_the_remedy(scene: Scene) -> None:
+    (row,) = [row for row in scene.log if row.get("bucket") == "somebody-elses"]
+    assert row["outcome"] == "no_table"
+    assert "`buckets`" in row["reason"]
+
+
+def test_messages_that_cannot_be_understood_are_kept_with_the_reason(scene: Scene) -> None:
+    rows = [row for row in scene.log if row["outcome"] == "malformed"]
+    assert scene.counters["malformed"] == len(rows) == 3
+    s3, start = scene.lake.clients.s3, f"s3://{scene.lake.lake_bucket}/"
+    kept = []
+    for row in rows:
+        body = s3.get_object(Bucket=scene.lake.lake_bucket, Key=row["detail"].removeprefix(start))["Body"].read()
+        kept.append(json.loads(body))
+    assert {"this is no JSON", '{"hello": "world"}'} <= {one["body"] for one in kept}
+    assert any("not JSON" in one["reason"] for one in kept)
+    assert any("unknown envelope" in one["reason"] for one in kept)
+    assert any("percent escape" in one["reason"] for one in kept)
+
+
+def test_a_table_whose_first_files_are_all_bad_takes_the_good_ones_that_follow(
+    module_lake: Callable[..., TestLake], kit: Any
+) -> None:
+    lake = module_lake([])
+    lake.put("late/bad.parquet", "this is no Parquet")
+    lake.put("lines/bad.json", "not json\n")
+    for table in ("late", "lines"):
+        (done,) = kit.run(lake, table)
+        assert done.batch.counts() == {"quarantined": 1}
+    lake.put("late/good.parquet", kit.parquet([{"id": 1}]))
+    lake.put("lines/good.json", '{"id": 1}\n')
+    for table in ("late", "lines"):
+        (done,) = kit.run(lake, table)
+        assert done.batch.counts() == {"committed": 1}, [row.reason for row in done.batch.rows]
+        assert kit.bronze(lake, table, "id") == [(1,)]

@@ -1,0 +1,182 @@
+"""The look believes S3 only as far as S3 says something, and the preparation only what it really read."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tidegate.assets.bronze import run as bronze_run
+from tidegate.assets.bronze.load import _Load
+from tidegate.assets.bronze.run import run_table
+from tidegate.platform.core.lake import load_lake
+from tidegate.platform.local.fault_proxy import FaultProxy
+from tidegate.platform.testing import TestLake
+from tidegate.resources.aws import AwsResource
+from tidegate.resources.lake import Lake
+from tidegate.resources.lake_resource import open_lake
+from tidegate.resources.object_store import StoreError
+
+pytestmark = pytest.mark.spark
+
+MakeLake = Callable[..., TestLake]
+ORDERS = {"name": "orders", "prefix": "orders/"}
+
+
+@pytest.fixture
+def faulty(tidegate_lake: MakeLake) -> Iterator[tuple[TestLake, FaultProxy, Lake]]:
+    """A lake, and handles on it that reach S3 through a proxy; Spark reaches S3 directly."""
+    lake = tidegate_lake([ORDERS])
+    aws = lake.stack.aws.environ
+    with FaultProxy(lake.stack.aws.endpoint) as proxy:
+        client = AwsResource(
+            endpoint_url=proxy.endpoint,
+            region_name=aws["AWS_REGION"],
+            aws_access_key_id=aws["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=aws["AWS_SECRET_ACCESS_KEY"],
+            max_attempts=1,
+        )
+        yield (
+            lake,
+            proxy,
+            open_lake(load_lake(lake.path), client, lake.stack.spark.remote, lambda: lake.lake.delta.session),
+        )
+
+
+def _run(handles: Lake, lake: TestLake, **options: Any) -> list[Any]:
+    return run_table(handles, lake.key("orders"), run_id="test", **{"listing": True, **options})
+
+
+def test_a_key_about_which_s3_does_not_say_is_deferred_and_ingested_later(
+    faulty: tuple[TestLake, FaultProxy, Lake], kit: Any
+) -> None:
+    lake, proxy, handles = faulty
+    for id in (1, 2):
+        lake.put(f"orders/{id}.parquet", kit.parquet([{"id": id}]))
+    proxy.status("HEAD", r"orders/1\.parquet", 503, times=None)
+
+    done = _run(handles, lake)
+
+    assert done[0].batch.counts() == {"committed": 1}
+    assert [hint.key for hint in done[0].batch.deferred] == ["orders/1.parquet"]
+    assert len(done) <= 2, "a run must not spin on a key that S3 does not answer for"
+    assert kit.bronze(lake, "orders") == [(2,)]
+    kit.run(lake, "orders", listing=False)
+    assert kit.bronze(lake, "orders") == [(1,), (2,)]
+    assert lake.lake.store.waiting() == []
+
+
+def test_a_footer_that_s3_does_not_give_defers_the_file(faulty: tuple[TestLake, FaultProxy, Lake], kit: Any) -> None:
+    lake, proxy, handles = faulty
+    lake.put("orders/1.parquet", kit.parquet([{"id": 1}]))
+    rule = proxy.status("GET", r"orders/1\.parquet", 500, times=1)
+    done = _run(handles, lake)
+    assert rule.count == 1
+    assert [hint.key for hint in done[0].batch.deferred] == ["orders/1.parquet"]
+    kit.run(lake, "orders", listing=False)
+    assert kit.bronze(lake, "orders") == [(1,)]
+
+
+def test_access_denied_is_quarantined_and_the_live_entry_stays(
+    faulty: tuple[TestLake, FaultProxy, Lake], kit: Any
+) -> None:
+    lake, proxy, handles = faulty
+    lake.put("orders/1.parquet", kit.parquet([{"id": 1}]))
+    kit.run(lake, "orders")
+    lake.intake()
+    kit.run(lake, "orders", listing=False)
+    lake.put("orders/2.parquet", kit.parquet([{"id": 2}]))
+    kit.send(lake, kit.event(lake, "orders/1.parquet"))
+    lake.intake()
+    proxy.status("HEAD", r"orders/\d\.parquet", 403, times=None)
+
+    (done,) = _run(handles, lake, listing=False)
+
+    assert done.batch.counts() == {"quarantined": 2}
+    assert all("access denied" in (row.reason or "") for row in done.batch.rows)
+    assert done.batch.removes == ()
+    assert kit.bronze(lake, "orders") == [(1,)]
+    # Once access is there again, looking once more repairs both.
+    kit.run(lake, "orders")
+    assert kit.bronze(lake, "orders")[0] == (1,)
+
+
+def test_a_bucket_that_is_gone_stops_the_run_and_removes_nothing(
+    faulty: tuple[TestLake, FaultProxy, Lake], kit: Any
+) -> None:
+    lake, proxy, handles = faulty
+    lake.put("orders/1.parquet", kit.parquet([{"id": 1}]))
+    kit.run(lake, "orders")
+    lake.intake()
+    proxy.status("HEAD", rf"/{lake.bucket}(/|\?|$)", 404, times=None)
+
+    for listing in (True, False):
+        with pytest.raises(StoreError, match=f"bucket s3://{lake.bucket} does not exist"):
+            _run(handles, lake, listing=listing)
+
+    assert kit.bronze(lake, "orders") == [(1,)]
+    assert len(lake.lake.store.waiting()) == 1
+
+
+def test_a_registered_file_that_changes_while_it_is_prepared_is_deferred_then_taken_as_it_is(
+    tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = tidegate_lake([ORDERS])
+    lake.put("orders/1.parquet", kit.parquet([{"id": 1}]))
+    lake.put("orders/2.parquet", kit.parquet([{"id": 2}]))
+    prepare, times = bronze_run._prepare, []
+
+    def overwritten_first(*arguments: Any) -> Any:
+        times.append(1)
+        if len(times) == 1:
+            lake.put("orders/1.parquet", kit.parquet([{"id": 11}, {"id": 12}]))
+        return prepare(*arguments)
+
+    monkeypatch.setattr(bronze_run, "_prepare", overwritten_first)
+    first, second = kit.run(lake, "orders")
+
+    assert [hint.key for hint in first.batch.deferred] == ["orders/1.parquet"]
+    assert second.batch.counts() == {"committed": 1}
+    assert kit.bronze(lake, "orders") == [(11,), (12,), (2,)]
+
+
+def test_a_loaded_file_that_changes_while_it_is_read_is_deferred_and_the_set_staged_again(
+    tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = tidegate_lake([{"name": "items", "prefix": "items/", "columns": {"id": "int"}}])
+    lake.put("items/1.json", '{"id": 1}\n')
+    lake.put("items/2.json", '{"id": 2}\n')
+    stage, sets = _Load._stage_once, []
+
+    def overwritten_after(load: _Load, files: Any) -> Any:
+        staged = stage(load, files)
+        sets.append([file.candidate.key for file in files])
+        if len(sets) == 1:
+            lake.put("items/1.json", '{"id": 11}\n')
+        return staged
+
+    monkeypatch.setattr(_Load, "_stage_once", overwritten_after)
+    first, second = kit.run(lake, "items")
+
+    assert sets == [["items/1.json", "items/2.json"], ["items/2.json"], ["items/1.json"]]
+    assert [hint.key for hint in first.batch.deferred] == ["items/1.json"]
+    assert second.batch.counts() == {"committed": 1}
+    assert kit.bronze(lake, "items", "id") == [(11,), (2,)]
+
+
+def test_a_poison_file_in_a_load_is_isolated_by_halving(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([{"name": "items", "prefix": "items/", "columns": {"id": "int"}}])
+    for id in range(5):
+        lake.put(f"items/{id}.json", f'{{"id": {id}}}\n')
+    whole = gzip.compress(b'{"id": 100}\n' * 9000)
+    lake.put("items/poison.json.gz", whole[: len(whole) // 2])
+
+    (done,) = kit.run(lake, "items")
+
+    assert done.batch.counts() == {"committed": 5, "quarantined": 1}
+    (poison,) = [row for row in done.batch.rows if row.status == "quarantined"]
+    assert poison.key == "items/poison.json.gz"
+    assert "Spark cannot read it" in (poison.reason or "")
+    assert kit.bronze(lake, "items", "id") == [(id,) for id in range(5)]

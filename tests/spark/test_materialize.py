@@ -1,0 +1,143 @@
+"""Assets materialized as a user does it, on real Spark, real Delta and a local AWS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tidegate.platform.testing import TestLake
+
+pytestmark = pytest.mark.spark
+
+ORDERS = {
+    "name": "orders",
+    "prefix": "orders/",
+    "partition_columns": {"day": "int"},
+    "silver": {"keys": ["id"], "order": "changed", "every": 10},
+}
+
+
+def test_files_become_bronze_and_silver_and_nothing_pending_commits_nothing(
+    tidegate_lake: Callable[..., TestLake], kit: Any
+) -> None:
+    lake = tidegate_lake([ORDERS])
+    first = kit.parquet([{"id": 1, "changed": 1, "v": "a"}, {"id": 2, "changed": 1, "v": "b"}])
+    second = kit.parquet([{"id": 2, "changed": 2, "v": "B"}])
+    lake.put("orders/day=1/a.parquet", first)
+    lake.put("orders/day=2/b.parquet", second)
+    assert sum(len(hints) for hints in lake.intake().hints.values()) == 2
+
+    result = lake.materialize("bronze", "orders", from_inbox=True)
+
+    told = kit.metadata(result)
+    expected = {"files": 2, "rows": 3, "bytes": len(first) + len(second), "delta_version": 0, "batch": 1, "events": 2}
+    assert {name: told[name] for name in expected} == expected
+    assert told["oldest_event_age_seconds"] >= 0
+    assert told["dagster/uri"] == f"s3://{lake.bucket}/orders"
+    assert told["dagster/table_name"] == "bronze.orders"
+    columns = {column.name: column.type for column in told["dagster/column_schema"].columns}
+    assert columns == {"id": "bigint", "changed": "bigint", "v": "string", "day": "int"}
+    assert kit.checks(result) == {"write_once_keys": True, "nothing_quarantined": True}
+    assert sorted(tuple(row) for row in lake.sql("SELECT id, v, day FROM bronze.orders")) == [
+        (1, "a", 1),
+        (2, "B", 2),
+        (2, "b", 1),
+    ]
+
+    merged = kit.metadata(lake.materialize("silver_orders"))
+    assert (merged["rows"], merged["inserted"], merged["updated"], merged["batch"]) == (2, 2, 0, 1)
+    assert merged["dagster/row_count"] == 2
+    assert merged["dagster/table_name"] == "silver.orders"
+    assert [tuple(row) for row in lake.sql("SELECT id, v FROM silver.orders ORDER BY id")] == [(1, "a"), (2, "B")]
+
+    # Nothing waits, neither in the inbox nor in the listing: success, and no commit anywhere.
+    ledger = lake.lake.ledger(lake.key("orders")).clock()
+    for from_inbox in (True, False):
+        told = kit.metadata(lake.materialize("bronze", "orders", from_inbox=from_inbox))
+        assert (told["files"], told["rows"], told["batches"], told["delta_version"]) == (0, 0, 0, 0)
+        assert "batch" not in told
+    assert kit.state(lake, "orders").version == 0
+    assert lake.lake.ledger(lake.key("orders")).clock() == ledger
+    assert kit.metadata(lake.materialize("silver_orders"))["batches"] == 0
+
+    # A redelivered event is one more decision and no more rows.
+    kit.send(lake, kit.event(lake, "orders/day%3D1/a.parquet"))
+    taken = lake.intake()
+    assert sum(len(hints) for hints in taken.hints.values()) == 1
+    assert taken.received == 1 + sum(taken.counters.values())
+    told = kit.metadata(lake.materialize("bronze", "orders", from_inbox=True))
+    assert (told["files"], told["rows"], told["duplicates"], told["batch"]) == (0, 0, 1, 2)
+    assert len(kit.bronze(lake, "orders")) == 3
+    assert [row["status"] for row in kit.ledger(lake, "orders")] == ["committed", "committed", "duplicate"]
+    merged = kit.metadata(lake.materialize("silver_orders"))
+    assert (merged["batch"], merged["inserted"], merged["updated"], merged["full_merge"]) == (2, 0, 0, "no")
+
+
+def test_materialize_without_events_lists_the_prefix_and_late_events_are_duplicates(
+    tidegate_lake: Callable[..., TestLake], kit: Any
+) -> None:
+    lake = tidegate_lake([])
+    lake.put("people/a.jsonl", kit.lines({"id": 1, "name": "Ann"}))
+    lake.put("people/b.csv", "id,name\n2,Bob\n")
+
+    told = kit.metadata(lake.materialize("bronze", "people"))
+
+    assert (told["files"], told["rows"], told["events"]) == (2, 2, 2)
+    assert kit.bronze(lake, "people", "name") == [("Ann",), ("Bob",)]
+    assert sum(len(hints) for hints in lake.intake().hints.values()) == 2
+    told = kit.metadata(lake.materialize("bronze", "people", from_inbox=True))
+    assert (told["files"], told["duplicates"]) == (0, 2)
+
+
+def test_updates_duplicates_and_deletes_of_loaded_files_reach_silver_as_in_the_demo(
+    tidegate_lake: Callable[..., TestLake], kit: Any
+) -> None:
+    lake = tidegate_lake(
+        [
+            {
+                "name": "weather",
+                "prefix": "weather/",
+                "format": "json",
+                "columns": {
+                    "at": "timestamp",
+                    "origin": "string",
+                    "temp": "double",
+                    "changed": "int",
+                    "gone": "boolean",
+                },
+                "silver": {"keys": ["at", "origin"], "order": "changed", "delete_when": "gone", "every": 10},
+            }
+        ]
+    )
+
+    def row(hour: int, temp: float, changed: int, gone: bool = False) -> dict[str, Any]:
+        return {"at": f"2013-01-01T{hour:02d}:00:00Z", "origin": "JFK", "temp": temp, "changed": changed, "gone": gone}
+
+    lake.put("weather/day1.json", kit.lines(row(1, 10.0, 1), row(2, 20.0, 1), row(3, 30.0, 1)))
+    told = kit.metadata(lake.materialize("bronze", "weather"))
+    assert (told["files"], told["rows"], told["delta_version"]) == (1, 3, 0)
+    lake.materialize("silver_weather")
+
+    # The object is overwritten: its new rows are appended, the old version's stay, told apart by their etag.
+    lake.put(
+        "weather/day1.json", kit.lines(row(1, 11.0, 2), row(2, 20.0, 2, gone=True), row(3, 30.0, 1), row(3, 30.0, 1))
+    )
+    told = kit.metadata(lake.materialize("bronze", "weather"))
+    assert (told["files"], told["rows"], told["delta_version"]) == (1, 4, 1)
+    merged = kit.metadata(lake.materialize("silver_weather"))
+    assert merged["rows"] == 2
+
+    assert [tuple(r) for r in lake.sql("SELECT hour(at), temp FROM silver.weather ORDER BY at")] == [
+        (1, 11.0),
+        (3, 30.0),
+    ]
+    sources = kit.query(
+        lake,
+        "SELECT _source_path, _source_etag, _batch, count(*) AS rows FROM {t} GROUP BY ALL ORDER BY _batch",
+        t=kit.location(lake, "weather"),
+    )
+    assert [(r["_batch"], r["rows"]) for r in sources] == [(1, 3), (2, 4)]
+    assert {r["_source_path"] for r in sources} == {f"s3://{lake.bucket}/weather/day1.json"}
+    assert len({r["_source_etag"] for r in sources}) == 2

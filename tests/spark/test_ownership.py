@@ -1,0 +1,144 @@
+"""One lake owns a table; what others do to it stops ingestion with the remedy, and the remedy works."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+from tidegate.assets.bronze.asset import ALLOW_REMOVALS_TAG
+from tidegate.assets.bronze.look import TooManyRemovals
+from tidegate.platform.testing import TestLake
+
+pytestmark = pytest.mark.spark
+
+MakeLake = Callable[..., TestLake]
+ORDERS = {"name": "orders", "prefix": "orders/", "silver": {"keys": ["id"], "order": "at", "every": 10}}
+
+
+def _land(lake: TestLake, kit: Any, id: int) -> None:
+    lake.put(f"orders/{id}.parquet", kit.parquet([{"id": id, "at": 1}]))
+    kit.run(lake, "orders")
+
+
+def _refused(lake: TestLake, kit: Any, id: int, condition: str) -> str:
+    """Land a file on a table that must not be touched; the first line of the refusal."""
+    with pytest.raises(PySparkException, match=condition) as caught:
+        _land(lake, kit, id)
+    return str(caught.value).splitlines()[0]
+
+
+def _follow(lake: TestLake, kit: Any, message: str) -> None:
+    """Do what the message says."""
+    remedy = re.search(r"ALTER TABLE … ((?:UN)?SET TBLPROPERTIES \(.*?\))", message)
+    assert remedy, f"no remedy in: {message}"
+    kit.query(lake, f"ALTER TABLE {{t}} {remedy.group(1)}", t=kit.location(lake, "orders"))
+
+
+def test_a1_a_second_lake_on_the_same_prefix_is_refused(tidegate_lake: MakeLake, kit: Any) -> None:
+    first = tidegate_lake([ORDERS])
+    _land(first, kit, 1)
+    second = tidegate_lake(
+        [], buckets=[first.bucket], tables=[{**ORDERS, "prefix": f"s3://{first.bucket}/orders/"}], discovery=False
+    )
+    first.put("orders/2.parquet", kit.parquet([{"id": 2, "at": 1}]))
+
+    with pytest.raises(PySparkException, match="TIDEGATE_OWNERSHIP") as caught:
+        kit.run(second, "orders")
+
+    message = str(caught.value).splitlines()[0]
+    assert first.lake.id in message
+    assert second.lake.id in message
+    assert kit.bronze(first, "orders") == [(1, 1)]
+    # The owner goes on, and loses nothing of what the other had looked at.
+    kit.run(first, "orders")
+    assert kit.bronze(first, "orders") == [(1, 1), (2, 1)]
+
+
+def test_a_restore_stops_ingestion_until_it_is_acknowledged(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([ORDERS])
+    _land(lake, kit, 1)
+    _land(lake, kit, 2)
+    kit.query(lake, "RESTORE TABLE {t} TO VERSION AS OF 0", t=kit.location(lake, "orders"))
+
+    message = _refused(lake, kit, 3, "TIDEGATE_FOREIGN")
+
+    assert "version 2" in message
+    assert "RESTORE" in message
+    assert kit.bronze(lake, "orders") == [(1, 1)]
+    _follow(lake, kit, message)
+    kit.run(lake, "orders")
+    assert kit.bronze(lake, "orders") == [(1, 1), (3, 1)]
+
+
+def test_a_replace_stops_ingestion_until_it_is_acknowledged_and_silver_merges_in_full(
+    tidegate_lake: MakeLake, kit: Any
+) -> None:
+    lake = tidegate_lake([ORDERS])
+    _land(lake, kit, 1)
+    kit.merge(lake, "orders")
+    kit.query(lake, "CREATE OR REPLACE TABLE {t} (id bigint, at bigint) USING delta", t=kit.location(lake, "orders"))
+
+    message = _refused(lake, kit, 2, "TIDEGATE_FOREIGN")
+
+    assert "REPLACE TABLE" in message
+    _follow(lake, kit, message)
+    kit.run(lake, "orders")
+    assert kit.bronze(lake, "orders") == [(2, 1)]
+    assert kit.merge(lake, "orders").why_full is not None
+    assert kit.silver(lake, "orders", "id, at") == [(1, 1), (2, 1)]
+
+
+def test_a_dropped_table_stops_ingestion_with_the_remedy(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([ORDERS])
+    _land(lake, kit, 1)
+    objects = lake.lake.store.objects
+    log = {one.key: objects.get(lake.bucket, one.key) for one in objects.under(lake.bucket, "orders/_delta_log/")}
+    objects.delete(lake.bucket, log)
+
+    message = _refused(lake, kit, 2, "TIDEGATE_DROPPED")
+
+    assert "restore its _delta_log" in message
+    for key, body in log.items():
+        objects.put(lake.bucket, key, body or b"")
+    kit.run(lake, "orders")
+    assert kit.bronze(lake, "orders") == [(1, 1), (2, 1)]
+
+
+def test_a_table_whose_transactions_expire_is_refused(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([ORDERS])
+    _land(lake, kit, 1)
+    kit.query(
+        lake,
+        "ALTER TABLE {t} SET TBLPROPERTIES ('delta.setTransactionRetentionDuration' = 'interval 7 days')",
+        t=kit.location(lake, "orders"),
+    )
+
+    message = _refused(lake, kit, 2, "TIDEGATE_CLOCK")
+
+    assert "setTransactionRetentionDuration" in message
+    _follow(lake, kit, message)
+    kit.run(lake, "orders")
+    assert kit.bronze(lake, "orders") == [(1, 1), (2, 1)]
+
+
+def test_many_removals_at_once_stop_and_ask_and_the_tag_allows_them(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([ORDERS])
+    for id in range(12):
+        lake.put(f"orders/{id}.parquet", kit.parquet([{"id": id, "at": 1}]))
+    kit.run(lake, "orders")
+    for id in range(11):
+        lake.delete(f"orders/{id}.parquet")
+    version = kit.state(lake, "orders").version
+
+    with pytest.raises(TooManyRemovals, match=f"11 of 12 live files .* {ALLOW_REMOVALS_TAG}=true"):
+        lake.materialize("bronze", "orders")
+
+    assert kit.state(lake, "orders").version == version
+    assert kit.state(lake, "orders").files == 12
+    told = kit.metadata(lake.materialize("bronze", "orders", tags={ALLOW_REMOVALS_TAG: "true"}))
+    assert told["removed"] == 11
+    assert kit.bronze(lake, "orders") == [(11, 1)]

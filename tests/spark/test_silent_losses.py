@@ -1,0 +1,171 @@
+"""The losses that Spark, Delta and S3 commit without a word: each has a guard."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+from tidegate.platform.testing import TestLake
+
+pytestmark = pytest.mark.spark
+
+MakeLake = Callable[..., TestLake]
+TXN_CONFS = ("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion")
+
+
+def _orders(**silver: Any) -> dict[str, Any]:
+    return {"name": "orders", "prefix": "orders/", "silver": {"keys": ["id"], "order": "v", "every": 10, **silver}}
+
+
+def test_l1_vacuum_of_a_registered_table_keeps_files_that_are_not_registered_yet(
+    tidegate_lake: MakeLake, kit: Any
+) -> None:
+    lake = tidegate_lake([_orders()])
+    lake.put("orders/a.parquet", kit.parquet([{"id": 1, "v": 1}]))
+    kit.run(lake, "orders")
+    lake.put("orders/pending.parquet", kit.parquet([{"id": 2, "v": 1}]))
+    location = kit.location(lake, "orders")
+    session = lake.lake.delta.session
+    session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+
+    # The danger is real: without the guards, a VACUUM takes the pending file.
+    unguarded = kit.query(lake, "VACUUM {t} RETAIN 0 HOURS DRY RUN", t=location)
+    assert [row["path"].rsplit("/", 1)[-1] for row in unguarded] == ["pending.parquet"]
+
+    properties = kit.state(lake, "orders").properties
+    assert properties["delta.deletedFileRetentionDuration"] == "interval 3650 days"
+    assert kit.query(lake, "VACUUM {t} DRY RUN", t=location) == []
+    kit.query(lake, "VACUUM {t}", t=location)
+    kit.query(lake, "VACUUM {t} LITE RETAIN 0 HOURS", t=location)
+    kit.run(lake, "orders")
+    assert kit.bronze(lake, "orders") == [(1, 1), (2, 1)]
+
+
+def test_l2_no_txn_stays_in_a_session_so_that_later_writes_land(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([_orders()])
+    lake.put("orders/a.parquet", kit.parquet([{"id": 1, "v": 1}]))
+    lake.materialize("bronze", "orders")
+    lake.materialize("silver_orders")
+
+    shared = lake.resource.open().delta.session
+    for session in (shared, lake.lake.delta.session):
+        assert [session.conf.get(name, None) for name in TXN_CONFS] == [None, None]
+    silver = lake.lake.store.uri("silver", "orders")
+    shared.sql(f"CREATE TABLE delta.`{silver}-other` (id bigint) USING delta").collect()
+    for id in (7, 8):
+        shared.sql(f"INSERT INTO delta.`{silver}-other` VALUES ({id})").collect()
+    assert shared.read.format("delta").load(f"{silver}-other").count() == 2
+
+
+def test_l4_a_removed_file_leaves_bronze_and_does_not_stick_silver(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake(
+        [
+            _orders(on_removed="ignore"),
+            {
+                "name": "exact",
+                "prefix": "exact/",
+                "silver": {"keys": ["id"], "order": "v", "every": 10, "on_removed": "full"},
+            },
+        ]
+    )
+    for table in ("orders", "exact"):
+        lake.put(f"{table}/a.parquet", kit.parquet([{"id": 1, "v": 1}, {"id": 2, "v": 1}]))
+        lake.put(f"{table}/b.parquet", kit.parquet([{"id": 2, "v": 2}, {"id": 3, "v": 1}]))
+        kit.run(lake, table)
+        kit.merge(lake, table)
+        lake.delete(f"{table}/b.parquet")
+        (done,) = kit.run(lake, table)
+        assert done.batch.counts() == {"removed": 1}
+        assert kit.bronze(lake, table) == [(1, 1), (2, 1)]
+
+    ignoring, exact = kit.merge(lake, "orders"), kit.merge(lake, "exact")
+
+    assert ignoring.why_full is None
+    assert kit.silver(lake, "orders", "id, v") == [(1, 1), (2, 2), (3, 1)]
+    assert "removed" in exact.why_full
+    assert kit.silver(lake, "exact", "id, v") == [(1, 1), (2, 1)]
+
+
+def test_l5_an_overwritten_registered_key_is_refused_loudly_instead_of_reading_as_empty(
+    tidegate_lake: MakeLake, kit: Any
+) -> None:
+    lake = tidegate_lake([_orders()])
+    lake.put("orders/a.parquet", kit.parquet([{"id": 1, "v": 1}]))
+    lake.put("orders/b.parquet", kit.parquet([{"id": 2, "v": 1}]))
+    kit.run(lake, "orders")
+    lake.put("orders/a.parquet", kit.parquet([{"id": n, "v": n} for n in range(100)]))
+
+    result = lake.materialize("bronze", "orders")
+
+    assert kit.checks(result) == {"write_once_keys": False, "nothing_quarantined": False}
+    assert kit.fate(lake, "orders")["a.parquet"][1].startswith("overwritten")
+    assert kit.bronze(lake, "orders") == [(2, 1)]
+    (removed,) = [action["remove"] for action in kit.log(lake, "orders/") if "remove" in action]
+    assert removed["path"] == "a.parquet"
+
+    # It stays so, whatever is written there and however often one looks; the same content under a new key is taken.
+    lake.put("orders/a.parquet", kit.parquet([{"id": 1, "v": 1}]))
+    lake.put("orders/a2.parquet", kit.parquet([{"id": 1, "v": 2}]))
+    kit.run(lake, "orders")
+    assert kit.bronze(lake, "orders") == [(1, 2), (2, 1)]
+
+
+def test_l7_a_truncated_file_is_never_registered_and_every_add_counts_its_rows(
+    tidegate_lake: MakeLake, kit: Any
+) -> None:
+    lake = tidegate_lake([{"name": "orders", "prefix": "orders/"}])
+    whole = kit.parquet([{"id": n, "v": n} for n in range(1000)])
+    lake.put("orders/whole.parquet", whole)
+    lake.put("orders/none.parquet", kit.parquet([{"id": 1, "v": 1}])[:0] + kit.parquet([{"id": 5000, "v": 1}]))
+    for cut in (10, len(whole) // 2, len(whole) - 1):
+        lake.put(f"orders/cut{cut}.parquet", whole[:cut])
+    # The end is whole, the middle is missing: only the offsets in the footer tell.
+    lake.put("orders/hollow.parquet", whole[:100] + whole[len(whole) // 2 :])
+
+    (done,) = kit.run(lake, "orders")
+
+    assert done.batch.counts() == {"committed": 2, "quarantined": 4}
+    adds = [action["add"] for action in kit.log(lake, "orders/") if "add" in action]
+    assert {add["path"]: json.loads(add["stats"])["numRecords"] for add in adds} == {
+        "whole.parquet": 1000,
+        "none.parquet": 1,
+    }
+    # Without numRecords a DELETE of all rows of a file would leave it live.
+    kit.query(lake, "DELETE FROM {t}", t=kit.location(lake, "orders"))
+    assert kit.bronze(lake, "orders") == []
+
+
+@pytest.mark.parametrize("properties", ["", "TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"])
+def test_l8_a_table_that_others_made_at_the_prefix_is_refused_with_the_remedy(
+    tidegate_lake: MakeLake, kit: Any, properties: str
+) -> None:
+    lake = tidegate_lake([_orders()])
+    location = f"s3a://{lake.bucket}/orders"
+    kit.query(lake, f"CREATE TABLE {{t}} (id bigint, v bigint) USING delta {properties}", t=location)
+    lake.put("orders/a.parquet", kit.parquet([{"id": 1, "v": 1}]))
+
+    with pytest.raises(PySparkException, match="TIDEGATE_OWNERSHIP") as caught:
+        kit.run(lake, "orders")
+
+    first_line = str(caught.value).splitlines()[0]
+    assert "no lake owns" in first_line
+    assert f"'tidegate.lake'='{lake.lake.id}'" in first_line
+    assert lake.lake.delta.table_state(location).files == 0
+
+
+def test_l8_a_mapped_table_is_refused_even_when_this_lake_owns_it(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([_orders()])
+    lake.put("orders/a.parquet", kit.parquet([{"id": 1, "v": 1}]))
+    kit.run(lake, "orders")
+    location = kit.location(lake, "orders")
+    kit.query(lake, "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')", t=location)
+    kit.query(lake, "ALTER TABLE {t} RENAME COLUMN v TO w", t=location)
+    lake.put("orders/b.parquet", kit.parquet([{"id": 2, "w": 1}]))
+
+    with pytest.raises(PySparkException, match="maps its columns"):
+        kit.run(lake, "orders")
+    assert kit.bronze(lake, "orders", "id, w") == [(1, 1)]

@@ -1,0 +1,287 @@
+"""Silver under attack: every interleaving ends with one newest row per key."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql.types import BooleanType
+
+from tidegate.assets.silver import merge as silver_merge
+from tidegate.assets.silver.pending import Pending, pending
+from tidegate.platform.testing import TestLake
+
+pytestmark = pytest.mark.spark
+
+MakeLake = Callable[..., TestLake]
+SILVER = {"keys": ["id"], "order": "at", "delete_when": "gone", "every": 10}
+LOADED = {
+    "name": "items",
+    "prefix": "items/",
+    "format": "json",
+    "columns": {"id": "int", "at": "int", "v": "string", "gone": "boolean"},
+    "silver": SILVER,
+}
+REGISTERED = {"name": "orders", "prefix": "orders/", "silver": {"keys": ["id"], "order": "at", "every": 10}}
+
+
+def _row(id: int, at: int, v: str = "", gone: bool = False) -> dict[str, Any]:
+    return {"id": id, "at": at, "v": v, "gone": gone}
+
+
+def _land(lake: TestLake, kit: Any, name: str, *rows: dict[str, Any]) -> None:
+    """One object, one batch of the loaded table."""
+    lake.put(f"items/{name}.json", kit.lines(*rows))
+    kit.run(lake, "items")
+
+
+def _register(lake: TestLake, kit: Any, name: str, *rows: tuple[int, int]) -> None:
+    """One object, one batch of the registered table."""
+    lake.put(f"orders/{name}.parquet", kit.parquet([{"id": id, "at": at} for id, at in rows]))
+    kit.run(lake, "orders")
+
+
+def _work(lake: TestLake, table: str) -> Pending:
+    found = pending(lake.lake, lake.spec(table))
+    assert found is not None
+    return found
+
+
+def _silver_state(lake: TestLake, table: str) -> Any:
+    return lake.lake.delta.table_state(lake.lake.store.uri("silver", table))
+
+
+def test_b1_late_older_row_after_delete_does_not_resurrect(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([LOADED])
+    _land(lake, kit, "1", _row(1, 10, "first"), _row(2, 10, "stays"))
+    kit.merge(lake, "items")
+    _land(lake, kit, "2", _row(1, 30, gone=True))
+    kit.merge(lake, "items")
+    assert kit.silver(lake, "items", "id, v") == [(2, "stays")]
+
+    _land(lake, kit, "3", _row(1, 20, "late"), _row(2, 5, "late too"))
+    kit.merge(lake, "items")
+    assert kit.silver(lake, "items", "id, v") == [(2, "stays")]
+
+    _land(lake, kit, "4", _row(1, 40, "born again"))
+    kit.merge(lake, "items")
+    assert kit.silver(lake, "items", "id, v") == [(1, "born again"), (2, "stays")]
+    assert [tuple(row) for row in lake.sql("SELECT id, v FROM silver.items ORDER BY id")] == [
+        (1, "born again"),
+        (2, "stays"),
+    ]
+
+
+def test_b2_a_file_added_and_removed_within_the_range_does_not_stick_silver(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([REGISTERED])
+    _register(lake, kit, "a", (1, 1))
+    kit.merge(lake, "orders")
+    _register(lake, kit, "b", (2, 1))
+    lake.delete("orders/b.parquet")
+    kit.run(lake, "orders")
+    _register(lake, kit, "c", (3, 1))
+
+    merged = kit.merge(lake, "orders")
+
+    assert (merged.batches, merged.why_full) == (3, None)
+    assert kit.silver(lake, "orders", "id, at") == [(1, 1), (3, 1)]
+
+
+def test_b3_a_range_that_cannot_be_had_is_merged_in_full_and_says_so(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([REGISTERED])
+    _register(lake, kit, "a", (1, 1))
+    kit.merge(lake, "orders")
+    _register(lake, kit, "b", (1, 2), (2, 1))
+    # What the batch added is rewritten before silver came to read it.
+    kit.query(lake, "OPTIMIZE {t}", t=kit.location(lake, "orders"))
+
+    told = kit.metadata(lake.materialize("silver_orders"))
+
+    assert "no longer in bronze" in told["full_merge"]
+    assert told["batch"] == 2
+    assert kit.silver(lake, "orders", "id, at") == [(1, 2), (2, 1)]
+    assert kit.merge(lake, "orders") is None
+
+
+def test_b4_a_bronze_table_of_another_generation_is_merged_in_full(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([LOADED])
+    for n in (1, 2, 3):
+        _land(lake, kit, str(n), _row(n, 1, "old"))
+    kit.merge(lake, "items")
+    mark = _work_mark(lake)
+    assert mark == 3
+
+    # The table and all that is known of it goes; it begins again below the mark that silver held.
+    store, key = lake.lake.store, lake.key("items")
+    for part in ("bronze", "ledger", "batches"):
+        store.objects.delete(store.bucket, [one.key for one in store.objects.under(store.bucket, store.key(part, key))])
+    store.objects.delete(store.bucket, [store.key("tables", f"{key}.json")])
+    lake.put("items/1.json", kit.lines(_row(1, 2, "new")))
+    (done,) = kit.run(lake, "items")
+    assert done.batch.n == 1
+
+    merged = kit.merge(lake, "items")
+
+    assert merged.n == 1
+    assert "nothing of this bronze table" in merged.why_full
+    assert kit.silver(lake, "items", "id, v") == [(1, "new"), (2, "old"), (3, "old")]
+
+
+def _work_mark(lake: TestLake) -> int | None:
+    """Silver's mark for the present bronze table."""
+    table = lake.lake.table(lake.key("items"))
+    assert table.birth is not None
+    bronze = lake.lake.delta.table_state(table.birth.location)
+    app_id = f"tidegate:{lake.lake.id}:silver:items:{bronze.table_id}:{table.birth.generation}"
+    return lake.lake.delta.table_state(lake.lake.store.uri("silver", "items"), app_id).txn
+
+
+def test_b5_the_txn_of_a_merge_does_not_leak_into_later_writes(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([LOADED])
+    _land(lake, kit, "1", _row(1, 1))
+    lake.materialize("silver_items")
+    runs_session = lake.resource.open().delta.session
+    for session in (runs_session, lake.lake.delta.session):
+        assert session.conf.get("spark.databricks.delta.write.txnAppId", None) is None
+    location = lake.lake.store.uri("silver", "items")
+    before = _silver_state(lake, "items").version
+    for _ in range(2):
+        runs_session.sql(f"UPDATE delta.`{location}` SET v = concat(v, '!')").collect()
+    assert _silver_state(lake, "items").version == before + 2
+    assert kit.silver(lake, "items", "v") == [("!!",)]
+
+
+def test_b6_duplicates_within_one_range_become_the_newest_row(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([LOADED])
+    _land(lake, kit, "1", _row(1, 1, "older"), _row(1, 2, "newest"), _row(1, 2, "newest"), _row(2, 1, "x"))
+    _land(lake, kit, "2", _row(1, 2, "same order, later batch"), _row(2, 0, "older"))
+    # The same object again: another etag, the same rows and one that comes later in the file.
+    _land(lake, kit, "2", _row(1, 2, "same order, later batch"), _row(3, 1, "upper"), _row(3, 1, "lower"))
+
+    merged = kit.merge(lake, "items")
+
+    assert merged.batches == 3
+    assert kit.silver(lake, "items", "id, v") == [(1, "same order, later batch"), (2, "x"), (3, "lower")]
+
+
+def test_b7_a_merge_that_changes_nothing_records_its_mark(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([LOADED])
+    _land(lake, kit, "1", _row(1, 1))
+    kit.merge(lake, "items")
+    # Another version of bronze that is no batch: nothing is due.
+    kit.query(lake, "ALTER TABLE {t} SET TBLPROPERTIES ('note' = 'x')", t=kit.location(lake, "items"))
+    assert pending(lake.lake, lake.spec("items")) is None
+    # A batch without rows: due once.
+    kit.send(lake, kit.event(lake, "items/1.json"))
+    lake.intake()
+    kit.run(lake, "items", listing=False)
+    assert _work(lake, "items").n == 2
+    merged = kit.merge(lake, "items")
+    assert (merged.n, merged.inserted, merged.updated) == (2, 0, 0)
+    assert pending(lake.lake, lake.spec("items")) is None
+
+
+@pytest.mark.parametrize("rival", ["OPTIMIZE {t}", "INSERT INTO {t} VALUES (2, 0, 'foreign', false, false, 0, now())"])
+def test_f24_a_merge_that_loses_to_another_commit_starts_again_from_a_fresh_look(
+    tidegate_lake: MakeLake, kit: Any, rival: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The merge is held while it reads its source, so its snapshot is older than the rival's commit."""
+    lake = tidegate_lake([LOADED])
+    for n, v in ((1, "a"), (3, "b")):
+        _land(lake, kit, str(n), _row(n, 1, v))
+        kit.merge(lake, "items")
+    _land(lake, kit, "9", _row(1, 2, "A"), _row(2, 1, "c"))
+    reading, go_on = tmp_path / "reading", tmp_path / "go on"
+    attempts: list[str] = []
+    statement = silver_merge._statement
+
+    def held(work: Pending, columns: Any) -> str:
+        attempts.append("")
+        if len(attempts) > 1:
+            return statement(work, columns)
+        return statement(work, columns).replace("FROM changes)", "FROM changes WHERE hold(_n))")
+
+    source = silver_merge._source
+
+    def with_hold(delta: Any, work: Pending, log: Any) -> Pending:
+        delta.session.udf.register("hold", _hold(reading, go_on), BooleanType())
+        return source(delta, work, log)
+
+    monkeypatch.setattr(silver_merge, "_statement", held)
+    monkeypatch.setattr(silver_merge, "_source", with_hold)
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        merging = pool.submit(kit.merge, lake, "items")
+        _wait_for(reading)
+        try:
+            kit.query(lake, rival, t=lake.lake.store.uri("silver", "items"))
+        finally:
+            go_on.touch()
+        merged = merging.result(timeout=120)
+
+    assert len(attempts) == 2, "the merge did not lose: nothing was tried here"
+    assert merged.n == 3
+    assert kit.silver(lake, "items", "id, v") == [(1, "A"), (2, "c"), (3, "b")]
+
+
+def _hold(reading: Path, go_on: Path) -> Callable[[int], bool]:
+    here, there = str(reading), str(go_on)
+
+    def hold(_: int) -> bool:
+        open(here, "a").close()
+        end = time.monotonic() + 60
+        while not os.path.exists(there) and time.monotonic() < end:
+            time.sleep(0.02)
+        return True
+
+    return hold
+
+
+def _wait_for(path: Path) -> None:
+    end = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < end, "the merge did not come to read its source"
+        time.sleep(0.02)
+
+
+def test_f24_a_merge_that_always_loses_gives_up_after_a_bounded_number_of_attempts(
+    tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = tidegate_lake([LOADED])
+    _land(lake, kit, "1", _row(1, 1))
+    lost: list[int] = []
+
+    def lose(*_: Any) -> Any:
+        lost.append(1)
+        raise PySparkException("[DELTA_CONCURRENT_DELETE_READ] somebody was faster")
+
+    monkeypatch.setattr(silver_merge, "_merge", lose)
+    monkeypatch.setattr(silver_merge.time, "sleep", lambda _: None)
+    with pytest.raises(PySparkException, match="CONCURRENT"):
+        kit.merge(lake, "items")
+    assert len(lost) == silver_merge._ATTEMPTS
+
+
+def test_f25_the_same_range_merged_again_changes_nothing(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([LOADED])
+    _land(lake, kit, "1", _row(1, 1, "a"), _row(2, 1, "b"))
+    first = _work(lake, "items")
+    kit.merge(lake, "items")
+    version = _silver_state(lake, "items").version
+
+    # A run that died after its commit, or a twin of it, merges the range that it had looked up.
+    silver_merge._merge(lake.lake, first, lambda _: None)
+    assert _silver_state(lake, "items").version == version
+
+    # And once more when silver has moved on: the old range must not undo the new one.
+    _land(lake, kit, "2", _row(1, 2, "A"), _row(2, 2, gone=True))
+    kit.merge(lake, "items")
+    silver_merge._merge(lake.lake, first, lambda _: None)
+    assert kit.silver(lake, "items", "id, v") == [(1, "A")]
+    assert _work_mark(lake) == 2

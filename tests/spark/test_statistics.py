@@ -1,0 +1,184 @@
+"""A wrong bound in a file's statistics makes its rows vanish from selective queries: every row must be found."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import random
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tidegate.platform.testing import TestLake
+
+pytestmark = pytest.mark.spark
+
+UTC = dt.UTC
+FILES, ROWS = 5, 4
+TYPES: dict[str, pa.DataType] = {
+    "tiny": pa.int8(),
+    "small": pa.int16(),
+    "whole": pa.int32(),
+    "large": pa.int64(),
+    "day": pa.date32(),
+    "micros": pa.timestamp("us", "UTC"),
+    "millis": pa.timestamp("ms", "UTC"),
+    "local": pa.timestamp("us"),
+    "single": pa.float32(),
+    "double": pa.float64(),
+    "text": pa.string(),
+    "money": pa.decimal128(20, 4),
+    "flag": pa.bool_(),
+    "nothing": pa.string(),
+}
+TEXTS = [
+    "",
+    "a",
+    "A",
+    "z" * 31 + "é",
+    "z" * 40 + "1",
+    "z" * 40 + "2",
+    "\U0010ffff" * 12,
+    "ünï",
+    "试",
+    "\U0001f600x",
+    "'q'",
+]
+FLOATS = [0.0, -0.0, float("nan"), float("inf"), float("-inf"), 1.5, -1.5, 3.0e38, 5.0e-324]
+DAYS = [dt.date(1, 1, 1), dt.date(1582, 10, 4), dt.date(1899, 12, 31), dt.date(1970, 1, 1), dt.date(9999, 12, 31)]
+
+
+def _moment(chance: random.Random) -> dt.datetime:
+    start = chance.choice([dt.datetime(1900, 1, 1), dt.datetime(1969, 12, 31, 23, 59, 59), dt.datetime(2024, 2, 29)])
+    return start + dt.timedelta(microseconds=chance.choice([0, 1, 999, 1000, 1001, 999_999, chance.randrange(10**12)]))
+
+
+def _value(chance: random.Random, column: str) -> Any:
+    match column:
+        case "tiny" | "small" | "whole" | "large":
+            bits = TYPES[column].bit_width - 1
+            return chance.choice([-(2**bits), 2**bits - 1, 0, chance.randrange(-(2**bits), 2**bits)])
+        case "day":
+            return chance.choice([*DAYS, dt.date(2024, 1, 1) + dt.timedelta(days=chance.randrange(400))])
+        case "micros" | "local":
+            moment = _moment(chance)
+            return moment.replace(tzinfo=UTC) if column == "micros" else moment
+        case "millis":
+            moment = _moment(chance).replace(tzinfo=UTC)
+            return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+        case "single":
+            return chance.choice([value for value in FLOATS if value != 5.0e-324])
+        case "double":
+            return chance.choice([*FLOATS, chance.uniform(-1e9, 1e9)])
+        case "text":
+            return chance.choice([*TEXTS, "".join(chance.choices("abz~é", k=chance.randrange(45)))])
+        case "money":
+            return Decimal(chance.randrange(-(10**15), 10**15)).scaleb(-4)
+        case "flag":
+            return chance.random() < 0.5
+        case _:
+            return None
+
+
+def _file(chance: random.Random) -> pa.Table:
+    columns = {}
+    for name, kind in TYPES.items():
+        values = [_value(chance, name) if chance.random() > 0.15 else None for _ in range(ROWS)]
+        if name in ("single", "double"):
+            values = [None if value is None else value for value in values]
+        columns[name] = pa.array(values, kind)
+    return pa.table(columns)
+
+
+def _literal(column: str, value: Any) -> str:
+    match column:
+        case "day":
+            return f"DATE'{value.isoformat()}'"
+        case "micros" | "millis" | "stamp":
+            return f"TIMESTAMP'{value.astimezone(UTC).strftime('%Y-%m-%d %H:%M:%S.%f')}Z'"
+        case "local":
+            return f"TIMESTAMP_NTZ'{value.strftime('%Y-%m-%d %H:%M:%S.%f')}'"
+        case "single" | "double":
+            return f"CAST('{value!r}' AS {'FLOAT' if column == 'single' else 'DOUBLE'})"
+        case "text":
+            return "'" + value.replace("'", "\\'") + "'"
+        case "money":
+            return f"CAST('{value}' AS DECIMAL(20,4))"
+        case _:
+            return str(value)
+
+
+def _spark_equal(left: Any, right: Any) -> bool:
+    """Equality as Spark has it: NaN equals itself."""
+    return bool(left == right or (left != left and right != right))
+
+
+def _expectations(rows: list[dict[str, Any]], column: str) -> list[tuple[str, int]]:
+    values = [row[column] for row in rows]
+    known = [value for value in values if value is not None]
+    found = [(f"{column} IS NULL", len(values) - len(known)), (f"{column} IS NOT NULL", len(known))]
+    asked: set[str] = set()
+    for value in known:
+        literal = _literal(column, value)
+        if literal not in asked:
+            asked.add(literal)
+            found.append((f"{column} = {literal}", sum(_spark_equal(value, other) for other in known)))
+    return found
+
+
+def _assert_found(lake: TestLake, kit: Any, table: str, expected: list[tuple[str, int]]) -> None:
+    """One query with a branch per predicate: each is planned, and skips files, by itself."""
+    for start in range(0, len(expected), 40):
+        part = expected[start : start + 40]
+        branches = [
+            f"SELECT {i} AS i, count(*) AS n FROM {{t}} WHERE {predicate}" for i, (predicate, _) in enumerate(part)
+        ]
+        location = kit.location(lake, table)
+        text = " UNION ALL ".join(branches).replace("{t}", f"delta.`{location}`")
+        counts = {row["i"]: row["n"] for row in lake.lake.delta.session.sql(text).collect()}
+        wrong = [(predicate, n, counts[i]) for i, (predicate, n) in enumerate(part) if counts[i] != n]
+        assert not wrong, f"(predicate, rows there are, rows found): {wrong}"
+
+
+def test_a18_every_row_is_found_by_its_own_equality_predicate(tidegate_lake: Callable[..., TestLake], kit: Any) -> None:
+    chance = random.Random(20261121)
+    lake = tidegate_lake([{"name": "types", "prefix": "types/"}])
+    rows: list[dict[str, Any]] = []
+    for number in range(FILES):
+        table = _file(chance)
+        lake.put(f"types/{number}.parquet", kit.parquet(table, row_group_size=chance.choice([1, 2, ROWS])))
+        rows += table.to_pylist()
+    (done,) = kit.run(lake, "types")
+    assert done.batch.counts() == {"committed": FILES}, [row.reason for row in done.batch.rows]
+    assert kit.state(lake, "types").files == FILES
+
+    _assert_found(lake, kit, "types", [one for column in TYPES for one in _expectations(rows, column)])
+
+    # The bounds are there, or nothing above could have gone wrong.
+    stats = [json.loads(add.stats) for add in done.batch.adds]
+    bounded = set.intersection(*(set(one["maxValues"]) for one in stats))
+    assert {"whole", "large", "micros"} <= bounded
+    # Floating point has no upper bound (NaN sorts above all), decimals have none at all.
+    assert not {"single", "double", "money", "nothing"} & set.union(*(set(one["maxValues"]) for one in stats))
+
+
+def test_a18_legacy_timestamps_and_columns_in_another_case_are_found(
+    tidegate_lake: Callable[..., TestLake], kit: Any
+) -> None:
+    moments = [dt.datetime(2024, 1, 1, 0, 0, 0, micro, UTC) for micro in (0, 1, 999, 1001)]
+    first = pa.table({"id": [1, 2, 3, 4], "stamp": pa.array(moments, pa.timestamp("us", "UTC"))})
+    second = pa.table({"ID": [5, 6], "STAMP": pa.array([moments[0], None], pa.timestamp("us", "UTC"))})
+    lake = tidegate_lake([{"name": "old", "prefix": "old/"}])
+    lake.put("old/a.parquet", kit.parquet(first, use_deprecated_int96_timestamps=True))
+    lake.put("old/b.parquet", kit.parquet(second))
+    (done,) = kit.run(lake, "old")
+    assert done.batch.counts() == {"committed": 2}, [row.reason for row in done.batch.rows]
+
+    rows = [*first.to_pylist(), *({"id": row["ID"], "stamp": row["STAMP"]} for row in second.to_pylist())]
+    _assert_found(lake, kit, "old", [one for column in ("id", "stamp") for one in _expectations(rows, column)])
+    stats = {add.path: json.loads(add.stats) for add in done.batch.adds}
+    assert "stamp" not in stats["a.parquet"]["maxValues"]
+    assert stats["b.parquet"]["maxValues"]["id"] == 6

@@ -1,0 +1,171 @@
+"""The intake sensor on a real queue, a real bucket and a real Dagster instance."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from tidegate.assets.bronze.asset import TABLES
+from tidegate.platform.core.manifest import Hint
+from tidegate.platform.testing import TestLake
+from tidegate.resources.queue import Queue
+
+pytestmark = pytest.mark.spark
+
+MakeLake = Callable[..., TestLake]
+
+
+@pytest.fixture(scope="module")
+def instance() -> Iterator[dg.DagsterInstance]:
+    with dg.instance_for_test() as made:
+        yield made
+
+
+def tick(lake: TestLake, instance: dg.DagsterInstance) -> Any:
+    with dg.build_sensor_context(
+        instance=instance,
+        instance_ref=instance.get_ref(),
+        definitions=lake.definitions,
+        resources={"lake": lake.resource},
+    ) as context:
+        return lake.definitions.resolve_sensor_def("intake").evaluate_tick(context)
+
+
+def hints(lake: TestLake, table: str) -> list[Hint]:
+    ids = [one.id for one in lake.lake.store.waiting(lake.key(table))]
+    return [hint for one in lake.lake.store.manifests(lake.key(table), ids) for hint in one.hints]
+
+
+def send(lake: TestLake, body: Any) -> None:
+    lake.lake.queues[0].send(body if isinstance(body, str) else json.dumps(body))
+
+
+def record(lake: TestLake, key: str, name: str = "ObjectCreated:Put") -> dict[str, Any]:
+    return {
+        "eventSource": "aws:s3",
+        "eventTime": "2024-05-01T10:00:00.000Z",
+        "eventName": name,
+        "s3": {"bucket": {"name": lake.bucket}, "object": {"key": key, "size": 1, "eTag": "e", "sequencer": "0A"}},
+    }
+
+
+def test_a_tick_drains_adds_partitions_and_asks_for_runs(tidegate_lake: MakeLake, instance: dg.DagsterInstance) -> None:
+    lake = tidegate_lake([{"name": "orders", "prefix": "orders/"}])
+    lake.put("orders/ü + 100%.parquet", b"x")
+    lake.put("found/a.json", b"{}")
+    lake.put("orders/_hidden.parquet", b"x")
+    first = tick(lake, instance)
+    keys = sorted([lake.key("orders"), lake.key("found")])
+    assert [sorted(request.partition_keys) for request in first.dynamic_partitions_requests] == [keys]
+    assert sorted(request.partition_key for request in first.run_requests) == keys
+    assert [hint.key for hint in hints(lake, "orders")] == ["orders/ü + 100%.parquet"]
+    assert lake.lake.queues[0].depth() == (0, 0)
+    counted = [entry["counters"] for entry in lake.lake.store.intake_log()]
+    assert sum(one.get("own_file", 0) for one in counted) == 1
+
+    # What waits in the inbox is asked for again until it is gone, also without a message; a partition is added once.
+    instance.add_dynamic_partitions(TABLES.name or "", keys)
+    again = tick(lake, instance)
+    assert (sorted(request.partition_key for request in again.run_requests), again.dynamic_partitions_requests) == (
+        keys,
+        [],
+    )
+    instance.create_run_for_job(
+        lake.definitions.resolve_job_def("bronze_job"),
+        status=dg.DagsterRunStatus.STARTED,
+        tags={"dagster/partition": lake.key("orders")},
+    )
+    assert [request.partition_key for request in tick(lake, instance).run_requests] == [lake.key("found")]
+
+
+def test_a_tick_that_dies_before_the_delete_loses_nothing(
+    tidegate_lake: MakeLake, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = tidegate_lake([{"name": "orders", "prefix": "orders/"}])
+    for number in range(3):
+        lake.put(f"orders/{number}.json", b'{"id": 1}\n')
+    lake.clients.sqs.set_queue_attributes(QueueUrl=lake.lake.queues[0].url, Attributes={"VisibilityTimeout": "3"})
+
+    def die(self: Queue, messages: Any) -> int:
+        raise ConnectionError("cut between the manifests and the delete")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Queue, "delete", die)
+        with pytest.raises(ConnectionError):
+            lake.intake()
+    assert {hint.key for hint in hints(lake, "orders")} == {f"orders/{number}.json" for number in range(3)}
+    redelivered, end = 0, time.monotonic() + 60
+    while redelivered < 3 and time.monotonic() < end:
+        redelivered += len(lake.intake().hints.get(lake.spec("orders").table_key, []))
+    assert redelivered >= 3
+    assert lake.lake.queues[0].depth() == (0, 0)
+    # Every redelivered event is a duplicate; the rows are there once.
+    done = lake.materialize("bronze", "orders", from_inbox=True)
+    metadata = done.asset_materializations_for_node("bronze")[0].metadata
+    assert metadata["files"].value == 3
+    assert metadata["rows"].value == 3
+    assert metadata["duplicates"].value == metadata["events"].value - 3 >= 3
+    assert hints(lake, "orders") == []
+
+
+def test_every_envelope_through_a_real_queue(tidegate_lake: MakeLake) -> None:
+    lake = tidegate_lake([{"name": "orders", "prefix": "orders/"}])
+    lake.intake()  # the s3:TestEvent of the bucket's set-up
+    notification = {"Records": [record(lake, "orders/sns+%C3%BC.json")]}
+    send(lake, {"Records": [record(lake, "orders/one.json"), record(lake, "orders/two.json", "ObjectRemoved:Delete")]})
+    send(
+        lake,
+        {
+            "Type": "Notification",
+            "MessageId": "n",
+            "TopicArn": "arn:aws:sns:us-east-1:1:t",
+            "Message": json.dumps(notification),
+        },
+    )
+    send(
+        lake,
+        {
+            "version": "0",
+            "id": "17793124-05d4-b198-2fde-7ededc63b103",
+            "detail-type": "Object Created",
+            "source": "aws.s3",
+            "time": "2024-05-01T10:00:00Z",
+            "detail": {
+                "version": "0",
+                "bucket": {"name": lake.bucket},
+                "object": {"key": "orders/a+b.json", "size": 1, "etag": "e", "sequencer": "0A"},
+                "reason": "PutObject",
+            },
+        },
+    )
+    send(
+        lake,
+        {"Service": "Amazon S3", "Event": "s3:TestEvent", "Bucket": lake.bucket, "Time": "2024-05-01T10:00:00.000Z"},
+    )
+    send(lake, "{ this is no JSON")
+    send(lake, {"Records": [record(lake, "orders/bad%zz.json"), record(lake, "orders/good.json")]})
+    intake = lake.intake()
+    assert sorted(hint.key for hint in hints(lake, "orders")) == [
+        "orders/a+b.json",  # EventBridge's keys are not encoded
+        "orders/good.json",
+        "orders/one.json",
+        "orders/sns ü.json",
+        "orders/two.json",
+    ]
+    assert intake.counters == {"test": 1, "malformed": 2}
+    assert intake.received == 8
+    kept = [item.key for item in lake.lake.store.objects.under(lake.lake_bucket, "lake/quarantine/messages/")]
+    assert len(kept) == 2
+    assert lake.lake.queues[0].depth() == (0, 0)
+
+
+def test_manifests_never_exceed_the_table_s_cap(tidegate_lake: MakeLake) -> None:
+    lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "max_files": 3}])
+    send(lake, {"Records": [record(lake, f"orders/{number}.json") for number in range(8)]})
+    lake.intake()
+    assert sorted(one.hints for one in lake.lake.store.waiting(lake.key("orders"))) == [2, 3, 3]

@@ -1,0 +1,36 @@
+"""Silver's trigger asks the tables themselves, so nothing that it missed is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import dagster as dg
+import pytest
+
+from tidegate.platform.testing import TestLake
+from tidegate.sensors.silver import evaluate
+
+pytestmark = pytest.mark.spark
+
+
+def test_the_trigger_is_level_triggered(tidegate_lake: Callable[..., TestLake]) -> None:
+    silver = {"keys": ["id"], "order": "v", "every": 10}
+    lake = tidegate_lake([{"name": "sales", "prefix": "sales/", "silver": silver}])
+    with dg.instance_for_test() as instance:
+
+        def asked() -> str | None:
+            answer = evaluate(instance, lake.resource, lake.spec("sales"))
+            return answer.tags["tidegate/silver"] if isinstance(answer, dg.RunRequest) else None
+
+        assert asked() is None  # no bronze yet
+        lake.put("sales/a.json", b'{"id": 1, "v": 1}\n')
+        lake.materialize("bronze", "sales")
+        assert [asked(), asked()] == ["0..1", "0..1"]  # until somebody merges
+        lake.materialize("silver_sales")
+        assert asked() is None
+        for name in "bc":
+            lake.put(f"sales/{name}.json", b'{"id": 1, "v": 2}\n')
+            lake.materialize("bronze", "sales")
+        assert asked() == "1..3"
+        lake.materialize("silver_sales")
+        assert asked() is None

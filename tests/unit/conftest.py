@@ -1,0 +1,95 @@
+"""A lake on paper: its configuration and definitions, with nothing running behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import dagster as dg
+import pytest
+import yaml
+from dagster._core.definitions.sensor_definition import SensorExecutionData
+
+from tidegate.platform.core.lake import LakeConfig, load_lake
+from tidegate.platform.definitions import build_definitions
+from tidegate.resources.aws import AwsResource
+from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_store import Waiting
+from tidegate.sensors import intake
+
+PAPER = {
+    "lake": {"root": "s3://lake/root"},
+    "queues": [{"name": "events"}, {"url": "https://sqs.example/1/more"}],
+    "buckets": ["landing", "second"],
+    "window": 0,
+    "tables": [
+        {
+            "name": "orders",
+            "prefix": "s3://landing/orders/",
+            "owners": ["team:sales"],
+            "description": "Orders as the shop exports them.",
+            "silver": {"keys": ["id"], "order": "at", "schedule": "*/10 * * * *"},
+        },
+        {
+            "name": "items",
+            "prefix": "s3://landing/items/",
+            "owners": ["a@example.org"],
+            "silver": {"keys": ["id"], "order": "at", "every": 10},
+        },
+        {"name": "plain", "prefix": "s3://second/plain/"},
+    ],
+}
+
+
+class Paper:
+    """Definitions of a lake whose inbox is a list."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.write_text(yaml.safe_dump(PAPER))
+        self.config: LakeConfig = load_lake(path)
+        self.resource = LakeResource(lake_yaml=str(path), spark_remote="sc://127.0.0.1:1", aws=AwsResource())
+        self.definitions: dg.Definitions = build_definitions(self.config, self.resource)
+        self.inbox: list[Waiting] = []
+
+    def hint(self, table: str) -> None:
+        """Let a hint wait for a table since the beginning of time."""
+        self.inbox.append(Waiting(table, "x-1", 1, 0.0))
+
+    def tick(self, instance: dg.DagsterInstance) -> SensorExecutionData:
+        """One evaluation of the intake sensor, as the daemon asks for it."""
+        with dg.build_sensor_context(
+            instance=instance,
+            instance_ref=instance.get_ref(),
+            definitions=self.definitions,
+            resources={"lake": self.resource},
+        ) as context:
+            return self.definitions.resolve_sensor_def("intake").evaluate_tick(context)
+
+
+@pytest.fixture
+def paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paper:
+    lake = Paper(tmp_path / "lake.yaml")
+    store = SimpleNamespace(waiting=lambda: lake.inbox)
+    monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace(store=store))
+    monkeypatch.setattr(intake, "take_in", lambda handles: intake.Intake())
+    return lake
+
+
+@pytest.fixture(scope="module")
+def shipped_instance() -> Iterator[dg.DagsterInstance]:
+    """An instance with the settings of the repository's dagster.yaml."""
+    settings = yaml.safe_load((Path(__file__).resolve().parents[2] / "dagster.yaml").read_text())
+    with dg.instance_for_test(overrides=settings) as made:
+        yield made
+
+
+@pytest.fixture
+def instance(shipped_instance: dg.DagsterInstance) -> Iterator[dg.DagsterInstance]:
+    """The same, without runs and partitions: to make one takes seconds."""
+    yield shipped_instance
+    for run in shipped_instance.get_runs():
+        shipped_instance.delete_run(run.run_id)
+    for key in shipped_instance.get_dynamic_partitions("tables"):
+        shipped_instance.delete_dynamic_partition("tables", key)

@@ -1,0 +1,293 @@
+"""The parts of `tidegate check` that judge what AWS answered."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
+
+from tidegate.platform.cli.check import parse_address
+from tidegate.platform.cli.check_buckets import check_bucket
+from tidegate.platform.cli.check_lake import check_discovered, check_registered
+from tidegate.platform.cli.check_queues import CheckedQueue, check_queue
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.findings import Failed, Finding, checked, permitted
+from tidegate.platform.cli.policy import lets_send
+from tidegate.platform.core.lake import LakeConfig, QueueSpec
+from tidegate.platform.core.table_key import TableKey
+
+pytestmark = pytest.mark.unit
+
+ARN = "arn:aws:sqs:us-east-1:1:events"
+S3 = "s3.amazonaws.com"
+BUCKET = "arn:aws:s3:::landing"
+
+
+def refusal(code: str, status: int, operation: str = "Call") -> ClientError:
+    return ClientError(
+        {"Error": {"Code": code, "Message": "no"}, "ResponseMetadata": {"HTTPStatusCode": status}},  # type: ignore[typeddict-item]
+        operation,
+    )
+
+
+def policy(**changes: Any) -> dict[str, Any]:
+    statement = {
+        "Effect": "Allow",
+        "Principal": {"Service": S3},
+        "Action": "sqs:SendMessage",
+        "Resource": ARN,
+        "Condition": {"ArnLike": {"aws:SourceArn": BUCKET}},
+    }
+    return {"Statement": [{**statement, **changes}]}
+
+
+@pytest.mark.parametrize(
+    ("given", "allowed"),
+    [
+        ({}, False),
+        (policy(), True),
+        (policy(Principal="*"), True),
+        (policy(Principal={"AWS": "*"}), True),
+        (policy(Principal={"Service": ["sns.amazonaws.com", S3]}), True),
+        (policy(Principal={"Service": "sns.amazonaws.com"}), False),
+        (policy(Principal={"AWS": "arn:aws:iam::1:root"}), False),
+        (policy(Action=["sqs:ReceiveMessage", "SQS:SendMessage"]), True),
+        (policy(Action="sqs:*"), True),
+        (policy(Action="sqs:ReceiveMessage"), False),
+        (policy(Resource="*"), True),
+        (policy(Resource="arn:aws:sqs:us-east-1:1:other"), False),
+        (policy(Condition={}), True),
+        (policy(Condition={"ArnLike": {"aws:SourceArn": "arn:aws:s3:*:*:land*"}}), True),
+        (policy(Condition={"ArnEquals": {"aws:SourceArn": ["arn:aws:s3:::other", BUCKET]}}), True),
+        (policy(Condition={"StringEquals": {"AWS:SourceArn": "arn:aws:s3:::other"}}), False),
+        (policy(Condition={"StringEquals": {"aws:SourceAccount": "1"}}), True),
+        (policy(Effect="Deny"), False),
+        ({"Statement": [*policy()["Statement"], *policy(Effect="Deny", Principal="*")["Statement"]]}, False),
+        ({"Statement": policy()["Statement"][0]}, True),
+    ],
+)
+def test_who_may_send_by_a_policy(given: dict[str, Any], allowed: bool) -> None:
+    assert lets_send(given, ARN, S3, BUCKET) is allowed
+
+
+class Client:
+    """Answers calls from a table; an exception in it is raised."""
+
+    def __init__(self, **answers: Any) -> None:
+        self.answers = answers
+        self.calls: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        def call(**given: Any) -> Any:
+            self.calls.append(name)
+            answer = self.answers.get(name, {})
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        return call
+
+
+ATTRIBUTES = {
+    "QueueArn": ARN,
+    "Policy": json.dumps(policy()),
+    "VisibilityTimeout": "120",
+    "MessageRetentionPeriod": "1209600",
+    "RedrivePolicy": json.dumps({"deadLetterTargetArn": f"{ARN}-dlq", "maxReceiveCount": 8}),
+    "ApproximateNumberOfMessages": "3",
+    "ApproximateNumberOfMessagesNotVisible": "1",
+}
+
+
+def sqs(changes: dict[str, Any] | None = None, **answers: Any) -> Client:
+    attributes = {name: value for name, value in {**ATTRIBUTES, **(changes or {})}.items() if value is not None}
+    return Client(**{"get_queue_attributes": {"Attributes": attributes}, "get_queue_url": {"QueueUrl": "u"}, **answers})
+
+
+def failures(client: Client, spec: QueueSpec | None = None) -> list[Finding]:
+    found = check_queue(client, spec or QueueSpec(name="events", dlq="events-dlq"), [])  # type: ignore[arg-type]
+    return [finding for finding in found if not finding.ok]
+
+
+def test_a_right_queue() -> None:
+    taken: list[CheckedQueue] = []
+    found = list(check_queue(sqs(), QueueSpec(name="events", dlq="events-dlq"), taken))  # type: ignore[arg-type]
+    assert [finding.ok for finding in found] == [True] * 5
+    assert found[0] == Finding("queue events: reachable", True, "3 messages wait, 1 are in flight")
+    assert taken == [CheckedQueue("events", ARN, policy())]
+
+
+@pytest.mark.parametrize(
+    ("client", "what", "remedy"),
+    [
+        (
+            sqs(get_queue_url=refusal("AWS.SimpleQueueService.NonExistentQueue", 400)),
+            "reachable",
+            "there is no queue events .* correct `queues`",
+        ),
+        (sqs(get_queue_url=refusal("AccessDenied", 403)), "reachable", "allow sqs:GetQueueUrl on events"),
+        (
+            sqs(get_queue_attributes=refusal("AccessDeniedException", 400)),
+            "reachable",
+            "allow sqs:GetQueueAttributes on events",
+        ),
+        (
+            sqs(get_queue_attributes=refusal("InvalidClientTokenId", 403)),
+            "reachable",
+            "does not accept the credentials",
+        ),
+        (sqs(get_queue_url=NoCredentialsError()), "reachable", "no AWS credentials"),
+        (
+            sqs(get_queue_url=EndpointConnectionError(endpoint_url="http://x")),
+            "reachable",
+            "cannot be reached.*AWS_ENDPOINT_URL",
+        ),
+        (
+            sqs(delete_message=refusal("AccessDenied", 403)),
+            "messages can be deleted",
+            "allow sqs:DeleteMessage on events",
+        ),
+        (sqs({"VisibilityTimeout": "30"}), "visibility timeout", "30 s, .* set VisibilityTimeout to 120"),
+        (sqs({"MessageRetentionPeriod": "3600"}), "retention", "1 h, .* MessageRetentionPeriod"),
+        (sqs({"RedrivePolicy": None}), "dead-letter queue", "set RedrivePolicy"),
+        (
+            sqs({"RedrivePolicy": json.dumps({"deadLetterTargetArn": "arn:aws:sqs:us-east-1:1:other"})}),
+            "dead-letter queue",
+            "names other, lake.yaml names events-dlq",
+        ),
+    ],
+)
+def test_a_wrong_queue_and_the_remedy(client: Client, what: str, remedy: str) -> None:
+    (failed,) = failures(client)
+    assert failed.what == f"queue events: {what}"
+
+    assert re.search(remedy, failed.detail), failed.detail
+
+
+def test_a_receipt_that_no_message_has_is_no_missing_permission() -> None:
+    assert failures(sqs(delete_message=refusal("ReceiptHandleIsInvalid", 400))) == []
+
+
+DIRECT: dict[str, Any] = {"QueueArn": ARN, "Events": ["s3:ObjectCreated:*", "s3:ObjectRemoved:*"]}
+RIGHT = {"QueueConfigurations": [DIRECT]}
+QUEUE = CheckedQueue("events", ARN, policy())
+
+
+def filtered(prefix: str) -> dict[str, Any]:
+    return {"Filter": {"Key": {"FilterRules": [{"Name": "Prefix", "Value": prefix}]}}}
+
+
+def notified(*queues: dict[str, Any]) -> dict[str, Any]:
+    return {"get_bucket_notification_configuration": {"QueueConfigurations": list(queues)}}
+
+
+def bucket_failures(
+    queue: CheckedQueue = QUEUE, prefixes: tuple[str, ...] = ("orders/",), **answers: Any
+) -> list[Finding]:
+    client = Client(**{"get_bucket_notification_configuration": RIGHT, **answers})
+    return [one for one in check_bucket(client, "landing", prefixes, [queue]) if not one.ok]  # type: ignore[arg-type]
+
+
+def test_a_right_bucket() -> None:
+    assert bucket_failures() == []
+    assert bucket_failures(head_object=refusal("404", 404)) == []
+    narrow = [{**DIRECT, **filtered("orders/")}]
+    assert bucket_failures(get_bucket_notification_configuration={"QueueConfigurations": narrow}) == []
+
+
+def test_a_bucket_behind_a_topic_or_eventbridge_needs_that_service_in_the_policy() -> None:
+    topic = "arn:aws:sns:us-east-1:1:t"
+    configured = {"TopicConfigurations": [{"TopicArn": topic, "Events": ["s3:ObjectCreated:*", "s3:ObjectRemoved:*"]}]}
+    (failed,) = bucket_failures(get_bucket_notification_configuration=configured)
+    assert f"does not let sns.amazonaws.com send for {topic}" in failed.detail
+    allowed = policy(Principal={"Service": "sns.amazonaws.com"}, Condition={"ArnLike": {"aws:SourceArn": topic}})
+    assert bucket_failures(CheckedQueue("events", ARN, allowed), get_bucket_notification_configuration=configured) == []
+    bridged: dict[str, Any] = {"EventBridgeConfiguration": {}}
+    assert "events.amazonaws.com" in bucket_failures(get_bucket_notification_configuration=bridged)[0].detail
+
+
+@pytest.mark.parametrize(
+    ("answers", "remedy"),
+    [
+        ({"head_bucket": refusal("404", 404)}, "there is no bucket landing"),
+        ({"head_bucket": refusal("403", 403)}, "allow s3:ListBucket on arn:aws:s3:::landing"),
+        ({"head_bucket": refusal("301", 301)}, "in another region"),
+        ({"head_object": refusal("403", 403)}, "allow s3:GetObject on arn:aws:s3:::landing/*"),
+        (
+            {"get_bucket_notification_configuration": refusal("AccessDenied", 403)},
+            "allow s3:GetBucketNotification on arn:aws:s3:::landing",
+        ),
+        ({"get_bucket_notification_configuration": {}}, "add one for s3:ObjectCreated:* and s3:ObjectRemoved:*"),
+        (
+            notified({"QueueArn": f"{ARN}2", "Events": ["s3:*"]}),
+            f"goes to a queue of lake.yaml ({ARN})",
+        ),
+        (
+            notified({"QueueArn": ARN, "Events": ["s3:ObjectCreated:*"]}),
+            "no notification for s3:ObjectRemoved:*",
+        ),
+        (
+            notified({**DIRECT, **filtered("items/")}),
+            "leaves out orders/",
+        ),
+    ],
+)
+def test_a_wrong_bucket_and_the_remedy(answers: dict[str, Any], remedy: str) -> None:
+    (failed,) = bucket_failures(**answers)
+    assert remedy in failed.detail
+
+
+def test_a_policy_that_does_not_name_the_bucket() -> None:
+    other = policy(Condition={"ArnLike": {"aws:SourceArn": "arn:aws:s3:::other"}})
+    (failed,) = bucket_failures(CheckedQueue("events", ARN, other))
+    assert failed.what == "bucket landing: may send to the queue"
+    assert f"does not let {S3} send for {BUCKET}" in failed.detail
+
+
+LAKE = LakeConfig.model_validate(
+    {
+        "lake": {"root": "s3://lake/root"},
+        "queues": [{"name": "events"}],
+        "buckets": ["landing"],
+        "tables": [{"name": "orders", "prefix": "s3://landing/shop/orders/", "mode": "register"}],
+    }
+)
+
+
+@pytest.mark.parametrize("refused", ["put_object", "delete_object"])
+def test_a_registered_table_needs_write_permission_at_its_own_prefix(refused: str) -> None:
+    client = Client(**{refused: refusal("AccessDenied", 403)})
+    finding = check_registered(client, LAKE.tables[0])  # type: ignore[arg-type]
+    action = {"put_object": "s3:PutObject", "delete_object": "s3:DeleteObject"}[refused]
+    assert finding.detail == f"permission missing: allow {action} on arn:aws:s3:::landing/shop/orders/_delta_log/*"
+
+
+@pytest.mark.parametrize(
+    ("prefix", "ok"),
+    [("shop/orders/", True), ("shop/items/", True), ("shop/", False), ("shop/orders/eu/", False)],
+)
+def test_a_configured_prefix_must_not_overlap_a_discovered_one(prefix: str, ok: bool) -> None:
+    finding = check_discovered(LAKE, {TableKey("landing", prefix), TableKey("elsewhere", "shop/")})
+    assert finding.ok is ok
+    assert ok or f"overlaps s3://landing/{prefix}" in finding.detail
+
+
+@pytest.mark.parametrize("text", ["landing/x", "s3://", "s3://landing", "s3://landing/", "https://landing/x"])
+def test_an_address_needs_bucket_and_key(text: str) -> None:
+    with pytest.raises(CommandError, match="s3://"):
+        parse_address(text)
+
+
+def test_an_address() -> None:
+    assert parse_address("s3://landing/a b//c.json") == ("landing", "a b//c.json")
+
+
+def test_a_check_is_ok_or_says_why() -> None:
+    assert checked("x", lambda: "fine") == Finding("x", True, "fine")
+    with pytest.raises(Failed, match=r"allow s3:PutObject on arn:x"):
+        permitted("s3:PutObject", "arn:x", Client(put_object=refusal("AccessDenied", 403)).put_object)
+    with pytest.raises(ClientError):
+        permitted("s3:PutObject", "arn:x", Client(put_object=refusal("SlowDown", 503)).put_object)

@@ -1,0 +1,132 @@
+"""The shipped dagster.yaml: one bronze run per table, whatever started it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+import yaml
+from dagster._core.definitions.automation_tick_evaluation_context import build_run_requests_with_backfill_policies
+from dagster._core.definitions.events import AssetKeyPartitionKey
+from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
+from dagster._core.test_utils import create_run_for_test
+from dagster._daemon.run_coordinator.queued_run_coordinator_daemon import QueuedRunCoordinatorDaemon
+
+from tests.unit.conftest import Paper
+from tidegate.assets.bronze.asset import BRONZE, TABLES
+
+pytestmark = pytest.mark.unit
+
+SHIPPED: dict[str, Any] = yaml.safe_load((Path(__file__).resolve().parents[2] / "dagster.yaml").read_text())
+ORIGIN = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("tidegate"), "__repository__").get_job_origin
+ORDERS, ITEMS = "landing.orders", "landing.items"
+
+
+@pytest.fixture(autouse=True)
+def _tables(instance: dg.DagsterInstance) -> None:
+    instance.add_dynamic_partitions(TABLES.name or "", [ORDERS, ITEMS])
+
+
+def queue(instance: dg.DagsterInstance, tags: Mapping[str, str], job: str = "bronze_job") -> str:
+    run = create_run_for_test(
+        instance, job_name=job, status=dg.DagsterRunStatus.QUEUED, tags=dict(tags), remote_job_origin=ORIGIN(job)
+    )
+    return str(run.run_id)
+
+
+def dequeued(instance: dg.DagsterInstance) -> list[str]:
+    """The runs that the daemon would start now."""
+    with QueuedRunCoordinatorDaemon(interval_seconds=1) as daemon:
+        runs = daemon._get_runs_to_dequeue(instance, instance.get_concurrency_config(), fixed_iteration_time=None)
+    return [run.run_id for run in runs]
+
+
+def sensor_tags(paper: Paper, instance: dg.DagsterInstance, table: str) -> Mapping[str, str]:
+    paper.inbox.clear()
+    paper.hint(table)
+    (request,) = paper.tick(instance).run_requests
+    return request.tags
+
+
+def launch_tags(paper: Paper, instance: dg.DagsterInstance, table: str) -> Mapping[str, str]:
+    """What the UI and GraphQL put on a launched partition: what the job says of it."""
+    job = paper.definitions.resolve_implicit_global_asset_job_def()
+    return job.get_tags_for_partition_key(table, [BRONZE])
+
+
+def backfill_tags(paper: Paper, instance: dg.DagsterInstance, table: str) -> Mapping[str, str]:
+    (request,) = build_run_requests_with_backfill_policies(
+        [AssetKeyPartitionKey(BRONZE, table)], paper.definitions.resolve_asset_graph(), instance
+    )
+    return request.tags
+
+
+Route = Callable[[Paper, dg.DagsterInstance, str], Mapping[str, str]]
+ROUTES: dict[str, Route] = {"sensor": sensor_tags, "launch": launch_tags, "backfill": backfill_tags}
+
+
+@pytest.mark.parametrize("second", ROUTES)
+@pytest.mark.parametrize("first", ROUTES)
+def test_two_runs_of_one_table_never_start_together(
+    first: str, second: str, paper: Paper, instance: dg.DagsterInstance
+) -> None:
+    routes = [ROUTES[first], ROUTES[second]]
+    earlier, later = [queue(instance, tags) for tags in [route(paper, instance, ORDERS) for route in routes]]
+    other = queue(instance, routes[1](paper, instance, ITEMS))
+    assert dequeued(instance) == [earlier, other]  # of one table the older one, and no other table waits
+    for status in (dg.DagsterEventType.PIPELINE_STARTING, dg.DagsterEventType.PIPELINE_START):
+        for run in (earlier, other):
+            instance.report_dagster_event(dg.DagsterEvent(status.value, "bronze_job"), run)
+        assert dequeued(instance) == []
+    instance.report_dagster_event(dg.DagsterEvent(dg.DagsterEventType.PIPELINE_CANCELING.value, "bronze_job"), earlier)
+    assert dequeued(instance) == []  # what is being cancelled may still write
+    instance.report_dagster_event(dg.DagsterEvent(dg.DagsterEventType.PIPELINE_CANCELED.value, "bronze_job"), earlier)
+    assert dequeued(instance) == [later]
+
+
+def test_a_range_of_a_default_backfill_is_one_limited_run_a_table(paper: Paper, instance: dg.DagsterInstance) -> None:
+    requests = build_run_requests_with_backfill_policies(
+        [AssetKeyPartitionKey(BRONZE, key) for key in (ORDERS, ITEMS)],
+        paper.definitions.resolve_asset_graph(),
+        instance,
+    )
+    assert sorted(request.tags["dagster/partition"] for request in requests) == [ITEMS, ORDERS]
+
+
+def test_bronze_has_no_backfill_policy(paper: Paper) -> None:
+    """With any, a backfill's runs carry no dagster/partition tag and pass by the limit."""
+    graph = paper.definitions.resolve_asset_graph()
+    assert graph.get(BRONZE).backfill_policy is None
+    assert all(graph.get(key).backfill_policy is None for key in graph.materializable_asset_keys)
+
+
+def test_a_silver_merge_does_not_hold_up_bronze(instance: dg.DagsterInstance) -> None:
+    runs = [queue(instance, {}, "silver_orders_job"), queue(instance, {"dagster/partition": ORDERS})]
+    assert dequeued(instance) == runs
+
+
+def test_the_limits_of_the_file_are_in_force(instance: dg.DagsterInstance) -> None:
+    config = instance.get_concurrency_config()
+    assert config.run_queue_config is not None
+    assert config.run_queue_config.max_concurrent_runs == SHIPPED["concurrency"]["runs"]["max_concurrent_runs"]
+    assert config.run_queue_config.tag_concurrency_limits == [
+        {"key": "dagster/partition", "value": {"applyLimitPerUniqueValue": True}, "limit": 1}
+    ]
+    assert config.pool_config.default_pool_limit == 1
+    assert str(config.pool_config.pool_granularity and config.pool_config.pool_granularity.value) == "run"
+
+
+def test_dead_runs_are_noticed_and_never_resumed(instance: dg.DagsterInstance) -> None:
+    assert instance.run_monitoring_enabled
+    assert instance.run_monitoring_max_resume_run_attempts == 0
+    assert instance.run_monitoring_start_timeout_seconds == 180
+
+
+def test_every_limit_names_what_it_is_for() -> None:
+    lines = (Path(__file__).resolve().parents[2] / "dagster.yaml").read_text().splitlines()
+    for name in ("max_concurrent_runs", "- key: dagster/partition", "default_limit", "enabled: true", "max_resume"):
+        at = next(i for i, line in enumerate(lines) if line.strip().startswith(name))
+        assert lines[at - 1].lstrip().startswith("#"), name

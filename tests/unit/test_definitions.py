@@ -1,0 +1,178 @@
+"""The code location: it loads by itself, and its graph is the one that the UI shows."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster import AssetKey
+from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
+from dagster._core.test_utils import create_run_for_test
+
+from tests.unit.conftest import Paper
+from tidegate.assets.bronze.asset import BRONZE, TABLES, TRIGGER_TAG
+from tidegate.sensors import intake
+
+pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).resolve().parents[2]
+ORDERS = "landing.orders"
+
+
+def test_definitions_load_in_a_fresh_interpreter_without_anything_running(paper: Paper, tmp_path: Path) -> None:
+    program = (
+        "import dagster as dg, tidegate.platform.definitions as module\n"
+        "made = module.defs()\n"
+        "dg.Definitions.validate_loadable(made)\n"
+        "print(sorted(key.to_user_string() for key in made.resolve_asset_graph().get_all_asset_keys()))"
+    )
+    environ = {**os.environ, "TIDEGATE_LAKE": str(paper.path), "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    environ = {name: value for name, value in environ.items() if not name.startswith("AWS_")}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == (
+        "['bronze', 's3/landing', 's3/second', 'silver_items', 'silver_orders', 'sqs/events', 'sqs/more']"
+    )
+
+
+def test_a_wrong_lake_yaml_fails_with_file_line_and_field(tmp_path: Path) -> None:
+    (tmp_path / "lake.yaml").write_text("lake: {root: nowhere}\nqueues: [{name: q}]\nbuckets: [landing]\n")
+    environ = {**os.environ, "TIDEGATE_LAKE": "lake.yaml", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    program = "import tidegate.platform.definitions as module; module.defs()"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 1
+    assert "lake.yaml:1: lake.root: " in done.stderr
+
+
+def test_lineage_runs_from_bucket_to_silver(paper: Paper) -> None:
+    graph = paper.definitions.resolve_asset_graph()
+    parents = {
+        key.to_user_string(): sorted(p.to_user_string() for p in graph.get(key).parent_keys)
+        for key in graph.get_all_asset_keys()
+    }
+    assert parents == {
+        "s3/landing": [],
+        "s3/second": [],
+        "sqs/events": ["s3/landing", "s3/second"],
+        "sqs/more": ["s3/landing", "s3/second"],
+        "bronze": ["sqs/events", "sqs/more"],
+        "silver_orders": ["bronze"],
+        "silver_items": ["bronze"],
+    }
+
+
+def test_assets_carry_what_the_ui_shows(paper: Paper) -> None:
+    graph = paper.definitions.resolve_asset_graph()
+    shown = {
+        key.to_user_string(): (node.group_name, sorted(node.kinds), sorted(node.owners), node.is_external)
+        for key in graph.get_all_asset_keys()
+        if (node := graph.get(key))
+    }
+    assert shown == {
+        "s3/landing": ("sources", ["s3"], [], True),
+        "s3/second": ("sources", ["s3"], [], True),
+        "sqs/events": ("sources", ["sqs"], [], True),
+        "sqs/more": ("sources", ["sqs"], [], True),
+        "bronze": ("bronze", ["bronze", "deltalake", "pyspark"], ["a@example.org", "team:sales"], False),
+        "silver_orders": ("silver", ["deltalake", "pyspark", "silver"], ["team:sales"], False),
+        "silver_items": ("silver", ["deltalake", "pyspark", "silver"], ["a@example.org"], False),
+    }
+    assert all(graph.get(key).description for key in graph.get_all_asset_keys())
+    description = graph.get(AssetKey(["silver_orders"])).description or ""
+    assert "Orders as the shop exports them." in description
+    assert "*/10 * * * *" in description
+
+
+def test_partitions_and_pools(paper: Paper) -> None:
+    graph = paper.definitions.resolve_asset_graph()
+    assert graph.get(BRONZE).partitions_def == TABLES
+    silver = graph.assets_def_for_key(AssetKey(["silver_orders"]))
+    assert silver.partitions_def is None
+    assert {op.pool for op in silver.op.iterate_node_defs() if isinstance(op, dg.OpDefinition)} == {"silver.orders"}
+    assert graph.get_partition_mapping(AssetKey(["silver_orders"]), BRONZE) == dg.SpecificPartitionsPartitionMapping(
+        [ORDERS]
+    )
+
+
+def test_triggers_are_a_schedule_or_a_sensor_and_on_from_the_start(paper: Paper) -> None:
+    schedules = {one.name: one for one in paper.definitions.schedules or [] if isinstance(one, dg.ScheduleDefinition)}
+    sensors = {one.name: one for one in paper.definitions.sensors or []}
+    assert set(schedules) == {"silver_orders_schedule"}
+    assert set(sensors) == {"intake", "silver_items_sensor"}
+    assert schedules["silver_orders_schedule"].cron_schedule == "*/10 * * * *"
+    assert schedules["silver_orders_schedule"].job_name == "silver_orders_job"
+    assert sensors["silver_items_sensor"].minimum_interval_seconds == 10
+    assert sensors["silver_items_sensor"].job_name == "silver_items_job"
+    assert {one.default_status for one in sensors.values()} == {dg.DefaultSensorStatus.RUNNING}
+    assert {one.default_status for one in schedules.values()} == {dg.DefaultScheduleStatus.RUNNING}
+
+
+def test_runs_are_in_process(paper: Paper) -> None:
+    for name in ("bronze_job", "silver_orders_job", "silver_items_job"):
+        assert paper.definitions.resolve_job_def(name).executor_def == dg.in_process_executor
+
+
+def test_a_tick_adds_partitions_and_asks_for_runs_from_the_inbox(paper: Paper, instance: dg.DagsterInstance) -> None:
+    paper.hint(ORDERS)
+    paper.hint("landing.seen")
+    instance.add_dynamic_partitions(TABLES.name or "", ["landing.seen"])
+    tick = paper.tick(instance)
+    (added,) = tick.dynamic_partitions_requests or []
+    assert list(added.partition_keys) == [ORDERS]
+    assert sorted(request.partition_key or "" for request in tick.run_requests or []) == [ORDERS, "landing.seen"]
+    for request in tick.run_requests or []:
+        assert request.run_key is None  # a used run key is never run again, even after a failure
+        assert request.tags["dagster/partition"] == request.partition_key
+        assert request.tags[TRIGGER_TAG] == "sensor"
+
+
+def test_an_empty_inbox_asks_for_nothing(paper: Paper, instance: dg.DagsterInstance) -> None:
+    tick = paper.tick(instance)
+    assert (tick.run_requests, tick.dynamic_partitions_requests) == ([], [])
+    assert "received 0 events" in (tick.skip_message or "")
+
+
+@pytest.mark.parametrize("status", ["QUEUED", "NOT_STARTED", "STARTING", "STARTED", "CANCELING"])
+def test_a_table_with_an_active_run_is_left_alone(status: str, paper: Paper, instance: dg.DagsterInstance) -> None:
+    paper.hint(ORDERS)
+    paper.hint("landing.items")
+    make_run(instance, dg.DagsterRunStatus[status])
+    assert [request.partition_key for request in paper.tick(instance).run_requests or []] == ["landing.items"]
+
+
+@pytest.mark.parametrize("status", ["FAILURE", "CANCELED"])
+def test_a_table_whose_run_just_failed_rests_and_is_tried_again(
+    status: str, paper: Paper, instance: dg.DagsterInstance
+) -> None:
+    paper.hint(ORDERS)
+    make_run(instance, dg.DagsterRunStatus[status])
+    assert paper.tick(instance).run_requests == []
+    make_run(instance, dg.DagsterRunStatus.SUCCESS)
+    assert len(paper.tick(instance).run_requests or []) == 1
+
+
+def test_the_rest_after_a_failure_ends(instance: dg.DagsterInstance) -> None:
+    make_run(instance, dg.DagsterRunStatus.FAILURE)
+    now = time.time()
+    assert intake._held_back(instance, ORDERS, 60, now)
+    assert not intake._held_back(instance, ORDERS, 60, now + 61)
+    make_run(instance, dg.DagsterRunStatus.FAILURE)
+    assert intake._held_back(instance, ORDERS, 60, now + 61)
+    assert not intake._held_back(instance, ORDERS, 60, now + 122)
+
+
+def make_run(instance: dg.DagsterInstance, status: dg.DagsterRunStatus) -> None:
+    origin = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("tidegate"), "__repository__").get_job_origin(
+        "bronze_job"
+    )
+    tags = {"dagster/partition": ORDERS}
+    create_run_for_test(instance, job_name="bronze_job", status=status, tags=tags, remote_job_origin=origin)

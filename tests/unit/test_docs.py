@@ -1,0 +1,122 @@
+"""The documentation against the code: fields, defaults, examples, links, commands."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import typer.main
+from pydantic import BaseModel
+
+from tidegate.platform.cli.main import app
+from tidegate.platform.core.lake import IntakeSpec, LakeConfig, LakeSpec, QueueSpec, load_lake
+from tidegate.platform.core.table_spec import SilverSpec, TableSpec
+
+pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).parents[2]
+CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+#: Made by the browser test.
+GENERATED = {"docs/images/lineage.png"}
+MODELS: dict[str, type[BaseModel]] = {
+    "The lake": LakeConfig,
+    "`lake`": LakeSpec,
+    "`queues`": QueueSpec,
+    "`intake`": IntakeSpec,
+    "`tables`": TableSpec,
+    "`silver`": SilverSpec,
+}
+#: What the page says of fields whose default is not a value of their own.
+SAID = {
+    ("LakeConfig", "intake"): "see below",
+    ("TableSpec", "format"): "by each file's ending",
+    ("TableSpec", "mode"): "Parquet `register`, others `load`",
+    ("TableSpec", "columns"): "inferred",
+    ("TableSpec", "partition_columns"): "`string` each",
+    ("TableSpec", "window"): "the lake's",
+    ("TableSpec", "max_files"): "the lake's",
+}
+
+
+def blocks(language: str) -> list[tuple[Path, str]]:
+    found = re.compile(rf"^```{language}\n(.*?)^```", re.MULTILINE | re.DOTALL)
+    return [(page, text) for page in PAGES for text in found.findall(page.read_text(encoding="utf-8"))]
+
+
+def rows(heading: str) -> dict[str, str]:
+    """Default by field, from the table below a heading of docs/configuration.md."""
+    section = re.split(rf"^#+ {re.escape(heading)}$", CONFIGURATION, flags=re.MULTILINE)
+    assert len(section) == 2, f"docs/configuration.md has no section {heading}"
+    table = re.split(r"^#", section[1], maxsplit=1, flags=re.MULTILINE)[0]
+    return dict(re.findall(r"^\| `(\w+)` \|[^|]*\| ([^|]*) \|", table, re.MULTILINE))
+
+
+def default(model: type[BaseModel], name: str) -> str:
+    field = model.model_fields[name]
+    if field.is_required():
+        return "required"
+    if said := SAID.get((model.__name__, name)):
+        return said
+    value = field.get_default(call_default_factory=True)
+    return "none" if value in (None, ()) else f"`{str(value).lower()}`"
+
+
+@pytest.mark.parametrize("heading", MODELS)
+def test_every_field_is_there_with_its_default(heading: str) -> None:
+    model = MODELS[heading]
+    assert rows(heading) == {name: default(model, name) for name in model.model_fields}
+
+
+def test_yaml_examples_load(tmp_path: Path) -> None:
+    lakes = [(page, text) for page, text in blocks("yaml") if re.search(r"^lake:", text, re.MULTILINE)]
+    assert len(lakes) >= 2
+    for index, (_, text) in enumerate(lakes):
+        path = tmp_path / f"{index}.yaml"
+        path.write_text(text, encoding="utf-8")
+        load_lake(path, {})
+
+
+def test_the_lake_to_start_from_loads() -> None:
+    config = load_lake(ROOT / "lake.yaml", {"TIDEGATE_QUEUE_URL": "https://sqs.example.org/1/tidegate-events"})
+    assert [(spec.name, spec.mode) for spec in config.tables] == [("orders", "register"), ("clicks", "load")]
+    assert config.tables[0].silver is not None
+
+
+def test_links_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
+            there = (page.parent / target).resolve()
+            if "://" not in target and str(there.relative_to(ROOT)) not in GENERATED:
+                assert there.exists(), f"{page.relative_to(ROOT)} links to {target}"
+
+
+def test_commands_and_options_exist() -> None:
+    # Click's objects, whatever Typer calls its own copy of them.
+    commands = {name: command.params for name, command in typer.main.get_command(app).commands.items()}  # type: ignore[attr-defined]
+    called = 0
+    for page in PAGES:
+        text = re.sub(r"\s+", " ", page.read_text(encoding="utf-8"))
+        for name, rest in re.findall(r"(?:`|/|\s)tidegate (demo|dev|up|sql|check|[a-z]+(?= --))([^`#|]*)", text):
+            assert name in commands, f"{page.name}: there is no tidegate {name}"
+            options = {option for parameter in commands[name] for option in parameter.opts}
+            for option in re.findall(r"^(?: --[a-z-]+)+", rest):
+                assert set(option.split()) <= options, f"{page.name}: tidegate {name} has no {option}"
+            called += 1
+    assert called >= 6
+
+
+def test_invariants_are_numbered_as_the_code_cites_them() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    invariants = text.split("### Invariants")[1].split("\n### ")[0]
+    numbers = [int(number) for number in re.findall(r"^(\d+)\. \*\*", invariants, re.MULTILINE)]
+    assert numbers == list(range(1, 12))
+    sources = [
+        path for folder in ("platform", "assets", "resources", "sensors") for path in (ROOT / folder).rglob("*.py")
+    ]
+    cited = {int(n) for path in sources for n in re.findall(r"[Ii]nvariant (\d+)", path.read_text(encoding="utf-8"))}
+    assert cited
+    assert cited <= set(numbers)
+    for title in ("## 3. How bronze commits", "### What lies under the lake root"):
+        assert title in text

@@ -1,0 +1,148 @@
+"""The intake's pure parts: sorting messages, choosing tables, resting after failures."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote_plus
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.table_key import TableKey
+from tidegate.resources.lake_store import Waiting
+from tidegate.resources.queue import Message
+from tidegate.sensors.intake import Intake, backoff_seconds, ready_tables, sort_messages
+
+pytestmark = pytest.mark.unit
+
+LAKE = LakeConfig.model_validate(
+    {
+        "lake": {"root": "s3://lake/root"},
+        "queues": [{"name": "events"}],
+        "buckets": ["landing"],
+        "window": 60,
+        "max_files": 100,
+        "tables": [{"name": "orders", "prefix": "s3://landing/orders/", "window": 5, "max_files": 3}],
+    }
+)
+ORDERS = TableKey("landing", "orders/")
+
+
+def record(key: str, bucket: str = "landing", name: str = "ObjectCreated:Put") -> dict[str, Any]:
+    return {
+        "eventVersion": "2.1",
+        "eventSource": "aws:s3",
+        "eventTime": "2024-05-01T10:00:00.000Z",
+        "eventName": name,
+        "s3": {"bucket": {"name": bucket}, "object": {"key": quote_plus(key, safe="/"), "sequencer": "0A"}},
+    }
+
+
+def body(*records: dict[str, Any]) -> str:
+    return json.dumps({"Records": list(records)})
+
+
+def sort(*bodies: str, known: set[TableKey] | None = None) -> Intake:
+    received = [Message(f"m{i}", text, f"r{i}") for i, text in enumerate(bodies)]
+    return sort_messages(received, LAKE, set() if known is None else known)
+
+
+def test_records_of_one_body_go_to_their_tables() -> None:
+    intake = sort(
+        body(
+            record("orders/a b+c.parquet"),
+            record("items/x.json"),
+            record("orders/d.parquet", name="ObjectRemoved:Delete"),
+        )
+    )
+    assert [(hint.key, hint.event_id, hint.event_name) for hint in intake.hints[ORDERS]] == [
+        ("orders/a b+c.parquet", "m0#0", "ObjectCreated:Put"),
+        ("orders/d.parquet", "m0#2", "ObjectRemoved:Delete"),
+    ]
+    assert [hint.event_time for hint in intake.hints[TableKey("landing", "items/")]] == ["2024-05-01T10:00:00+00:00"]
+    assert (intake.received, intake.counters, intake.rejects) == (3, {}, [])
+
+
+def test_what_is_no_table_s_is_counted_with_its_reason() -> None:
+    intake = sort(
+        json.dumps(
+            {"Service": "Amazon S3", "Event": "s3:TestEvent", "Time": "2024-05-01T10:00:00.000Z", "Bucket": "landing"}
+        ),
+        body(record("orders/_delta_log/0.json"), record("x.parquet", bucket="elsewhere")),
+        "no json",
+    )
+    assert intake.counters == {"test": 1, "own_file": 1, "no_table": 1, "malformed": 1}
+    assert intake.received == 4
+    assert [(row["event_id"], row["outcome"], row["bucket"], row["key"]) for row in intake.rows] == [
+        ("m1#0", "own_file", "landing", "orders/_delta_log/0.json"),
+        ("m1#1", "no_table", "elsewhere", "x.parquet"),
+    ]
+    assert all(row["reason"] for row in intake.rows)
+    assert [reject.event_id for reject in intake.rejects] == ["m2#0"]
+
+
+def test_tables_discovered_in_one_tick_never_overlap() -> None:
+    known: set[TableKey] = set()
+    intake = sort(body(record("a/b/x.parquet"), record("a/y.parquet")), known=known)
+    assert known == {TableKey("landing", "a/b/")}
+    assert intake.counters == {"no_table": 1}
+
+
+BODIES = st.lists(
+    st.one_of(
+        st.just("{"),
+        st.just('{"Event":"s3:TestEvent","Service":"Amazon S3"}'),
+        st.lists(
+            st.builds(
+                record,
+                st.sampled_from(["orders/a.parquet", "items/b.csv", "_x", "top.json", "deep/er/k=1/ü+ %.json"]),
+                st.sampled_from(["landing", "lake", "elsewhere"]),
+            ),
+            min_size=1,
+            max_size=4,
+        ).map(lambda records: body(*records)),
+    ),
+    max_size=5,
+)
+
+
+@given(BODIES)
+def test_every_event_received_is_a_hint_or_counted(bodies: list[str]) -> None:
+    intake = sort(*bodies)
+    hints = [hint.event_id for hints in intake.hints.values() for hint in hints]
+    assert len(hints) + sum(intake.counters.values()) == intake.received
+    assert len(set(hints)) == len(hints)
+    assert len(intake.rows) == intake.counters.get("own_file", 0) + intake.counters.get("no_table", 0)
+
+
+def waiting(table: str, hints: int, since: float) -> Waiting:
+    return Waiting(table, f"x-{hints}", hints, since)
+
+
+@pytest.mark.parametrize(
+    ("found", "now", "expected"),
+    [
+        ([], 100, []),
+        ([waiting("landing.orders", 1, 100)], 104.9, []),
+        ([waiting("landing.orders", 1, 100)], 105, ["landing.orders"]),
+        ([waiting("landing.orders", 1, 104), waiting("landing.orders", 1, 100)], 105, ["landing.orders"]),
+        ([waiting("landing.orders", 2, 100), waiting("landing.orders", 1, 100)], 100, ["landing.orders"]),
+        ([waiting("landing.items", 1, 100)], 159, []),  # a discovered table has the lake's window
+        ([waiting("landing.items", 1, 100)], 160, ["landing.items"]),
+        ([waiting("landing.items", 100, 100)], 100, ["landing.items"]),
+        ([waiting("landing.orders", 3, 9), waiting("landing.items", 100, 9)], 9, ["landing.items", "landing.orders"]),
+    ],
+)
+def test_a_table_is_ready_after_its_window_or_at_its_cap(found: list[Waiting], now: float, expected: list[str]) -> None:
+    assert ready_tables(found, LAKE, now) == expected
+
+
+def test_failures_are_repeated_ever_more_slowly_up_to_an_hour() -> None:
+    rests = [backoff_seconds(failures, 60) for failures in range(12)]
+    assert rests[:4] == [0, 60, 120, 240]
+    assert rests == sorted(rests)
+    assert rests[-1] == 3600
+    assert backoff_seconds(1, 0) == 5  # a table without a window does not fail in a loop

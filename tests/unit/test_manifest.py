@@ -1,0 +1,107 @@
+"""Manifests: the inbox's format, and ids that tell the backlog."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.platform.core.manifest import Hint, Manifest, chunked, hint_count
+
+pytestmark = pytest.mark.unit
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+HINTS = st.lists(
+    st.builds(
+        Hint,
+        key=TEXT.filter(bool),
+        event_id=st.none() | TEXT.filter(bool),
+        event_name=TEXT.filter(bool),
+        event_time=st.none() | st.just("2024-05-01T10:00:00+00:00"),
+        version_id=st.none() | TEXT.filter(bool),
+        sequencer=st.none() | TEXT.filter(bool),
+        redriven=st.booleans(),
+    ),
+    max_size=6,
+)
+
+
+@given(HINTS)
+def test_a_manifest_is_read_back_as_it_was_written(hints: list[Hint]) -> None:
+    written = Manifest.new("landing.orders", "intake", hints)
+    assert Manifest.from_json(written.to_json(), "s3://x/y") == written
+    assert hint_count(written.id) == len(hints)
+
+
+def test_the_format_is_for_ever() -> None:
+    hints = (
+        Hint("a/ü b.csv", "m1#0", "ObjectCreated:Put", "2024-05-01T10:00:00+00:00", "v1", "00A1"),
+        Hint("a/c.csv", redriven=True),
+    )
+    assert Manifest("landing.a", "01HXYZ0000000000000000000A-2", "intake", hints).to_json() == (
+        '{"format":1,"table":"landing.a","id":"01HXYZ0000000000000000000A-2","origin":"intake","hints":['
+        '{"key":"a/ü b.csv","event_id":"m1#0","event_name":"ObjectCreated:Put",'
+        '"event_time":"2024-05-01T10:00:00+00:00","version_id":"v1","sequencer":"00A1"},'
+        '{"key":"a/c.csv","event_name":"Listed","redriven":true}]}'
+    )
+
+
+def test_ids_follow_time() -> None:
+    # A ULID's clock has milliseconds; within one, ids are in no order.
+    ids = [
+        Manifest("t", f"{stamp}-1", "intake", ()).id
+        for stamp in ("01HXYZ0000000000000000000A", "01HXYZ0001000000000000000A")
+    ]
+    assert ids == sorted(ids)
+    assert Manifest.new("t", "intake", []).id[:26] > "01HXYZ0000000000000000000A"
+
+
+def test_a_deferred_manifest_has_the_same_id_however_often_it_is_written() -> None:
+    hints = [Hint("a"), Hint("b")]
+    first, again = Manifest.deferred("t", 7, hints), Manifest.deferred("t", 7, hints)
+    assert first == again
+    assert first.id == "deferred-00000000000000000007-2"
+    assert hint_count(first.id) == 2
+
+
+@pytest.mark.parametrize(
+    "stem",
+    ["", "x", "01HXYZ0000000000000000000A", "01HXYZ0000000000000000000A-", "01HXYZ-3", "deferred-7-2", "notes-1"],
+)
+def test_other_names_are_no_manifests(stem: str) -> None:
+    with pytest.raises(ValueError, match="not a manifest's id"):
+        hint_count(stem)
+
+
+@given(st.integers(1, 7), st.integers(0, 25))
+def test_no_manifest_exceeds_the_cap_and_none_is_empty(cap: int, number: int) -> None:
+    hints = [Hint(str(i)) for i in range(number)]
+    made = list(chunked("t", "intake", hints, cap))
+    assert [hint for manifest in made for hint in manifest.hints] == hints
+    assert all(0 < len(manifest.hints) <= cap for manifest in made)
+    assert len({manifest.id for manifest in made}) == len(made) == -(-number // cap)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "[]",
+        "null",
+        "{}",
+        '{"format":2,"table":"t","id":"x-0","origin":"intake","hints":[]}',
+        '{"format":1,"table":"t","id":"x-0","origin":"intake"}',
+        '{"format":1,"table":"t","id":"x-0","origin":"intake","hints":[{"kee":"a"}]}',
+    ],
+)
+def test_anything_else_is_an_error_that_names_the_object(body: str) -> None:
+    with pytest.raises(ValueError, match=r"^s3://lake/inbox/x is not a manifest: "):
+        Manifest.from_json(body, "s3://lake/inbox/x")
+
+
+def test_a_newer_format_says_so() -> None:
+    body = json.dumps({"format": 2, "table": "t", "id": "x-0", "origin": "intake", "hints": []})
+    with pytest.raises(ValueError, match="newer Tidegate"):
+        Manifest.from_json(body, "here")

@@ -1,0 +1,188 @@
+"""The look's decisions: every probe against every last state, and the accounting."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.platform.core.ledger import OVERWRITTEN, LastState, LedgerRow, Status
+from tidegate.platform.core.manifest import Hint
+from tidegate.platform.core.planning import (
+    Forbidden,
+    Found,
+    Gone,
+    Plan,
+    Probe,
+    TakenHint,
+    Unavailable,
+    candidate_hints,
+    followers_rows,
+    make_plan,
+)
+
+pytestmark = pytest.mark.unit
+
+SAME, OTHER = Found("e1", 10, 1, "v1"), Found("e2", 20, 2)
+OVERWROTE = f"{OVERWRITTEN}: keys of a registered table are write-once"
+STATES: dict[str, LastState | None] = {
+    "new": None,
+    **{str(status): LastState(status, "e1", 3, "why") for status in Status},
+    "overwritten": LastState(Status.QUARANTINED, "e1", 3, OVERWROTE),
+}
+PROBES: dict[str, Probe] = {
+    "same": SAME,
+    "other": OTHER,
+    "gone": Gone(),
+    "forbidden": Forbidden("403"),
+    "unavailable": Unavailable("503"),
+}
+
+
+def outcome(plan: Plan) -> str:
+    """One word for what a plan does with its only key."""
+    said = []
+    said += ["add" for _ in plan.candidates]
+    said += [f"drop {was.status}/{was_not.status}" for was, was_not in plan.drop.values()]
+    said += [str(row.status) for row in plan.rows]
+    said += ["deferred" for _ in plan.deferred]
+    return ", ".join(said)
+
+
+SETTLED_STATES = ("committed", "duplicate", "moved", "preexisting")
+# (state, probe) -> outcome for a registered and for a loaded table.
+EXPECTED: dict[tuple[str, str], tuple[str, str]] = {}
+for state in STATES:
+    EXPECTED[state, "unavailable"] = ("deferred", "deferred")
+    EXPECTED[state, "forbidden"] = ("quarantined", "quarantined")
+    if state in ("new", "removed", "unapplied"):
+        EXPECTED[state, "same"] = EXPECTED[state, "other"] = ("add", "add")
+        EXPECTED[state, "gone"] = ("removed", "removed") if state == "new" else ("duplicate", "duplicate")
+    elif state in SETTLED_STATES:
+        EXPECTED[state, "same"] = ("duplicate", "duplicate")
+        EXPECTED[state, "other"] = ("drop quarantined/quarantined", "add")
+        EXPECTED[state, "gone"] = ("drop removed/unapplied", "removed")
+    else:
+        EXPECTED[state, "same"] = ("quarantined", "quarantined")
+        EXPECTED[state, "other"] = ("quarantined", "add") if state == "overwritten" else ("add", "add")
+        EXPECTED[state, "gone"] = ("removed", "removed")
+
+
+def test_the_table_below_is_complete() -> None:
+    assert set(EXPECTED) == {(state, probe) for state in STATES for probe in PROBES}
+
+
+@pytest.mark.parametrize("registered", [True, False], ids=["registered", "loaded"])
+@pytest.mark.parametrize(("state", "probe"), sorted(EXPECTED))
+def test_every_state_against_every_answer(state: str, probe: str, registered: bool) -> None:
+    known = STATES[state]
+    taken = [TakenHint(Hint("k", "m#0", "ObjectCreated:Put"), "manifest")]
+    plan = make_plan(taken, {"k": PROBES[probe]}, {"k": known} if known else {}, registered=registered)
+    assert outcome(plan) == EXPECTED[state, probe][0 if registered else 1]
+    for row in [*plan.rows, *(row for pair in plan.drop.values() for row in pair)]:
+        assert (row.key, row.event_id, row.manifest) == ("k", "m#0", "manifest")
+
+
+@pytest.mark.parametrize("registered", [True, False], ids=["registered", "loaded"])
+@pytest.mark.parametrize("state", ["quarantined", "overwritten"])
+def test_a_redriven_hint_decides_a_quarantined_key_anew(state: str, registered: bool) -> None:
+    taken = [TakenHint(Hint("k", redriven=True), "m")]
+    plan = make_plan(
+        taken, {"k": SAME}, {"k": STATES[state] or LastState(Status.REMOVED, None, 0)}, registered=registered
+    )
+    assert outcome(plan) == "add"
+
+
+def test_a_redriven_hint_does_not_add_a_committed_key_again() -> None:
+    taken = [TakenHint(Hint("k", "m#0", redriven=True), "m")]
+    plan = make_plan(taken, {"k": SAME}, {"k": LastState(Status.COMMITTED, "e1", 1)}, registered=False)
+    assert outcome(plan) == "duplicate"
+
+
+def test_a_quarantined_key_keeps_its_reason() -> None:
+    taken = [TakenHint(Hint("k", "m#0"), "m")]
+    plan = make_plan(
+        taken, {"k": SAME}, {"k": STATES["quarantined"] or LastState(Status.REMOVED, None, 0)}, registered=True
+    )
+    assert [row.reason for row in plan.rows] == ["why"]
+
+
+def test_a_listing_s_hint_of_a_settled_key_leaves_no_row() -> None:
+    """Else every materialization by hand would write a row for every key."""
+    plan = make_plan(
+        [TakenHint(Hint("k"), "m")], {"k": SAME}, {"k": LastState(Status.COMMITTED, "e1", 1)}, registered=True
+    )
+    assert outcome(plan) == ""
+
+
+def test_the_newest_hint_leads_and_the_others_follow_in_order() -> None:
+    hints = [Hint("k", f"m#{i}") for i in range(3)]
+    plan = make_plan([TakenHint(one, "m") for one in hints], {"k": SAME}, {}, registered=True)
+    (candidate,) = plan.candidates
+    assert candidate.taken.hint == hints[2]
+    assert candidate_hints(plan, candidate) == hints
+    rows = followers_rows(plan, "k", candidate.found)
+    assert [(row.event_id, row.status) for row in rows] == [("m#0", Status.DUPLICATE), ("m#1", Status.DUPLICATE)]
+
+
+def test_keys_keep_the_order_of_their_first_hints() -> None:
+    hints = [TakenHint(Hint(key), "m") for key in ("b", "a", "b", "c")]
+    plan = make_plan(hints, dict.fromkeys("abc", SAME), {}, registered=False)
+    assert [candidate.key for candidate in plan.candidates] == ["b", "a", "c"]
+
+
+def test_a_row_takes_the_object_s_version_before_the_event_s() -> None:
+    hint = TakenHint(Hint("k", "m#0", version_id="of the event"), "m")
+    (candidate,) = make_plan([hint], {"k": SAME}, {}, registered=False).candidates
+    row = candidate.row(Status.COMMITTED, rows=4, bad_rows=1)
+    assert (row.version_id, row.etag, row.size, row.rows, row.bad_rows) == ("v1", "e1", 10, 4, 1)
+    (gone,) = make_plan([hint], {"k": Gone()}, {}, registered=False).rows
+    assert (gone.version_id, gone.etag, gone.size) == ("of the event", None, None)
+
+
+KEYS = st.sampled_from("abcd")
+ITEMS = st.lists(
+    st.builds(
+        lambda key, event, redriven, manifest: (key, event, redriven, manifest),
+        KEYS,
+        st.booleans(),
+        st.booleans(),
+        st.sampled_from(["m1", "m2"]),
+    ),
+    max_size=12,
+)
+
+
+@given(
+    ITEMS,
+    st.fixed_dictionaries({key: st.sampled_from(list(PROBES.values())) for key in "abcd"}),
+    st.dictionaries(KEYS, st.sampled_from([state for state in STATES.values() if state])),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+)
+def test_every_event_ends_as_one_row_or_is_deferred(
+    items: list[tuple[str, bool, bool, str]],
+    probes: dict[str, Probe],
+    states: dict[str, LastState],
+    registered: bool,
+    were_live: bool,
+    put_off: bool,
+) -> None:
+    """Invariant 6, whatever becomes of the candidates and of the entries to drop."""
+    taken = [
+        TakenHint(Hint(key, f"e{i}" if event else None, redriven=redriven), manifest)
+        for i, (key, event, redriven, manifest) in enumerate(items)
+    ]
+    plan = make_plan(taken, probes, states, registered=registered)
+    rows: list[LedgerRow] = [*plan.rows, *(pair[0 if were_live else 1] for pair in plan.drop.values())]
+    deferred = list(plan.deferred)
+    for candidate in plan.candidates:
+        if put_off:
+            deferred += candidate_hints(plan, candidate)
+        else:
+            rows += [*followers_rows(plan, candidate.key, candidate.found), candidate.row(Status.COMMITTED, rows=1)]
+    ended = [row.event_id for row in rows if row.event_id] + [hint.event_id for hint in deferred if hint.event_id]
+    assert sorted(ended) == sorted(item.hint.event_id for item in taken if item.hint.event_id)
+    assert {candidate.key for candidate in plan.candidates}.isdisjoint(plan.drop)
+    assert all(isinstance(probes[hint.key], Unavailable) for hint in plan.deferred)

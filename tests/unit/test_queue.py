@@ -1,0 +1,132 @@
+"""The queue against a client that fails as SQS does."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from tidegate.resources.queue import Message, Queue
+
+pytestmark = pytest.mark.unit
+
+URL = "https://sqs.example/1/events"
+
+
+class Sqs:
+    """A stand-in for the client: messages to hand out, and receipts whose deletion fails so many times."""
+
+    def __init__(self, bodies: list[str] = (), failures: dict[str, int] | None = None) -> None:  # type: ignore[assignment]
+        self.waiting = [{"MessageId": f"m{i}", "Body": body, "ReceiptHandle": f"r{i}"} for i, body in enumerate(bodies)]
+        self.failures = dict(failures or {})
+        self.deleted: list[str] = []
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.lookups = 0
+
+    def get_queue_url(self, **given: str) -> dict[str, str]:
+        self.lookups += 1
+        return {"QueueUrl": f"https://sqs.example/1/{given['QueueName']}"}
+
+    def receive_message(self, **given: Any) -> dict[str, Any]:
+        self.calls.append(("receive", given))
+        taken, self.waiting = self.waiting[:10], self.waiting[10:]
+        return {"Messages": taken} if taken else {}
+
+    def delete_message_batch(self, **given: Any) -> dict[str, Any]:
+        self.calls.append(("delete", given))
+        failed = []
+        for entry in given["Entries"]:
+            if self.failures.get(entry["ReceiptHandle"], 0) > 0:
+                self.failures[entry["ReceiptHandle"]] -= 1
+                failed.append({"Id": entry["Id"], "SenderFault": False, "Code": "InternalError"})
+            else:
+                self.deleted.append(entry["ReceiptHandle"])
+        return {"Successful": [], "Failed": failed}
+
+
+def queue(client: Sqs) -> Queue:
+    return Queue(client, URL)  # type: ignore[arg-type]
+
+
+def messages(number: int) -> list[Message]:
+    return [Message(f"m{i}", "", f"r{i}") for i in range(number)]
+
+
+def test_a_name_is_looked_up_once_and_only_when_it_is_needed() -> None:
+    client = Sqs()
+    named = Queue(client, "events")  # type: ignore[arg-type]
+    assert (named.name, client.lookups) == ("events", 0)
+    assert named.url == named.url == "https://sqs.example/1/events"
+    assert client.lookups == 1
+    assert (queue(client).url, queue(client).name, client.lookups) == (URL, "events", 1)
+
+
+def test_everything_is_drained() -> None:
+    client = Sqs([f"b{i}" for i in range(35)])
+    found = queue(client).drain(seconds=30, messages=1000, threads=1)
+    assert [(one.id, one.body, one.receipt) for one in found] == [(f"m{i}", f"b{i}", f"r{i}") for i in range(35)]
+    assert all(call["MaxNumberOfMessages"] == 10 for _, call in client.calls)
+
+
+def test_the_count_budget_stops_the_receives() -> None:
+    client = Sqs(["b"] * 100)
+    found = queue(client).drain(seconds=30, messages=20, threads=1)
+    assert len(found) == 20
+    assert len(client.waiting) == 80
+
+
+def test_threads_overshoot_the_count_budget_by_one_receive_each_at_most() -> None:
+    client = Sqs(["b"] * 1000)
+    assert 20 <= len(queue(client).drain(seconds=30, messages=20, threads=4)) <= 20 + 4 * 10
+
+
+def test_the_time_budget_stops_the_receives(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = itertools.count(0.0, 1.0)
+    monkeypatch.setattr("tidegate.resources.queue.time.monotonic", lambda: next(clock))
+    client = Sqs(["b"] * 1000)
+    found = queue(client).drain(seconds=4, messages=1000, threads=1, wait=20)
+    assert 0 < len(found) < 50
+    assert all(0 <= call["WaitTimeSeconds"] <= 4 for _, call in client.calls)  # a long poll never outlasts the budget
+
+
+def test_no_time_left_means_no_receive() -> None:
+    client = Sqs(["b"])
+    assert queue(client).drain(seconds=0, messages=10, threads=2) == []
+    assert client.calls == []
+
+
+def test_an_error_of_one_thread_is_the_drain_s() -> None:
+    class Broken(Sqs):
+        def receive_message(self, **given: Any) -> dict[str, Any]:
+            raise ConnectionError("cut")
+
+    with pytest.raises(ConnectionError):
+        queue(Broken()).drain(seconds=5, messages=10, threads=2)
+
+
+def test_deletes_go_by_tens() -> None:
+    client = Sqs()
+    assert queue(client).delete(messages(25)) == 0
+    assert sorted(client.deleted) == sorted(f"r{i}" for i in range(25))
+    assert sorted(len(call["Entries"]) for _, call in client.calls) == [5, 10, 10]
+
+
+def test_failed_deletes_are_repeated_and_only_they() -> None:
+    client = Sqs(failures={"r1": 1, "r3": 2})
+    assert queue(client).delete(messages(5)) == 0
+    assert sorted(client.deleted) == ["r0", "r1", "r2", "r3", "r4"]
+    asked = [[entry["ReceiptHandle"] for entry in call["Entries"]] for _, call in client.calls]
+    assert asked == [["r0", "r1", "r2", "r3", "r4"], ["r1", "r3"], ["r3"]]
+
+
+def test_deletes_that_keep_failing_are_counted_and_given_up() -> None:
+    client = Sqs(failures={"r0": 99, "r12": 99})
+    assert queue(client).delete(messages(13)) == 2
+    assert len(client.calls) == 6
+
+
+def test_nothing_to_delete_asks_nothing() -> None:
+    client = Sqs()
+    assert queue(client).delete([]) == 0
+    assert client.calls == []

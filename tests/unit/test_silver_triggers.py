@@ -1,0 +1,115 @@
+"""What silver's triggers do with what they find; the finding itself is tested on a real lake."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
+from dagster._core.test_utils import create_run_for_test
+
+from tests.unit.conftest import Paper
+from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.spark import SparkUnreachable
+from tidegate.sensors import silver
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What a look at the tables finds; ``work`` None: nothing to merge."""
+    answer: dict[str, Any] = {"work": None, "error": None, "looks": 0}
+
+    @contextmanager
+    def opened(self: LakeResource) -> Iterator[Any]:
+        if answer["error"]:
+            raise answer["error"]
+        yield SimpleNamespace()
+
+    def pending(lake: Any, spec: Any) -> Any:
+        answer["looks"] += 1
+        return answer["work"]
+
+    monkeypatch.setattr(LakeResource, "opened", opened)
+    monkeypatch.setattr(silver, "pending", pending)
+    return answer
+
+
+def ask(paper: Paper, instance: dg.DagsterInstance) -> dg.RunRequest | dg.SkipReason:
+    return silver.evaluate(instance, paper.resource, paper.config.tables[0])
+
+
+def test_the_same_answer_as_long_as_the_tables_say_the_same(
+    paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
+) -> None:
+    found["work"] = SimpleNamespace(mark=2, n=5)
+    for _ in range(3):
+        request = ask(paper, instance)
+        assert isinstance(request, dg.RunRequest)
+        assert (request.run_key, request.tags) == (None, {"tidegate/silver": "2..5"})
+    found["work"] = None
+    skipped = ask(paper, instance)
+    assert isinstance(skipped, dg.SkipReason)
+    assert skipped.skip_message == "silver.orders holds everything that bronze has recorded"
+
+
+def test_a_first_merge_starts_from_nothing(paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]) -> None:
+    found["work"] = SimpleNamespace(mark=None, n=5)
+    request = ask(paper, instance)
+    assert isinstance(request, dg.RunRequest)
+    assert request.tags == {"tidegate/silver": "0..5"}
+
+
+@pytest.mark.parametrize("status", ["QUEUED", "NOT_STARTED", "STARTING", "STARTED", "CANCELING"])
+def test_an_active_merge_is_waited_for(
+    status: str, paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
+) -> None:
+    found["work"] = SimpleNamespace(mark=0, n=1)
+    merging(instance, "silver_orders_job", status)
+    skipped = ask(paper, instance)
+    assert isinstance(skipped, dg.SkipReason)
+    assert found["looks"] == 0
+
+
+@pytest.mark.parametrize("status", ["SUCCESS", "FAILURE", "CANCELED"])
+def test_a_merge_that_ended_is_asked_for_again_while_there_is_work(
+    status: str, paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
+) -> None:
+    found["work"] = SimpleNamespace(mark=0, n=1)
+    merging(instance, "silver_orders_job", status)
+    merging(instance, "silver_items_job", "STARTED")  # another table's
+    assert isinstance(ask(paper, instance), dg.RunRequest)
+
+
+def test_a_dead_spark_server_is_a_reason_to_skip(
+    paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
+) -> None:
+    found["error"] = SparkUnreachable("no Spark Connect server at sc://nowhere")
+    skipped = ask(paper, instance)
+    assert isinstance(skipped, dg.SkipReason)
+    assert skipped.skip_message == "no Spark Connect server at sc://nowhere"
+
+
+def test_the_schedule_and_the_sensor_ask_the_same_question(
+    paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
+) -> None:
+    found["work"] = SimpleNamespace(mark=0, n=1)
+    schedule = paper.definitions.resolve_schedule_def("silver_orders_schedule")
+    sensor = paper.definitions.resolve_sensor_def("silver_items_sensor")
+    given = {"instance": instance, "resources": {"lake": paper.resource}}
+    with dg.build_schedule_context(**given) as context:
+        scheduled = schedule.evaluate_tick(context)
+    with dg.build_sensor_context(**given, instance_ref=instance.get_ref(), definitions=paper.definitions) as asked:
+        sensed = sensor.evaluate_tick(asked)
+    assert [request.tags["tidegate/silver"] for request in scheduled.run_requests or []] == ["0..1"]
+    assert [request.tags["tidegate/silver"] for request in sensed.run_requests or []] == ["0..1"]
+
+
+def merging(instance: dg.DagsterInstance, job: str, status: str) -> None:
+    origin = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("tidegate"), "__repository__").get_job_origin(job)
+    create_run_for_test(instance, job_name=job, status=dg.DagsterRunStatus[status], remote_job_origin=origin)
