@@ -82,8 +82,11 @@ class TestLake:
 
     @cached_property
     def lake(self) -> Lake:
-        """Open handles, for looking at the lake without Dagster."""
-        return self._exit.enter_context(self.resource.opened())
+        """Open handles, for looking at the lake without Dagster.
+
+        They use the session that runs of this process use: a new one would compile all its plans anew, for seconds.
+        """
+        return self.resource.open()
 
     @cached_property
     def definitions(self) -> dg.Definitions:

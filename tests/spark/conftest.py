@@ -6,19 +6,24 @@ import io
 import json
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import Row
+from pyspark.sql import Row, SparkSession
 
 from tidegate.assets.bronze.run import Done, run_table
+from tidegate.assets.silver import merge as silver_merge
 from tidegate.assets.silver.merge import Merged, merge_table
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.testing import TestLake
+from tidegate.resources.spark import session_of_its_own
+
+#: What a merge sets on its session.
+TXN_CONFS = ("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion")
 
 
 class Kit:
@@ -138,3 +143,23 @@ def module_lake(
             return lake
 
         yield make
+
+
+@pytest.fixture(scope="session")
+def merge_session(tidegate_stack: LocalStack) -> Iterator[SparkSession]:
+    """A session for merges and nothing else."""
+    with session_of_its_own(tidegate_stack.spark.remote) as session:
+        yield session
+
+
+@pytest.fixture(autouse=True)
+def _merges_share_a_session(merge_session: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new session compiles every plan anew, for seconds a merge; here merges begin with one as good as new."""
+
+    @contextmanager
+    def as_good_as_new(remote: str) -> Iterator[SparkSession]:
+        for name in TXN_CONFS:
+            merge_session.conf.unset(name)
+        yield merge_session
+
+    monkeypatch.setattr(silver_merge, "session_of_its_own", as_good_as_new)

@@ -10,6 +10,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tidegate.platform.testing import TestLake
+from tidegate.resources.spark import session_of_its_own
 
 pytestmark = pytest.mark.spark
 
@@ -29,18 +30,16 @@ def test_l1_vacuum_of_a_registered_table_keeps_files_that_are_not_registered_yet
     kit.run(lake, "orders")
     lake.put("orders/pending.parquet", kit.parquet([{"id": 2, "v": 1}]))
     location = kit.location(lake, "orders")
-    session = lake.lake.delta.session
-    session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
-
-    # The danger is real: without the guards, a VACUUM takes the pending file.
-    unguarded = kit.query(lake, "VACUUM {t} RETAIN 0 HOURS DRY RUN", t=location)
-    assert [row["path"].rsplit("/", 1)[-1] for row in unguarded] == ["pending.parquet"]
-
-    properties = kit.state(lake, "orders").properties
-    assert properties["delta.deletedFileRetentionDuration"] == "interval 3650 days"
-    assert kit.query(lake, "VACUUM {t} DRY RUN", t=location) == []
-    kit.query(lake, "VACUUM {t}", t=location)
-    kit.query(lake, "VACUUM {t} LITE RETAIN 0 HOURS", t=location)
+    table = f"delta.`{location}`"
+    assert kit.state(lake, "orders").properties["delta.deletedFileRetentionDuration"] == "interval 3650 days"
+    with session_of_its_own(lake.stack.spark.remote) as session:
+        session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+        # The danger is real: without the guards, a VACUUM takes the pending file.
+        unguarded = session.sql(f"VACUUM {table} RETAIN 0 HOURS DRY RUN").collect()
+        assert [row["path"].rsplit("/", 1)[-1] for row in unguarded] == ["pending.parquet"]
+        assert session.sql(f"VACUUM {table} DRY RUN").collect() == []
+        session.sql(f"VACUUM {table}").collect()
+        session.sql(f"VACUUM {table} LITE RETAIN 0 HOURS").collect()
     kit.run(lake, "orders")
     assert kit.bronze(lake, "orders") == [(1, 1), (2, 1)]
 
