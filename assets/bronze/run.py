@@ -60,6 +60,8 @@ def run_table(
         if one is None:
             break
         done.append(one)
+        if not one.batch.rows:
+            break  # Every hint was put off: S3 does not answer for them now, and to go on would be to spin.
     return done
 
 

@@ -56,6 +56,10 @@ def spark_conf(
         own_catalog: Whether the `tidegate` catalog (our procedures) is there.
     """
     java = [
+        # A local server lives for minutes and runs many short queries: what the optimizing compiler takes from two
+        # cores it never gives back.
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+UseSerialGC",
         "-Duser.timezone=UTC",
         f"-Dlog4j2.configurationFile={(home / 'log4j2.properties').as_uri()}",
         f"-Dderby.system.home={home / 'derby'}",

@@ -49,7 +49,7 @@ class TestLake:
         self.stack = stack
         self.bucket, self.lake_bucket, queue = f"landing-{name}", f"lake-{name}", f"events-{name}"
         self.path = folder / "lake.yaml"
-        full = [{**table, "prefix": f"s3://{self.bucket}/{table['prefix']}"} for table in tables]
+        full = [{**table, "prefix": _uri(self.bucket, table["prefix"])} for table in tables]
         body = {
             "lake": {"root": f"s3://{self.lake_bucket}/lake"},
             "queues": [{"url": stack.aws.queue_url(queue)}],
@@ -155,3 +155,7 @@ class TestLake:
     def close(self) -> None:
         """Close the Spark session."""
         self._exit.close()
+
+
+def _uri(bucket: str, prefix: str) -> str:
+    return prefix if prefix.startswith("s3://") else f"s3://{bucket}/{prefix}"

@@ -1,52 +1,160 @@
-"""A bronze run in a process of its own, for tests that kill or stop it: ``client.py TABLE_KEY [FOLDER ROUNDS]``.
-
-With a folder it runs once per round, as soon as the file ``go-<round>`` is there, and answers ``done-<round>-<pid>``.
-"""
+"""A bronze run in a process of its own, which tests kill and stop."""
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tidegate.assets.bronze.run import run_table
+from tidegate.platform.local.process import tail
 from tidegate.resources.aws import AwsResource
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource, lake_path
 
-#: Seconds after which a client ends by itself: Spark's retries a dead server for ten minutes.
+#: Seconds that anything here gets at most; only a failing test ever waits so long.
+DEADLINE = 150.0
+
+#: Seconds after which a client ends by itself: Spark's own retries a dead server for ten minutes.
 _LIFETIME = 240
+_PR_SET_PDEATHSIG = 1
+
+# Forked from a process that has imported everything already: importing costs more than a run.
+_processes = multiprocessing.get_context("forkserver")
+_processes.set_forkserver_preload(
+    ["tidegate.assets.bronze.run", "tidegate.resources.lake_resource", "pyspark.sql.connect.session"]
+)
 
 
-def main(text: str, folder: str = "", rounds: str = "0") -> None:
+def wait_until(met: Callable[[], bool], what: str, deadline: float = DEADLINE) -> None:
+    """Raises TimeoutError, naming ``what``, if it is not met in time."""
+    end = time.monotonic() + deadline
+    while not met():
+        if time.monotonic() > end:
+            raise TimeoutError(f"{what}: not within {deadline:g} s")
+        time.sleep(0.02)
+
+
+class Client:
+    """A bronze run in a process of its own, that ends with the test's at the latest.
+
+    Args:
+        name: of its log and marker; unique in the folder.
+        folder: where these lie.
+        environ: its environment: the lake, its servers.
+        table: table key.
+        seam: where it is to be killed or stopped; None: nowhere.
+        action: ``kill`` or ``stop``.
+        rounds: run that often, each time as soon as there is a file ``go-<round>`` in the folder.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        environ: Mapping[str, str],
+        table: str,
+        seam: str | None = None,
+        action: str = "kill",
+        rounds: int = 0,
+    ) -> None:
+        self.seam = seam
+        self._marker = folder / f"marker-{name}"
+        self._log = folder / f"client-{name}.log"
+        failpoint = {"TIDEGATE_FAILPOINT": f"{seam}:{action}:{self._marker}"} if seam else {}
+        self._process = _processes.Process(
+            target=_main, args=({**environ, **failpoint}, self._log, table, folder, rounds), daemon=True
+        )
+        self._process.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs, or stands."""
+        return self._process.is_alive()
+
+    def wait_killed(self) -> None:
+        """Wait until it has died by SIGKILL at its seam; fails if it ended otherwise."""
+        code = self.wait_ended()
+        assert self._marker.exists(), f"seam {self.seam} was not reached; exit code {code}\n{self.output()}"
+        assert code == -signal.SIGKILL, self.output()
+
+    def wait_stopped(self) -> None:
+        """Wait until it stands at its seam; fails if it ended instead."""
+        wait_until(
+            lambda: not self.alive or (self._marker.exists() and self._stands()), f"client to stop at {self.seam}"
+        )
+        assert self.alive, f"seam {self.seam} was not reached\n{self.output()}"
+
+    def wait_ended(self) -> int:
+        """Its exit code, -n for signal n."""
+        self._process.join(DEADLINE)
+        assert self._process.exitcode is not None, f"still running\n{self.output()}"
+        return self._process.exitcode
+
+    def finished(self) -> None:
+        """Wait for its end, which must be a good one."""
+        assert self.wait_ended() == 0, self.output()
+
+    def pause(self) -> None:
+        """SIGSTOP."""
+        os.kill(self._pid, signal.SIGSTOP)
+        wait_until(self._stands, "client to stop")
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        os.kill(self._pid, signal.SIGCONT)
+
+    def kill(self) -> None:
+        """SIGKILL, whatever its state, and wait."""
+        self._process.kill()
+        self.wait_ended()
+
+    def output(self) -> str:
+        """The end of what it wrote."""
+        return tail(self._log, 60)
+
+    @property
+    def _pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
+
+    def _stands(self) -> bool:
+        found = subprocess.run(["ps", "-o", "stat=", "-p", str(self._pid)], capture_output=True, text=True, timeout=30)
+        return found.stdout.strip().startswith("T")
+
+
+def _main(environ: Mapping[str, str], log: Path, text: str, folder: Path, rounds: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     signal.alarm(_LIFETIME)
+    with log.open("ab") as sink:
+        os.dup2(sink.fileno(), 1)
+        os.dup2(sink.fileno(), 2)
+    os.environ.clear()
+    os.environ.update(environ)
     # No retries: the S3 that answers 503 in these tests does so for good.
     resource = LakeResource(
         lake_yaml=lake_path(), spark_remote=os.environ["SPARK_REMOTE"], aws=AwsResource(max_attempts=1)
     )
     with resource.opened() as lake:
-        if folder:
-            _rounds(lake, text, Path(folder), int(rounds))
-        else:
+        if not rounds:
             _run(lake, text)
+            return
+        lake.table(text).ledger.clock()  # connects to Spark before the race
+        for i in range(rounds):
+            (folder / f"ready-{i}-{os.getpid()}").touch()
+            while not (folder / f"go-{i}").exists():
+                time.sleep(0.002)
+            _run(lake, text)
+            (folder / f"done-{i}-{os.getpid()}").touch()
 
 
 def _run(lake: Lake, text: str) -> None:
     run_table(lake, text, run_id=f"client-{os.getpid()}", log=functools.partial(print, flush=True))
-
-
-def _rounds(lake: Lake, text: str, folder: Path, rounds: int) -> None:
-    lake.table(text).ledger.clock()  # connects to Spark before the race
-    for i in range(rounds):
-        (folder / f"ready-{i}-{os.getpid()}").touch()
-        while not (folder / f"go-{i}").exists():
-            time.sleep(0.002)
-        _run(lake, text)
-        (folder / f"done-{i}-{os.getpid()}").touch()
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

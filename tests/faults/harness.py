@@ -6,28 +6,24 @@ import io
 import itertools
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.faults.client import DEADLINE, Client, wait_until
 from tidegate.assets.bronze.run import Done, run_table
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.fault_proxy import FaultProxy
-from tidegate.platform.local.process import Process, spawn
 from tidegate.platform.local.provision import Clients
 from tidegate.platform.local.spark_server import SparkServer
 from tidegate.platform.testing import TestLake
-
-#: Seconds that anything here gets at most; only a failing test ever waits so long.
-DEADLINE = 150.0
+from tidegate.sensors.intake import take_in
 
 #: Lake whose S3 traffic from Spark passes through the proxy.
 PROXIED = "proxied"
@@ -35,17 +31,7 @@ PROXIED = "proxied"
 #: A key with this in it cannot be looked at by clients: their S3 answers 503, so they defer it.
 FLAKY = "flaky"
 
-_CLIENT = Path(__file__).with_name("client.py")
 _ids = itertools.count(1)
-
-
-def wait_until(met: Callable[[], bool], what: str, deadline: float = DEADLINE) -> None:
-    """Raises TimeoutError, naming ``what``, if it is not met in time."""
-    end = time.monotonic() + deadline
-    while not met():
-        if time.monotonic() > end:
-            raise TimeoutError(f"{what}: not within {deadline:g} s")
-        time.sleep(0.02)
 
 
 class FaultServers:
@@ -69,10 +55,12 @@ class FaultServers:
         self.aws.start(60.0)
         self.proxy.start()
         self.proxy.status("HEAD", f"/[^?]*{FLAKY}", 503, times=None)
-        endpoints = {
+        conf = {
             f"spark.hadoop.fs.s3a.bucket.{kind}-{PROXIED}.endpoint": self.proxy.endpoint for kind in ("landing", "lake")
         }
-        self._spark = SparkServer(self._home / "spark", self.aws.environ, port=0, memory="2g", conf=endpoints)
+        # Servers that live for a minute spend most of it compiling, unless told not to.
+        conf["spark.driver.defaultJavaOptions"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+        self._spark = SparkServer(self._home / "spark", self.aws.environ, port=0, memory="2g", conf=conf)
         self._spark.start(DEADLINE)
 
     def stop(self) -> None:
@@ -99,105 +87,6 @@ class FaultServers:
         self.spark.start(DEADLINE)
 
 
-class Client:
-    """A bronze run in a process of its own.
-
-    Args:
-        lake: the lake.
-        table: table key.
-        seam: where it is to be killed or stopped; None: nowhere.
-        action: ``kill`` or ``stop``.
-        rounds: folder and number of rounds, see client.py.
-    """
-
-    def __init__(
-        self,
-        lake: FaultLake,
-        table: str,
-        seam: str | None = None,
-        action: str = "kill",
-        rounds: tuple[Path, int] | None = None,
-    ) -> None:
-        name = f"{len(lake.clients_started)}-{seam}"
-        self.seam = seam
-        self._marker = lake.folder / f"marker-{name}"
-        environ = {k: v for k, v in os.environ.items() if k != "TIDEGATE_FAILPOINT"} | lake.stack.aws.environ
-        environ |= {
-            "AWS_ENDPOINT_URL": lake.servers.proxy.endpoint,
-            "SPARK_REMOTE": lake.servers.spark.remote,
-            "TIDEGATE_LAKE": str(lake.path),
-            "PYTHONPATH": os.pathsep.join(part for part in sys.path if part),
-        }
-        if seam:
-            environ["TIDEGATE_FAILPOINT"] = f"{seam}:{action}:{self._marker}"
-        more = [str(rounds[0]), str(rounds[1])] if rounds else []
-        self._process: Process = spawn(
-            f"client {name}",
-            [sys.executable, str(_CLIENT), table, *more],
-            log=lake.folder / f"client-{name}.log",
-            env=environ,
-            grace=0.1,
-        )
-        lake.clients_started.append(self)
-
-    @property
-    def alive(self) -> bool:
-        """Whether it runs."""
-        return self._process.alive
-
-    def wait_killed(self) -> None:
-        """Wait until it has died by SIGKILL at its seam; fails if it ended otherwise."""
-        code = self.wait_ended()
-        assert self._marker.exists(), f"seam {self.seam} was not reached; exit code {code}\n{self.output()}"
-        assert code == 128 + signal.SIGKILL, self.output()
-
-    def wait_stopped(self) -> None:
-        """Wait until it stands at its seam; fails if it ended instead."""
-        wait_until(
-            lambda: not self._process.alive or (self._marker.exists() and self._state().startswith("T")),
-            f"client to stop at {self.seam}",
-        )
-        assert self._process.alive, f"seam {self.seam} was not reached\n{self.output()}"
-
-    def wait_ended(self) -> int:
-        """Its exit code, 128 + n for signal n."""
-        return self._process.wait(DEADLINE)
-
-    def finished(self) -> None:
-        """Wait for its end, which must be a good one."""
-        assert self.wait_ended() == 0, self.output()
-
-    def pause(self) -> None:
-        """SIGSTOP."""
-        os.kill(self._process.pid, signal.SIGSTOP)
-        wait_until(lambda: self._state().startswith("T"), "client to stop")
-
-    def resume(self) -> None:
-        """SIGCONT."""
-        os.kill(self._process.pid, signal.SIGCONT)
-
-    def kill(self) -> None:
-        """SIGKILL, and wait."""
-        self._process.kill()
-        self.wait_ended()
-
-    def stop(self) -> None:
-        """End it, whatever its state."""
-        if self._process.alive:
-            self._process.kill()  # one that is stopped would not hear a SIGTERM
-        self._process.stop(1.0)
-
-    def output(self) -> str:
-        """The end of what it wrote."""
-        return self._process.tail(60)
-
-    def _state(self) -> str:
-        found = subprocess.run(
-            ["ps", "-o", "stat=", "-p", str(self._process.pid)], capture_output=True, text=True, timeout=30
-        )
-        return found.stdout.strip()
-
-
 class FaultLake(TestLake):
     """A lake on the fault servers; everything it started is stopped by ``close``."""
 
@@ -215,12 +104,26 @@ class FaultLake(TestLake):
         """Drain the queue until every event of every put and delete has become a hint."""
 
         def drained() -> bool:
-            for table, hints in self.intake().hints.items():
+            # Below a second it does not poll long: the events are there, or come with the next drain.
+            for table, hints in take_in(self.lake, seconds=0.9).hints.items():
                 watched = next(one for one in self.tables.values() if one.text == table.encode())
                 watched.events.update(hint.event_id for hint in hints)
             return all(one.events.total() >= one.outcomes.total() for one in self.tables.values())
 
         wait_until(drained, "the notifications of all puts and deletes")
+
+    def client(self, table: str, seam: str | None = None, action: str = "kill", rounds: int = 0) -> Client:
+        """A run of a table in a process of its own."""
+        environ = {**os.environ, **self.stack.aws.environ}
+        environ |= {
+            "AWS_ENDPOINT_URL": self.servers.proxy.endpoint,
+            "SPARK_REMOTE": self.servers.spark.remote,
+            "TIDEGATE_LAKE": str(self.path),
+        }
+        name = f"{len(self.clients_started)}-{seam}"
+        client = Client(name, self.folder, environ, self.tables[table].text, seam, action, rounds)
+        self.clients_started.append(client)
+        return client
 
     def disconnect(self) -> None:
         """Close the Spark session; the next use opens another."""
@@ -229,7 +132,7 @@ class FaultLake(TestLake):
 
     def close(self) -> None:
         for client in self.clients_started:
-            client.stop()
+            client.kill()
         self._exit.close()
 
 
@@ -334,27 +237,23 @@ class Watched:
 
     def client(self, seam: str | None = None, action: str = "kill") -> Client:
         """A run in a process of its own."""
-        return Client(self.lake, self.text, seam, action)
+        return self.lake.client(self.name, seam, action)
 
-    def log_path(self, version: int, of: str = "bronze") -> str:
-        """Path, in a request to S3, of a commit of bronze or of the ledger."""
+    def location(self, of: str = "bronze") -> str:
+        """``bucket/prefix`` of bronze or of the ledger."""
         birth = self.lake.lake.table(self.text).birth
         assert birth is not None
         location = birth.location if of == "bronze" else self.lake.lake.ledger(self.text).location
-        return f"{location.removeprefix('s3a:/')}/_delta_log/{version:020d}\\.json"
+        return location.removeprefix("s3a://")
 
-    def version(self, of: str = "bronze") -> int:
-        """Delta version of bronze or of the ledger."""
-        lake = self.lake.lake
-        birth = lake.table(self.text).birth
-        assert birth is not None
-        return lake.delta.table_state(birth.location if of == "bronze" else lake.ledger(self.text).location).version
+    def next_commit(self, of: str = "bronze") -> str:
+        """Path, in a request to S3, of the next commit of bronze or of the ledger."""
+        version = len(self._commits(self.location(of)))
+        return f"/{self.location(of)}/_delta_log/{version:020d}\\.json"
 
     def headers(self) -> dict[int, Any]:
         """The ledger's header rows by batch number; exactly one each, without a gap."""
-        rows = [row for row in self._ledger() if row["kind"] == "header"]
-        assert sorted(row["n"] for row in rows) == list(range(1, len(rows) + 1)), f"headers of {self.name}"
-        return {row["n"]: row for row in rows}
+        return self._headers(self._ledger())
 
     def check(self) -> None:
         """Everything that went in is where it belongs, once; and nothing else is."""
@@ -362,21 +261,25 @@ class Watched:
         waiting = store.waiting(self.text)
         assert not waiting, f"{self.name}: left in the inbox: {store.manifests(self.text, [one.id for one in waiting])}"
         self._check_rows()
-        headers = self.headers()
+        ledger = self._ledger()
+        headers = self._headers(ledger)
         for n, header in headers.items():
             batch = store.batch(self.text, n)
             assert batch is not None
             assert header["digest"] == batch.digest
         assert store.batch(self.text, len(headers) + 1) is None, f"{self.name}: a batch was decided and not recorded"
-        rows = [row for row in self._ledger() if row["kind"] == "row"]
+        rows = [row for row in ledger if row["kind"] == "row"]
         self._equal("decisions by event", Counter(row["event_id"] for row in rows), self.events)
         self._equal("outcomes", Counter((row["key"], row["status"]) for row in rows), self.outcomes)
 
+    def _headers(self, ledger: list[dict[str, Any]]) -> dict[int, Any]:
+        rows = [row for row in ledger if row["kind"] == "header"]
+        assert sorted(row["n"] for row in rows) == list(range(1, len(rows) + 1)), f"headers of {self.name}"
+        return {row["n"]: row for row in rows}
+
     def _check_rows(self) -> None:
-        birth = self.lake.lake.table(self.text).birth
-        assert birth is not None
         session = self.lake.lake.delta.session
-        found = session.read.format("delta").load(birth.location).select("id", "name").collect()
+        found = session.read.format("delta").load(f"s3a://{self.location()}").select("id", "name").collect()
         assert all(row["name"] == f"row {row['id']}" for row in found)
         self._equal("rows", Counter(row["id"] for row in found), self.rows)
 
@@ -384,10 +287,27 @@ class Watched:
         off = {"missing": dict(expected - found), "too many": dict(found - expected)}
         assert not any(off.values()), f"{self.name}: {what}: {off}"
 
-    def _ledger(self) -> list[Mapping[str, Any]]:
-        lake = self.lake.lake
-        frame = lake.delta.session.read.format("delta").load(lake.ledger(self.text).location)
-        return [row.asDict() for row in frame.collect()]
+    def _ledger(self) -> list[dict[str, Any]]:
+        """The ledger's rows, by a reader that owes nothing to Spark: its log's live files."""
+        location = self.location("ledger")
+        bucket, _, prefix = location.partition("/")
+        live: dict[str, None] = {}
+        for commit in self._commits(location):
+            for action in map(json.loads, self._read(bucket, commit).splitlines()):
+                if "add" in action:
+                    live[action["add"]["path"]] = None
+                elif "remove" in action:
+                    del live[action["remove"]["path"]]
+        files = [io.BytesIO(self._read(bucket, f"{prefix}/{unquote(path)}")) for path in live]
+        return [row for file in files for row in pq.read_table(file).to_pylist()]
+
+    def _commits(self, location: str) -> list[str]:
+        bucket, _, prefix = location.partition("/")
+        found = self.lake.clients.s3.list_objects_v2(Bucket=bucket, Prefix=f"{prefix}/_delta_log/").get("Contents", [])
+        return sorted(item["Key"] for item in found if re.fullmatch(r"\d{20}\.json", item["Key"].rpartition("/")[2]))
+
+    def _read(self, bucket: str, key: str) -> bytes:
+        return self.lake.clients.s3.get_object(Bucket=bucket, Key=key)["Body"].read()
 
     def _put(self, stem: str, body: bytes, ids: list[int]) -> None:
         self.lake.put(self.key(stem), body)

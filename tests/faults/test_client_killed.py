@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.faults.harness import DEADLINE, FaultLake, FaultServers, Watched
+from tests.faults.client import DEADLINE
+from tests.faults.harness import FaultLake, FaultServers, Watched
 from tidegate.assets.bronze.run import SEAMS
 
 pytestmark = pytest.mark.faults
@@ -84,7 +85,7 @@ def commit_in_flight(table: Watched, servers: FaultServers):  # noqa: ANN201
     table.put("c")
     table.remove("a")
     table.lake.take_in()
-    held = servers.proxy.hold("PUT", table.log_path(table.version() + 1))
+    held = servers.proxy.hold("PUT", table.next_commit())
     client = table.client()
     held.wait_caught(DEADLINE)
     return client, held

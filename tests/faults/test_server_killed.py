@@ -1,14 +1,15 @@
-"""The Spark server is SIGKILLed: while clients stand between two steps, and while commits are on their way to S3."""
+"""The Spark server is SIGKILLed: while clients stand between two steps, and while its writes are on their way to S3."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import pytest
 
-from tests.faults.harness import DEADLINE, PROXIED, Client, FaultLake, FaultServers, Watched
+from tests.faults.client import DEADLINE, Client
+from tests.faults.harness import PROXIED, FaultLake, FaultServers, Watched
 from tidegate.assets.bronze.run import SEAMS
 from tidegate.platform.local.fault_rules import Hold
 
@@ -19,18 +20,51 @@ KINDS = ("reg", "load")
 
 @dataclass
 class Stood:
-    """A client that stood at a seam while its server died; ``missed`` says why it did not."""
+    """A client that stood at a seam while the server died; ``missed`` says why it did not."""
 
     table: Watched
     client: Client
     missed: str = ""
 
 
+@dataclass
+class InFlight:
+    """A write that was on its way to S3 when the server was killed."""
+
+    table: Watched
+    client: Client
+    held: Hold
+
+
+@dataclass
+class Killed:
+    """All that was going on when the server was killed, by case."""
+
+    stood: dict[tuple[str, str], Stood] = field(default_factory=dict)
+    in_flight: dict[str, InFlight] = field(default_factory=dict)
+
+
 @pytest.fixture(scope="module")
-def stood(make_lake, servers: FaultServers) -> dict[tuple[str, str], Stood]:  # noqa: ANN001
-    """One client per seam and kind, all standing there when the one server is killed and started again."""
+def killed(make_lake: Callable[..., FaultLake], servers: FaultServers) -> Iterator[Killed]:
+    """One server, killed once with all cases under way, and started again."""
+    found = Killed(in_flight=_in_flight(make_lake, servers))
+    try:
+        found.stood = _stood(make_lake)
+        for write in found.in_flight.values():
+            write.held.wait_caught(DEADLINE)
+            write.table.lake.disconnect()
+        servers.kill_spark()
+        servers.restart_spark()
+        yield found
+    finally:
+        for write in found.in_flight.values():
+            write.held.release()
+
+
+def _stood(make_lake: Callable[..., FaultLake]) -> dict[tuple[str, str], Stood]:
+    """A client at every seam of a registered and of a loaded table's birth."""
     names = {(seam, kind): f"{kind}_{i}" for i, seam in enumerate(SEAMS) for kind in KINDS}
-    lake: FaultLake = make_lake(*names.values())
+    lake = make_lake(*names.values())
     for table in lake.tables.values():
         table.first_wave()
     lake.take_in()
@@ -40,38 +74,11 @@ def stood(make_lake, servers: FaultServers) -> dict[tuple[str, str], Stood]:  # 
             one.client.wait_stopped()
         except AssertionError as error:
             one.missed = str(error)
-    servers.kill_spark()
-    servers.restart_spark()
     return found
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seam", SEAMS)
-def test_server_killed_while_client_stands_at_seam(seam: str, kind: str, stood: dict[tuple[str, str], Stood]) -> None:
-    one = stood[seam, kind]
-    assert not one.missed, one.missed
-    one.client.resume()
-    one.client.wait_ended()  # it may have finished or have failed: it lost its session
-    one.table.run()
-    one.table.check()
-    one.table.second_wave()
-    one.table.lake.take_in()
-    one.table.run()
-    one.table.check()
-
-
-@dataclass
-class InFlight:
-    """A commit that was on its way to S3 when its server was killed."""
-
-    table: Watched
-    client: Client
-    held: Hold
-
-
-@pytest.fixture(scope="module")
-def in_flight(make_lake, servers: FaultServers) -> Iterator[dict[str, InFlight]]:  # noqa: ANN001
-    """Held: commits of a registered and a loaded table's batch 2, of a ledger that records one, and a staged file."""
+def _in_flight(make_lake: Callable[..., FaultLake], servers: FaultServers) -> dict[str, InFlight]:
+    """Commits of a registered and of a loaded table's batch 2, of a ledger that records one, and a staged file."""
     tag = uuid.uuid4().hex[:6]
     cases = {
         "reg bronze": f"reg_{tag}",
@@ -79,40 +86,39 @@ def in_flight(make_lake, servers: FaultServers) -> Iterator[dict[str, InFlight]]
         "ledger": f"reg_l{tag}",
         "staged file": f"load_s{tag}",
     }
-    lake: FaultLake = make_lake(*cases.values(), name=PROXIED)
-    tables = {case: lake.tables[name] for case, name in cases.items()}
-    for table in tables.values():
+    lake = make_lake(*cases.values(), name=PROXIED)
+    for table in lake.tables.values():
         table.put("a")
         table.put("b")
     lake.take_in()
-    for table in tables.values():
+    for table in lake.tables.values():
         table.run()
         table.put("c")
         table.remove("a")
     lake.take_in()
     found = {}
-    for case, table in tables.items():
-        of = "ledger" if case == "ledger" else "bronze"
-        path = table.log_path(table.version(of) + 1, of)
-        if case == "staged file":
-            path = path.partition("_delta_log/")[0] + ".*part-"
-        held = servers.proxy.hold("PUT", path)
+    for case, name in cases.items():
+        table = lake.tables[name]
+        path = f"/{table.location()}/.*part-" if case == "staged file" else None
+        held = servers.proxy.hold("PUT", path or table.next_commit("ledger" if case == "ledger" else "bronze"))
         found[case] = InFlight(table, table.client(), held)
-    try:
-        for one in found.values():
-            one.held.wait_caught(DEADLINE)
-        lake.disconnect()
-        servers.kill_spark()
-        servers.restart_spark()
-        yield found
-    finally:
-        for one in found.values():
-            one.held.release()
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seam", SEAMS)
+def test_server_killed_while_client_stands_at_seam(seam: str, kind: str, killed: Killed) -> None:
+    one = killed.stood[seam, kind]
+    assert not one.missed, one.missed
+    one.client.resume()
+    one.client.wait_ended()  # it may have finished or have failed: its session is gone
+    one.table.run()
+    one.table.check()
 
 
 @pytest.mark.parametrize("case", ["reg bronze", "load bronze", "ledger"])
-def test_server_killed_while_its_commit_is_in_flight(case: str, in_flight: dict[str, InFlight]) -> None:
-    one = in_flight[case]
+def test_server_killed_while_its_commit_is_in_flight(case: str, killed: Killed) -> None:
+    one = killed.in_flight[case]
     one.client.kill()
     (done,) = one.table.run()
     assert done.landed.replayed == (case == "ledger")
@@ -125,9 +131,9 @@ def test_server_killed_while_its_commit_is_in_flight(case: str, in_flight: dict[
     one.table.check()
 
 
-def test_server_killed_while_it_stages_rows(in_flight: dict[str, InFlight]) -> None:
+def test_server_killed_while_it_stages_rows(killed: Killed) -> None:
     """The files are good, whatever the client is told when the server is back: none may end in the quarantine."""
-    one = in_flight["staged file"]
+    one = killed.in_flight["staged file"]
     one.held.release()
     one.client.wait_ended()
     one.table.run()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.faults.harness import Client, FaultLake, wait_until
+from tests.faults.client import wait_until
+from tests.faults.harness import FaultLake
 
 pytestmark = pytest.mark.faults
 
@@ -14,12 +15,13 @@ ROUNDS = 4
 @pytest.mark.parametrize("kind", ["reg", "load"])
 def test_two_runs_of_one_table_at_once(kind: str, lake: FaultLake) -> None:
     table = lake.tables[kind]
-    both = [Client(lake, table.text, rounds=(lake.folder, ROUNDS)) for _ in range(2)]
+    both = [lake.client(kind, rounds=ROUNDS) for _ in range(2)]
 
-    def all_are(what: str, i: int) -> bool:
+    def are(what: str, i: int) -> bool:
+        there = len(list(lake.folder.glob(f"{what}-{i}-*"))) == len(both)
         for client in both:
-            assert client.alive or what == "done", client.output()
-        return len(list(lake.folder.glob(f"{what}-{i}-*"))) == len(both)
+            assert there or client.alive, client.output()
+        return there
 
     for i in range(ROUNDS):
         table.put(f"a{i}")
@@ -28,11 +30,9 @@ def test_two_runs_of_one_table_at_once(kind: str, lake: FaultLake) -> None:
         if i:
             table.remove(f"b{i - 1}")
         lake.take_in()
-        wait_until(lambda i=i: all_are("ready", i), f"both runs to stand at the line of round {i}")
+        wait_until(lambda i=i: are("ready", i), f"both runs to stand at the line of round {i}")
         (lake.folder / f"go-{i}").touch()
-        wait_until(
-            lambda i=i: all_are("done", i) or not all(client.alive for client in both), f"both runs of round {i}"
-        )
+        wait_until(lambda i=i: are("done", i), f"both runs of round {i}")
     for client in both:
         client.finished()
     table.check()

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.faults.harness import DEADLINE, FaultLake, FaultServers
+from tests.faults.client import DEADLINE
+from tests.faults.harness import FaultLake, FaultServers
 from tidegate.assets.bronze.run import SEAMS
 
 pytestmark = pytest.mark.faults
@@ -54,7 +55,7 @@ def test_stopped_with_its_spark_operation_open(
     table.put("c")
     table.remove("a")
     lake.take_in()
-    held = servers.proxy.hold("PUT", table.log_path(table.version() + 1))
+    held = servers.proxy.hold("PUT", table.next_commit())
     zombie = table.client()
     held.wait_caught(DEADLINE)
     zombie.pause()

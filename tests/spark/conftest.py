@@ -147,7 +147,8 @@ def module_lake(
 
 @pytest.fixture(scope="session")
 def merge_session(tidegate_stack: LocalStack) -> Iterator[SparkSession]:
-    """A session for merges and nothing else."""
+    """A session for merges and nothing else; a process' first session is every run's, so that one is made before."""
+    SparkSession.builder.remote(tidegate_stack.spark.remote).getOrCreate()
     with session_of_its_own(tidegate_stack.spark.remote) as session:
         yield session
 

@@ -71,9 +71,9 @@ def test_a_key_about_which_s3_does_not_say_is_deferred_and_ingested_later(
 def test_a_footer_that_s3_does_not_give_defers_the_file(faulty: tuple[TestLake, FaultProxy, Lake], kit: Any) -> None:
     lake, proxy, handles = faulty
     lake.put("orders/1.parquet", kit.parquet([{"id": 1}]))
-    rule = proxy.status("GET", r"orders/1\.parquet", 500, times=1)
+    rule = proxy.status("GET", r"orders/1\.parquet", 500, times=None)
     done = _run(handles, lake)
-    assert rule.count == 1
+    assert rule.count > 0
     assert [hint.key for hint in done[0].batch.deferred] == ["orders/1.parquet"]
     kit.run(lake, "orders", listing=False)
     assert kit.bronze(lake, "orders") == [(1,)]

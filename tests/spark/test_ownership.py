@@ -42,7 +42,7 @@ def test_a1_a_second_lake_on_the_same_prefix_is_refused(tidegate_lake: MakeLake,
     first = tidegate_lake([ORDERS])
     _land(first, kit, 1)
     second = tidegate_lake(
-        [], buckets=[first.bucket], tables=[{**ORDERS, "prefix": f"s3://{first.bucket}/orders/"}], discovery=False
+        [{**ORDERS, "prefix": f"s3://{first.bucket}/orders/"}], buckets=[first.bucket], discovery=False
     )
     first.put("orders/2.parquet", kit.parquet([{"id": 2, "at": 1}]))
 
@@ -80,7 +80,9 @@ def test_a_replace_stops_ingestion_until_it_is_acknowledged_and_silver_merges_in
     lake = tidegate_lake([ORDERS])
     _land(lake, kit, 1)
     kit.merge(lake, "orders")
-    kit.query(lake, "CREATE OR REPLACE TABLE {t} (id bigint, at bigint) USING delta", t=kit.location(lake, "orders"))
+    # By its name: given a path, Delta takes CREATE OR REPLACE for CREATE IF NOT EXISTS.
+    place = kit.location(lake, "orders")
+    lake.sql(f"CREATE OR REPLACE TABLE bronze.orders (id bigint, at bigint) USING delta LOCATION '{place}'")
 
     message = _refused(lake, kit, 2, "TIDEGATE_FOREIGN")
 

@@ -11,12 +11,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
 from tidegate.platform.testing import TestLake
 
 pytestmark = pytest.mark.spark
 
 UTC = dt.UTC
+PUSHDOWN = "spark.sql.parquet.filterPushdown"
 FILES, ROWS = 5, 4
 TYPES: dict[str, pa.DataType] = {
     "tiny": pa.int8(),
@@ -87,8 +89,6 @@ def _file(chance: random.Random) -> pa.Table:
     columns = {}
     for name, kind in TYPES.items():
         values = [_value(chance, name) if chance.random() > 0.15 else None for _ in range(ROWS)]
-        if name in ("single", "double"):
-            values = [None if value is None else value for value in values]
         columns[name] = pa.array(values, kind)
     return pa.table(columns)
 
@@ -130,15 +130,27 @@ def _expectations(rows: list[dict[str, Any]], column: str) -> list[tuple[str, in
 
 
 def _assert_found(lake: TestLake, kit: Any, table: str, expected: list[tuple[str, int]]) -> None:
-    """One query with a branch per predicate: each is planned, and skips files, by itself."""
+    """One query with a branch per predicate: each is planned, and skips files, by itself.
+
+    Spark's Parquet reader has misses of its own (NaN, and zeros of the other sign), with or without Delta. They are
+    not what is tried here, so it filters nothing.
+    """
+    session = lake.lake.delta.session
+    session.conf.set(PUSHDOWN, "false")
+    try:
+        _compare(session, kit.location(lake, table), expected)
+    finally:
+        session.conf.unset(PUSHDOWN)
+
+
+def _compare(session: SparkSession, location: str, expected: list[tuple[str, int]]) -> None:
     for start in range(0, len(expected), 40):
         part = expected[start : start + 40]
         branches = [
             f"SELECT {i} AS i, count(*) AS n FROM {{t}} WHERE {predicate}" for i, (predicate, _) in enumerate(part)
         ]
-        location = kit.location(lake, table)
         text = " UNION ALL ".join(branches).replace("{t}", f"delta.`{location}`")
-        counts = {row["i"]: row["n"] for row in lake.lake.delta.session.sql(text).collect()}
+        counts = {row["i"]: row["n"] for row in session.sql(text).collect()}
         wrong = [(predicate, n, counts[i]) for i, (predicate, n) in enumerate(part) if counts[i] != n]
         assert not wrong, f"(predicate, rows there are, rows found): {wrong}"
 

@@ -25,7 +25,7 @@ final class S3Listing {
     this.fs = fs;
   }
 
-  /** The files directly in {@code from}'s directory whose names are not before its name, unordered. */
+  /** What lies directly in {@code from}'s directory under names that are not before its name, unordered. */
   List<FileStatus> from(Path from) throws IOException {
     Path directory = from.getParent();
     int page = fs.getConf().getInt(Constants.MAX_PAGING_KEYS, Constants.DEFAULT_MAX_PAGING_KEYS);
@@ -46,16 +46,18 @@ final class S3Listing {
     List<FileStatus> files = new ArrayList<>();
     while (found.hasNext()) {
       S3AFileStatus file = found.next();
-      if (file.isFile() && file.getPath().getName().compareTo(from.getName()) >= 0) {
+      if (file.getPath().getName().compareTo(from.getName()) >= 0) {
         files.add(file);
       }
     }
     return files;
   }
 
-  /** A key that S3 orders before {@code key}: start-after leaves the key it names out. */
+  /**
+   * A key right before {@code key}, for start-after leaves the key it names out: {@code key} without its last letter.
+   * Counting that letter down instead would make no name at all of the NUL that a VACUUM lists from.
+   */
   private static String before(String key) {
-    int last = key.length() - 1;
-    return key.substring(0, last) + (char) (key.charAt(last) - 1);
+    return key.substring(0, key.offsetByCodePoints(key.length(), -1));
   }
 }

@@ -232,6 +232,20 @@ class AddFilesTest {
   }
 
   @Test
+  void aTableBornWithoutColumnsGetsThemFromItsFirstGoodFiles() {
+    String none = "{\"type\":\"struct\",\"fields\":[]}";
+    assertLanded(t.addFiles(t.batch(1, -1, List.of(), TestTable.creates(none, List.of(), Map.of()))), 0, "committed", "digest-1", false);
+    var staged = t.stage("SELECT id FROM range(3)", TestTable.SCHEMA, List.of());
+    assertLanded(t.addFiles(t.batch(2, 0, staged, TestTable.creates())), 1, "committed", "digest-2", false);
+    assertEquals(3, t.count());
+    // Columns that are there are not replaced.
+    Row late = t.addFiles(t.batch(3, 1, List.of(), TestTable.creates()));
+    assertEquals("void", late.getString(1));
+    assertTrue(late.getString(3).contains("columns"), late.getString(3));
+    assertEquals(3, t.count());
+  }
+
+  @Test
   void partitionValuesMustBeTheTables() {
     t.born();
     var add = t.file("b.parquet", 10, 12);
