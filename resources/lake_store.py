@@ -26,6 +26,7 @@ from ulid import ULID
 from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.manifest import Manifest, hint_count
 from tidegate.platform.core.object_key import parse_s3_uri
+from tidegate.platform.core.planning import Gone
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.object_store import ObjectStore, StoreError, parallel
 
@@ -153,6 +154,10 @@ class LakeStore:
         key = self.key("batches", table, f"{n:020d}.json")
         body = self.objects.get(self.bucket, key)
         return Batch.from_json(body, f"s3://{self.bucket}/{key}") if body is not None else None
+
+    def is_decided(self, table: str, n: int) -> bool:
+        """Whether batch n was decided; True also where S3 does not say."""
+        return not isinstance(self.objects.head(self.bucket, self.key("batches", table, f"{n:020d}.json")), Gone)
 
     def decide(self, batch: Batch) -> Batch:
         """Put batch n if there is none; the batch that stands, which may be another writer's."""

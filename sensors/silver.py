@@ -1,5 +1,6 @@
 """What starts silver merges: level-triggered schedules, or sensors where less than a minute is wanted."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import dagster as dg
@@ -35,22 +36,46 @@ def silver_job(spec: TableSpec) -> Any:
     )
 
 
-def evaluate(instance: dg.DagsterInstance, lake: LakeResource, spec: TableSpec) -> dg.RunRequest | dg.SkipReason:
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a merge is due.
+
+    Attributes:
+        answer: the run to ask for, or why there is none.
+        held: silver is known to hold bronze's batches up to this one; None where that was not found out.
+    """
+
+    answer: dg.RunRequest | dg.SkipReason
+    held: int | None = None
+
+
+def evaluate(instance: dg.DagsterInstance, lake: LakeResource, spec: TableSpec, held: int | None = None) -> Verdict:
     """Whether a merge is due: bronze's ledger has moved past what silver holds, and no merge is active.
 
     Level-triggered on the tables themselves: no update is lost while a merge runs, a failed merge is asked for again,
     and nothing depends on Dagster's memory.
+
+    Args:
+        instance: Dagster's instance.
+        lake: the lake.
+        spec: the table.
+        held: what an earlier verdict found; while no later batch is even decided, Spark need not be asked.
     """
     if instance.get_run_records(dg.RunsFilter(job_name=job_name(spec), statuses=_ACTIVE), limit=1):
-        return dg.SkipReason(f"a merge of silver.{spec.name} is active")
+        return Verdict(dg.SkipReason(f"a merge of silver.{spec.name} is active"))
+    everything = dg.SkipReason(f"silver.{spec.name} holds everything that bronze has recorded")
     try:
         with lake.opened() as handles:
+            key = spec.table_key.encode()
+            if held and not handles.store.is_decided(key, held + 1):
+                return Verdict(everything, held)
+            recorded = handles.ledger(key).clock()[1]
             work = pending(handles, spec)
     except SparkUnreachable as error:
-        return dg.SkipReason(str(error))
+        return Verdict(dg.SkipReason(str(error)))
     if work is None:
-        return dg.SkipReason(f"silver.{spec.name} holds everything that bronze has recorded")
-    return dg.RunRequest(tags={"tidegate/silver": f"{work.mark or 0}..{work.n}"})
+        return Verdict(everything, recorded)
+    return Verdict(dg.RunRequest(tags={"tidegate/silver": f"{work.mark or 0}..{work.n}"}))
 
 
 def build_silver_triggers(config: LakeConfig) -> list[dg.ScheduleDefinition | dg.SensorDefinition]:
@@ -69,7 +94,10 @@ def _sensor(spec: TableSpec) -> dg.SensorDefinition:
         description=f"Asks for a merge of silver.{spec.name} when bronze has moved past it.",
     )
     def silver_sensor(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
-        return evaluate(context.instance, lake, spec)
+        verdict = evaluate(context.instance, lake, spec, int(context.cursor or 0))
+        if verdict.held:
+            context.update_cursor(str(verdict.held))
+        return verdict.answer
 
     return silver_sensor
 
@@ -86,6 +114,6 @@ def _schedule(spec: TableSpec) -> dg.ScheduleDefinition:
         description=f"Asks for a merge of silver.{spec.name} when bronze has moved past it.",
     )
     def silver_schedule(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
-        return evaluate(context.instance, lake, spec)
+        return evaluate(context.instance, lake, spec).answer
 
     return silver_schedule

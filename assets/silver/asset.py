@@ -9,6 +9,7 @@ from tidegate.assets.bronze.asset import BRONZE
 from tidegate.assets.silver.merge import merge_table
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.table_spec import TableSpec
+from tidegate.resources.lake import silver_query
 from tidegate.resources.lake_resource import LakeResource
 
 
@@ -55,8 +56,7 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
                 "full_merge": merged.why_full or "no",
             }
         if state.exists:
-            handles.name_table(spec.table_key.encode())
-            rows = handles.delta.session.table(f"silver.{spec.name}").count()
+            rows = handles.delta.session.sql(silver_query(f"delta.`{location}`")).count()
             metadata |= {
                 "rows": rows,
                 "dagster/row_count": rows,

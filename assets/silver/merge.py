@@ -89,7 +89,8 @@ def _merge(lake: Lake, work: Pending, log: Callable[[str], None]) -> Merged:
             f"the merge of silver.{work.table.spec.name} returned, but its table says batch {state.txn}, not "
             f"{work.n}; it will be merged again"
         )
-    lake.name_table(work.table.text)
+    if not work.silver.exists:
+        lake.name_table(work.table.text)
     row = found[0].asDict() if found else {}
     return Merged(
         state.version,

@@ -109,7 +109,8 @@ class Client:
 
     def resume(self) -> None:
         """SIGCONT."""
-        os.kill(self._pid, signal.SIGCONT)
+        if self.alive:
+            os.kill(self._pid, signal.SIGCONT)
 
     def kill(self) -> None:
         """SIGKILL, whatever its state, and wait."""

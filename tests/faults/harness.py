@@ -31,6 +31,9 @@ PROXIED = "proxied"
 #: A key with this in it cannot be looked at by clients: their S3 answers 503, so they defer it.
 FLAKY = "flaky"
 
+#: A server that lives for a minute would spend most of it compiling (and, with the small code cache that goes with
+#: one compiler, throwing away what it compiled).
+_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -Xmn512m"
 _ids = itertools.count(1)
 
 
@@ -58,8 +61,7 @@ class FaultServers:
         conf = {
             f"spark.hadoop.fs.s3a.bucket.{kind}-{PROXIED}.endpoint": self.proxy.endpoint for kind in ("landing", "lake")
         }
-        # Servers that live for a minute spend most of it compiling, unless told not to.
-        conf["spark.driver.defaultJavaOptions"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+        conf["spark.driver.defaultJavaOptions"] = _JAVA
         self._spark = SparkServer(self._home / "spark", self.aws.environ, port=0, memory="2g", conf=conf)
         self._spark.start(DEADLINE)
 
@@ -112,18 +114,29 @@ class FaultLake(TestLake):
 
         wait_until(drained, "the notifications of all puts and deletes")
 
-    def client(self, table: str, seam: str | None = None, action: str = "kill", rounds: int = 0) -> Client:
-        """A run of a table in a process of its own."""
+    def client(
+        self,
+        table: str,
+        seam: str | None = None,
+        action: str = "kill",
+        *,
+        rounds: int = 0,
+        undisturbed: bool = False,
+    ) -> Client:
+        """A run of a table in a process of its own; unless undisturbed, its S3 is the proxy."""
         environ = {**os.environ, **self.stack.aws.environ}
-        environ |= {
-            "AWS_ENDPOINT_URL": self.servers.proxy.endpoint,
-            "SPARK_REMOTE": self.servers.spark.remote,
-            "TIDEGATE_LAKE": str(self.path),
-        }
+        environ |= {"SPARK_REMOTE": self.servers.spark.remote, "TIDEGATE_LAKE": str(self.path)}
+        if not undisturbed:
+            environ["AWS_ENDPOINT_URL"] = self.servers.proxy.endpoint
         name = f"{len(self.clients_started)}-{seam}"
         client = Client(name, self.folder, environ, self.tables[table].text, seam, action, rounds)
         self.clients_started.append(client)
         return client
+
+    def run_all(self) -> None:
+        """A fresh, undisturbed run of every table, all side by side."""
+        for client in [self.client(table, undisturbed=True) for table in self.tables]:
+            client.finished()
 
     def disconnect(self) -> None:
         """Close the Spark session; the next use opens another."""

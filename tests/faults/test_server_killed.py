@@ -55,6 +55,10 @@ def killed(make_lake: Callable[..., FaultLake], servers: FaultServers) -> Iterat
             write.table.lake.disconnect()
         servers.kill_spark()
         servers.restart_spark()
+        for one in found.stood.values():
+            one.client.resume()
+        for one in found.stood.values():
+            one.client.wait_ended()  # some finish, most fail: their sessions are gone
         yield found
     finally:
         for write in found.in_flight.values():
@@ -110,8 +114,6 @@ def _in_flight(make_lake: Callable[..., FaultLake], servers: FaultServers) -> di
 def test_server_killed_while_client_stands_at_seam(seam: str, kind: str, killed: Killed) -> None:
     one = killed.stood[seam, kind]
     assert not one.missed, one.missed
-    one.client.resume()
-    one.client.wait_ended()  # it may have finished or have failed: its session is gone
     one.table.run()
     one.table.check()
 

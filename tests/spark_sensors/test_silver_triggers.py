@@ -19,7 +19,7 @@ def test_the_trigger_is_level_triggered(tidegate_lake: Callable[..., TestLake]) 
     with dg.instance_for_test() as instance:
 
         def asked() -> str | None:
-            answer = evaluate(instance, lake.resource, lake.spec("sales"))
+            answer = evaluate(instance, lake.resource, lake.spec("sales")).answer
             return answer.tags["tidegate/silver"] if isinstance(answer, dg.RunRequest) else None
 
         assert asked() is None  # no bronze yet

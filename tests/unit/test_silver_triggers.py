@@ -23,13 +23,15 @@ pytestmark = pytest.mark.unit
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What a look at the tables finds; ``work`` None: nothing to merge."""
-    answer: dict[str, Any] = {"work": None, "error": None, "looks": 0}
+    answer: dict[str, Any] = {"work": None, "error": None, "looks": 0, "decided": 5, "recorded": 5}
 
     @contextmanager
     def opened(self: LakeResource) -> Iterator[Any]:
         if answer["error"]:
             raise answer["error"]
-        yield SimpleNamespace()
+        store = SimpleNamespace(is_decided=lambda table, n: n <= answer["decided"])
+        ledger = SimpleNamespace(clock=lambda: (0, answer["recorded"]))
+        yield SimpleNamespace(store=store, ledger=lambda table: ledger)
 
     def pending(lake: Any, spec: Any) -> Any:
         answer["looks"] += 1
@@ -41,7 +43,24 @@ def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def ask(paper: Paper, instance: dg.DagsterInstance) -> dg.RunRequest | dg.SkipReason:
-    return silver.evaluate(instance, paper.resource, paper.config.tables[0])
+    return silver.evaluate(instance, paper.resource, paper.config.tables[0]).answer
+
+
+def test_spark_is_not_asked_again_until_a_later_batch_is_decided(
+    paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
+) -> None:
+    sensor = paper.definitions.resolve_sensor_def("silver_items_sensor")
+    given = {"instance": instance, "resources": {"lake": paper.resource}, "instance_ref": instance.get_ref()}
+    cursor, looks = None, []
+    for decided, recorded, work in [(5, 5, None), (5, 5, None), (6, 5, None), (6, 6, SimpleNamespace(mark=5, n=6))]:
+        found |= {"decided": decided, "recorded": recorded, "work": work}
+        with dg.build_sensor_context(**given, definitions=paper.definitions, cursor=cursor) as context:
+            tick = sensor.evaluate_tick(context)
+        cursor = tick.cursor
+        looks.append(found["looks"])
+    assert looks == [1, 1, 2, 3]
+    assert len(tick.run_requests or []) == 1
+    assert cursor == "5"
 
 
 def test_the_same_answer_as_long_as_the_tables_say_the_same(
