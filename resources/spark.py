@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import grpc
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.client.core import DefaultChannelBuilder
 from pyspark.sql.connect.proto import AnalyzePlanRequest, ReleaseSessionRequest, SparkConnectServiceStub
@@ -80,5 +81,10 @@ def session_of_its_own(remote: str) -> Iterator[SparkSession]:
     try:
         yield session
     finally:
-        session.client.release_session()
+        # A client whose server was restarted is closed, and one whose server is gone would retry for ten minutes;
+        # neither may hide what happened.
+        with suppress(SparkUnreachable, PySparkException):
+            if not session.client.is_closed:
+                probe(remote)
+                session.client.release_session()
         session.client.close()

@@ -57,8 +57,9 @@ def spark_conf(
     """
     java = [
         # A local server lives for minutes and runs many short queries: what the optimizing compiler takes from two
-        # cores it never gives back.
+        # cores it never gives back. One compiler alone comes with a small code cache, which would thrash.
         "-XX:TieredStopAtLevel=1",
+        "-XX:ReservedCodeCacheSize=256m",
         "-XX:+UseSerialGC",
         "-Duser.timezone=UTC",
         f"-Dlog4j2.configurationFile={(home / 'log4j2.properties').as_uri()}",
