@@ -79,6 +79,11 @@ class Client:
         """Whether it runs, or stands."""
         return self._process.is_alive()
 
+    @property
+    def failed(self) -> bool:
+        """Whether it has ended, and not well."""
+        return self._process.exitcode not in (None, 0)
+
     def wait_killed(self) -> None:
         """Wait until it has died by SIGKILL at its seam; fails if it ended otherwise."""
         code = self.wait_ended()

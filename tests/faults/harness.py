@@ -9,6 +9,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -23,6 +24,7 @@ from tidegate.platform.local.fault_proxy import FaultProxy
 from tidegate.platform.local.provision import Clients
 from tidegate.platform.local.spark_server import SparkServer
 from tidegate.platform.testing import TestLake
+from tidegate.resources.lake import Lake
 from tidegate.sensors.intake import take_in
 
 #: Lake whose S3 traffic from Spark passes through the proxy.
@@ -101,6 +103,11 @@ class FaultLake(TestLake):
         configured = [{"name": table, "prefix": f"{table}/"} for table in tables]
         super().__init__(servers, folder, name, configured, {"discovery": False})  # type: ignore[arg-type]
         self.tables = {table: Watched(self, table) for table in tables}
+
+    @cached_property
+    def lake(self) -> Lake:
+        """Handles with a session of their own: the one that other lakes share dies with a server."""
+        return self._exit.enter_context(self.resource.opened())
 
     def take_in(self) -> None:
         """Drain the queue until every event of every put and delete has become a hint."""
