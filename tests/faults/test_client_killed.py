@@ -13,21 +13,25 @@ from tidegate.assets.bronze.run import SEAMS
 pytestmark = pytest.mark.faults
 
 
+def kill_all_at(seam: str, lake: FaultLake) -> None:
+    lake.take_in()
+    clients = [table.client(seam) for table in lake.tables.values()]
+    for client in clients:
+        client.wait_killed()
+
+
 @pytest.mark.parametrize("seam", SEAMS)
 def test_client_killed_at_seam(seam: str, lake: FaultLake) -> None:
-    """A loaded table's first batch and a registered one's second; test_zombies and test_server_killed have the others."""
-    load, reg = lake.tables["load"], lake.tables["reg"]
-    for table in (load, reg):
+    tables = lake.tables.values()
+    for table in tables:
         table.first_wave()
-    lake.take_in()
-    birth = lake.client("reg", undisturbed=True)
-    load.client(seam).wait_killed()
-    birth.finished()
-    reg.second_wave()
-    lake.take_in()
-    reg.client(seam).wait_killed()
+    kill_all_at(seam, lake)
     lake.run_all()
-    for table in (load, reg):
+    for table in tables:
+        table.second_wave()
+    kill_all_at(seam, lake)
+    lake.run_all()
+    for table in tables:
         table.check()
 
 
