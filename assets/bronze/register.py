@@ -7,16 +7,17 @@ from urllib.parse import quote
 from tidegate.assets.bronze.prepared import Prepared
 from tidegate.platform.core.batch import Add
 from tidegate.platform.core.file_format import format_of
-from tidegate.platform.core.footers import BadParquet, Footer, footer_bytes, read_footer
+from tidegate.platform.core.footers import BadParquet, Footer, footer_bytes
 from tidegate.platform.core.object_key import partition_values
 from tidegate.platform.core.planning import Candidate, Plan
 from tidegate.platform.core.schema import Misfit, birth_schema, check_fit, check_partition, json_type
+from tidegate.resources.footer_reader import read_footers
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_store import Birth
 from tidegate.resources.object_store import ObjectChanged, StoreError, parallel
 
-#: Bytes read from a file's end at first; a footer is rarely longer.
-_TAIL = 64 * 1024
+#: Read from a file's end at first; a footer is rarely longer.
+_TAIL_BYTES = 64 * 1024
 
 
 def prepare_register(lake: Lake, table: Table, birth: Birth, plan: Plan) -> Prepared:
@@ -26,16 +27,22 @@ def prepare_register(lake: Lake, table: Table, birth: Birth, plan: Plan) -> Prep
     or that S3 did not give, is deferred.
     """
     prepared = Prepared()
-    read = parallel(lambda candidate: (candidate, _footer(lake, table, candidate)), plan.candidates)
-    good: list[tuple[Candidate, Footer]] = []
-    for candidate, result in read:
-        match result:
-            case Footer():
-                good.append((candidate, result))
+    tails: list[tuple[Candidate, bytes]] = []
+    for candidate, tail in parallel(lambda one: (one, _tail(lake, table, one)), plan.candidates):
+        match tail:
+            case bytes():
+                tails.append((candidate, tail))
             case BadParquet():
-                prepared.quarantine(plan, candidate, str(result))
+                prepared.quarantine(plan, candidate, str(tail))
             case StoreError():
                 prepared.defer(plan, candidate)
+    good: list[tuple[Candidate, Footer]] = []
+    footers = read_footers([(tail, candidate.found.size) for candidate, tail in tails])
+    for (candidate, _), footer in zip(tails, footers, strict=True):
+        if isinstance(footer, BadParquet):
+            prepared.quarantine(plan, candidate, str(footer))
+        else:
+            good.append((candidate, footer))
     _set_schema(lake, table, birth, good, prepared)
     kinds = {field["name"]: field["type"] for field in (prepared.schema or {"fields": []})["fields"]}
     types = {name: kinds[name] for name in prepared.partition_columns}
@@ -67,7 +74,7 @@ def log_path(key: str, prefix: str) -> str:
     return quote(key[len(prefix) :], safe="/=~")
 
 
-def _footer(lake: Lake, table: Table, candidate: Candidate) -> Footer | BadParquet | StoreError:
+def _tail(lake: Lake, table: Table, candidate: Candidate) -> bytes | BadParquet | StoreError:
     objects, found = lake.store.objects, candidate.found
     try:
         if (table.spec.format or format_of(candidate.key)) != "parquet":
@@ -78,11 +85,11 @@ def _footer(lake: Lake, table: Table, candidate: Candidate) -> Footer | BadParqu
             )
         if found.size == 0:
             return BadParquet("empty file")
-        tail = objects.tail(table.key.bucket, candidate.key, found.etag, min(_TAIL, found.size))
+        tail = objects.tail(table.key.bucket, candidate.key, found.etag, min(_TAIL_BYTES, found.size))
         length = footer_bytes(tail, found.size)
         if length > len(tail):
             tail = objects.tail(table.key.bucket, candidate.key, found.etag, length)
-        return read_footer(tail, found.size)
+        return tail[-length:]
     except (BadParquet, ObjectChanged, StoreError) as error:
         return error
 

@@ -99,18 +99,26 @@ def read_footer(tail: bytes, size: int) -> Footer:
 
     Raises:
         BadParquet: the footer cannot be read, points past the file's end, or has a type that Spark cannot read.
+
+    Some corrupt footers make Arrow abort the process: ``tidegate.resources.footer_reader`` calls this in a child.
     """
     length = footer_bytes(tail, size)
     try:
-        metadata = pq.read_metadata(pa.BufferReader(MAGIC + tail[-length:]))
-        schema = metadata.schema.to_arrow_schema()
-        int96 = {
-            metadata.schema.column(i).path
-            for i in range(len(metadata.schema))
-            if metadata.schema.column(i).physical_type == "INT96"
-        }
-    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
+        return _parse(tail[-length:], data_end=size - length)
+    except BadParquet:
+        raise
+    except (pa.ArrowException, ValueError, OverflowError, OSError) as error:
         raise BadParquet(f"truncated or not Parquet: {str(error).splitlines()[0]}") from error
+
+
+def _parse(footer: bytes, *, data_end: int) -> Footer:
+    metadata = pq.read_metadata(pa.BufferReader(MAGIC + footer))
+    schema = metadata.schema.to_arrow_schema()
+    int96 = {
+        metadata.schema.column(i).path
+        for i in range(len(metadata.schema))
+        if metadata.schema.column(i).physical_type == "INT96"
+    }
     fields = tuple(
         FooterField(field.name, "timestamp" if field.name in int96 else spark_type(field.type, field.name))
         for field in schema
@@ -120,7 +128,7 @@ def read_footer(tail: bytes, size: int) -> Footer:
         if field.name.lower() in seen:
             raise BadParquet(f"two columns differ by case only: {field.name}")
         seen.add(field.name.lower())
-    return Footer(metadata.num_rows, fields, *_statistics(metadata, size - length, fields, int96))
+    return Footer(metadata.num_rows, fields, *_statistics(metadata, data_end, fields, int96))
 
 
 _SIMPLE: dict[pa.DataType, str] = {

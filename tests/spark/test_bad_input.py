@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.corrupt_parquet import that_aborts_arrow
 from tidegate.platform.testing import TestLake
 
 pytestmark = pytest.mark.spark
@@ -122,6 +123,7 @@ def scene(module_lake: Callable[..., TestLake], kit: Any) -> Scene:
     lake.put("reg/truncated.parquet", good[:-20])
     lake.put("reg/headless.parquet", b"PAR1" + good[len(good) // 2 :])
     lake.put("reg/text.parquet", "this is no Parquet")
+    lake.put("reg/deadly.parquet", that_aborts_arrow(good))
     lake.put("reg/empty.parquet", b"")
     lake.put("reg/other.parquet", kit.parquet([{"id": 1, "extra": 2}]))
     lake.put("reg/mistyped.parquet", kit.parquet([{"id": "x", "name": "y"}]))
@@ -213,6 +215,12 @@ def test_what_is_no_whole_parquet_file_is_quarantined(scene: Scene, key: str) ->
     status, reason = scene.fate["reg"][f"{key}.parquet"]
     assert status == "quarantined"
     assert reason.startswith("truncated")
+
+
+def test_a_footer_that_kills_its_reader_is_quarantined_and_the_run_goes_on(scene: Scene) -> None:
+    status, reason = scene.fate["reg"]["deadly.parquet"]
+    assert status == "quarantined"
+    assert "corrupt" in reason
 
 
 @pytest.mark.parametrize(("table", "key"), [("reg", "empty.parquet"), ("csv", "empty.csv"), ("json", "empty.json")])
