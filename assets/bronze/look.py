@@ -40,17 +40,15 @@ class Work:
 
 @dataclass(frozen=True)
 class Clock:
-    """One version of the ledger: the last batch number in it, and that batch's header."""
+    """One version of the ledger, and the last batch number in it."""
 
     version: int
     n: int
-    header: Header | None
 
 
 def read_clock(table: Table) -> Clock:
     """The table's clock."""
-    version, n = table.ledger.clock()
-    return Clock(version, n, table.ledger.header(version, n))
+    return Clock(*table.ledger.clock())
 
 
 def decided(lake: Lake, table: Table, clock: Clock) -> Batch | None:
@@ -85,7 +83,8 @@ def look(lake: Lake, table: Table, clock: Clock, *, allow_removals: bool = False
     plan = make_plan(taken, probes, states, registered=birth.registered)
     if not allow_removals:
         _guard_removals(lake, birth, plan)
-    return Work(clock.n + 1, birth, clock.header, tuple(manifest.id for manifest in manifests), plan)
+    previous = table.ledger.header(clock.version, clock.n)
+    return Work(clock.n + 1, birth, previous, tuple(manifest.id for manifest in manifests), plan)
 
 
 def list_prefix(lake: Lake, table: Table, clock: Clock) -> int:

@@ -71,8 +71,8 @@ def _next_batch(
     clock = read_clock(table)
     if half_recorded := unfinished(lake, table, clock):
         log(f"batch {clock.n} is in the ledger, its manifests are still in the inbox: finishing it")
-        outcome = clock.header.outcome if clock.header else "committed"
-        _finish(lake, half_recorded, void=outcome == "void")
+        header = table.ledger.header(clock.version, clock.n)
+        _finish(lake, half_recorded, void=header is not None and header.outcome == "void")
     batch = decided(lake, table, clock)
     found = batch is not None
     if batch is None:

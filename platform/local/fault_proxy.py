@@ -20,7 +20,7 @@ class FaultProxy:
     """Forwards everything to `upstream` (an http:// URL) but for what its rules catch.
 
     `method` and `path` of a rule are regular expressions: the first for the whole method, the second searched
-    in the path with its query, both as sent. The latest rule that catches a request decides; `count` rules
+    in the path with its query, both as sent; DynamoDB's one path is followed by the operation, `/PutItem`. The latest rule that catches a request decides; `count` rules
     see every request besides. `times`: how many requests a rule catches before it is used up, None for all.
     """
 
@@ -136,7 +136,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _handle(self) -> None:
         body = self._body()
-        rules = self.owner._match(self.command, self.path)
+        operation = self.headers.get("X-Amz-Target", "").rpartition(".")[2]
+        rules = self.owner._match(self.command, self.path + operation)
         for rule in rules:
             rule.before()
         status = next((code for rule in rules if (code := rule.reply()) is not None), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-LOG_STORE = "io.tidegate.storage.ConditionalS3LogStore"
+LOG_STORE = "io.tidegate.storage.DynamoDbLogStore"
 
 _LOG4J = """\
 status = error
@@ -99,6 +99,8 @@ def spark_conf(
         # Saves two thirds of the requests, and makes create(overwrite=false) overwrite without a word: safe
         # only together with a log store that publishes with If-None-Match.
         conf["spark.hadoop.fs.s3a.performance.flags"] = "*"
+        # Region and credentials are S3A's.
+        conf[f"spark.{LOG_STORE}.ddb.endpoint"] = aws["AWS_ENDPOINT_URL"]
     return conf
 
 

@@ -125,8 +125,7 @@ public final class BatchCommit {
     }
     Map<String, String> properties = CollectionConverters.asJava(view.snapshot().metadata().configuration());
     TableRules.checkOwner(batch, properties, tail);
-    Long known = tail.lastTxn(batch.appId(), batch.n() - 1);
-    Long txn = known != null ? known : view.lastTxn(batch.appId());
+    Long txn = view.lastTxn(batch.appId());
     if (txn != null && txn >= batch.n()) {
       return Landed.inLog(batch, tail, VoidObject.readOrNull(batchFs, batchPath));
     }

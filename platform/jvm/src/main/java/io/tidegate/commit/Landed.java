@@ -3,6 +3,7 @@ package io.tidegate.commit;
 import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
 import io.tidegate.delta.CommitTail;
+import io.tidegate.delta.LogIndex;
 
 /**
  * What became of a batch.
@@ -23,7 +24,7 @@ public record Landed(long version, String outcome, String digest, String reason,
    * @param voided the batch's void object, or null
    */
   static Landed inLog(BatchFile batch, CommitTail tail, VoidObject voided) {
-    for (CommitTail.Entry commit : tail.entries()) {
+    for (LogIndex.Entry commit : tail.entries()) {
       if (!batch.n().equals(commit.txns().get(batch.appId()))) {
         continue;
       }

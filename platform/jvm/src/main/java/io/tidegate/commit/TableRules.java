@@ -3,6 +3,7 @@ package io.tidegate.commit;
 import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
 import io.tidegate.delta.CommitTail;
+import io.tidegate.delta.LogIndex;
 import java.util.Map;
 
 /** The rules a table must keep before a batch may touch it. Pure: properties and commits in, refusal out. */
@@ -74,7 +75,7 @@ public final class TableRules {
   /** Refuses when somebody restored or replaced the table and nobody has acknowledged it. */
   public static void checkForeign(BatchFile batch, Map<String, String> properties, CommitTail tail) {
     long seen = acknowledged(properties);
-    for (CommitTail.Entry commit : tail.entries()) {
+    for (LogIndex.Entry commit : tail.entries()) {
       if (commit.version() > seen && isForeign(commit.operation())) {
         String kept = properties.containsKey(GENERATION)
             ? ""

@@ -29,7 +29,7 @@ public final class LiveEntries {
   }
 
   /**
-   * Looks {@code paths} up in one pass over the snapshot's files.
+   * Looks {@code paths} up, in one pass over the snapshot's files if any may be live.
    *
    * @param paths as a log writes them
    */
@@ -37,13 +37,17 @@ public final class LiveEntries {
     String root = table.root().toString();
     Map<String, List<AddFile>> found = new HashMap<>();
     if (table.exists() && !paths.isEmpty()) {
-      HashSet<String> wanted = new HashSet<>();
-      paths.forEach(path -> wanted.add(LogPath.key(root, path)));
+      HashSet<String> asked = new HashSet<>();
+      paths.forEach(path -> asked.add(LogPath.key(root, path)));
+      List<String> wanted = table.maybeLive(asked);
+      if (wanted.isEmpty()) {
+        return new LiveEntries(root, found);
+      }
       UDF1<String, String> key = path -> LogPath.key(root, path);
       Dataset<Row> live =
           table.snapshot().allFiles().toDF()
               .withColumn("_key", udf(key, DataTypes.StringType).apply(col("path")));
-      Dataset<Row> keys = spark.createDataset(List.copyOf(wanted), Encoders.STRING()).toDF("_key");
+      Dataset<Row> keys = spark.createDataset(wanted, Encoders.STRING()).toDF("_key");
       List<AddFile> files =
           live.join(broadcast(keys), live.col("_key").equalTo(keys.col("_key")), "left_semi")
               .drop("_key")

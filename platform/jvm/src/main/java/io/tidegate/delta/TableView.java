@@ -3,6 +3,8 @@ package io.tidegate.delta;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.Collection;
+import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
@@ -52,11 +54,34 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
 
   /** The last version that {@code appId} committed with, or null. */
   public Long lastTxn(String appId) {
-    if (!exists()) {
-      return null;
+    return exists() ? indexed(index -> index.lastTxn(this, appId)) : null;
+  }
+
+  /** The number of live files. */
+  public long files() {
+    return exists() ? indexed(index -> index.files(this)) : 0;
+  }
+
+  /** Those of the decoded paths that may be live; the others are not. */
+  List<String> maybeLive(Collection<String> keys) {
+    return exists() ? indexed(index -> index.maybeLive(this, keys)) : List.of();
+  }
+
+  /** The commits from {@code first} on, or null when the log has to be read for them. */
+  List<LogIndex.Entry> commits(long first) {
+    return exists() ? indexed(index -> index.commits(this, first)) : List.of();
+  }
+
+  private interface Asked<T> {
+    T of(LogIndex index) throws IOException;
+  }
+
+  private <T> T indexed(Asked<T> asked) {
+    try {
+      return asked.of(LogIndex.of(this));
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot read the log of " + root() + ": " + e.getMessage(), e);
     }
-    Option<Object> version = snapshot.transactions().get(appId);
-    return version.isDefined() ? (Long) version.get() : null;
   }
 
   private static Snapshot update(DeltaLog log) {

@@ -56,7 +56,7 @@ final class TableStateProcedure extends LocalProcedure {
           Json.write(new TreeMap<>(CollectionConverters.asJava(metadata.configuration()))),
           metadata.schemaString(),
           Json.write(CollectionConverters.asJava(metadata.partitionColumns())),
-          snapshot.numOfFiles(),
+          table.files(),
           Json.write(features)
         });
   }

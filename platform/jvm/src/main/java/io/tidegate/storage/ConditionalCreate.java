@@ -19,6 +19,7 @@ import org.apache.hadoop.fs.FSDataOutputStreamBuilder;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Options;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.s3a.Constants;
 import org.apache.hadoop.fs.s3a.RemoteFileChangedException;
 import software.amazon.awssdk.core.exception.SdkServiceException;
 
@@ -47,15 +48,7 @@ final class ConditionalCreate {
       try {
         FSDataOutputStreamBuilder<?, ?> builder = fs.createFile(path);
         builder.must(Options.CreateFileOptionKeys.FS_OPTION_CREATE_CONDITIONAL_OVERWRITE, true);
-        FSDataOutputStream out = builder.build();
-        try {
-          out.write(content);
-        } catch (IOException e) {
-          // Closing would publish what was written so far.
-          out.abort();
-          throw e;
-        }
-        out.close();
+        send(builder.build(), content);
         return;
       } catch (IOException e) {
         if (isRefusal(e)) {
@@ -68,6 +61,13 @@ final class ConditionalCreate {
         pause(attempt);
       }
     }
+  }
+
+  /** Writes {@code path}, whatever is there, in one request. */
+  void overwrite(Path path, byte[] content) throws IOException {
+    FSDataOutputStreamBuilder<?, ?> builder = fs.createFile(path).overwrite(true);
+    builder.opt(Constants.FS_S3A_CREATE_PERFORMANCE, true);
+    send(builder.build(), content);
   }
 
   /**
@@ -92,6 +92,17 @@ final class ConditionalCreate {
       fs.delete(probe, false);
     }
     PROVEN.add(fs.getUri());
+  }
+
+  private static void send(FSDataOutputStream out, byte[] content) throws IOException {
+    try {
+      out.write(content);
+    } catch (IOException e) {
+      // Closing would publish what was written so far.
+      out.abort();
+      throw e;
+    }
+    out.close();
   }
 
   private int race(Path probe) throws IOException {

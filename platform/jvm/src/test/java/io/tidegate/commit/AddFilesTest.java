@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.tidegate.TestTable;
-import io.tidegate.delta.CommitTail;
 import io.tidegate.delta.LiveEntries;
 import io.tidegate.delta.TableView;
 import java.nio.file.Files;
@@ -280,21 +279,6 @@ class AddFilesTest {
     long changes = TestTable.spark().read().format("delta").option("readChangeFeed", "true")
         .option("startingVersion", 1).load(t.root.toString()).count();
     assertEquals(15, changes);
-  }
-
-  @Test
-  void theClockIsReadFromTheTailAndFromTheStateAlike() throws Exception {
-    t.born();
-    t.addFiles(t.batch(2, 0, List.of(), Map.of()));
-    t.sql("INSERT INTO {t} VALUES (100)");
-    TableView view = TableView.open(TestTable.spark(), t.uri());
-    assertEquals(2, view.lastTxn(t.appId()));
-    assertEquals(2, CommitTail.read(view, 0).lastTxn(t.appId(), 1));
-    assertEquals(2, CommitTail.read(view, 1).lastTxn(t.appId(), 2));
-    // The known version does not carry the transaction that it should: only the state can tell.
-    assertNull(CommitTail.read(view, 1).lastTxn(t.appId(), 1));
-    assertNull(CommitTail.read(view, 2).lastTxn(t.appId(), 2));
-    assertNull(CommitTail.read(view, -1).lastTxn(t.appId(), 0));
   }
 
   @Test

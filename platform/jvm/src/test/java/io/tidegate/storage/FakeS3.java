@@ -6,6 +6,7 @@ import java.net.URI;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.CreateFlag;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FSDataOutputStreamBuilder;
@@ -148,10 +149,13 @@ public final class FakeS3 extends FilterFileSystem {
 
     @Override
     public FSDataOutputStream build() throws IOException {
-      if (!getMandatoryKeys().contains("fs.option.create.conditional.overwrite")) {
-        throw new IOException("an unconditional create");
+      if (getMandatoryKeys().contains("fs.option.create.conditional.overwrite")) {
+        return store.publishing(path);
       }
-      return store.publishing(path);
+      if (getFlags().contains(CreateFlag.OVERWRITE)) {
+        return store.create(path, true);
+      }
+      throw new IOException("an unconditional create");
     }
   }
 }

@@ -1,0 +1,169 @@
+package io.tidegate.delta;
+
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.WeakHashMap;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.delta.DeltaLog;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * What commits ask of a table most often, kept up by reading only the commits that are new.
+ *
+ * <p>Delta rebuilds a table's whole state, with Spark jobs, for every version that is asked for its transactions or
+ * its files: seconds per commit, more with every live file. Here a commit costs one read of its file. Paths are kept
+ * as 64-bit hashes, about 50 bytes each, so "maybe live" has to be confirmed, and "not live" is certain.
+ */
+public final class LogIndex {
+  /** A commit without its files; {@code operation} and {@code userMetadata} are null where its writer gave none. */
+  public record Entry(long version, String operation, String userMetadata, Map<String, Long> txns) {}
+
+  private static final Map<DeltaLog, LogIndex> ALL = Collections.synchronizedMap(new WeakHashMap<>());
+
+  /** Commits whose words are remembered; who asks for older ones reads the log. */
+  private static final int REMEMBERED = 100;
+
+  /** Commits that are rather read one by one than by Delta's own means. */
+  private static final int READ_SINGLY = 50;
+
+  private static final long FNV_BASIS = 0xcbf29ce484222325L;
+  private static final long FNV_PRIME = 0x100000001b3L;
+
+  private boolean begun;
+  private long version;
+  private final Map<String, Long> txns = new HashMap<>();
+  private final Deque<Entry> recent = new ArrayDeque<>();
+  private final Set<Long> plain = new HashSet<>();
+  private final Set<Long> encoded = new HashSet<>();
+  private final Set<Long> everEncoded = new HashSet<>();
+
+  private LogIndex() {}
+
+  /** The index of a table's log. It lives as long as Delta keeps that log open. */
+  static LogIndex of(TableView table) {
+    return ALL.computeIfAbsent(table.log(), log -> new LogIndex());
+  }
+
+  /** The last version that an application committed with in the view, null for none. */
+  synchronized Long lastTxn(TableView view, String appId) throws IOException {
+    if (reaches(view)) {
+      return txns.get(appId);
+    }
+    var found = view.snapshot().transactions().get(appId);
+    return found.isDefined() ? (Long) found.get() : null;
+  }
+
+  /** How many files are live in the view. */
+  synchronized long files(TableView view) throws IOException {
+    return reaches(view) ? plain.size() + encoded.size() : view.snapshot().numOfFiles();
+  }
+
+  /** Those of the decoded paths that may be live in the view; the others are not. */
+  synchronized List<String> maybeLive(TableView view, Collection<String> keys) throws IOException {
+    return reaches(view)
+        ? keys.stream().filter(key -> plain.contains(hash(key)) || everEncoded.contains(hash(key))).toList()
+        : List.copyOf(keys);
+  }
+
+  /** The view's commits from a version on, oldest first, or null when not all of them are remembered. */
+  synchronized List<Entry> commits(TableView view, long first) throws IOException {
+    if (!reaches(view)) {
+      return null;
+    }
+    List<Entry> found = recent.stream().filter(entry -> entry.version() >= first).toList();
+    return found.size() == Math.max(version - first + 1, 0) ? found : null;
+  }
+
+  /** Whether the index is at the view's version; false when it is past it. */
+  private boolean reaches(TableView view) throws IOException {
+    long wanted = view.snapshot().version();
+    if (begun && wanted < version) {
+      return false;
+    }
+    if (!begun || wanted - version > READ_SINGLY) {
+      begin(view);
+    }
+    while (version < wanted) {
+      LoggedCommit commit = LoggedCommit.read(view, version + 1);
+      if (commit == null) {
+        // Cleaned up since the version that the index was at.
+        beginByDelta(view);
+      } else {
+        fold(view, commit);
+      }
+    }
+    return true;
+  }
+
+  private void begin(TableView view) {
+    clear();
+    boolean whole = view.snapshot().version() < READ_SINGLY && view.snapshot().logSegment().checkpointProvider().isEmpty();
+    if (!whole) {
+      beginByDelta(view);
+    }
+    begun = true;
+  }
+
+  private void beginByDelta(TableView view) {
+    clear();
+    CollectionConverters.asJava(view.snapshot().transactions()).forEach((app, last) -> txns.put(app, (Long) last));
+    String root = view.root().toString();
+    view.snapshot().allFiles().toDF().select("path").as(Encoders.STRING()).toLocalIterator()
+        .forEachRemaining(path -> add(root, path));
+    version = view.snapshot().version();
+  }
+
+  private void clear() {
+    version = -1;
+    txns.clear();
+    recent.clear();
+    plain.clear();
+    encoded.clear();
+    everEncoded.clear();
+  }
+
+  private void fold(TableView view, LoggedCommit commit) {
+    String root = view.root().toString();
+    // A file whose deletion vector changed is removed and added by one commit.
+    commit.removed().forEach(path -> remove(root, path));
+    commit.added().forEach(path -> add(root, path));
+    txns.putAll(commit.txns());
+    recent.addLast(new Entry(commit.version(), commit.operation(), commit.userMetadata(), commit.txns()));
+    if (recent.size() > REMEMBERED) {
+      recent.removeFirst();
+    }
+    version = commit.version();
+  }
+
+  private void add(String root, String logged) {
+    String key = LogPath.key(root, logged);
+    if (key.equals(logged)) {
+      plain.add(hash(key));
+    } else {
+      encoded.add(hash(logged));
+      // For ever: under another spelling the same file may be live once more.
+      everEncoded.add(hash(key));
+    }
+  }
+
+  private void remove(String root, String logged) {
+    (LogPath.key(root, logged).equals(logged) ? plain : encoded).remove(hash(logged));
+  }
+
+  /** FNV-1a over the characters. */
+  private static long hash(String text) {
+    long hash = FNV_BASIS;
+    for (int i = 0; i < text.length(); i++) {
+      hash = (hash ^ text.charAt(i)) * FNV_PRIME;
+    }
+    return hash;
+  }
+}

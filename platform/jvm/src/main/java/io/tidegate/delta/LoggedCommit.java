@@ -1,0 +1,75 @@
+package io.tidegate.delta;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tidegate.Json;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.delta.util.FileNames;
+
+/**
+ * One commit as its file in the log says it.
+ *
+ * @param operation Delta's name of the operation, null where the writer gave none
+ * @param userMetadata what the writer said beside it, or null
+ * @param txns versions of the applications that committed with it
+ * @param added paths of its add actions, as logged
+ * @param removed paths of its remove actions, as logged
+ */
+record LoggedCommit(
+    long version,
+    String operation,
+    String userMetadata,
+    Map<String, Long> txns,
+    List<String> added,
+    List<String> removed) {
+  private static final String ADD = "{\"add\":{\"path\":\"";
+  private static final String REMOVE = "{\"remove\":{\"path\":\"";
+  private static final int HEAD = 40;
+
+  /** Reads a commit's file; null when it is not there (any more). */
+  static LoggedCommit read(TableView table, long version) throws IOException {
+    String operation = null;
+    String userMetadata = null;
+    Map<String, Long> txns = new HashMap<>();
+    List<String> added = new ArrayList<>();
+    List<String> removed = new ArrayList<>();
+    var file = FileNames.unsafeDeltaFile(table.log().logPath(), version);
+    try (var lines = table.log().store().readAsIterator(file, table.hadoopConf())) {
+      while (lines.hasNext()) {
+        String line = lines.next();
+        // An action is an object of one key, so its kind is known without parsing 10,000 adds.
+        String head = line.substring(0, Math.min(HEAD, line.length()));
+        if (head.contains("\"commitInfo\"")) {
+          JsonNode info = Json.treeOrNull(line).path("commitInfo");
+          operation = info.path("operation").asText(null);
+          userMetadata = info.path("userMetadata").asText(null);
+        } else if (head.contains("\"txn\"")) {
+          JsonNode txn = Json.treeOrNull(line).path("txn");
+          txns.put(txn.path("appId").asText(), txn.path("version").asLong());
+        } else if (head.contains("\"add\"")) {
+          added.add(path(line, ADD, "add"));
+        } else if (head.contains("\"remove\"")) {
+          removed.add(path(line, REMOVE, "remove"));
+        }
+      }
+    } catch (FileNotFoundException e) {
+      return null;
+    }
+    return new LoggedCommit(version, operation, userMetadata, Map.copyOf(txns), added, removed);
+  }
+
+  private static String path(String line, String start, String action) {
+    if (line.startsWith(start)) {
+      int end = line.indexOf('"', start.length());
+      String path = line.substring(start.length(), end);
+      if (path.indexOf('\\') < 0) {
+        return path;
+      }
+    }
+    return Json.treeOrNull(line).path(action).path("path").asText();
+  }
+}

@@ -1,0 +1,144 @@
+package io.tidegate.storage;
+
+import io.tidegate.storage.protocol.CommitEntry;
+import io.tidegate.storage.protocol.EntryTable;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import software.amazon.awssdk.awscore.exception.AwsServiceException;
+import software.amazon.awssdk.core.exception.AbortedException;
+import software.amazon.awssdk.core.exception.SdkException;
+import software.amazon.awssdk.services.dynamodb.model.AttributeValue;
+import software.amazon.awssdk.services.dynamodb.model.ConditionalCheckFailedException;
+
+/** One Delta table's entries in DynamoDB, as Delta's own store writes them. */
+final class DynamoDbEntries implements EntryTable {
+  private final DynamoDb db;
+  private final String tablePath;
+
+  /**
+   * @param tablePath the Delta table's root with its scheme, without a slash at its end
+   */
+  DynamoDbEntries(DynamoDb db, String tablePath) {
+    this.db = db;
+    this.tablePath = tablePath;
+  }
+
+  @Override
+  public CommitEntry newest() throws IOException {
+    try {
+      List<Map<String, AttributeValue>> items =
+          db.ready()
+              .query(
+                  request ->
+                      request
+                          .tableName(db.settings().table())
+                          .consistentRead(true)
+                          .scanIndexForward(false)
+                          .limit(1)
+                          .keyConditionExpression("#p = :p")
+                          .expressionAttributeNames(Map.of("#p", DynamoDb.TABLE_PATH))
+                          .expressionAttributeValues(Map.of(":p", text(tablePath))))
+              .items();
+      return items.isEmpty() ? null : entry(items.get(0));
+    } catch (SdkException e) {
+      throw failed("Query", e);
+    }
+  }
+
+  @Override
+  public CommitEntry get(long version) throws IOException {
+    try {
+      Map<String, AttributeValue> item =
+          db.ready()
+              .getItem(
+                  request -> request.tableName(db.settings().table()).consistentRead(true).key(key(version)))
+              .item();
+      return item == null || item.isEmpty() ? null : entry(item);
+    } catch (SdkException e) {
+      throw failed("GetItem", e);
+    }
+  }
+
+  @Override
+  public boolean create(CommitEntry entry) throws IOException {
+    Map<String, AttributeValue> item = new HashMap<>(key(entry.version()));
+    item.put(DynamoDb.TEMP_PATH, text(entry.tempPath()));
+    item.put(DynamoDb.COMPLETE, text("false"));
+    var client = db.ready();
+    try {
+      client.putItem(
+          request ->
+              request
+                  .tableName(db.settings().table())
+                  .item(item)
+                  .conditionExpression("attribute_not_exists(#f)")
+                  .expressionAttributeNames(Map.of("#f", DynamoDb.FILE_NAME)));
+      return true;
+    } catch (ConditionalCheckFailedException e) {
+      return false;
+    } catch (SdkException e) {
+      IOException failure = failed("PutItem", e);
+      // An answer to the only request that was sent is certain; behind a retry an earlier one may have landed.
+      if (e instanceof AwsServiceException service && service.statusCode() < 500 && service.numAttempts() == 1) {
+        throw failure;
+      }
+      throw new Unanswered(failure.getMessage(), failure);
+    }
+  }
+
+  @Override
+  public boolean complete(CommitEntry entry) throws IOException {
+    long expires = System.currentTimeMillis() / 1000 + db.settings().ttlSeconds();
+    try {
+      db.ready()
+          .updateItem(
+              request ->
+                  request
+                      .tableName(db.settings().table())
+                      .key(key(entry.version()))
+                      .updateExpression("SET #c = :yes, #e = :e")
+                      .conditionExpression("#c = :no AND #t = :t")
+                      .expressionAttributeNames(
+                          Map.of("#c", DynamoDb.COMPLETE, "#e", DynamoDb.EXPIRE_TIME, "#t", DynamoDb.TEMP_PATH))
+                      .expressionAttributeValues(
+                          Map.of(
+                              ":yes", text("true"),
+                              ":no", text("false"),
+                              ":e", AttributeValue.fromN(Long.toString(expires)),
+                              ":t", text(entry.tempPath()))));
+      return true;
+    } catch (ConditionalCheckFailedException e) {
+      return false;
+    } catch (SdkException e) {
+      throw failed("UpdateItem", e);
+    }
+  }
+
+  private IOException failed(String action, SdkException error) {
+    if (error instanceof AbortedException || Thread.currentThread().isInterrupted()) {
+      Thread.currentThread().interrupt();
+      InterruptedIOException interrupted = new InterruptedIOException("interrupted in DynamoDB " + action);
+      interrupted.initCause(error);
+      return interrupted;
+    }
+    return db.failed(action, error);
+  }
+
+  private Map<String, AttributeValue> key(long version) {
+    return Map.of(
+        DynamoDb.TABLE_PATH, text(tablePath), DynamoDb.FILE_NAME, text(CommitEntry.fileName(version)));
+  }
+
+  private static CommitEntry entry(Map<String, AttributeValue> item) {
+    String name = item.get(DynamoDb.FILE_NAME).s();
+    long version = Long.parseLong(name.substring(0, name.indexOf('.')));
+    return new CommitEntry(version, item.get(DynamoDb.TEMP_PATH).s(), item.get(DynamoDb.COMPLETE).s().equals("true"));
+  }
+
+  private static AttributeValue text(String value) {
+    return AttributeValue.fromS(value);
+  }
+}

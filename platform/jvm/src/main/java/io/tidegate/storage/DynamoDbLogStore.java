@@ -1,0 +1,76 @@
+package io.tidegate.storage;
+
+import io.tidegate.storage.protocol.Clocks;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+
+/**
+ * A Delta log store whose commits are coordinated by a DynamoDB table, wire-compatible with Delta's own {@code
+ * io.delta.storage.S3DynamoDBLogStore} and safe beside writers that publish conditionally.
+ *
+ * <p>For Spark ({@code spark.delta.logStore.s3a.impl} and {@code s3}) and Delta Kernel ({@code
+ * io.delta.kernel.logStore.s3a.impl}). Settings: {@link DynamoDbSettings}; protocol: {@link
+ * io.tidegate.storage.protocol.CommitProtocol}.
+ */
+public final class DynamoDbLogStore extends ConditionalS3LogStore {
+  private final DynamoDbSettings settings;
+  private final Map<Path, CoordinatedTable> tables = new ConcurrentHashMap<>();
+  private DynamoDb db;
+
+  /**
+   * @throws IllegalArgumentException when the settings contradict each other
+   */
+  public DynamoDbLogStore(Configuration hadoopConf) {
+    super(hadoopConf);
+    this.settings = DynamoDbSettings.from(hadoopConf);
+  }
+
+  @Override
+  void publish(FileSystem fs, Path path, byte[] content) throws IOException {
+    OptionalLong version = LogListing.commitVersion(path);
+    if (version.isPresent()) {
+      table(fs, path.getParent()).protocol().commit(version.getAsLong(), content);
+    } else {
+      super.publish(fs, path, content);
+    }
+  }
+
+  @Override
+  List<FileStatus> list(FileSystem fs, Path path) throws IOException {
+    if (!LogListing.isInLog(path)) {
+      return super.list(fs, path);
+    }
+    Clocks.Moment before = Clocks.system().now();
+    List<FileStatus> files = super.list(fs, path);
+    SortedSet<Long> versions = new TreeSet<>();
+    files.forEach(file -> LogListing.commitVersion(file.getPath()).ifPresent(versions::add));
+    boolean moved =
+        table(fs, path.getParent()).protocol().settleAfter(before, LogListing.firstVersion(path), versions);
+    return moved ? super.list(fs, path) : files;
+  }
+
+  private CoordinatedTable table(FileSystem fs, Path log) throws IOException {
+    Path qualified = fs.makeQualified(log);
+    DynamoDb database = database(fs);
+    return tables.compute(
+        qualified,
+        (path, known) ->
+            known != null && known.isFresh() ? known : new CoordinatedTable(database, fs, path, Clocks.system()));
+  }
+
+  private synchronized DynamoDb database(FileSystem fs) throws IOException {
+    if (db == null) {
+      db = new DynamoDb(settings, fs.getConf(), fs.getUri());
+    }
+    return db;
+  }
+}

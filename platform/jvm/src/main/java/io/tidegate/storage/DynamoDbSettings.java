@@ -1,0 +1,99 @@
+package io.tidegate.storage;
+
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.hadoop.conf.Configuration;
+
+/**
+ * The settings of {@link DynamoDbLogStore}, under our own prefix or that of Delta's store, each with or without {@code
+ * spark.} before it.
+ *
+ * @param table name of the DynamoDB table
+ * @param region AWS region, or null for the SDK's default
+ * @param endpoint URL, or null for the region's own
+ * @param ttlSeconds seconds after completion until DynamoDB may delete an entry
+ * @param mayCreate whether a missing DynamoDB table may be created
+ * @param credentials class of an AWS SDK v2 credentials provider, or null for S3A's, then the SDK's default
+ * @param readUnits provisioned read capacity of a table that is created, 0 for on-demand
+ * @param writeUnits provisioned write capacity of a table that is created, 0 for on-demand
+ */
+public record DynamoDbSettings(
+    String table,
+    String region,
+    String endpoint,
+    long ttlSeconds,
+    boolean mayCreate,
+    String credentials,
+    long readUnits,
+    long writeUnits) {
+  private static final String OURS = "io.tidegate.storage.DynamoDbLogStore.";
+  private static final String DELTAS = "io.delta.storage.S3DynamoDBLogStore.";
+  private static final String[] PREFIXES = {OURS, "spark." + OURS, DELTAS, "spark." + DELTAS};
+
+  /** Delta's own default; time for every slow reader and writer to have seen the commit's file. */
+  private static final long DEFAULT_TTL = 24 * 60 * 60;
+
+  /**
+   * Reads the settings.
+   *
+   * @throws IllegalArgumentException when one is given twice with different values, or has no usable one
+   */
+  public static DynamoDbSettings from(Configuration conf) {
+    long readUnits = number(conf, "provisionedThroughput.rcu", 0);
+    long writeUnits = number(conf, "provisionedThroughput.wcu", 0);
+    if ((readUnits == 0) != (writeUnits == 0)) {
+      throw new IllegalArgumentException(
+          "provisionedThroughput.rcu and provisionedThroughput.wcu of the DynamoDB log store go together: set both, or"
+              + " none for on-demand capacity");
+    }
+    return new DynamoDbSettings(
+        text(conf, "ddb.tableName", "delta_log"),
+        text(conf, "ddb.region", null),
+        text(conf, "ddb.endpoint", null),
+        number(conf, "ddb.ttl", DEFAULT_TTL),
+        flag(conf, "ddb.create"),
+        text(conf, "credentials.provider", null),
+        readUnits,
+        writeUnits);
+  }
+
+  private static String text(Configuration conf, String name, String otherwise) {
+    Map<String, String> given = new TreeMap<>();
+    for (String prefix : PREFIXES) {
+      String value = conf.getTrimmed(prefix + name);
+      if (value != null && !value.isEmpty()) {
+        given.put(prefix + name, value);
+      }
+    }
+    if (given.values().stream().distinct().count() > 1) {
+      throw new IllegalArgumentException(
+          "the DynamoDB log store is told different things: " + given + ". Keep one of these settings");
+    }
+    return given.values().stream().findFirst().orElse(otherwise);
+  }
+
+  private static long number(Configuration conf, String name, long otherwise) {
+    String value = text(conf, name, null);
+    if (value == null) {
+      return otherwise;
+    }
+    try {
+      long number = Long.parseLong(value);
+      if (number >= 0) {
+        return number;
+      }
+    } catch (NumberFormatException e) {
+      // Said below.
+    }
+    throw new IllegalArgumentException(
+        name + " of the DynamoDB log store is " + value + "; it must be a whole number, 0 or more");
+  }
+
+  private static boolean flag(Configuration conf, String name) {
+    String value = text(conf, name, "true");
+    if (!value.equals("true") && !value.equals("false")) {
+      throw new IllegalArgumentException(name + " of the DynamoDB log store is " + value + "; it must be true or false");
+    }
+    return value.equals("true");
+  }
+}

@@ -1,0 +1,46 @@
+package io.tidegate.storage;
+
+import io.tidegate.storage.protocol.Alarms;
+import io.tidegate.storage.protocol.CommitEntry;
+import java.util.concurrent.atomic.AtomicLong;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Alarms in the driver's log, and counted for as long as the process lives. */
+final class LogAlarms implements Alarms {
+  /** Commits of other writers that were acknowledged, perhaps, and are not in the log. */
+  static final AtomicLong POSSIBLY_LOST = new AtomicLong();
+
+  private static final Logger LOG = LoggerFactory.getLogger(DynamoDbLogStore.class);
+  private final String table;
+
+  LogAlarms(String table) {
+    this.table = table;
+  }
+
+  @Override
+  public void possiblyLost(CommitEntry entry) {
+    POSSIBLY_LOST.incrementAndGet();
+    LOG.error(
+        "possibly lost commit: version {} of {} was claimed through DynamoDB by a writer that is not ours, and a writer"
+            + " without DynamoDB published another commit as this version. The first may have been told that it"
+            + " committed. Its bytes are kept in _delta_log/{}; `tidegate doctor` lists them.",
+        entry.version(),
+        table,
+        entry.tempPath());
+  }
+
+  @Override
+  public void stale(CommitEntry entry) {
+    LOG.warn(
+        "the DynamoDB table says that version {} of {} exists, its log has nothing so new: entries of a dropped table."
+            + " Reads go on, writes are refused until this table's items are deleted (`tidegate doctor` shows them).",
+        entry.version(),
+        table);
+  }
+
+  @Override
+  public void untidy(CommitEntry entry, Exception why) {
+    LOG.info("version {} of {} is committed; the next reader tidies up: {}", entry.version(), table, why.toString());
+  }
+}

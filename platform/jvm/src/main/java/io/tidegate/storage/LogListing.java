@@ -1,0 +1,60 @@
+package io.tidegate.storage;
+
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.s3a.S3AFileSystem;
+
+/** The files of a log, from a name on, in the order of their names. */
+final class LogListing {
+  private static final String LOG = "_delta_log";
+  private static final Pattern COMMIT = Pattern.compile("(\\d{20})\\.json");
+  private static final Pattern VERSION = Pattern.compile("(\\d{20})\\b.*");
+
+  private LogListing() {}
+
+  /** What lies in {@code from}'s directory under its name and later ones; empty when there is no directory. */
+  static List<FileStatus> from(FileSystem fs, Path from) throws IOException {
+    Path qualified = fs.makeQualified(from);
+    List<FileStatus> files = new ArrayList<>();
+    if (fs instanceof S3AFileSystem s3) {
+      files.addAll(new S3Listing(s3).from(qualified));
+    } else {
+      try {
+        for (FileStatus file : fs.listStatus(qualified.getParent())) {
+          if (file.getPath().getName().compareTo(from.getName()) >= 0) {
+            files.add(file);
+          }
+        }
+      } catch (FileNotFoundException e) {
+        return files;
+      }
+    }
+    files.sort(Comparator.comparing(file -> file.getPath().getName()));
+    return files;
+  }
+
+  /** The version of a commit's file, empty for other files. */
+  static OptionalLong commitVersion(Path path) {
+    Matcher name = COMMIT.matcher(path.getName());
+    return name.matches() && isInLog(path) ? OptionalLong.of(Long.parseLong(name.group(1))) : OptionalLong.empty();
+  }
+
+  /** The version that a listing starts with, 0 when its name has none. */
+  static long firstVersion(Path from) {
+    Matcher name = VERSION.matcher(from.getName());
+    return name.matches() ? Long.parseLong(name.group(1)) : 0;
+  }
+
+  static boolean isInLog(Path path) {
+    return path.getParent() != null && path.getParent().getName().equals(LOG);
+  }
+}

@@ -1,0 +1,77 @@
+package io.tidegate.storage;
+
+import io.tidegate.storage.protocol.CommitFiles;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.s3a.S3AFileSystem;
+import software.amazon.awssdk.core.exception.SdkException;
+
+/** One table's {@code _delta_log} on S3, with one request for each operation. */
+final class S3CommitFiles implements CommitFiles {
+  private final FileSystem fs;
+  private final Path log;
+  private final ConditionalCreate create;
+
+  S3CommitFiles(FileSystem fs, Path log) {
+    this.fs = fs;
+    this.log = log;
+    this.create = new ConditionalCreate(fs);
+  }
+
+  @Override
+  public SortedSet<Long> versionsFrom(long first) throws IOException {
+    SortedSet<Long> versions = new TreeSet<>();
+    for (FileStatus file : LogListing.from(fs, new Path(log, "%020d.".formatted(first)))) {
+      LogListing.commitVersion(file.getPath()).ifPresent(versions::add);
+    }
+    return versions;
+  }
+
+  @Override
+  public byte[] read(String name) throws IOException {
+    try (var in = fs.open(new Path(log, name))) {
+      return in.readAllBytes();
+    } catch (FileNotFoundException e) {
+      return null;
+    }
+  }
+
+  @Override
+  public void write(String name, byte[] content) throws IOException {
+    create.overwrite(new Path(log, name), content);
+  }
+
+  @Override
+  public boolean create(String name, byte[] content) throws IOException {
+    create.proveOnce(log);
+    try {
+      create.put(new Path(log, name), content);
+      return true;
+    } catch (FileAlreadyExistsException e) {
+      return false;
+    }
+  }
+
+  @Override
+  public void delete(String name) throws IOException {
+    Path path = new Path(log, name);
+    if (!(fs instanceof S3AFileSystem s3)) {
+      fs.delete(path, false);
+      return;
+    }
+    // S3A's own delete looks at the object before and at its folder after it.
+    try {
+      s3.getS3AInternals()
+          .getAmazonS3Client("delete a staged commit")
+          .deleteObject(request -> request.bucket(s3.getBucket()).key(s3.pathToKey(path)));
+    } catch (SdkException e) {
+      throw new IOException("cannot delete " + path + ": " + e.getMessage(), e);
+    }
+  }
+}

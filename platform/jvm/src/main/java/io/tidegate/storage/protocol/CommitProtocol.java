@@ -1,0 +1,372 @@
+package io.tidegate.storage.protocol;
+
+import io.tidegate.storage.protocol.LogStoreException.Kind;
+import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.util.Arrays;
+import java.util.SortedSet;
+
+/**
+ * Commits to one Delta table, coordinated by its entries in an external table.
+ *
+ * <p>A commit is staged, claimed by creating its entry, published by creating its file in one conditional request,
+ * and tidied up: staged bytes deleted, entry completed. Claiming coordinates with writers that know the entries, the
+ * conditional create with writers that do not; only who finds its own bytes published has committed. Whatever a dead
+ * writer leaves is settled by the next reader or writer.
+ *
+ * <p>Nothing here locks: threads of one process race as processes do. Each rule that a faulty or foreign participant
+ * makes necessary is one method, which the tests replace to see that it is necessary.
+ */
+public class CommitProtocol {
+  /** Milliseconds after which staged bytes without an entry may be swept. */
+  public static final long SAFE_AGE = 24L * 60 * 60 * 1000;
+
+  /** Milliseconds: far above what staging takes, far below the age of what is swept or cleaned up. */
+  static final long PAUSE = 10L * 60 * 1000;
+
+  /** Milliseconds that a pending commit's writer is given before others publish it. */
+  static final long GRACE = 100;
+
+  private static final int CLAIMS = 5;
+
+  private enum Settled {
+    /** Nothing is pending. */
+    CURRENT,
+    /** Something was published, or is about to be told. */
+    MOVED,
+    /** The newest entry lies beyond the log. */
+    STALE
+  }
+
+  /** Where a pending version stands to the log's head. */
+  enum Place {
+    PUBLISHED,
+    /** Published once and removed by log cleanup: publishing it again would put an old commit below the log. */
+    CLEANED,
+    NEXT,
+    BEYOND
+  }
+
+  private final EntryTable entries;
+  private final CommitFiles files;
+  private final Clocks clocks;
+  private final Alarms alarms;
+  private final Recent recent;
+  private final String table;
+
+  /**
+   * @param table the table's name in messages
+   */
+  public CommitProtocol(String table, EntryTable entries, CommitFiles files, Clocks clocks, Alarms alarms) {
+    this.table = table;
+    this.entries = entries;
+    this.files = files;
+    this.clocks = clocks;
+    this.alarms = alarms;
+    this.recent = new Recent(clocks);
+  }
+
+  /**
+   * Commits {@code content} as {@code version}; returns when it is published.
+   *
+   * @throws FileAlreadyExistsException when the version is another commit's; ours was not and will not be published
+   * @throws LogStoreException when it cannot be known, or the table's entries do not fit its log
+   * @throws IOException when nothing was committed
+   */
+  public void commit(long version, byte[] content) throws IOException {
+    CommitEntry mine;
+    Clocks.Moment begun;
+    do {
+      begun = clocks.now();
+      // Under a new name each time: a sweeper may be about to delete what was staged before a pause.
+      mine = prepare(version);
+      if (!knowsHead(version - 1)) {
+        requireHead(version);
+      }
+      files.write(mine.tempPath(), content);
+    } while (hasPaused(begun));
+    claim(mine);
+    publish(mine, content);
+    tidy(mine);
+    recent.committed(version, begun);
+  }
+
+  /**
+   * Settles what the newest entry promises, after a listing.
+   *
+   * @param before a moment before the listing
+   * @param first the listing's first version
+   * @param seen the versions that it found
+   * @return whether anything may have been published since, so that the listing has to be made again
+   */
+  public boolean settleAfter(Clocks.Moment before, long first, SortedSet<Long> seen) throws IOException {
+    if (recent.takeOwnCommit()) {
+      return false;
+    }
+    CommitEntry newest = entries.newest();
+    Settled settled = newest == null ? Settled.CURRENT : settle(newest, first, seen);
+    if (settled == Settled.STALE) {
+      alarms.stale(newest);
+    } else if (settled == Settled.CURRENT && !seen.isEmpty()) {
+      recent.settled(seen.last(), before);
+    }
+    return settled == Settled.MOVED;
+  }
+
+  /** Deletes staged bytes that no entry names, once they are old enough that no writer is about to claim them. */
+  public boolean sweep(long version, String tempPath, long ageMillis) throws IOException {
+    CommitEntry entry = entries.get(version);
+    boolean swept = ageMillis > SAFE_AGE && (entry == null || !entry.tempPath().equals(tempPath));
+    if (swept) {
+      files.delete(tempPath);
+    }
+    return swept;
+  }
+
+  private void requireHead(long version) throws IOException {
+    long before = Math.max(version - 1, 0);
+    SortedSet<Long> seen = files.versionsFrom(before);
+    CommitEntry newest = entries.newest();
+    Settled settled = newest == null ? Settled.CURRENT : settle(newest, before, seen);
+    if (settled == Settled.STALE) {
+      throw stale(newest);
+    }
+    if (settled == Settled.MOVED) {
+      seen = files.versionsFrom(before);
+    }
+    if (!seen.isEmpty() && seen.last() >= version) {
+      throw exists(version);
+    }
+    if (version > 0 && seen.isEmpty()) {
+      throw new LogStoreException(
+          Kind.INTEGRITY,
+          "version " + version + " of " + table + " cannot be committed: version " + (version - 1)
+              + " is neither published nor pending. Restore the log, or open the table afresh.");
+    }
+  }
+
+  private void claim(CommitEntry mine) throws IOException {
+    for (int attempt = 1; attempt <= CLAIMS; attempt++) {
+      CommitEntry winner = mine;
+      try {
+        if (entries.create(mine)) {
+          return;
+        }
+        winner = entries.get(mine.version());
+      } catch (EntryTable.Unanswered e) {
+        winner = afterUnanswered(mine, e);
+      }
+      if (winner != null && winner.tempPath().equals(mine.tempPath())) {
+        return;
+      }
+      if (winner != null) {
+        lose(mine, winner);
+      }
+    }
+    throw new LogStoreException(
+        Kind.INTEGRITY,
+        "the entry of version " + mine.version() + " of " + table + " comes and goes: another tool deletes entries of"
+            + " this table. Nothing was committed; stop that tool.");
+  }
+
+  private CommitEntry afterUnanswered(CommitEntry mine, IOException cause) throws IOException {
+    CommitEntry found;
+    try {
+      found = entries.get(mine.version());
+    } catch (IOException e) {
+      cause.addSuppressed(e);
+      throw unknown(mine, cause);
+    }
+    if (found == null) {
+      // It may land later still.
+      throw unknown(mine, cause);
+    }
+    return found;
+  }
+
+  private void lose(CommitEntry mine, CommitEntry winner) throws IOException {
+    files.delete(mine.tempPath());
+    if (!winner.complete()) {
+      settlePending(winner);
+    }
+    SortedSet<Long> now = files.versionsFrom(mine.version());
+    if (now.isEmpty()) {
+      // Never "exists" without a file: Delta would try this version again ten million times.
+      throw stale(winner);
+    }
+    throw exists(mine.version());
+  }
+
+  private void publish(CommitEntry mine, byte[] content) throws IOException {
+    boolean mineIsThere;
+    try {
+      mineIsThere = files.create(mine.fileName(), content) || isPublished(mine, content);
+    } catch (IOException e) {
+      afterFailedPublish(mine, e);
+      return;
+    }
+    if (!mineIsThere) {
+      giveUp(mine);
+      throw exists(mine.version());
+    }
+  }
+
+  private void giveUp(CommitEntry mine) {
+    try {
+      files.delete(mine.tempPath());
+      entries.complete(mine);
+    } catch (IOException e) {
+      alarms.untidy(mine, e);
+    }
+  }
+
+  private Settled settle(CommitEntry newest, long first, SortedSet<Long> seen) throws IOException {
+    if (!newest.complete()) {
+      return settlePending(newest);
+    }
+    if (newest.version() < first || (!seen.isEmpty() && newest.version() <= seen.last())) {
+      return Settled.CURRENT;
+    }
+    return files.versionsFrom(newest.version()).isEmpty() ? Settled.STALE : Settled.MOVED;
+  }
+
+  private Settled settlePending(CommitEntry seen) throws IOException {
+    clocks.pause(GRACE);
+    CommitEntry entry = entries.get(seen.version());
+    if (entry == null || entry.complete() || !entry.tempPath().equals(seen.tempPath())) {
+      return Settled.MOVED;
+    }
+    switch (place(entry.version(), files.versionsFrom(Math.max(entry.version() - 1, 0)))) {
+      case PUBLISHED -> finish(entry);
+      case CLEANED -> entries.complete(entry);
+      case NEXT -> publishPending(entry);
+      case BEYOND -> {
+        return Settled.STALE;
+      }
+    }
+    return Settled.MOVED;
+  }
+
+  private void publishPending(CommitEntry entry) throws IOException {
+    byte[] staged = files.read(entry.tempPath());
+    if (staged == null) {
+      requireTraceless(entry);
+      return;
+    }
+    if (files.create(entry.fileName(), staged)) {
+      tidy(entry);
+    } else {
+      finish(entry);
+    }
+  }
+
+  /** The staged bytes of a pending entry are gone: its writer was about to tidy up, or the commit is nowhere. */
+  private void requireTraceless(CommitEntry entry) throws IOException {
+    if (!files.versionsFrom(entry.version()).isEmpty()) {
+      finish(entry);
+      return;
+    }
+    CommitEntry now = entries.get(entry.version());
+    if (now != null && now.equals(entry)) {
+      throw new LogStoreException(
+          Kind.INTEGRITY,
+          "version " + entry.version() + " of " + table + " is claimed, but its staged bytes (" + entry.tempPath()
+              + ") are gone and it was never published. If its writer is surely dead, delete the item "
+              + entry.fileName() + " of this table from the DynamoDB table; that commit is lost.");
+    }
+  }
+
+  /** Completes the entry of a version that is published. */
+  private void finish(CommitEntry entry) throws IOException {
+    byte[] published = files.read(entry.fileName());
+    byte[] staged = files.read(entry.tempPath());
+    if (staged != null && published != null && !Arrays.equals(staged, published) && keepsEvidence(entry)) {
+      alarms.possiblyLost(entry);
+      entries.complete(entry);
+    } else {
+      tidy(entry);
+    }
+  }
+
+  // --- The rules, one method each -----------------------------------------------------------------------------------
+
+  /**
+   * Where a pending version stands to the log's head, which alone says whether it may still be published.
+   *
+   * @param near the published versions from the one before on
+   */
+  Place place(long version, SortedSet<Long> near) {
+    if (near.contains(version)) {
+      return Place.PUBLISHED;
+    }
+    if (!near.isEmpty() && near.last() > version) {
+      return Place.CLEANED;
+    }
+    return version == 0 || near.contains(version - 1) ? Place.NEXT : Place.BEYOND;
+  }
+
+  /** A claimed version is ours only if its file holds our bytes: a foreign writer may have been faster. */
+  boolean isPublished(CommitEntry mine, byte[] content) throws IOException {
+    return Arrays.equals(content, files.read(mine.fileName()));
+  }
+
+  /** A commit that is claimed and not published is not won: a foreign writer may take the version. */
+  void afterFailedPublish(CommitEntry mine, IOException cause) throws IOException {
+    throw unknown(mine, cause);
+  }
+
+  /**
+   * Staged bytes go first, then the entry is completed: delta-rs 1.6.0 fails on every access while an incomplete entry
+   * has both its file and its staged bytes.
+   */
+  void tidy(CommitEntry entry) {
+    try {
+      files.delete(entry.tempPath());
+      entries.complete(entry);
+    } catch (IOException e) {
+      alarms.untidy(entry, e);
+    }
+  }
+
+  /** Classic writers acknowledge once claimed, so what they staged is evidence; ours have acknowledged nothing. */
+  boolean keepsEvidence(CommitEntry entry) {
+    return !entry.isOurs();
+  }
+
+  /** What was learned a while ago may have been cleaned up since. */
+  boolean knowsHead(long version) {
+    return recent.isHead(version);
+  }
+
+  /** After a long pause the staged bytes may be swept and the head be cleaned up: look and stage again. */
+  boolean hasPaused(Clocks.Moment begun) {
+    return clocks.now().since(begun) > PAUSE;
+  }
+
+  CommitEntry prepare(long version) {
+    return CommitEntry.prepare(version);
+  }
+
+  // ------------------------------------------------------------------------------------------------------------------
+
+  private FileAlreadyExistsException exists(long version) {
+    return new FileAlreadyExistsException("version " + version + " of " + table + " is another commit's");
+  }
+
+  private LogStoreException stale(CommitEntry entry) {
+    return new LogStoreException(
+        Kind.STALE,
+        "the DynamoDB table says that version " + entry.version() + " of " + table + " exists, its log has nothing so"
+            + " new: a table was dropped here and its entries are left. Delete this table's items from the DynamoDB"
+            + " table (`tidegate doctor` shows them), or restore its _delta_log.");
+  }
+
+  private LogStoreException unknown(CommitEntry mine, IOException cause) {
+    return new LogStoreException(
+        Kind.UNKNOWN,
+        "the outcome of version " + mine.version() + " of " + table + " is unknown: its entry is pending ("
+            + mine.tempPath() + "). It is committed if " + mine.fileName() + " comes to hold its bytes, which the next"
+            + " read or write of the table settles. Look at the log before you write the same rows again.",
+        cause);
+  }
+}

@@ -1,0 +1,35 @@
+package io.tidegate.storage.protocol;
+
+import java.io.IOException;
+
+/** A commit or a listing that cannot go on; the message says what is wrong and what decides or mends it. */
+public final class LogStoreException extends IOException {
+  private final Kind kind;
+
+  /** What is wrong. */
+  public enum Kind {
+    /** A commit may have happened or may happen yet; the next reader or writer settles it. */
+    UNKNOWN,
+    /** The table's entries belong to a dropped table at the same place. */
+    STALE,
+    /** An entry promises a commit whose bytes are nowhere. */
+    INTEGRITY,
+    /** The table's entries are under two spellings of its path. */
+    SPELLING,
+    /** The settings contradict each other or cannot be used. */
+    SETTINGS
+  }
+
+  public LogStoreException(Kind kind, String message, Throwable cause) {
+    super("[TIDEGATE_LOG_" + kind + "] " + message, cause);
+    this.kind = kind;
+  }
+
+  public LogStoreException(Kind kind, String message) {
+    this(kind, message, null);
+  }
+
+  public Kind kind() {
+    return kind;
+  }
+}

@@ -1,0 +1,53 @@
+package io.tidegate.storage.protocol;
+
+/**
+ * What this process has just learned about one table's head, to save requests; believed only while it is fresh.
+ *
+ * <p>A process may be suspended for longer than the log is kept, so both clocks must agree that it was not.
+ */
+final class Recent {
+  /** Milliseconds; far below any log retention, far above a commit's duration. */
+  static final long FRESH = 60_000;
+
+  private final Clocks clocks;
+  private long settled = -1;
+  private Clocks.Moment at;
+  private boolean ownCommit;
+
+  Recent(Clocks clocks) {
+    this.clocks = clocks;
+  }
+
+  /**
+   * Version {@code version} is published, and no entry up to it is pending.
+   *
+   * @param at a moment before that was looked up: a pause in between makes it old
+   */
+  synchronized void settled(long version, Clocks.Moment at) {
+    this.settled = version;
+    this.at = at;
+    this.ownCommit = false;
+  }
+
+  /** As {@link #settled}, by a commit of our own. */
+  synchronized void committed(long version, Clocks.Moment at) {
+    settled(version, at);
+    ownCommit = true;
+  }
+
+  /** Whether the version is known to be the published head. */
+  synchronized boolean isHead(long version) {
+    return version >= 0 && version == settled && isFresh();
+  }
+
+  /** Whether the next listing follows a commit of our own; said once per commit. */
+  synchronized boolean takeOwnCommit() {
+    boolean took = ownCommit && isFresh();
+    ownCommit = false;
+    return took;
+  }
+
+  private boolean isFresh() {
+    return at != null && clocks.now().since(at) < FRESH;
+  }
+}

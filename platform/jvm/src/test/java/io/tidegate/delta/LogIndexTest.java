@@ -1,0 +1,123 @@
+package io.tidegate.delta;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.tidegate.TestTable;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** The index against Delta's own state, after every kind of commit and however it was begun. */
+class LogIndexTest {
+  @TempDir Path folder;
+  private TestTable t;
+  private final Set<String> everLive = new HashSet<>();
+
+  @BeforeEach
+  void table() {
+    t = new TestTable(folder);
+  }
+
+  private TableView view() {
+    return TableView.open(TestTable.spark(), t.uri());
+  }
+
+  /** Compares everything that the index says with what Delta says. */
+  private void check() {
+    TableView view = view();
+    String root = view.root().toString();
+    List<String> live =
+        view.snapshot().allFiles().toDF().select("path").as(Encoders.STRING()).collectAsList();
+    assertEquals(view.snapshot().numOfFiles(), view.files());
+    CollectionConverters.asJava(view.snapshot().transactions())
+        .forEach((app, version) -> assertEquals(version, view.lastTxn(app)));
+    assertNull(view.lastTxn("nobody"));
+    everLive.addAll(live);
+    for (String path : everLive) {
+      String key = LogPath.key(root, path);
+      boolean maybe = !view.maybeLive(List.of(key)).isEmpty();
+      assertTrue(maybe || !live.contains(path), path + " is live and the index says it is not");
+      assertTrue(!maybe || live.contains(path) || !key.equals(path), path + " is not live and its name is plain");
+    }
+    assertEquals(List.of(), view.maybeLive(List.of("never.parquet")));
+  }
+
+  private void afresh() {
+    DeltaLog.clearCache();
+  }
+
+  private void history() {
+    t.born();
+    check();
+    t.addFiles(t.batch(2, 0, List.of(t.file("b.parquet", 5, 10), t.file("c%20d.parquet", 10, 15)), Map.of()));
+    check();
+    t.sql("INSERT INTO {t} VALUES (100)");
+    check();
+    t.sql("ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')");
+    t.sql("DELETE FROM {t} WHERE id = 6");
+    check();
+    t.sql("DELETE FROM {t} WHERE id = 7");
+    check();
+    t.sql("DELETE FROM {t} WHERE id >= 10 AND id < 15");
+    check();
+    t.sql("OPTIMIZE {t}");
+    check();
+  }
+
+  @Test
+  void followsEveryCommit() {
+    history();
+    assertEquals(2, view().lastTxn(t.appId()));
+  }
+
+  @Test
+  void canBeginAnywhere() {
+    history();
+    afresh();
+    check();
+  }
+
+  @Test
+  void canBeginAtACheckpoint() {
+    t.born();
+    for (int i = 0; i < 12; i++) {
+      t.sql("INSERT INTO {t} VALUES (" + i + ")");
+    }
+    assertFalse(view().snapshot().logSegment().checkpointProvider().isEmpty());
+    afresh();
+    check();
+    t.sql("DELETE FROM {t} WHERE id = 3");
+    check();
+  }
+
+  @Test
+  void tellsWhichCommitsItRemembers() throws Exception {
+    history();
+    long last = view().snapshot().version();
+    assertEquals(last + 1, CommitTail.read(view(), -1).entries().size());
+    assertTrue(CommitTail.read(view(), -1).complete());
+    assertEquals(List.of(), CommitTail.read(view(), last).entries());
+    assertEquals("OPTIMIZE", CommitTail.read(view(), last - 1).entries().get(0).operation());
+  }
+
+  @Test
+  void answersForAnOlderViewToo() {
+    t.born();
+    TableView old = view();
+    t.addFiles(t.batch(2, 0, List.of(t.file("b.parquet", 5, 10)), Map.of()));
+    assertEquals(2, view().lastTxn(t.appId()));
+    assertEquals(1, old.lastTxn(t.appId()));
+    assertEquals(old.snapshot().numOfFiles(), old.files());
+  }
+}

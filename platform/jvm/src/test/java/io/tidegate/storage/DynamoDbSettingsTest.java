@@ -1,0 +1,82 @@
+package io.tidegate.storage;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What a user of Delta's store has configured goes on to hold under a new class name. */
+class DynamoDbSettingsTest {
+  private static final String DELTAS = "io.delta.storage.S3DynamoDBLogStore.";
+  private static final String OURS = "io.tidegate.storage.DynamoDbLogStore.";
+  private final Configuration conf = new Configuration(false);
+
+  @Test
+  void defaultsAreDeltas() {
+    DynamoDbSettings settings = DynamoDbSettings.from(conf);
+    assertEquals("delta_log", settings.table());
+    assertEquals(86_400, settings.ttlSeconds());
+    assertTrue(settings.mayCreate());
+    assertNull(settings.region());
+    assertNull(settings.endpoint());
+    assertEquals(0, settings.readUnits());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {DELTAS, OURS, "spark." + DELTAS, "spark." + OURS})
+  void everyPrefixIsHeard(String prefix) {
+    conf.set(prefix + "ddb.tableName", "mine");
+    conf.set(prefix + "ddb.region", "eu-central-1");
+    conf.set(prefix + "ddb.ttl", "7");
+    conf.set(prefix + "ddb.create", "false");
+    conf.set(prefix + "provisionedThroughput.rcu", "3");
+    conf.set(prefix + "provisionedThroughput.wcu", "4");
+    DynamoDbSettings settings = DynamoDbSettings.from(conf);
+    assertEquals("mine", settings.table());
+    assertEquals("eu-central-1", settings.region());
+    assertEquals(7, settings.ttlSeconds());
+    assertFalse(settings.mayCreate());
+    assertEquals(List.of(3L, 4L), List.of(settings.readUnits(), settings.writeUnits()));
+  }
+
+  @Test
+  void theSameTwiceIsNoConflict() {
+    conf.set(DELTAS + "ddb.tableName", "one");
+    conf.set("spark." + OURS + "ddb.tableName", "one");
+    assertEquals("one", DynamoDbSettings.from(conf).table());
+  }
+
+  @Test
+  void differentValuesAreRefusedAndNamed() {
+    conf.set(DELTAS + "ddb.tableName", "one");
+    conf.set("spark." + OURS + "ddb.tableName", "two");
+    var error = assertThrows(IllegalArgumentException.class, () -> new DynamoDbLogStore(conf));
+    assertTrue(error.getMessage().contains("S3DynamoDBLogStore.ddb.tableName=one"), error.getMessage());
+    assertTrue(error.getMessage().contains("DynamoDbLogStore.ddb.tableName=two"), error.getMessage());
+  }
+
+  @ParameterizedTest
+  @CsvSource({"ddb.ttl, -1", "ddb.ttl, soon", "ddb.create, no", "provisionedThroughput.rcu, 5"})
+  void whatCannotBeMeantIsRefused(String name, String value) {
+    conf.set(OURS + name, value);
+    assertThrows(IllegalArgumentException.class, () -> DynamoDbSettings.from(conf));
+  }
+
+  @Test
+  void allSpellingsOfAPathAreLookedUnder() {
+    assertEquals(List.of("s3a://b/t", "s3://b/t"), CoordinatedTable.spellings(new Path("s3a://b/t/")));
+    assertEquals(List.of("s3a://b/t", "s3://b/t"), CoordinatedTable.spellings(new Path("s3://key@b/t")));
+    assertEquals(
+        List.of("s3a://b/a b", "s3://b/a b", "s3a://b/a%20b", "s3://b/a%20b"),
+        CoordinatedTable.spellings(new Path("s3a://b/a b")));
+  }
+}

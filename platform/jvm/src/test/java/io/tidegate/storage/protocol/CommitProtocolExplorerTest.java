@@ -1,0 +1,325 @@
+package io.tidegate.storage.protocol;
+
+import static io.tidegate.storage.protocol.Participants.S3;
+import static io.tidegate.storage.protocol.Participants.S3A;
+import static io.tidegate.storage.protocol.Participants.classicTemp;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.tidegate.storage.protocol.Participants.Maker;
+import io.tidegate.storage.protocol.Participants.Ours;
+import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
+
+/**
+ * Every interleaving of a few participants: acknowledged means there exactly once, no version changes its content,
+ * nothing is published below the head. Each scene is run with the protocol and, where it is about one of its rules,
+ * with that rule switched off, which must be found out.
+ */
+class CommitProtocolExplorerTest {
+  private record Scene(String name, World world, SceneMaker participants, Map<String, String> classic, Mutant mutant) {}
+
+  private interface SceneMaker {
+    Map<String, Explorer.Participant> with(Maker maker);
+  }
+
+  /** A worse protocol: what it leaves out, and how it is made. */
+  private record Mutant(String without, Maker maker) {}
+
+  private static World world(int lostReplies, int failures, int deaths, int pauses) {
+    World world = new World();
+    world.lostReplies = lostReplies;
+    world.failures = failures;
+    world.deaths = deaths;
+    world.pauses = pauses;
+    world.timeMatters = pauses > 0;
+    world.put(CommitEntry.fileName(0), "birth");
+    world.table(S3A).put(0L, new CommitEntry(0, ".tmp/x", true));
+    return world;
+  }
+
+  private static Map<String, Explorer.Participant> of(Object... namesAndParticipants) {
+    Map<String, Explorer.Participant> all = new LinkedHashMap<>();
+    for (int i = 0; i < namesAndParticipants.length; i += 2) {
+      all.put((String) namesAndParticipants[i], (Explorer.Participant) namesAndParticipants[i + 1]);
+    }
+    return all;
+  }
+
+  private static final List<Scene> SCENES =
+      List.of(
+          new Scene(
+              "C1: a claim is no commit",
+              world(1, 0, 0, 0),
+              maker -> of("A", Participants.writer("A", 2, maker), "F", Participants.foreign("F", 2),
+                  "R", Participants.reader(maker)),
+              Map.of(),
+              new Mutant("isPublished", (step, name, entries, files) ->
+                  new Ours(step, name, entries, files) {
+                    @Override
+                    boolean isPublished(CommitEntry mine, byte[] content) {
+                      return true;
+                    }
+                  })),
+          new Scene(
+              "C2: a commit file is created in one conditional request",
+              world(0, 0, 1, 0),
+              maker -> of("A", Participants.writer("A", 2, maker), "F", Participants.foreign("F", 2),
+                  "R", Participants.reader(maker)),
+              Map.of(),
+              new Mutant("conditional create", (step, name, entries, files) ->
+                  new Ours(step, name, entries, new LookThenWrite(files)))),
+          new Scene(
+              "C3: staged bytes go before the entry is completed",
+              world(0, 0, 0, 0),
+              maker -> of("A", Participants.writer("A", 1, maker), "R", Participants.reader(maker)),
+              Map.of(),
+              new Mutant("order of tidying", (step, name, entries, files) ->
+                  new Ours(step, name, entries, files) {
+                    @Override
+                    void tidy(CommitEntry entry) {
+                      try {
+                        entries.complete(entry);
+                        files.delete(entry.tempPath());
+                      } catch (IOException e) {
+                        throw new AssertionError(e);
+                      }
+                    }
+                  })),
+          new Scene(
+              "C4: claimed and pending is not won",
+              world(0, 1, 0, 0),
+              maker -> of("A", Participants.writer("A", 1, maker), "F", Participants.foreign("F", 2)),
+              Map.of(),
+              new Mutant("unknown outcome", (step, name, entries, files) ->
+                  new Ours(step, name, entries, files) {
+                    @Override
+                    void afterFailedPublish(CommitEntry mine, IOException cause) {}
+                  })),
+          new Scene(
+              "C5: a pending entry below the head is not published",
+              world(0, 0, 1, 1),
+              maker -> of("A", Participants.writer("A", 1, maker), "F", Participants.foreign("F", 2),
+                  "cleaner", Participants.cleaner()),
+              Map.of(),
+              new Mutant("head first", (step, name, entries, files) ->
+                  new Ours(step, name, entries, files) {
+                    @Override
+                    Place place(long version, SortedSet<Long> near) {
+                      return near.contains(version) ? Place.PUBLISHED : Place.NEXT;
+                    }
+                  })),
+          new Scene(
+              "C6: a classic writer's lost commit leaves evidence",
+              world(0, 0, 0, 0),
+              maker -> of("classic", Participants.classic("J", S3A), "F", Participants.foreign("F", 2),
+                  "R", Participants.reader(maker)),
+              Map.of("J", classicTemp("J", 1)),
+              new Mutant("evidence", (step, name, entries, files) ->
+                  new Ours(step, name, entries, files) {
+                    @Override
+                    boolean keepsEvidence(CommitEntry entry) {
+                      return false;
+                    }
+                  })),
+          new Scene(
+              "C7: only the entry that was read is completed",
+              world(0, 0, 0, 0),
+              maker -> of("aborting", Participants.aborting("J", "K", 1), "R", Participants.reader(maker)),
+              Map.of("K", classicTemp("K", 1)),
+              new Mutant("condition of completing", (step, name, entries, files) ->
+                  new Ours(step, name, new BlindlyCompleted(entries, step), files))),
+          new Scene(
+              "C8: what was learned long ago is not believed",
+              world(0, 0, 0, 1),
+              maker -> of("A", Participants.writer("A", 2, maker), "F", Participants.foreign("F", 3),
+                  "G", Participants.foreign("G", 3), "cleaner", Participants.cleaner()),
+              Map.of(),
+              new Mutant("freshness", (step, name, entries, files) ->
+                  new Ours(step, name, entries, files) {
+                    private boolean known;
+
+                    @Override
+                    boolean knowsHead(long version) {
+                      known = known || super.knowsHead(version);
+                      return true;
+                    }
+
+                    @Override
+                    boolean hasPaused(Clocks.Moment begun) {
+                      super.hasPaused(begun);
+                      return false;
+                    }
+                  })),
+          new Scene(
+              "C9: a writer that paused stages again",
+              world(0, 0, 1, 1),
+              maker -> of("A", Participants.writer("A", 1, maker),
+                  "sweeper", Participants.sweeper(maker, 1, Participants.temp("A", 1, 0))),
+              Map.of(),
+              new Mutant("staging again", (step, name, entries, files) ->
+                  new Ours(step, name, entries, files) {
+                    @Override
+                    boolean hasPaused(Clocks.Moment begun) {
+                      super.hasPaused(begun);
+                      return false;
+                    }
+                  })),
+          new Scene(
+              "C10: entries are looked for under every spelling of the path",
+              under(S3),
+              maker -> of("classic", Participants.classic("J", S3),
+                  "A", Participants.writer("A", 2, new BothSpellings(maker))),
+              Map.of("J", classicTemp("J", 1)),
+              new Mutant("the other spelling", new OneSpelling())),
+          new Scene(
+              "two of ours, one dies",
+              world(0, 0, 1, 0),
+              maker -> of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 1, maker)),
+              Map.of(),
+              null),
+          new Scene(
+              "one of ours dies beside two readers",
+              world(0, 0, 1, 0),
+              maker -> of("A", Participants.writer("A", 1, maker),
+                  "R", Participants.reader(maker), "S", Participants.reader(maker)),
+              Map.of(),
+              null),
+          new Scene(
+              "ours and a classic one, one dies",
+              world(0, 0, 1, 0),
+              maker -> of("A", Participants.writer("A", 2, maker), "classic", Participants.classic("J", S3A)),
+              Map.of("J", classicTemp("J", 1)),
+              null),
+          new Scene(
+              "birth: two create the table, one dies",
+              empty(),
+              maker -> of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 1, maker)),
+              Map.of(),
+              null));
+
+  private static World under(String spelling) {
+    World world = world(0, 0, 0, 0);
+    world.entries.put(spelling, world.entries.remove(S3A));
+    return world;
+  }
+
+  private static World empty() {
+    World world = new World();
+    world.deaths = 1;
+    return world;
+  }
+
+  @TestFactory
+  Stream<DynamicTest> theProtocolHolds() {
+    return SCENES.stream().map(scene -> DynamicTest.dynamicTest(scene.name(), () -> {
+      Explorer explorer = explorer(scene, Ours::new);
+      assertNull(explorer.explore(scene.world().copy()));
+      assertTrue(explorer.ends() > 1, "the scene has one outcome only");
+    }));
+  }
+
+  @TestFactory
+  Stream<DynamicTest> withoutTheRuleItDoesNot() {
+    return SCENES.stream().filter(scene -> scene.mutant() != null).map(scene -> DynamicTest.dynamicTest(
+        scene.name() + ", without " + scene.mutant().without(),
+        () -> {
+          String violation = explorer(scene, scene.mutant().maker()).explore(scene.world().copy());
+          assertNotNull(violation);
+        }));
+  }
+
+  private record BothSpellings(Maker maker) implements Maker {
+    @Override
+    public CommitProtocol make(Step step, String name, EntryTable entries, CommitFiles files) {
+      return maker.make(step, name, entries, files);
+    }
+
+    @Override
+    public List<String> spellings() {
+      return maker instanceof OneSpelling ? List.of(S3A) : List.of(S3A, S3);
+    }
+  }
+
+  private record OneSpelling() implements Maker {
+    @Override
+    public CommitProtocol make(Step step, String name, EntryTable entries, CommitFiles files) {
+      return new Ours(step, name, entries, files);
+    }
+  }
+
+  private static Explorer explorer(Scene scene, Maker maker) {
+    Explorer explorer =
+        new Explorer(scene.participants().with(maker), Participants.reader(new BothSpellings(maker)));
+    explorer.late(Set.of("cleaner", "sweeper"));
+    scene.classic().forEach(explorer::classic);
+    return explorer;
+  }
+
+  /** What {@code FileSystem.create(path, overwrite=false)} is on S3A. */
+  private record LookThenWrite(CommitFiles files) implements CommitFiles {
+    @Override
+    public SortedSet<Long> versionsFrom(long first) throws IOException {
+      return files.versionsFrom(first);
+    }
+
+    @Override
+    public byte[] read(String name) throws IOException {
+      return files.read(name);
+    }
+
+    @Override
+    public void write(String name, byte[] content) throws IOException {
+      files.write(name, content);
+    }
+
+    @Override
+    public boolean create(String name, byte[] content) throws IOException {
+      if (files.read(name) != null) {
+        return false;
+      }
+      files.write(name, content);
+      return true;
+    }
+
+    @Override
+    public void delete(String name) throws IOException {
+      files.delete(name);
+    }
+  }
+
+  /** Delta's own completion: whatever the entry is by now. */
+  private record BlindlyCompleted(EntryTable entries, Step step) implements EntryTable {
+    @Override
+    public CommitEntry newest() throws IOException {
+      return entries.newest();
+    }
+
+    @Override
+    public CommitEntry get(long version) throws IOException {
+      return entries.get(version);
+    }
+
+    @Override
+    public boolean create(CommitEntry entry) throws IOException {
+      return entries.create(entry);
+    }
+
+    @Override
+    public boolean complete(CommitEntry entry) {
+      step.ask("complete blindly", false, false, false, world -> {
+        world.complete(S3A, entry, true);
+        return true;
+      });
+      return true;
+    }
+  }
+}

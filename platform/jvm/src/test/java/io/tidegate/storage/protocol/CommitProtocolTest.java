@@ -1,0 +1,216 @@
+package io.tidegate.storage.protocol;
+
+import static io.tidegate.storage.protocol.Participants.S3A;
+import static io.tidegate.storage.protocol.Participants.bytes;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.tidegate.storage.protocol.LogStoreException.Kind;
+import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What is found at the table's head, and what a reader or a writer makes of it. */
+class CommitProtocolTest {
+  private static final String JAVA_TEMP = ".tmp/00000000000000000001.json.0b2f8b0e-4f6c-4b57-9c6e-2f2f0e6f1a11";
+  private static final String RUST_TEMP = "_commit_0b2f8b0e-4f6c-4b57-9c6e-2f2f0e6f1a11.json.tmp";
+  private final World world = new World();
+
+  private interface Use {
+    void of(CommitProtocol protocol, CommitFiles files) throws IOException;
+  }
+
+  private void with(Use use) throws IOException {
+    List<Step.Reply> replies = new ArrayList<>();
+    while (true) {
+      Step step = new Step(world, replies, Step.Luck.GOOD);
+      try {
+        use.of(new Participants.Ours(step, "A", step.entries(S3A), step.files()), step.files());
+        return;
+      } catch (Step.Stop next) {
+        // One request more each time.
+      }
+    }
+  }
+
+  private void commit(long version, String content) throws IOException {
+    with((protocol, files) -> protocol.commit(version, bytes(content)));
+  }
+
+  private void read() throws IOException {
+    with((protocol, files) -> protocol.settleAfter(new Clocks.Moment(0, 0), 0, files.versionsFrom(0)));
+  }
+
+  private LogStoreException refused(long version) {
+    return assertThrows(LogStoreException.class, () -> commit(version, "A"));
+  }
+
+  private void published(long version, String content) {
+    world.put(CommitEntry.fileName(version), content);
+    world.table(S3A).put(version, new CommitEntry(version, ".tmp/gone" + version, true));
+  }
+
+  private void pending(long version, String temp, String content) {
+    world.table(S3A).put(version, new CommitEntry(version, temp, false));
+    if (content != null) {
+      world.put(temp, content);
+    }
+  }
+
+  private String content(long version) {
+    return world.files.get(CommitEntry.fileName(version));
+  }
+
+  private void assertTidy(long version) {
+    CommitEntry entry = world.table(S3A).get(version);
+    assertTrue(entry.complete());
+    assertFalse(world.files.containsKey(entry.tempPath()), world.files.toString());
+    assertEquals(List.of(), world.violations);
+  }
+
+  @Test
+  void aCommitIsPublishedAndLeavesNothingBehind() throws IOException {
+    commit(0, "birth");
+    commit(1, "A");
+    assertEquals("birth", content(0));
+    assertEquals("A", content(1));
+    assertTidy(0);
+    assertTidy(1);
+  }
+
+  @Test
+  void itsTempPathHasDeltasShapeAndIsKnownAsOurs() {
+    CommitEntry entry = CommitEntry.prepare(12);
+    assertTrue(entry.tempPath().matches("\\.tmp/0{18}12\\.json\\.[0-9a-f-]{36}"), entry.tempPath());
+    assertTrue(entry.isOurs());
+    assertFalse(new CommitEntry(12, JAVA_TEMP, false).isOurs());
+    assertFalse(new CommitEntry(12, RUST_TEMP, false).isOurs());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {JAVA_TEMP, RUST_TEMP})
+  void whatADeadWriterClaimedIsPublishedByTheNextReader(String temp) throws IOException {
+    published(0, "birth");
+    pending(1, temp, "J");
+    read();
+    assertEquals("J", content(1));
+    assertTidy(1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {JAVA_TEMP, RUST_TEMP})
+  void orByTheNextWriterWhoThenLosesTheVersion(String temp) throws IOException {
+    published(0, "birth");
+    pending(1, temp, "J");
+    assertThrows(FileAlreadyExistsException.class, () -> commit(1, "A"));
+    assertEquals("J", content(1));
+    assertTidy(1);
+    commit(2, "A");
+    assertEquals("A", content(2));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"J", "''"})
+  void whatADeadWriterPublishedIsCompleted(String staged) throws IOException {
+    published(0, "birth");
+    pending(1, JAVA_TEMP, staged.isEmpty() ? null : staged);
+    world.put(CommitEntry.fileName(1), "J");
+    read();
+    assertEquals("J", content(1));
+    assertTidy(1);
+  }
+
+  @Test
+  void aForeignCommitInItsPlaceStays() throws IOException {
+    published(0, "birth");
+    world.put(CommitEntry.fileName(1), "F");
+    assertThrows(FileAlreadyExistsException.class, () -> commit(1, "A"));
+    assertEquals("F", content(1));
+    commit(2, "A");
+    assertEquals("A", content(2));
+  }
+
+  @Test
+  void aClaimWithoutBytesAnywhereIsAnIntegrityErrorWithTheItemToDelete() {
+    published(0, "birth");
+    pending(1, JAVA_TEMP, null);
+    LogStoreException error = assertThrows(LogStoreException.class, this::read);
+    assertEquals(Kind.INTEGRITY, error.kind());
+    assertTrue(error.getMessage().contains("delete the item 00000000000000000001.json"), error.getMessage());
+    assertFalse(world.table(S3A).get(1L).complete(), "it was completed without its commit");
+    assertEquals(Kind.INTEGRITY, refused(1).kind());
+  }
+
+  @Test
+  void theItemsDeletedTheTableGoesOn() throws IOException {
+    published(0, "birth");
+    pending(1, JAVA_TEMP, null);
+    world.table(S3A).remove(1L);
+    commit(1, "A");
+    assertEquals("A", content(1));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"0, true", "5000, true", "5000, false"})
+  void entriesOfADroppedTableRefuseWritesAndNotReads(long version, boolean complete) throws IOException {
+    world.table(S3A).put(version, new CommitEntry(version, JAVA_TEMP, complete));
+    read();
+    LogStoreException error = refused(0);
+    assertEquals(Kind.STALE, error.kind());
+    assertTrue(error.getMessage().contains("Delete this table's items"), error.getMessage());
+    assertNull(content(0));
+    world.table(S3A).clear();
+    commit(0, "A");
+    assertEquals("A", content(0));
+  }
+
+  @Test
+  void aTableMadeAgainBelowOldEntriesIsRefusedToo() throws IOException {
+    published(5000, "old");
+    world.files.clear();
+    world.published.clear();
+    world.put(CommitEntry.fileName(0), "new");
+    assertEquals(Kind.STALE, refused(1).kind());
+    read();
+  }
+
+  @Test
+  void aVersionThatLeavesAGapIsRefused() {
+    published(0, "birth");
+    assertEquals(Kind.INTEGRITY, refused(5).kind());
+    assertEquals(new TreeSet<>(List.of(0L)), world.versions(0));
+  }
+
+  @Test
+  void twoSpellingsWithEntriesAreRefused() throws IOException {
+    published(0, "birth");
+    Spelling.Entries entries = spelling -> new Step(world, new ArrayList<>(), Step.Luck.GOOD).entries(spelling);
+    assertEquals(S3A, Spelling.choose(List.of(Participants.S3, S3A), entries));
+    world.table(Participants.S3).put(1L, CommitEntry.prepare(1));
+    LogStoreException error =
+        assertThrows(LogStoreException.class, () -> Spelling.choose(List.of(S3A, Participants.S3), entries));
+    assertEquals(Kind.SPELLING, error.kind());
+  }
+
+  @Test
+  void oldStagedBytesWithoutAnEntryAreSweptAndNoOthers() throws IOException {
+    published(0, "birth");
+    world.put(JAVA_TEMP, "orphan");
+    with((protocol, files) -> assertFalse(protocol.sweep(1, JAVA_TEMP, CommitProtocol.SAFE_AGE)));
+    assertTrue(world.files.containsKey(JAVA_TEMP));
+    pending(2, RUST_TEMP, "claimed");
+    with((protocol, files) -> assertFalse(protocol.sweep(2, RUST_TEMP, CommitProtocol.SAFE_AGE + 1)));
+    assertTrue(world.files.containsKey(RUST_TEMP));
+    with((protocol, files) -> assertTrue(protocol.sweep(1, JAVA_TEMP, CommitProtocol.SAFE_AGE + 1)));
+    assertFalse(world.files.containsKey(JAVA_TEMP));
+  }
+}

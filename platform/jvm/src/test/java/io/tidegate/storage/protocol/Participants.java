@@ -1,0 +1,162 @@
+package io.tidegate.storage.protocol;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
+import java.util.List;
+import java.util.SortedSet;
+import java.util.UUID;
+
+/** Who may write to, read or tidy up one table, ours and others. */
+final class Participants {
+  static final String S3A = "s3a://b/t";
+  static final String S3 = "s3://b/t";
+
+  private Participants() {}
+
+  /** Makes a participant's protocol; the tests' mutants make a worse one. */
+  interface Maker {
+    CommitProtocol make(Step step, String name, EntryTable entries, CommitFiles files);
+
+    /** The spellings of the table's path under which entries are looked for. */
+    default List<String> spellings() {
+      return List.of(S3A);
+    }
+  }
+
+  private static EntryTable entries(Step step, Maker maker) throws IOException {
+    return step.entries(Spelling.choose(maker.spellings(), step::entries));
+  }
+
+  /** The protocol, with temp paths that are the same each time a participant is run again. */
+  static class Ours extends CommitProtocol {
+    private final String name;
+    private int prepared;
+
+    Ours(Step step, String name, EntryTable entries, CommitFiles files) {
+      super("t", entries, files, step.clocks(), step.alarms());
+      this.name = name;
+    }
+
+    @Override
+    CommitEntry prepare(long version) {
+      return new CommitEntry(version, temp(name, version, prepared++), false);
+    }
+  }
+
+  static String temp(String name, long version, int n) {
+    return ".tmp/" + CommitEntry.fileName(version) + "." + new UUID(0x8000L | name.hashCode() << 16, n);
+  }
+
+  static String classicTemp(String name, long version) {
+    return ".tmp/" + CommitEntry.fileName(version) + "." + new UUID(0x4000L, name.hashCode());
+  }
+
+  static byte[] bytes(String content) {
+    return content.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static SortedSet<Long> listing(Step step, CommitProtocol protocol) throws IOException {
+    Clocks.Moment before = step.clocks().now();
+    SortedSet<Long> seen = step.files().versionsFrom(0);
+    return protocol.settleAfter(before, 0, seen) ? step.files().versionsFrom(0) : seen;
+  }
+
+  /** Our writer: reads the table, commits one version, rebases when it loses. */
+  static Explorer.Participant writer(String name, int attempts, Maker maker) {
+    return step -> {
+      CommitFiles files = step.files();
+      CommitProtocol protocol = maker.make(step, name, entries(step, maker), files);
+      SortedSet<Long> seen = listing(step, protocol);
+      long next = seen.isEmpty() ? 0 : seen.last() + 1;
+      for (int i = 0; i < attempts; i++) {
+        try {
+          protocol.commit(next, bytes(name));
+          step.acknowledge(name, false);
+          return;
+        } catch (FileAlreadyExistsException e) {
+          next++;
+        }
+      }
+    };
+  }
+
+  /** Our reader. */
+  static Explorer.Participant reader(Maker maker) {
+    return step -> listing(step, maker.make(step, "reader", entries(step, maker), step.files()));
+  }
+
+  /** A writer that knows nothing of the entries and publishes conditionally, as delta-rs from 1.6.1 on does. */
+  static Explorer.Participant foreign(String name, int attempts) {
+    return step -> {
+      SortedSet<Long> seen = step.files().versionsFrom(0);
+      long next = seen.isEmpty() ? 0 : seen.last() + 1;
+      for (int i = 0; i < attempts; i++, next++) {
+        if (step.files().create(CommitEntry.fileName(next), bytes(name))) {
+          step.acknowledge(name, false);
+          return;
+        }
+      }
+    };
+  }
+
+  /** Delta's own writer: acknowledges whatever happens after its claim. */
+  static Explorer.Participant classic(String name, String spelling) {
+    return step -> {
+      SortedSet<Long> seen = step.files().versionsFrom(0);
+      long version = seen.isEmpty() ? 0 : seen.last() + 1;
+      CommitEntry entry = new CommitEntry(version, classicTemp(name, version), false);
+      step.files().write(entry.tempPath(), bytes(name));
+      if (step.entries(spelling).create(entry)) {
+        step.acknowledge(name, true);
+        if (step.files().read(entry.fileName()) == null) {
+          step.files().create(entry.fileName(), bytes(name));
+        }
+      }
+    };
+  }
+
+  /** delta-rs that gives a commit up, then claims the same version again and dies; it counts its claim as done. */
+  static Explorer.Participant aborting(String first, String second, long version) {
+    return step -> {
+      CommitEntry one = new CommitEntry(version, classicTemp(first, version), false);
+      CommitEntry two = new CommitEntry(version, classicTemp(second, version), false);
+      step.files().write(one.tempPath(), bytes(first));
+      if (!step.entries(S3A).create(one)) {
+        return;
+      }
+      step.files().write(two.tempPath(), bytes(second));
+      step.ask("abort and claim again", false, false, false, world -> {
+        CommitEntry now = world.table(S3A).get(version);
+        if (now != null && !now.complete()) {
+          world.table(S3A).put(version, two);
+          world.acknowledgedByClassic.add(second);
+        }
+        return null;
+      });
+    };
+  }
+
+  /** Time passes, then log cleanup and the table's TTL take all but the newest. */
+  static Explorer.Participant cleaner() {
+    return step -> {
+      step.clocks().now();
+      step.ask("clean up", false, false, false, world -> {
+        if (world.longTimePassed) {
+          long head = world.head();
+          world.versions(0).headSet(head).forEach(version -> world.files.remove(CommitEntry.fileName(version)));
+          world.entries.values().forEach(table -> table.values().removeIf(CommitEntry::complete));
+        }
+        return null;
+      });
+    };
+  }
+
+  /** Sweeps what is staged and not claimed, once it is old. */
+  static Explorer.Participant sweeper(Maker maker, long version, String tempPath) {
+    return step -> {
+      long age = (Long) step.ask("age", false, false, true, world -> world.ageOf(tempPath)).value();
+      maker.make(step, "sweeper", entries(step, maker), step.files()).sweep(version, tempPath, age);
+    };
+  }
+}

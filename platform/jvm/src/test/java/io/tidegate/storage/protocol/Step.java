@@ -1,0 +1,214 @@
+package io.tidegate.storage.protocol;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.SortedSet;
+import java.util.TreeSet;
+
+/**
+ * Lets a participant go one request further: it runs from its beginning, is told the answers it has already had, and
+ * stops at the request after the new one. So a participant is plain sequential code, and a state of the world can be
+ * left and taken up again at will.
+ */
+final class Step {
+  /** What becomes of the new request. */
+  enum Luck {
+    GOOD,
+    /** Done, but nobody hears of it. */
+    LOST_REPLY,
+    /** Not done. */
+    FAILS,
+    /** A long time passes first. */
+    PAUSES
+  }
+
+  /** An answer; a failure is one too. */
+  record Reply(Object value, boolean unanswered, boolean failed) {}
+
+  interface Request {
+    Object on(World world);
+  }
+
+  static final class Stop extends Error {
+    Stop() {
+      super("the next request", null, false, false);
+    }
+  }
+
+  private final World world;
+  private final List<Reply> replies;
+  private final Luck luck;
+  private int told;
+  private boolean done;
+  private String name = "";
+  boolean canLoseReply;
+  boolean canFail;
+  boolean canPause;
+
+  Step(World world, List<Reply> replies, Luck luck) {
+    this.world = world;
+    this.replies = replies;
+    this.luck = luck;
+  }
+
+  String name() {
+    return name;
+  }
+
+  /** What a participant tells nobody: its acknowledgement goes with its last answer. */
+  void acknowledge(String content, boolean classic) {
+    (classic ? world.acknowledgedByClassic : world.acknowledged).add(content);
+  }
+
+  Reply ask(String what, boolean changes, boolean publishes, boolean clock, Request request) {
+    if (told < replies.size()) {
+      return replies.get(told++);
+    }
+    if (done) {
+      throw new Stop();
+    }
+    done = true;
+    name = what + (luck == Luck.GOOD ? "" : " " + luck);
+    canLoseReply = changes;
+    canFail = publishes;
+    canPause = clock;
+    Reply reply =
+        switch (luck) {
+          case GOOD -> new Reply(request.on(world), false, false);
+          case LOST_REPLY -> {
+            request.on(world);
+            world.lostReplies--;
+            yield new Reply(null, true, false);
+          }
+          case FAILS -> {
+            world.failures--;
+            yield new Reply(null, false, true);
+          }
+          case PAUSES -> {
+            world.pauses--;
+            world.longTimePassed = true;
+            yield new Reply(request.on(world), false, false);
+          }
+        };
+    replies.add(reply);
+    told++;
+    return reply;
+  }
+
+  private static Object value(Reply reply) throws IOException {
+    if (reply.unanswered()) {
+      throw new EntryTable.Unanswered("the reply was lost", null);
+    }
+    if (reply.failed()) {
+      throw new IOException("503");
+    }
+    return reply.value();
+  }
+
+  EntryTable entries(String spelling) {
+    return new EntryTable() {
+      @Override
+      public CommitEntry newest() throws IOException {
+        return (CommitEntry) value(ask("newest", false, false, false, w -> {
+          var last = w.table(spelling).lastEntry();
+          return last == null ? null : last.getValue();
+        }));
+      }
+
+      @Override
+      public CommitEntry get(long version) throws IOException {
+        return (CommitEntry) value(ask("get " + version, false, false, false, w -> w.table(spelling).get(version)));
+      }
+
+      @Override
+      public boolean create(CommitEntry entry) throws IOException {
+        return (Boolean) value(ask("claim " + entry.version(), true, false, false,
+            w -> w.table(spelling).putIfAbsent(entry.version(), entry) == null));
+      }
+
+      @Override
+      public boolean complete(CommitEntry entry) throws IOException {
+        return (Boolean) value(ask("complete " + entry.version(), false, false, false, w -> {
+          w.complete(spelling, entry, false);
+          return true;
+        }));
+      }
+    };
+  }
+
+  CommitFiles files() {
+    return new CommitFiles() {
+      @Override
+      @SuppressWarnings("unchecked")
+      public SortedSet<Long> versionsFrom(long first) throws IOException {
+        return new TreeSet<>((SortedSet<Long>) value(ask("list from " + first, false, false, false,
+            w -> w.versions(first))));
+      }
+
+      @Override
+      public byte[] read(String file) throws IOException {
+        String found = (String) value(ask("read " + file, false, false, false, w -> w.files.get(file)));
+        return found == null ? null : found.getBytes(StandardCharsets.UTF_8);
+      }
+
+      @Override
+      public void write(String file, byte[] content) throws IOException {
+        value(ask("write " + file, false, false, false, w -> {
+          w.put(file, new String(content, StandardCharsets.UTF_8));
+          return null;
+        }));
+      }
+
+      @Override
+      public boolean create(String file, byte[] content) throws IOException {
+        return (Boolean) value(ask("create " + file, true, true, false, w -> {
+          boolean free = !w.files.containsKey(file);
+          if (free) {
+            w.put(file, new String(content, StandardCharsets.UTF_8));
+          }
+          return free;
+        }));
+      }
+
+      @Override
+      public void delete(String file) throws IOException {
+        value(ask("delete " + file, false, false, false, w -> {
+          w.files.remove(file);
+          return null;
+        }));
+      }
+    };
+  }
+
+  Clocks clocks() {
+    return new Clocks() {
+      @Override
+      public Moment now() {
+        // Only a long time matters, so the clock has two positions.
+        boolean late = world.timeMatters && (Boolean) ask("clock", false, false, true, w -> w.longTimePassed).value();
+        long millis = late ? 2 * CommitProtocol.SAFE_AGE : 0;
+        return new Moment(millis, millis);
+      }
+
+      @Override
+      public void pause(long millis) throws InterruptedIOException {}
+    };
+  }
+
+  Alarms alarms() {
+    return new Alarms() {
+      @Override
+      public void possiblyLost(CommitEntry entry) {
+        world.alarmed.add(entry.tempPath());
+      }
+
+      @Override
+      public void stale(CommitEntry entry) {}
+
+      @Override
+      public void untidy(CommitEntry entry, Exception why) {}
+    };
+  }
+}

@@ -1,0 +1,130 @@
+package io.tidegate.storage.protocol;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/** Everything that the participants of one table share, and what must never happen to it. */
+final class World {
+  final Map<String, TreeMap<Long, CommitEntry>> entries = new TreeMap<>();
+  final TreeMap<String, String> files = new TreeMap<>();
+
+  /** What was ever published as a version, cleaned up or not. */
+  final TreeMap<Long, String> published = new TreeMap<>();
+
+  /** Content by who may rely on it: ours is published; a classic writer's may only be claimed. */
+  final TreeSet<String> acknowledged = new TreeSet<>();
+
+  final TreeSet<String> acknowledgedByClassic = new TreeSet<>();
+  final TreeSet<String> alarmed = new TreeSet<>();
+  final List<String> violations = new ArrayList<>();
+  final TreeSet<String> writtenLate = new TreeSet<>();
+  boolean longTimePassed;
+  String pausing = "";
+  int lostReplies;
+  int failures;
+  int deaths;
+  int pauses;
+
+  /** Without pauses the clock tells nobody anything: asking it is no step. */
+  boolean timeMatters;
+
+  World copy() {
+    World w = new World();
+    entries.forEach((key, table) -> w.entries.put(key, new TreeMap<>(table)));
+    w.files.putAll(files);
+    w.published.putAll(published);
+    w.acknowledged.addAll(acknowledged);
+    w.acknowledgedByClassic.addAll(acknowledgedByClassic);
+    w.alarmed.addAll(alarmed);
+    w.violations.addAll(violations);
+    w.writtenLate.addAll(writtenLate);
+    w.longTimePassed = longTimePassed;
+    w.pausing = pausing;
+    w.lostReplies = lostReplies;
+    w.failures = failures;
+    w.deaths = deaths;
+    w.pauses = pauses;
+    w.timeMatters = timeMatters;
+    return w;
+  }
+
+  TreeMap<Long, CommitEntry> table(String spelling) {
+    return entries.computeIfAbsent(spelling, s -> new TreeMap<>());
+  }
+
+  long head() {
+    return versions(0).isEmpty() ? -1 : versions(0).last();
+  }
+
+  TreeSet<Long> versions(long first) {
+    TreeSet<Long> found = new TreeSet<>();
+    for (String name : files.keySet()) {
+      if (name.matches("\\d{20}\\.json") && Long.parseLong(name.substring(0, 20)) >= first) {
+        found.add(Long.parseLong(name.substring(0, 20)));
+      }
+    }
+    return found;
+  }
+
+  void put(String name, String content) {
+    if (name.matches("\\d{20}\\.json")) {
+      long version = Long.parseLong(name.substring(0, 20));
+      String before = published.putIfAbsent(version, content);
+      if (before != null && !before.equals(content)) {
+        violations.add("version " + version + " changed from " + before + " to " + content);
+        published.put(version, content);
+      }
+      if (head() > version) {
+        violations.add("version " + version + " was published below the head " + head());
+      }
+    }
+    files.put(name, content);
+    if (longTimePassed) {
+      writtenLate.add(name);
+    }
+  }
+
+  long ageOf(String name) {
+    return longTimePassed && files.containsKey(name) && !writtenLate.contains(name) ? 2 * CommitProtocol.SAFE_AGE : 0;
+  }
+
+  void complete(String spelling, CommitEntry entry, boolean evenAnother) {
+    CommitEntry now = table(spelling).get(entry.version());
+    if (now != null && !now.complete() && (evenAnother || now.tempPath().equals(entry.tempPath()))) {
+      if (files.containsKey(now.fileName()) && files.containsKey(now.tempPath()) && !alarmed.contains(now.tempPath()) && !evenAnother) {
+        violations.add("delta-rs 1.6.0 is locked out longer than it must be: " + now.tempPath() + " was still there");
+      }
+      table(spelling).put(now.version(), new CommitEntry(now.version(), now.tempPath(), true));
+    }
+  }
+
+  /** What must hold once nobody is on the way any more. */
+  void checkEnd(Map<String, String> classicTemps) {
+    for (String content : published.values()) {
+      if (published.values().stream().filter(content::equals).count() > 1) {
+        violations.add(content + " is there twice");
+      }
+    }
+    for (String content : acknowledged) {
+      if (!published.containsValue(content)) {
+        violations.add(content + " was acknowledged and is lost");
+      }
+    }
+    for (String content : acknowledgedByClassic) {
+      String temp = classicTemps.get(content);
+      boolean told = alarmed.contains(temp) && files.containsKey(temp);
+      if (!published.containsValue(content) && !told) {
+        violations.add(content + " was acknowledged by a classic writer and is lost without an alarm or its bytes");
+      }
+    }
+  }
+
+  @Override
+  public String toString() {
+    return entries + " " + files + " " + published + " " + acknowledged + acknowledgedByClassic + alarmed
+        + longTimePassed + writtenLate + pausing + lostReplies + failures + deaths + pauses;
+  }
+}
