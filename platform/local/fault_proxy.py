@@ -20,8 +20,9 @@ class FaultProxy:
     """Forwards everything to `upstream` (an http:// URL) but for what its rules catch.
 
     `method` and `path` of a rule are regular expressions: the first for the whole method, the second searched
-    in the path with its query, both as sent; DynamoDB's one path is followed by the operation, `/PutItem`. The latest rule that catches a request decides; `count` rules
-    see every request besides. `times`: how many requests a rule catches before it is used up, None for all.
+    in the path with its query, both as sent; DynamoDB's one path is followed by the operation, `/PutItem`. The
+    latest rule that catches a request decides; `count` rules see every request besides. `times`: how many
+    requests a rule catches before it is used up, None for all.
     """
 
     def __init__(self, upstream: str) -> None:

@@ -1,0 +1,182 @@
+"""Requests of one bronze commit: ours beside Delta's default store and beside conditional creates alone.
+
+Starts its own local AWS, a counting proxy before it and a Spark server per variant, and prints JSON. A commit is the
+whole of `add_files` with its transaction; S3 requests are those on the table's `_delta_log`, with checkpoints and
+clean-up counted apart.
+
+    python benchmarks/commit_requests.py [--commits 25]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import statistics
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from tidegate.platform.core.batch import Add, Batch, Create
+from tidegate.platform.local.aws import REGION, LocalAws
+from tidegate.platform.local.fault_proxy import FaultProxy
+from tidegate.platform.local.fault_rules import Rule
+from tidegate.platform.local.spark_server import SparkServer
+from tidegate.resources.delta import Delta
+from tidegate.resources.spark import session_of_its_own
+
+BUCKET = "bench"
+WARM_UP = 5
+_CHECKPOINT = re.compile(r"checkpoint|_last_checkpoint|_sidecars")
+_SCHEMA = {"type": "struct", "fields": [{"name": "id", "type": "long", "nullable": True, "metadata": {}}]}
+
+Commit = Callable[[int], None]
+
+
+class Counted:
+    """What passed a proxy between two looks: S3 requests on a log, and DynamoDB calls."""
+
+    def __init__(self, log: Rule, dynamodb: Rule) -> None:
+        self._rules = (log, dynamodb)
+        self._seen = (0, 0)
+
+    def since(self) -> tuple[Counter[str], Counter[str], int]:
+        """S3 methods, DynamoDB operations, and checkpoint requests, since the last call."""
+        log, dynamodb = (list(rule.requests) for rule in self._rules)
+        new, calls = log[self._seen[0] :], dynamodb[self._seen[1] :]
+        self._seen = len(log), len(dynamodb)
+        plain = [one for one in new if not _CHECKPOINT.search(one)]
+        kinds = Counter(_kind(one) for one in plain)
+        return kinds, Counter(one.rpartition("/")[2] for one in calls), len(new) - len(plain)
+
+
+def _kind(request: str) -> str:
+    method, _, path = request.partition(" ")
+    return "LIST" if method == "GET" and "list-type=2" in path else method
+
+
+def tidegate_commits(session: SparkSession, s3: Any, table: str) -> Commit:
+    """Batches through `add_files`, one registered file each."""
+    delta = Delta("", lambda: session)
+    location, last = f"s3a://{BUCKET}/{table}", -1
+    properties = {"tidegate.lake": "bench", "tidegate.generation": "g", "tidegate.table": table}
+
+    def commit(n: int) -> None:
+        nonlocal last
+        sink = pa.BufferOutputStream()
+        pq.write_table(pa.table({"id": pa.array([n], pa.int64())}), sink)
+        body = sink.getvalue().to_pybytes()
+        etag = s3.put_object(Bucket=BUCKET, Key=f"{table}/f{n}.parquet", Body=body)["ETag"].strip('"')
+        now = int(time.time() * 1000)
+        add = Add(f"f{n}.parquet", {}, len(body), now, '{"numRecords":1}', etag, f"{table}/f{n}.parquet")
+        create = Create(_SCHEMA, (), properties, table) if n == 0 else None
+        batch = Batch("bench", table, "g", n + 1, location, last, (), adds=(add,), create=create).sealed()
+        key = f"batches/{table}/{n + 1}.json"
+        s3.put_object(Bucket=BUCKET, Key=key, Body=batch.to_json())
+        last = delta.add_files(location, f"s3a://{BUCKET}/{key}", verify_files=False).version
+
+    return commit
+
+
+def delta_commits(session: SparkSession, s3: Any, table: str) -> Commit:
+    """Plain appends with a transaction, as Delta's users write them."""
+
+    def commit(n: int) -> None:
+        frame = session.range(n, n + 1)
+        writer = frame.write.format("delta").mode("append").option("txnAppId", "bench").option("txnVersion", n + 1)
+        writer.save(f"s3a://{BUCKET}/{table}")
+
+    return commit
+
+
+VARIANTS: dict[str, tuple[str | None, Callable[[SparkSession, Any, str], Commit]]] = {
+    "tidegate": ("io.tidegate.storage.DynamoDbLogStore", tidegate_commits),
+    "tidegate, no DynamoDB": ("io.tidegate.storage.ConditionalS3LogStore", tidegate_commits),
+    "delta append, our store": ("io.tidegate.storage.DynamoDbLogStore", delta_commits),
+    "delta append, default store": (None, delta_commits),
+}
+
+
+@contextmanager
+def _server(home: Path, aws: LocalAws, proxy: FaultProxy, store: str | None) -> Iterator[SparkSession]:
+    environ = {**aws.environ, "AWS_ENDPOINT_URL": proxy.endpoint}
+    server = SparkServer(home, environ, port=0, memory="2g", log_store=store)
+    try:
+        server.start(150.0)
+        with session_of_its_own(server.remote) as session:
+            yield session
+    finally:
+        server.stop()
+
+
+def measure(home: Path, aws: LocalAws, name: str, commits: int) -> dict[str, Any]:
+    """One variant's figures per commit: medians, and the first and last for growth with the log."""
+    store, make = VARIANTS[name]
+    table = re.sub(r"\W+", "_", name)
+    s3 = boto3.client("s3", endpoint_url=aws.endpoint, region_name=REGION)
+    with FaultProxy(aws.endpoint) as proxy, _server(home / table, aws, proxy, store) as session:
+        counted = Counted(
+            proxy.count(".*", rf"{table}/_delta_log|prefix={table}%2F_delta_log"), proxy.count("POST", r"^/\w+$")
+        )
+        commit = make(session, s3, table)
+        for n in range(WARM_UP):
+            commit(n)
+        counted.since()
+        per_commit = []
+        checkpoints = 0
+        for n in range(WARM_UP, WARM_UP + commits):
+            begun = time.monotonic()
+            commit(n)
+            kinds, calls, apart = counted.since()
+            checkpoints += apart
+            per_commit.append((kinds, calls, time.monotonic() - begun))
+    s3_counts = [kinds.total() for kinds, _, _ in per_commit]
+    return {
+        "variant": name,
+        "commits": commits,
+        "s3_requests_on_the_log": {
+            "median": statistics.median(s3_counts),
+            "first": s3_counts[0],
+            "last": s3_counts[-1],
+            "kinds_of_the_last": dict(per_commit[-1][0]),
+        },
+        "dynamodb_calls": {
+            "median": statistics.median(calls.total() for _, calls, _ in per_commit),
+            "kinds_of_the_last": dict(per_commit[-1][1]),
+        },
+        "checkpoint_requests_in_all": checkpoints,
+        "seconds_median": round(statistics.median(seconds for *_, seconds in per_commit), 3),
+    }
+
+
+def main() -> None:
+    """Measure every variant and print JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--commits", type=int, default=25, help="counted commits of each variant")
+    parser.add_argument("--only", choices=list(VARIANTS), help="one variant")
+    chosen = parser.parse_args()
+    with ExitStack() as running:
+        home = Path(running.enter_context(tempfile.TemporaryDirectory()))
+        aws = LocalAws(home / "aws", 0)
+        running.callback(aws.stop)
+        aws.start(60.0)
+        keys = aws.environ
+        boto3.setup_default_session(
+            aws_access_key_id=keys["AWS_ACCESS_KEY_ID"], aws_secret_access_key=keys["AWS_SECRET_ACCESS_KEY"]
+        )
+        boto3.client("s3", endpoint_url=aws.endpoint, region_name=REGION).create_bucket(Bucket=BUCKET)
+        names = [chosen.only] if chosen.only else list(VARIANTS)
+        print(json.dumps([measure(home, aws, name, chosen.commits) for name in names], indent=2))
+
+
+if __name__ == "__main__":
+    main()
