@@ -113,6 +113,19 @@ def check(
         raise typer.Exit(1)
 
 
+@app.command()
+def doctor(
+    lake: LakeFile = None,
+    home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
+    repair: Annotated[bool, typer.Option(help="Settle pending commits and sweep old staged ones first.")] = False,
+) -> None:
+    """Which log store is really active, and is every table's log in order? Exit code 1 if not."""
+    from tidegate.platform.cli.doctor import run_doctor
+
+    if not run_doctor(_console(), lake, home, repair=repair):
+        raise typer.Exit(1)
+
+
 def main() -> None:
     """Entry point."""
     try:

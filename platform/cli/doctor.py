@@ -1,0 +1,144 @@
+"""`tidegate doctor`: how the lake's commits are really coordinated, and what its logs have been left with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from tidegate.platform.cli.doctor_logs import LogDoctor
+from tidegate.platform.cli.environment import use_stack
+from tidegate.platform.cli.findings import Failed, Finding, checked
+from tidegate.resources.aws import AwsResource
+from tidegate.resources.commit_table import CommitTable
+from tidegate.resources.delta import Delta
+from tidegate.resources.lake import Lake
+from tidegate.resources.lake_resource import LakeResource
+
+DYNAMODB_STORE = "io.tidegate.storage.DynamoDbLogStore"
+_CLASSIC = "io.delta.storage.S3DynamoDBLogStore"
+_CONDITIONAL = (DYNAMODB_STORE, "io.tidegate.storage.ConditionalS3LogStore")
+
+
+def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair: bool) -> bool:
+    """Examine the log of every table of the lake and print what was found.
+
+    Args:
+        console: where it is printed.
+        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else ``lake.yaml``.
+        home: of a running local platform; None takes a running default one, else the environment.
+        repair: settle what is pending and sweep old staged commits first.
+
+    Returns:
+        Whether nothing is wrong.
+
+    Raises:
+        CommandError: nothing runs on the home.
+        SparkUnreachable: no Spark server answers.
+    """
+    use_stack(home)
+    if lake is not None:
+        os.environ["TIDEGATE_LAKE"] = str(lake.resolve())
+    aws = AwsResource()
+    failed = 0
+    with LakeResource.from_environment().opened() as opened:
+        name = setting(opened.delta, "ddb.tableName") or "delta_log"
+        entries = CommitTable(aws.client("dynamodb"), name)
+        coordinated = log_store(opened.delta) in (DYNAMODB_STORE, _CLASSIC)
+        doctor = LogDoctor(opened.store.objects, entries if coordinated and entries.state() else None)
+        if repair:
+            for _, location in locations(opened):
+                opened.delta.table_state(location)  # opening a log settles what its newest entry promises
+                if swept := doctor.sweep(location):
+                    console.print(f"swept {swept} staged commits of {location}", highlight=False)
+        for finding in _findings(opened, doctor, entries, coordinated=coordinated):
+            failed += _show(console, finding)
+    console.print(Text(f"\n{failed} problems" if failed else "\nnothing is wrong", style="red" if failed else "green"))
+    return not failed
+
+
+def _findings(opened: Lake, doctor: LogDoctor, entries: CommitTable, *, coordinated: bool) -> Iterator[Finding]:
+    yield checked(f"Spark {opened.delta.remote}: log store", lambda: check_store(opened.delta))
+    if coordinated:
+        yield checked(f"DynamoDB table {entries.name}", lambda: check_table(entries))
+    for name, location in locations(opened):
+        yield from doctor.examine(name, location)
+
+
+def check_store(delta: Delta) -> str:
+    """Which log store commits really go through, and whether the server's settings are safe with it.
+
+    Raises:
+        Failed: commits may be lost.
+    """
+    store = log_store(delta)
+    flags = {one.strip() for one in conf(delta, "spark.hadoop.fs.s3a.performance.flags").split(",")}
+    if store not in _CONDITIONAL and flags & {"*", "create"}:
+        raise Failed(
+            f"{store or 'Delta’s own single-driver store'} with fs.s3a.performance.flags={','.join(sorted(flags))}: a "
+            f"commit overwrites another's without a word. Set spark.delta.logStore.s3a.impl={DYNAMODB_STORE}"
+        )
+    if not store:
+        raise Failed(
+            f"none is set, so drivers overwrite each other's commits: spark.delta.logStore.s3a.impl={DYNAMODB_STORE}"
+        )
+    if store == _CLASSIC:
+        raise Failed(
+            "Delta's own store loses commits beside writers that publish conditionally, as ours do: set "
+            f"spark.delta.logStore.s3a.impl={DYNAMODB_STORE}, the settings stay"
+        )
+    where = [f"{name} {value}" for name in ("region", "endpoint") if (value := setting(delta, f"ddb.{name}"))]
+    return f"{store}" + (f", {', '.join(where)}" if where and store == DYNAMODB_STORE else "")
+
+
+def check_table(entries: CommitTable) -> str:
+    """Whether the DynamoDB table is as it should be.
+
+    Raises:
+        Failed: it is missing or not active, or its items never expire.
+    """
+    state = entries.state()
+    if state is None:
+        raise Failed("there is none; the first commit makes it, unless ddb.create=false forbids that")
+    if state.status != "ACTIVE":
+        raise Failed(f"it is {state.status}")
+    if state.ttl != "expireTime":
+        raise Failed("TTL is not enabled on expireTime, so its items stay for ever: enable it")
+    return f"{state.billing}, TTL on expireTime"
+
+
+def locations(opened: Lake) -> Iterator[tuple[str, str]]:
+    """Every Delta table of the lake: what it is called, and where it is."""
+    for text in opened.store.table_births():
+        table = opened.table(text)
+        if table.birth is not None:
+            yield f"bronze.{table.birth.name}", table.birth.location
+            yield f"ledger.{table.birth.name}", table.ledger.location
+    for spec in opened.config.tables:
+        if spec.silver:
+            yield f"silver.{spec.name}", opened.store.uri("silver", spec.name)
+
+
+def log_store(delta: Delta) -> str:
+    """The class that publishes commits on the server; empty when none is set."""
+    return conf(delta, "spark.delta.logStore.s3a.impl")
+
+
+def setting(delta: Delta, name: str) -> str:
+    """A setting of the DynamoDB log store on the server, under whichever prefix; empty when not set."""
+    prefixes = [f"{spark}{store}." for store in (DYNAMODB_STORE, _CLASSIC) for spark in ("spark.", "")]
+    return next((value for prefix in prefixes if (value := conf(delta, prefix + name))), "")
+
+
+def conf(delta: Delta, key: str) -> str:
+    """A setting of the Spark server; empty when not set."""
+    return delta.session.conf.get(key, "") or ""
+
+
+def _show(console: Console, finding: Finding) -> int:
+    mark = Text("ok     ", style="green") if finding.ok else Text("PROBLEM ", style="bold red")
+    console.print(mark + Text(finding.what) + Text(f"  {finding.detail}" if finding.detail else "", style="dim"))
+    return 0 if finding.ok else 1

@@ -1,0 +1,175 @@
+"""What `tidegate doctor` finds in one Delta table's log and its entries in DynamoDB."""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from tidegate.platform.cli.findings import Failed, Finding, checked
+from tidegate.platform.core.object_key import parse_s3_uri
+from tidegate.resources.commit_table import CommitEntry, CommitTable
+from tidegate.resources.object_store import Listed, ObjectStore
+
+#: Seconds after which staged bytes that no entry names may be deleted; the log store's SAFE_AGE.
+SAFE_AGE = 24 * 60 * 60
+#: Seconds that a pending commit's writer is given before it is called pending.
+_GRACE = 1.0
+_COMMIT = re.compile(r"(\d{20})\.json")
+_STAGED = re.compile(r"\.tmp/(\d{20})\.json\.([0-9a-f-]{36})|_commit_[0-9a-f-]{36}\.json\.tmp")
+#: UUIDs of this version are made by our log store only.
+_OURS = 8
+
+
+@dataclass
+class _Log:
+    """A log's files that matter here, by their names in ``_delta_log``."""
+
+    bucket: str
+    folder: str
+    commits: dict[int, Listed] = field(default_factory=dict)
+    staged: dict[str, Listed] = field(default_factory=dict)
+
+    @property
+    def head(self) -> int:
+        return max(self.commits, default=-1)
+
+
+class LogDoctor:
+    """Examines logs, and tidies them up where it is told to.
+
+    Args:
+        objects: S3.
+        entries: the DynamoDB table, None when the tables are not coordinated through one.
+        grace: seconds, see ``_GRACE``.
+    """
+
+    def __init__(self, objects: ObjectStore, entries: CommitTable | None, grace: float = _GRACE) -> None:
+        self._objects = objects
+        self._entries = entries
+        self._grace = grace
+
+    def examine(self, name: str, location: str) -> Iterator[Finding]:
+        """Every finding of one table.
+
+        Args:
+            name: what the table is called in the findings.
+            location: its ``s3a://`` URI.
+        """
+        log = self._read(location)
+        if log.head < 0 and not log.staged:
+            yield Finding(f"{name}: log", True, "no table yet")
+            return
+        if self._entries is not None:
+            yield checked(f"{name}: entries", lambda: self._agree(location))
+        yield checked(f"{name}: staged commits", lambda: self._staged(location, log))
+
+    def sweep(self, location: str) -> int:
+        """Delete staged bytes that are old, named by no pending entry and no evidence of a lost commit; how many."""
+        log = self._read(location)
+        old = [name for name, kind in self._kinds(location, log).items() if kind == "old"]
+        self._objects.delete(log.bucket, [f"{log.folder}{name}" for name in old])
+        return len(old)
+
+    def _read(self, location: str) -> _Log:
+        bucket, prefix = parse_s3_uri(location.replace("s3a://", "s3://", 1))
+        log = _Log(bucket, f"{prefix.rstrip('/')}/_delta_log/")
+        for item in self._objects.under(bucket, log.folder):
+            name = item.key[len(log.folder) :]
+            if commit := _COMMIT.fullmatch(name):
+                log.commits[int(commit[1])] = item
+            elif _STAGED.fullmatch(name):
+                log.staged[name] = item
+        return log
+
+    def _spelling(self, location: str) -> tuple[str, CommitEntry | None]:
+        assert self._entries is not None
+        rest = location.removeprefix("s3a://").rstrip("/")
+        spellings = dict.fromkeys(f"{scheme}://{path}" for path in (rest, quote(rest)) for scheme in ("s3a", "s3"))
+        found = {one: entry for one in spellings if (entry := self._entries.newest(one)) is not None}
+        if len(found) > 1:
+            raise Failed(
+                f"there are entries under {' and '.join(found)}, whose writers do not see each other: stop them all, "
+                "delete the items of one, and let all use the other"
+            )
+        return next(iter(found.items()), (f"s3a://{rest}", None))
+
+    def _agree(self, location: str) -> str:
+        spelling, newest = self._spelling(location)
+        if newest is not None and not newest.complete:
+            time.sleep(self._grace)
+            spelling, newest = self._spelling(location)
+        # After the entries: what they promise must be here by now.
+        log = self._read(location)
+        if newest is None:
+            return f"version {log.head}; none within the last day"
+        if newest.version > log.head + (not newest.complete):
+            raise Failed(
+                f"DynamoDB says that version {newest.version} exists, the log ends at {log.head}: entries of a dropped "
+                f"table, and writes are refused. Delete the items with tablePath {spelling}, or restore the log"
+            )
+        if not newest.complete:
+            raise Failed(self._pending(log, newest))
+        foreign = self._foreign(spelling, log)
+        return f"version {log.head}, under {spelling}" + (
+            f"; {foreign} commits of the last day are of writers without DynamoDB" if foreign else ""
+        )
+
+    @staticmethod
+    def _pending(log: _Log, entry: CommitEntry) -> str:
+        if entry.version not in log.commits and entry.temp_path not in log.staged:
+            return (
+                f"version {entry.version} is claimed, its staged bytes ({entry.temp_path}) are gone and it was never "
+                f"published: the table cannot be read. If its writer is surely dead, delete the item {entry.file_name}"
+            )
+        return (
+            f"version {entry.version} is pending since its writer died; the next read or write of the table settles "
+            "it, and so does --repair"
+        )
+
+    def _foreign(self, spelling: str, log: _Log) -> int:
+        assert self._entries is not None
+        known = self._entries.versions(spelling)
+        since = time.time() - SAFE_AGE
+        return sum(version not in known and item.modified > since for version, item in log.commits.items())
+
+    def _staged(self, location: str, log: _Log) -> str:
+        kinds = self._kinds(location, log)
+        lost = [name for name, kind in kinds.items() if kind == "lost"]
+        if lost:
+            raise Failed(
+                f"possibly lost commits of a writer that is not ours: {', '.join(lost)}. Their version was published "
+                "by a writer without DynamoDB; compare their rows with the table, then delete them. Two such writers "
+                "must not share a table (docs/log-store.md)"
+            )
+        old = sum(kind == "old" for kind in kinds.values())
+        return f"{len(kinds)}, {old} to sweep with --repair" if kinds else "none"
+
+    def _kinds(self, location: str, log: _Log) -> dict[str, str]:
+        """``claimed``, ``lost``, ``old`` or ``young`` by the staged file's name."""
+        if not log.staged:
+            return {}
+        newest = self._spelling(location)[1] if self._entries is not None else None
+        claimed = newest.temp_path if newest is not None and not newest.complete else None
+        kinds = {}
+        for name, item in log.staged.items():
+            if name == claimed:
+                kinds[name] = "claimed"
+            elif self._is_lost(log, name):
+                kinds[name] = "lost"
+            else:
+                kinds[name] = "old" if time.time() - item.modified > SAFE_AGE else "young"
+        return kinds
+
+    def _is_lost(self, log: _Log, name: str) -> bool:
+        found = _STAGED.fullmatch(name)
+        if found is None or found[1] is None or uuid.UUID(found[2]).version == _OURS:
+            return False
+        if int(found[1]) not in log.commits:
+            return False
+        staged = self._objects.get(log.bucket, f"{log.folder}{name}")
+        published = self._objects.get(log.bucket, f"{log.folder}{found[1]}.json")
+        return staged is not None and published is not None and staged != published
