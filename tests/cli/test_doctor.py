@@ -1,0 +1,79 @@
+"""`tidegate doctor` on a real lake: in order, then with what a dead writer left, then repaired."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from rich.console import Console
+
+from tidegate.platform.cli.doctor import DYNAMODB_STORE, run_doctor
+from tidegate.platform.testing import TestLake
+
+pytestmark = pytest.mark.spark
+
+#: As Delta's own store names what it stages.
+CLASSIC = ".tmp/00000000000000000001.json.0b2f8b0e-4f6c-4b57-9c6e-2f2f0e6f1a11"
+
+
+def parquet(count: int) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({"id": range(count)}), buffer)
+    return buffer.getvalue()
+
+
+def test_a_dead_classic_writer_s_commit_is_found_and_settled(
+    tidegate_lake: Callable[..., TestLake],
+    environment: Callable[[TestLake], None],
+) -> None:
+    console = Console(file=io.StringIO(), width=1000, force_terminal=False, no_color=True)
+
+    def said() -> str:
+        assert isinstance(console.file, io.StringIO)
+        return console.file.getvalue()
+
+    lake = tidegate_lake([{"name": "orders", "prefix": "orders/"}])
+    environment(lake)
+    lake.put("orders/a.parquet", parquet(3))
+    lake.materialize("bronze", "orders")
+    assert run_doctor(console, lake.path, None, repair=False), said()
+    assert DYNAMODB_STORE in said()
+    assert "bronze.orders: entries  version 0, under s3a://" in said()
+    assert "ledger.orders: entries" in said()
+
+    body = parquet(4)
+    lake.put("orders/_by_another_writer.parquet", body)
+    add = {
+        "path": "_by_another_writer.parquet",
+        "partitionValues": {},
+        "size": len(body),
+        "modificationTime": 0,
+        "dataChange": True,
+        "stats": '{"numRecords":4}',
+    }
+    lake.put(f"orders/_delta_log/{CLASSIC}", json.dumps({"add": add}) + "\n")
+    lake.clients.dynamodb.put_item(
+        TableName="delta_log",
+        Item={
+            "tablePath": {"S": f"s3a://{lake.bucket}/orders"},
+            "fileName": {"S": "00000000000000000001.json"},
+            "tempPath": {"S": CLASSIC},
+            "complete": {"S": "false"},
+        },
+    )
+    before = len(said())
+    assert not run_doctor(console, lake.path, None, repair=False)
+    assert "version 1 is pending" in said()[before:]
+    before = len(said())
+    assert run_doctor(console, lake.path, None, repair=True), said()[before:]
+    assert [row[0] for row in lake.sql("SELECT count(*) FROM bronze.orders")] == [7]
+    item = lake.clients.dynamodb.get_item(
+        TableName="delta_log",
+        Key={"tablePath": {"S": f"s3a://{lake.bucket}/orders"}, "fileName": {"S": "00000000000000000001.json"}},
+    )["Item"]
+    assert item["complete"] == {"S": "true"}
+    assert int(item["expireTime"]["N"]) > 0
