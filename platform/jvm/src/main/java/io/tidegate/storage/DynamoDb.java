@@ -151,7 +151,9 @@ final class DynamoDb {
   }
 
   private static boolean isDenied(AwsServiceException error) {
-    return error.awsErrorDetails() != null && error.awsErrorDetails().errorCode().startsWith("AccessDenied");
+    // A proxy's or load balancer's answer has no code.
+    String code = error.awsErrorDetails() == null ? null : error.awsErrorDetails().errorCode();
+    return code != null && code.startsWith("AccessDenied");
   }
 
   private String where() {
