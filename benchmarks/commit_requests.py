@@ -24,7 +24,6 @@ from typing import Any
 import boto3
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import SparkSession
 
 from tidegate.platform.core.batch import Add, Batch, Create
 from tidegate.platform.local.aws import REGION, LocalAws
@@ -40,6 +39,7 @@ _CHECKPOINT = re.compile(r"checkpoint|_last_checkpoint|_sidecars")
 _SCHEMA = {"type": "struct", "fields": [{"name": "id", "type": "long", "nullable": True, "metadata": {}}]}
 
 Commit = Callable[[int], None]
+Make = Callable[[Delta, Any, str], Commit]
 
 
 class Counted:
@@ -64,9 +64,8 @@ def _kind(request: str) -> str:
     return "LIST" if method == "GET" and "list-type=2" in path else method
 
 
-def tidegate_commits(session: SparkSession, s3: Any, table: str) -> Commit:
+def tidegate_commits(delta: Delta, s3: Any, table: str) -> Commit:
     """Batches through `add_files`, one registered file each."""
-    delta = Delta("", lambda: session)
     location, last = f"s3a://{BUCKET}/{table}", -1
     properties = {"tidegate.lake": "bench", "tidegate.generation": "g", "tidegate.table": table}
 
@@ -87,18 +86,18 @@ def tidegate_commits(session: SparkSession, s3: Any, table: str) -> Commit:
     return commit
 
 
-def delta_commits(session: SparkSession, s3: Any, table: str) -> Commit:
+def delta_commits(delta: Delta, s3: Any, table: str) -> Commit:
     """Plain appends with a transaction, as Delta's users write them."""
 
     def commit(n: int) -> None:
-        frame = session.range(n, n + 1)
+        frame = delta.session.range(n, n + 1)
         writer = frame.write.format("delta").mode("append").option("txnAppId", "bench").option("txnVersion", n + 1)
         writer.save(f"s3a://{BUCKET}/{table}")
 
     return commit
 
 
-VARIANTS: dict[str, tuple[str | None, Callable[[SparkSession, Any, str], Commit]]] = {
+VARIANTS: dict[str, tuple[str | None, Make]] = {
     "tidegate": ("io.tidegate.storage.DynamoDbLogStore", tidegate_commits),
     "tidegate, no DynamoDB": ("io.tidegate.storage.ConditionalS3LogStore", tidegate_commits),
     "delta append, our store": ("io.tidegate.storage.DynamoDbLogStore", delta_commits),
@@ -107,13 +106,13 @@ VARIANTS: dict[str, tuple[str | None, Callable[[SparkSession, Any, str], Commit]
 
 
 @contextmanager
-def _server(home: Path, aws: LocalAws, proxy: FaultProxy, store: str | None) -> Iterator[SparkSession]:
+def _server(home: Path, aws: LocalAws, proxy: FaultProxy, store: str | None) -> Iterator[Delta]:
     environ = {**aws.environ, "AWS_ENDPOINT_URL": proxy.endpoint}
     server = SparkServer(home, environ, port=0, memory="2g", log_store=store)
     try:
         server.start(150.0)
         with session_of_its_own(server.remote) as session:
-            yield session
+            yield Delta(server.remote, lambda: session)
     finally:
         server.stop()
 
@@ -123,11 +122,11 @@ def measure(home: Path, aws: LocalAws, name: str, commits: int) -> dict[str, Any
     store, make = VARIANTS[name]
     table = re.sub(r"\W+", "_", name)
     s3 = boto3.client("s3", endpoint_url=aws.endpoint, region_name=REGION)
-    with FaultProxy(aws.endpoint) as proxy, _server(home / table, aws, proxy, store) as session:
+    with FaultProxy(aws.endpoint) as proxy, _server(home / table, aws, proxy, store) as delta:
         counted = Counted(
             proxy.count(".*", rf"{table}/_delta_log|prefix={table}%2F_delta_log"), proxy.count("POST", r"^/\w+$")
         )
-        commit = make(session, s3, table)
+        commit = make(delta, s3, table)
         for n in range(WARM_UP):
             commit(n)
         counted.since()
