@@ -189,6 +189,13 @@ public final class BatchCommit {
     }
     CommitMark mark = reason == null ? CommitMark.committed(batch) : CommitMark.voided(batch, reason);
     long version = txn.commit(CollectionConverters.asScala(actions).toSeq(), operation(mark.json()));
+    boolean landed = reason == null;
+    view.committed(
+        version,
+        mark.json(),
+        Map.of(batch.appId(), batch.n()),
+        landed ? batch.adds().stream().map(Add::path).toList() : List.of(),
+        landed ? batch.removes().stream().map(Remove::path).toList() : List.of());
     return new Landed(version, mark.outcome(), batch.digest(), reason, false);
   }
 

@@ -82,6 +82,13 @@ public final class LogIndex {
     return found.size() == Math.max(version - first + 1, 0) ? found : null;
   }
 
+  /** Takes note of a commit that was made directly on the view, without reading it back. */
+  synchronized void committed(TableView view, LoggedCommit commit) {
+    if (begun && version == commit.version() - 1 && version == view.snapshot().version()) {
+      fold(view, commit);
+    }
+  }
+
   /** Whether the index is at the view's version; false when it is past it. */
   private boolean reaches(TableView view) throws IOException {
     long wanted = view.snapshot().version();

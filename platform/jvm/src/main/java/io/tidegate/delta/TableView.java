@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
@@ -70,6 +71,16 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
   /** The commits from {@code first} on, or null when the log has to be read for them. */
   List<LogIndex.Entry> commits(long first) {
     return exists() ? indexed(index -> index.commits(this, first)) : List.of();
+  }
+
+  /**
+   * Takes note of a commit that was made directly on this view.
+   *
+   * @param added paths as logged; likewise {@code removed}
+   */
+  public void committed(
+      long version, String userMetadata, Map<String, Long> txns, List<String> added, List<String> removed) {
+    LogIndex.of(this).committed(this, new LoggedCommit(version, "WRITE", userMetadata, txns, added, removed));
   }
 
   private interface Asked<T> {

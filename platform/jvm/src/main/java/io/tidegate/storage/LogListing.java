@@ -16,6 +16,7 @@ import org.apache.hadoop.fs.s3a.S3AFileSystem;
 /** The files of a log, from a name on, in the order of their names. */
 final class LogListing {
   private static final String LOG = "_delta_log";
+  private static final long MILLIS = 1000;
   private static final Pattern COMMIT = Pattern.compile("(\\d{20})\\.json");
   private static final Pattern VERSION = Pattern.compile("(\\d{20})\\b.*");
 
@@ -26,7 +27,7 @@ final class LogListing {
     Path qualified = fs.makeQualified(from);
     List<FileStatus> files = new ArrayList<>();
     if (fs instanceof S3AFileSystem s3) {
-      files.addAll(new S3Listing(s3).from(qualified));
+      new S3Listing(s3).from(qualified).forEach(file -> files.add(inWholeSeconds(file)));
     } else {
       try {
         for (FileStatus file : fs.listStatus(qualified.getParent())) {
@@ -40,6 +41,15 @@ final class LogListing {
     }
     files.sort(Comparator.comparing(file -> file.getPath().getName()));
     return files;
+  }
+
+  /**
+   * A HEAD tells whole seconds only. An endpoint whose listings tell milliseconds would make Delta take the commit it
+   * has just looked at for another one, and read its whole log anew.
+   */
+  private static FileStatus inWholeSeconds(FileStatus file) {
+    long seconds = file.getModificationTime() / MILLIS * MILLIS;
+    return new FileStatus(file.getLen(), file.isDirectory(), 1, file.getBlockSize(), seconds, file.getPath());
   }
 
   /** The version of a commit's file, empty for other files. */
