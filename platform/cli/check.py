@@ -14,7 +14,7 @@ from tidegate.platform.cli.check_lake import check_discovered, check_registered,
 from tidegate.platform.cli.check_queues import CheckedQueue, check_queue
 from tidegate.platform.cli.environment import use_stack
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.findings import Finding, checked
+from tidegate.platform.cli.findings import Finding, checked, show
 from tidegate.platform.core.lake import LakeConfig, LakeConfigError, load_lake
 from tidegate.platform.core.object_key import parse_s3_uri
 from tidegate.platform.core.routing import Routed, route
@@ -53,11 +53,11 @@ def run_check(console: Console, lake: Path | None, home: Path | None, address: s
         config = load_lake(path)
     except LakeConfigError as error:
         for problem in error.problems:
-            failed += _show(console, Finding("configuration", False, problem))
+            failed += show(console, Finding("configuration", False, problem))
     else:
-        _show(console, Finding("configuration", True, f"{len(config.tables)} tables, {len(config.queues)} queues"))
+        show(console, Finding("configuration", True, f"{len(config.tables)} tables, {len(config.queues)} queues"))
         for finding in findings(config, known):
-            failed += _show(console, finding)
+            failed += show(console, finding)
     if config is not None and target is not None:
         _explain(console, config, known, *target)
     console.print(
@@ -123,9 +123,3 @@ def _explain(console: Console, config: LakeConfig, known: set[TableKey], bucket:
     else:
         console.print(Text("  goes to no table", style="bold"))
     console.print(Text(f"  because {found.why}"))
-
-
-def _show(console: Console, finding: Finding) -> int:
-    mark = Text("ok     ", style="green") if finding.ok else Text("FAILED ", style="bold red")
-    console.print(mark + Text(finding.what) + Text(f"  {finding.detail}" if finding.detail else "", style="dim"))
-    return 0 if finding.ok else 1

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tidegate.platform.cli.doctor_logs import LogDoctor
 from tidegate.platform.cli.environment import use_stack
-from tidegate.platform.cli.findings import Failed, Finding, checked
+from tidegate.platform.cli.findings import Failed, Finding, checked, show
 from tidegate.resources.aws import AwsResource
 from tidegate.resources.commit_table import CommitTable
 from tidegate.resources.delta import Delta
@@ -55,7 +55,7 @@ def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair
                 if swept := doctor.sweep(location):
                     console.print(f"swept {swept} staged commits of {location}", highlight=False)
         for finding in _findings(opened, doctor, entries, coordinated=coordinated):
-            failed += _show(console, finding)
+            failed += show(console, finding, "PROBLEM ")
     console.print(Text(f"\n{failed} problems" if failed else "\nnothing is wrong", style="red" if failed else "green"))
     return not failed
 
@@ -136,9 +136,3 @@ def setting(delta: Delta, name: str) -> str:
 def conf(delta: Delta, key: str) -> str:
     """A setting of the Spark server; empty when not set."""
     return delta.session.conf.get(key, "") or ""
-
-
-def _show(console: Console, finding: Finding) -> int:
-    mark = Text("ok     ", style="green") if finding.ok else Text("PROBLEM ", style="bold red")
-    console.print(mark + Text(finding.what) + Text(f"  {finding.detail}" if finding.detail else "", style="dim"))
-    return 0 if finding.ok else 1

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
+from rich.console import Console
+from rich.text import Text
 
 _BAD_CREDENTIALS = frozenset(
     {
@@ -32,6 +34,19 @@ class Finding:
     what: str
     ok: bool
     detail: str = ""
+
+
+def show(console: Console, finding: Finding, wrong: str = "FAILED ") -> int:
+    """Print one finding; how many problems it is.
+
+    Args:
+        console: where it is printed.
+        finding: what was found.
+        wrong: the mark of one that is not ok.
+    """
+    mark = Text("ok     ", style="green") if finding.ok else Text(wrong, style="bold red")
+    console.print(mark + Text(finding.what) + Text(f"  {finding.detail}" if finding.detail else "", style="dim"))
+    return 0 if finding.ok else 1
 
 
 class Failed(Exception):

@@ -24,7 +24,7 @@ public final class CommitTail {
       for (long version = first; version <= last; version++) {
         LoggedCommit commit = LoggedCommit.read(table, version);
         if (commit != null) {
-          entries.add(new LogIndex.Entry(version, commit.operation(), commit.userMetadata(), commit.txns()));
+          entries.add(commit.entry());
         }
       }
     }

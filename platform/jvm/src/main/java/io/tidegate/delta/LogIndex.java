@@ -143,7 +143,7 @@ public final class LogIndex {
     commit.removed().forEach(path -> remove(root, path));
     commit.added().forEach(path -> add(root, path));
     txns.putAll(commit.txns());
-    recent.addLast(new Entry(commit.version(), commit.operation(), commit.userMetadata(), commit.txns()));
+    recent.addLast(commit.entry());
     if (recent.size() > REMEMBERED) {
       recent.removeFirst();
     }

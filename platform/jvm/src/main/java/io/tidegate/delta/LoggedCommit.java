@@ -30,6 +30,11 @@ record LoggedCommit(
   private static final String REMOVE = "{\"remove\":{\"path\":\"";
   private static final int HEAD = 40;
 
+  /** The commit without its files. */
+  LogIndex.Entry entry() {
+    return new LogIndex.Entry(version, operation, userMetadata, txns);
+  }
+
   /** Reads a commit's file; null when it is not there (any more). */
   static LoggedCommit read(TableView table, long version) throws IOException {
     String operation = null;

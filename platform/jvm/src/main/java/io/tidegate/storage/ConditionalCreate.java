@@ -37,6 +37,12 @@ final class ConditionalCreate {
     this.fs = fs;
   }
 
+  /** As {@link #put}, on an endpoint that was proven once to keep to that. */
+  void create(Path path, byte[] content) throws IOException {
+    proveOnce(path.getParent());
+    put(path, content);
+  }
+
   /**
    * Creates {@code path}.
    *

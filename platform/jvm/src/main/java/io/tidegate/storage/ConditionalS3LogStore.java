@@ -39,9 +39,7 @@ public class ConditionalS3LogStore extends HadoopFileSystemLogStore {
 
   /** Creates a file where there is none. */
   void publish(FileSystem fs, Path path, byte[] content) throws IOException {
-    ConditionalCreate create = new ConditionalCreate(fs);
-    create.proveOnce(path.getParent());
-    create.put(path, content);
+    new ConditionalCreate(fs).create(path, content);
   }
 
   @Override

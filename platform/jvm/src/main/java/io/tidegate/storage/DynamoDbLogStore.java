@@ -5,8 +5,6 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
-import java.util.SortedSet;
-import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
@@ -24,6 +22,7 @@ import org.apache.hadoop.fs.Path;
 public final class DynamoDbLogStore extends ConditionalS3LogStore {
   private final DynamoDbSettings settings;
   private final Map<Path, CoordinatedTable> tables = new ConcurrentHashMap<>();
+  private final Clocks clocks = Clocks.system();
   private DynamoDb db;
 
   /**
@@ -49,12 +48,12 @@ public final class DynamoDbLogStore extends ConditionalS3LogStore {
     if (!LogListing.isInLog(path)) {
       return super.list(fs, path);
     }
-    Clocks.Moment before = Clocks.system().now();
+    Clocks.Moment before = clocks.now();
     List<FileStatus> files = super.list(fs, path);
-    SortedSet<Long> versions = new TreeSet<>();
-    files.forEach(file -> LogListing.commitVersion(file.getPath()).ifPresent(versions::add));
     boolean moved =
-        table(fs, path.getParent()).protocol().settleAfter(before, LogListing.firstVersion(path), versions);
+        table(fs, path.getParent())
+            .protocol()
+            .settleAfter(before, LogListing.firstVersion(path), LogListing.versions(files));
     return moved ? super.list(fs, path) : files;
   }
 
@@ -64,7 +63,7 @@ public final class DynamoDbLogStore extends ConditionalS3LogStore {
     return tables.compute(
         qualified,
         (path, known) ->
-            known != null && known.isFresh() ? known : new CoordinatedTable(database, fs, path, Clocks.system()));
+            known != null && known.isFresh() ? known : new CoordinatedTable(database, fs, path, clocks));
   }
 
   private synchronized DynamoDb database(FileSystem fs) throws IOException {

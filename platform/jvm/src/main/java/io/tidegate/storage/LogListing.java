@@ -6,6 +6,8 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.SortedSet;
+import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.hadoop.fs.FileStatus;
@@ -56,6 +58,13 @@ final class LogListing {
   static OptionalLong commitVersion(Path path) {
     Matcher name = COMMIT.matcher(path.getName());
     return name.matches() && isInLog(path) ? OptionalLong.of(Long.parseLong(name.group(1))) : OptionalLong.empty();
+  }
+
+  /** The versions whose commit's file is among the files. */
+  static SortedSet<Long> versions(List<FileStatus> files) {
+    SortedSet<Long> versions = new TreeSet<>();
+    files.forEach(file -> commitVersion(file.getPath()).ifPresent(versions::add));
+    return versions;
   }
 
   /** The version that a listing starts with, 0 when its name has none. */

@@ -5,8 +5,6 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.util.SortedSet;
-import java.util.TreeSet;
-import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.s3a.S3AFileSystem;
@@ -26,11 +24,7 @@ final class S3CommitFiles implements CommitFiles {
 
   @Override
   public SortedSet<Long> versionsFrom(long first) throws IOException {
-    SortedSet<Long> versions = new TreeSet<>();
-    for (FileStatus file : LogListing.from(fs, new Path(log, "%020d.".formatted(first)))) {
-      LogListing.commitVersion(file.getPath()).ifPresent(versions::add);
-    }
-    return versions;
+    return LogListing.versions(LogListing.from(fs, new Path(log, "%020d.".formatted(first))));
   }
 
   @Override
@@ -49,9 +43,8 @@ final class S3CommitFiles implements CommitFiles {
 
   @Override
   public boolean create(String name, byte[] content) throws IOException {
-    create.proveOnce(log);
     try {
-      create.put(new Path(log, name), content);
+      create.create(new Path(log, name), content);
       return true;
     } catch (FileAlreadyExistsException e) {
       return false;

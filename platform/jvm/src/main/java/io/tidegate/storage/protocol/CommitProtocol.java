@@ -104,7 +104,7 @@ public class CommitProtocol {
       return false;
     }
     CommitEntry newest = entries.newest();
-    Settled settled = newest == null ? Settled.CURRENT : settle(newest, first, seen);
+    Settled settled = settle(newest, first, seen);
     if (settled == Settled.STALE) {
       alarms.stale(newest);
     } else if (settled == Settled.CURRENT && !seen.isEmpty()) {
@@ -127,7 +127,7 @@ public class CommitProtocol {
     long before = Math.max(version - 1, 0);
     SortedSet<Long> seen = files.versionsFrom(before);
     CommitEntry newest = entries.newest();
-    Settled settled = newest == null ? Settled.CURRENT : settle(newest, before, seen);
+    Settled settled = settle(newest, before, seen);
     if (settled == Settled.STALE) {
       throw stale(newest);
     }
@@ -147,7 +147,7 @@ public class CommitProtocol {
 
   private void claim(CommitEntry mine) throws IOException {
     for (int attempt = 1; attempt <= CLAIMS; attempt++) {
-      CommitEntry winner = mine;
+      CommitEntry winner;
       try {
         if (entries.create(mine)) {
           return;
@@ -206,21 +206,16 @@ public class CommitProtocol {
       return;
     }
     if (!mineIsThere) {
-      giveUp(mine);
+      tidy(mine);
       throw exists(mine.version());
     }
   }
 
-  private void giveUp(CommitEntry mine) {
-    try {
-      files.delete(mine.tempPath());
-      entries.complete(mine);
-    } catch (IOException e) {
-      alarms.untidy(mine, e);
-    }
-  }
-
+  /** {@code newest} is null where there are no entries. */
   private Settled settle(CommitEntry newest, long first, SortedSet<Long> seen) throws IOException {
+    if (newest == null) {
+      return Settled.CURRENT;
+    }
     if (!newest.complete()) {
       return settlePending(newest);
     }
