@@ -144,3 +144,17 @@ def test_many_removals_at_once_stop_and_ask_and_the_tag_allows_them(tidegate_lak
     told = kit.metadata(lake.materialize("bronze", "orders", tags={ALLOW_REMOVALS_TAG: "true"}))
     assert told["removed"] == 11
     assert kit.bronze(lake, "orders") == [(11, 1)]
+
+
+def test_a_sql_name_whose_table_is_gone_goes_to_the_next_table(tidegate_lake: MakeLake, kit: Any) -> None:
+    """All lakes of one Spark server share its names."""
+    first = tidegate_lake([ORDERS])
+    _land(first, kit, 1)
+    objects = first.lake.store.objects
+    bucket, _, prefix = kit.location(first, "orders").removeprefix("s3a://").partition("/")
+    objects.delete(bucket, [one.key for one in objects.under(bucket, f"{prefix}/")])
+    second = tidegate_lake([ORDERS])
+
+    _land(second, kit, 2)
+
+    assert [row["id"] for row in second.lake.delta.session.sql("SELECT id FROM bronze.orders").collect()] == [2]
