@@ -266,10 +266,10 @@ class Watched:
         location = birth.location if of == "bronze" else self.lake.lake.ledger(self.text).location
         return location.removeprefix("s3a://")
 
-    def next_commit(self, of: str = "bronze") -> str:
-        """Path, in a request to S3, of the next commit of bronze or of the ledger."""
+    def next_commit(self, of: str = "bronze", *, staged: bool = False) -> str:
+        """Path, in a request to S3, of the next commit of bronze or of the ledger; or of its bytes before the claim."""
         version = len(self._commits(self.location(of)))
-        return f"/{self.location(of)}/_delta_log/{version:020d}\\.json"
+        return f"/{self.location(of)}/_delta_log/{'.tmp/' if staged else ''}{version:020d}\\.json"
 
     def headers(self) -> dict[int, Any]:
         """The ledger's header rows by batch number; exactly one each, without a gap."""

@@ -52,14 +52,13 @@ def test_client_killed_between_the_ledger_and_the_inbox(lake: FaultLake) -> None
 def test_client_killed_while_its_commit_is_in_flight(
     kind: str, first: str, proxied: Callable[..., FaultLake], servers: FaultServers
 ) -> None:
-    """A dead client's Spark operation runs on: what it writes lands before, or after, the next run's."""
+    """A dead client's Spark operation runs on. Its commit is claimed: whoever comes first publishes it."""
     lake = proxied(kind)
     (table,) = lake.tables.values()
     client, held = commit_in_flight(table, servers)
     client.kill()
     if first == "the next run":
         (done,) = table.run()
-        assert not done.landed.replayed
         held.release()
         held.wait_forwarded(DEADLINE)
         assert held.forwarded == [412]
@@ -68,15 +67,36 @@ def test_client_killed_while_its_commit_is_in_flight(
         held.wait_forwarded(DEADLINE)
         assert held.forwarded == [200]
         (done,) = table.run()
-        assert done.landed.replayed
+    assert done.landed.replayed
+    goes_on(table)
+
+
+@pytest.mark.parametrize("kind", ["reg", "load"])
+def test_client_killed_before_its_commit_is_claimed(
+    kind: str, proxied: Callable[..., FaultLake], servers: FaultServers
+) -> None:
+    """A dead client's Spark operation runs on, and finds its batch landed by the next run's commit."""
+    lake = proxied(kind)
+    (table,) = lake.tables.values()
+    client, held = commit_in_flight(table, servers, staged=True)
+    client.kill()
+    (done,) = table.run()
+    assert not done.landed.replayed
+    held.release()
+    held.wait_forwarded(DEADLINE)
+    assert held.forwarded == [200]
+    goes_on(table)
+
+
+def goes_on(table: Watched) -> None:
     table.put("after")
-    lake.take_in()
+    table.lake.take_in()
     table.run()
     table.check()
 
 
-def commit_in_flight(table: Watched, servers: FaultServers):  # noqa: ANN201
-    """A client whose commit of batch 2 is held on its way to S3."""
+def commit_in_flight(table: Watched, servers: FaultServers, *, staged: bool = False):  # noqa: ANN201
+    """A client whose commit of batch 2, or what it stages of it, is held on its way to S3."""
     table.put("a")
     table.put("b")
     table.lake.take_in()
@@ -84,7 +104,7 @@ def commit_in_flight(table: Watched, servers: FaultServers):  # noqa: ANN201
     table.put("c")
     table.remove("a")
     table.lake.take_in()
-    held = servers.proxy.hold("PUT", table.next_commit())
+    held = servers.proxy.hold("PUT", table.next_commit(staged=staged))
     client = table.client()
     held.wait_caught(DEADLINE)
     return client, held
