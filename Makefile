@@ -8,6 +8,9 @@ endif
 VENV := .venv
 BIN := $(VENV)/bin
 DIST := platform/jvm/target/dist
+# What tests run beside ours: AWS's DynamoDB Local, and the last delta-rs that commits through DynamoDB.
+DYNAMODB := platform/jvm/dynamodb-local/target/lib
+DELTA_RS := .venv-delta-rs
 JVM_SOURCES := platform/jvm/pom.xml $(shell find platform/jvm/src/main -type f 2>/dev/null)
 ARGS ?=
 # Static checkers do not follow the editable install's finder; these links show them one package.
@@ -15,7 +18,7 @@ LINKS := build/links
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test check lint types layers unit format jars schema lock clean
+.PHONY: help demo dev test soak check lint types layers unit format jars schema lock clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,8 +29,11 @@ demo: $(BIN)/.runtime $(DIST)/.built ## Real files, end to end on this machine (
 dev: $(BIN)/.runtime $(DIST)/.built ## The local platform with Dagster's UI for your own lake.yaml
 	$(BIN)/tidegate dev $(ARGS)
 
-test: check $(DIST)/.tested chromium ## Every check and every test; installs what it needs
+test: check $(DIST)/.tested $(DYNAMODB)/.fetched $(DELTA_RS)/.installed chromium ## Every check and every test; installs what it needs
 	$(BIN)/python -m pytest --every-group $(ARGS)
+
+soak: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Hours of racing, killed and paused writers (ARGS="--seed N" for another course)
+	$(BIN)/python -m pytest -s tests/faults/test_log_store_races.py --soak $(ARGS)
 
 check: $(BIN)/.dev lint types layers ## Lint, types and layers
 
@@ -56,9 +62,10 @@ schema: $(BIN)/.dev ## Write docs/lake.schema.json anew
 lock: $(BIN)/.dev ## Pin and hash requirements/*.in anew
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 requirements/dev.in -o requirements/dev.txt
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 -c requirements/dev.txt requirements/runtime.in -o requirements/runtime.txt
+	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 requirements/delta-rs.in -o requirements/delta-rs.txt
 
 clean: ## Remove everything that was built (not the demo's state, which is .tidegate)
-	rm -rf $(VENV) build platform/jvm/target *.egg-info
+	rm -rf $(VENV) $(DELTA_RS) build platform/jvm/target platform/jvm/dynamodb-local/target *.egg-info
 
 # The lock is complete, so pip need not resolve (--no-deps); the hashes are checked all the same.
 $(BIN)/.runtime: requirements/runtime.txt pyproject.toml
@@ -83,6 +90,17 @@ $(DIST)/.tested: $(JVM_SOURCES) $(shell find platform/jvm/src/test -type f 2>/de
 	@$(MAKE) -s require-jvm
 	cd platform/jvm && mvn -B -ntp package
 	touch $(DIST)/.built $@
+
+$(DYNAMODB)/.fetched: platform/jvm/dynamodb-local/pom.xml
+	@$(MAKE) -s require-jvm
+	@echo "Fetching DynamoDB Local"
+	cd platform/jvm/dynamodb-local && mvn -q -B -ntp package
+	touch $@
+
+$(DELTA_RS)/.installed: requirements/delta-rs.txt
+	test -x $(DELTA_RS)/bin/python || $(PYTHON) -m venv $(DELTA_RS)
+	$(DELTA_RS)/bin/pip install -q --no-deps --require-hashes -r requirements/delta-rs.txt
+	touch $@
 
 .PHONY: require-jvm chromium
 require-jvm:

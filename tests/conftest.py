@@ -8,7 +8,7 @@ import pytest
 
 pytest_plugins = ["tidegate.platform.testing.fixtures"]
 
-GROUPS = ("unit", "jvm", "spark", "browser", "faults")
+GROUPS = ("unit", "jvm", "spark", "browser", "faults", "interop")
 #: Fast groups first, so that a mistake shows early; the groups that share the warm stack lie together.
 _ORDER = {name: place for place, name in enumerate(GROUPS)}
 
@@ -17,6 +17,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--every-group", action="store_true", help="fail unless tests of every group ran, passed, and none was skipped"
     )
+    parser.addoption("--soak", action="store_true", help="let races of writers go on for long")
+    parser.addoption("--seed", type=int, default=20_261_121, help="of the kills and pauses in races of writers")
 
 
 def pytest_configure(config: pytest.Config) -> None:

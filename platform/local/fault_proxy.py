@@ -22,12 +22,12 @@ class FaultProxy:
     `method` and `path` of a rule are regular expressions: the first for the whole method, the second searched
     in the path with its query, both as sent; DynamoDB's one path is followed by the operation, `/PutItem`. The
     latest rule that catches a request decides; `count` rules see every request besides. `times`: how many
-    requests a rule catches before it is used up, None for all.
+    requests a rule catches before it is used up, None for all. DynamoDB's requests go to `dynamodb`, if given.
     """
 
-    def __init__(self, upstream: str) -> None:
-        address = urlsplit(upstream)
-        self._upstream = (address.hostname or LOOPBACK, address.port or 80)
+    def __init__(self, upstream: str, dynamodb: str | None = None) -> None:
+        self._upstream = _address(upstream)
+        self._dynamodb = _address(dynamodb or upstream)
         self._rules: list[Rule] = []
         self._counters: list[Rule] = []
         self._server: ThreadingHTTPServer | None = None
@@ -101,7 +101,9 @@ class FaultProxy:
         return caught
 
     def _forward(self, method: str, path: str, headers: list[tuple[str, str]], body: bytes) -> _Answer:
-        connection = http.client.HTTPConnection(*self._upstream, timeout=120)
+        operation = next((value for name, value in headers if name.lower() == "x-amz-target"), "")
+        upstream = self._dynamodb if operation.startswith("DynamoDB") else self._upstream
+        connection = http.client.HTTPConnection(*upstream, timeout=120)
         try:
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
             for name, value in headers:
@@ -111,6 +113,11 @@ class FaultProxy:
             return _Answer(reply.status, reply.reason, reply.getheaders(), reply.read())
         finally:
             connection.close()
+
+
+def _address(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    return parts.hostname or LOOPBACK, parts.port or 80
 
 
 class _Answer:

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from tests.dynamodb_local import DynamoDbLocal
 from tests.faults.client import DEADLINE
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.fault_proxy import FaultProxy
@@ -99,13 +101,22 @@ def classic(version: int) -> str:
     return f".tmp/{file(version)}.{uuid.uuid4()}"
 
 
+def direct(aws: LocalAws, dynamodb: DynamoDbLocal) -> Clients:
+    """Clients whose requests no rule of a proxy sees."""
+    key, secret = aws.environ["AWS_ACCESS_KEY_ID"], aws.environ["AWS_SECRET_ACCESS_KEY"]
+    found = Clients.connect(aws.endpoint, REGION, key=key, secret=secret)
+    return replace(found, dynamodb=Clients.connect(dynamodb.endpoint, REGION, key=key, secret=secret).dynamodb)
+
+
 @contextmanager
 def serving(home: Path) -> Iterator[tuple[SparkSession, Clients, FaultProxy]]:
-    with LocalAws(home / "aws", 0) as aws, FaultProxy(aws.endpoint) as proxy:
+    with (
+        LocalAws(home / "aws", 0) as aws,
+        DynamoDbLocal(home / "dynamodb") as dynamodb,
+        FaultProxy(aws.endpoint, dynamodb.endpoint) as proxy,
+    ):
         keys = aws.environ
-        clients = Clients.connect(
-            aws.endpoint, REGION, key=keys["AWS_ACCESS_KEY_ID"], secret=keys["AWS_SECRET_ACCESS_KEY"]
-        )
+        clients = direct(aws, dynamodb)
         clients.s3.create_bucket(Bucket=BUCKET)
         server = SparkServer(home / "spark", {**keys, "AWS_ENDPOINT_URL": proxy.endpoint}, port=0, memory="2g")
         try:

@@ -1,0 +1,56 @@
+"""AWS's own DynamoDB Local, as a child process."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tidegate.platform.local.jars import require_java
+from tidegate.platform.local.ports import LOOPBACK, free_port, listening
+from tidegate.platform.local.process import Process, spawn
+
+_JARS = Path(__file__).resolve().parents[1] / "platform" / "jvm" / "dynamodb-local" / "target" / "lib"
+_MAIN = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner"
+
+
+class DynamoDbLocal:
+    """DynamoDB in memory, on a free port of loopback, for every key and region alike.
+
+    Args:
+        home: folder of its log.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self.port = free_port()
+        self._home = home
+        self._process: Process | None = None
+
+    @property
+    def endpoint(self) -> str:
+        """The URL for clients."""
+        return f"http://{LOOPBACK}:{self.port}"
+
+    def __enter__(self) -> Self:
+        assert any(_JARS.glob("DynamoDBLocal-*.jar")), "DynamoDB Local is missing: run `make test`, which fetches it"
+        self._home.mkdir(parents=True, exist_ok=True)
+        options = ["-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(self.port)]
+        java = [str(require_java()), "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", f"{_JARS}/*"]
+        self._process = spawn(
+            "DynamoDB Local", [*java, _MAIN, *options], log=self._home / "dynamodb.log", cwd=self._home
+        )
+        end = time.monotonic() + 60.0
+        while not listening(self.port, 1.0):
+            if time.monotonic() > end or not self._process.alive:
+                tail = self._process.tail()
+                self._process.stop()
+                raise AssertionError(f"DynamoDB Local did not start\n{tail}")
+            time.sleep(0.1)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._process is not None:
+            self._process.stop()

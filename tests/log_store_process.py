@@ -1,0 +1,128 @@
+"""The log store in a JVM of its own, without Spark: to kill it, to pause it, and to race it with others."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tidegate.platform.local.jars import jars_folder, require_java
+from tidegate.platform.local.process import tail
+from tidegate.platform.local.spark_conf import LOG_STORE, spark_conf
+
+_MAIN = "io.tidegate.storage.LogStoreProcess"
+_TEST_CLASSES = Path(__file__).resolve().parents[1] / "platform" / "jvm" / "target" / "test-classes"
+_HADOOP = "spark.hadoop."
+
+
+class LogStoreProcess:
+    """One writer or reader of logs; it ends with the test's process, whose pipe it reads.
+
+    Args:
+        folder: of what it writes.
+        log: ``s3a://`` folder of the log; of a race, what the logs' names begin with.
+        aws: address, region and keys of S3 and DynamoDB.
+    """
+
+    def __init__(self, folder: Path, log: str, aws: Mapping[str, str]) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._said = folder / "said"
+        self._errors = folder / "errors"
+        self._seen = 0
+        command = [str(require_java()), "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+        command += ["-cp", _class_path(), _MAIN, log]
+        command += [f"{key}={value}" for key, value in _conf(folder, aws).items()]
+        with self._said.open("wb") as said, self._errors.open("wb") as errors:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=said, stderr=errors, env={**os.environ, **aws}
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs, or stands."""
+        return self._process.poll() is None
+
+    def lines(self) -> list[str]:
+        """All that it has said, whole lines only."""
+        return self._said.read_text().split("\n")[:-1]
+
+    def errors(self) -> str:
+        """The end of what it wrote besides."""
+        return tail(self._errors, 40)
+
+    def wait_ready(self, deadline: float = 60.0) -> Self:
+        """Wait until it takes commands."""
+        self._next(deadline)
+        return self
+
+    def tell(self, command: str) -> None:
+        """Give it a command."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{command}\n".encode())
+        self._process.stdin.flush()
+
+    def answer(self, deadline: float = 60.0) -> str:
+        """What it says next."""
+        return self._next(deadline)
+
+    def ask(self, command: str, deadline: float = 60.0) -> str:
+        """Give it a command; what it says next."""
+        self.tell(command)
+        return self._next(deadline)
+
+    def pause(self) -> None:
+        """SIGSTOP."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """SIGKILL, whatever its state, and wait."""
+        self._process.kill()
+        self._process.wait(30.0)
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
+    def _next(self, deadline: float) -> str:
+        end = time.monotonic() + deadline
+        while len(lines := self.lines()) <= self._seen:
+            if not self.alive or time.monotonic() > end:
+                raise AssertionError(f"the log store's process said nothing\n{self.errors()}")
+            time.sleep(0.02)
+        self._seen += 1
+        return lines[self._seen - 1]
+
+
+def _class_path() -> str:
+    assert _TEST_CLASSES.is_dir(), "the JVM tests are not built: run `make test`"
+    spec = find_spec("pyspark")
+    assert spec is not None
+    assert spec.origin is not None
+    return f"{_TEST_CLASSES}:{jars_folder()}/*:{Path(spec.origin).parent / 'jars'}/*"
+
+
+def _conf(home: Path, aws: Mapping[str, str]) -> dict[str, str]:
+    whole = spark_conf(
+        home=home, port=0, jars=home, aws=aws, cores=1, memory="1g", log_store=LOG_STORE, own_catalog=False
+    )
+    return {
+        key.removeprefix(_HADOOP): value
+        for key, value in whole.items()
+        if key.startswith((_HADOOP, f"spark.{LOG_STORE}"))
+    }
