@@ -33,7 +33,7 @@ test: check $(DIST)/.tested $(DYNAMODB)/.fetched $(DELTA_RS)/.installed chromium
 	$(BIN)/python -m pytest --every-group $(ARGS)
 
 soak: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Hours of racing, killed and paused writers (ARGS="--seed N" for another course)
-	$(BIN)/python -m pytest -s tests/faults/test_log_store_races.py --soak $(ARGS)
+	$(BIN)/python -m pytest -s tests/faults/test_log_store_alone.py --soak $(ARGS)
 
 check: $(BIN)/.dev lint types layers ## Lint, types and layers
 

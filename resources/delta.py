@@ -103,6 +103,10 @@ class Delta:
         probe(self.remote)
         self.session.sql("SELECT 1").collect()
 
+    def jars(self) -> dict[str, str | None]:
+        """The jars that the classes of a commit come from on the server, by component; None where one is missing."""
+        return {row["component"]: row["jar"] for row in self._call("jars")}
+
     def table_state(self, location: str, app_id: str = "") -> TableState:
         """Look at a table's log.
 

@@ -16,7 +16,9 @@ from tidegate.platform.local.jars import jars_folder, require_java
 from tidegate.platform.local.process import tail
 from tidegate.platform.local.spark_conf import LOG_STORE, spark_conf
 
-_MAIN = "io.tidegate.storage.LogStoreProcess"
+#: The programs there are: the log store alone, and Delta Kernel with it.
+ALONE = "io.tidegate.storage.LogStoreProcess"
+KERNEL = "io.tidegate.storage.KernelProcess"
 _TEST_CLASSES = Path(__file__).resolve().parents[1] / "platform" / "jvm" / "target" / "test-classes"
 _HADOOP = "spark.hadoop."
 
@@ -26,17 +28,20 @@ class LogStoreProcess:
 
     Args:
         folder: of what it writes.
-        log: ``s3a://`` folder of the log; of a race, what the logs' names begin with.
+        log: ``s3a://`` folder of the log; of a race, what the logs' names begin with; of Kernel, the table.
         aws: address, region and keys of S3 and DynamoDB.
+        program: ``ALONE`` or ``KERNEL``.
+        settings: of the log store, without its prefix, ``_`` for ``.``.
     """
 
-    def __init__(self, folder: Path, log: str, aws: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, log: str, aws: Mapping[str, str], program: str = ALONE, **settings: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._said = folder / "said"
         self._errors = folder / "errors"
         self._seen = 0
         command = [str(require_java()), "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-        command += ["-cp", _class_path(), _MAIN, log]
+        command += ["-cp", _class_path(), program, log]
+        command += [f"{LOG_STORE}.{key.replace('_', '.')}={value}" for key, value in settings.items()]
         command += [f"{key}={value}" for key, value in _conf(folder, aws).items()]
         with self._said.open("wb") as said, self._errors.open("wb") as errors:
             self._process = subprocess.Popen(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
+from pyspark.errors import PySparkException
 from rich.console import Console
 from rich.text import Text
 
@@ -62,6 +64,7 @@ def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair
 
 def _findings(opened: Lake, doctor: LogDoctor, entries: CommitTable, *, coordinated: bool) -> Iterator[Finding]:
     yield checked(f"Spark {opened.delta.remote}: log store", lambda: check_store(opened.delta))
+    yield checked(f"Spark {opened.delta.remote}: jars", lambda: check_jars(opened.delta))
     if coordinated:
         yield checked(f"DynamoDB table {entries.name}", lambda: check_table(entries))
     for name, location in locations(opened):
@@ -92,6 +95,27 @@ def check_store(delta: Delta) -> str:
         )
     where = [f"{name} {value}" for name in ("region", "endpoint") if (value := setting(delta, f"ddb.{name}"))]
     return f"{store}" + (f", {', '.join(where)}" if where and store == DYNAMODB_STORE else "")
+
+
+def check_jars(delta: Delta) -> str:
+    """Which jars the server commits with.
+
+    Raises:
+        Failed: one is missing, or ours is of another version than this program.
+    """
+    try:
+        jars = delta.jars()
+    except PySparkException as error:
+        raise Failed(
+            f"the server does not know tidegate.system.jars ({str(error).splitlines()[0]}): its Tidegate jar is "
+            "missing or older than this program; build it by `make jars`"
+        ) from None
+    if missing := [component for component, jar in jars.items() if jar is None]:
+        raise Failed(f"the server has no {', '.join(missing)}: put all jars of `make jars` on its class path")
+    mine = f"tidegate-jvm-{version('tidegate')}.jar"
+    if jars["Tidegate"] != mine:
+        raise Failed(f"the server has {jars['Tidegate']}, this program belongs to {mine}: build it by `make jars`")
+    return ", ".join(jar for jar in jars.values() if jar)
 
 
 def check_table(entries: CommitTable) -> str:

@@ -48,9 +48,9 @@ class FaultProxy:
         """Forward matching requests and close the connection instead of answering."""
         return self._add(Drop(method, path, times))
 
-    def status(self, method: str, path: str, status: int, times: int | None = 1) -> Rule:
+    def status(self, method: str, path: str, status: int, times: int | None = 1, *, body: bytes = b"") -> Rule:
         """Answer matching requests with `status` (500, 503, 409, …) and do not forward them."""
-        return self._add(Status(method, path, times, status))
+        return self._add(Status(method, path, times, status, body))
 
     def count(self, method: str, path: str) -> Rule:
         """Only count matching requests."""
@@ -148,9 +148,10 @@ class _Handler(BaseHTTPRequestHandler):
         rules = self.owner._match(self.command, self.path + operation)
         for rule in rules:
             rule.before()
-        status = next((code for rule in rules if (code := rule.reply()) is not None), None)
-        if status is not None:
-            answer = _Answer(status, http.client.responses.get(status, ""), [], b"")
+        reply = next((found for rule in rules if (found := rule.reply()) is not None), None)
+        if reply is not None:
+            status, content = reply
+            answer = _Answer(status, http.client.responses.get(status, ""), [], content)
         else:
             answer = self._pass_on(body)
             for rule in rules:

@@ -73,8 +73,8 @@ class Rule:
     def before(self) -> None:
         """Runs once the request's body is read, before it is forwarded."""
 
-    def reply(self) -> int | None:
-        """A status to answer instead of forwarding."""
+    def reply(self) -> tuple[int, bytes] | None:
+        """A status and body to answer instead of forwarding."""
         return None
 
     def drops(self) -> bool:
@@ -109,10 +109,10 @@ class Drop(Rule):
 class Status(Rule):
     """Answers requests by itself."""
 
-    def __init__(self, method: str, path: str, times: int | None, status: int) -> None:
+    def __init__(self, method: str, path: str, times: int | None, status: int, body: bytes) -> None:
         super().__init__(method, path, times)
-        self._status = status
+        self._reply = status, body
 
-    def reply(self) -> int | None:
-        """Its status."""
-        return self._status
+    def reply(self) -> tuple[int, bytes] | None:
+        """Its status and body."""
+        return self._reply

@@ -7,6 +7,10 @@ from pathlib import Path
 
 LOG_STORE = "io.tidegate.storage.DynamoDbLogStore"
 
+#: For a server that sees a few rows at a time, as tests do: each short query would be compiled to Java anew, which
+#: takes longer than to run it. On many rows it is the other way round (decision 21).
+SMALL_DATA = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
 _LOG4J = """\
 status = error
 rootLogger.level = warn
@@ -80,9 +84,7 @@ def spark_conf(
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "4",
-        # Every short query would be compiled to Java anew, which costs more than it saves on little data.
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        # Plans again after each stage, which pays where stages are long.
         "spark.sql.adaptive.enabled": "false",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql.connect.session import SparkSession
 
+from tidegate.platform.local.spark_conf import SMALL_DATA
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.testing.lake import TestLake
 
@@ -20,7 +21,8 @@ MakeLake = Callable[..., TestLake]
 @pytest.fixture(scope="session")
 def tidegate_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     """The local AWS and a warm Spark Connect server, shared by all tests of the session."""
-    with LocalStack(tmp_path_factory.mktemp("stack"), aws_port=0, spark_port=0) as stack:
+    home = tmp_path_factory.mktemp("stack")
+    with LocalStack(home, aws_port=0, spark_port=0, spark_conf=SMALL_DATA) as stack:
         yield stack
         # Runs in this process share one session. Left open, its clean-up at exit retries a server that is gone.
         if session := SparkSession.getActiveSession():

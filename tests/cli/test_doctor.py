@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable
 
 import pyarrow as pa
@@ -42,6 +43,8 @@ def test_a_dead_classic_writer_s_commit_is_found_and_settled(
     lake.materialize("bronze", "orders")
     assert run_doctor(console, lake.path, None, repair=False), said()
     assert DYNAMODB_STORE in said()
+    jars = "tidegate-jvm", "spark-sql-api", "delta-spark", "delta-storage", "hadoop-aws", "dynamodb"
+    assert re.search(r"jars  " + ", ".join(rf"{jar}[-_]\S+\.jar" for jar in jars), said())
     assert "bronze.orders: entries  version 0, under s3a://" in said()
     assert "ledger.orders: entries" in said()
 

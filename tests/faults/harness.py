@@ -22,6 +22,7 @@ from tidegate.assets.bronze.run import Done, run_table
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.fault_proxy import FaultProxy
 from tidegate.platform.local.provision import Clients
+from tidegate.platform.local.spark_conf import SMALL_DATA
 from tidegate.platform.local.spark_server import SparkServer
 from tidegate.platform.testing import TestLake
 from tidegate.resources.lake import Lake
@@ -60,7 +61,7 @@ class FaultServers:
         self.aws.start(60.0)
         self.proxy.start()
         self.proxy.status("HEAD", f"/[^?]*{FLAKY}", 503, times=None)
-        conf = {
+        conf = SMALL_DATA | {
             f"spark.hadoop.fs.s3a.bucket.{kind}-{PROXIED}.endpoint": self.proxy.endpoint for kind in ("landing", "lake")
         }
         conf["spark.driver.defaultJavaOptions"] = _JAVA

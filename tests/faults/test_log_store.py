@@ -7,7 +7,6 @@ import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,12 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tests.dynamodb_local import DynamoDbLocal
+from tests.dynamodb_local import DynamoDbLocal, direct
 from tests.faults.client import DEADLINE
-from tidegate.platform.local.aws import REGION, LocalAws
+from tidegate.platform.local.aws import LocalAws
 from tidegate.platform.local.fault_proxy import FaultProxy
 from tidegate.platform.local.provision import Clients
+from tidegate.platform.local.spark_conf import SMALL_DATA
 from tidegate.platform.local.spark_server import SparkServer
 from tidegate.resources.spark import session_of_its_own
 
@@ -101,13 +101,6 @@ def classic(version: int) -> str:
     return f".tmp/{file(version)}.{uuid.uuid4()}"
 
 
-def direct(aws: LocalAws, dynamodb: DynamoDbLocal) -> Clients:
-    """Clients whose requests no rule of a proxy sees."""
-    key, secret = aws.environ["AWS_ACCESS_KEY_ID"], aws.environ["AWS_SECRET_ACCESS_KEY"]
-    found = Clients.connect(aws.endpoint, REGION, key=key, secret=secret)
-    return replace(found, dynamodb=Clients.connect(dynamodb.endpoint, REGION, key=key, secret=secret).dynamodb)
-
-
 @contextmanager
 def serving(home: Path) -> Iterator[tuple[SparkSession, Clients, FaultProxy]]:
     with (
@@ -118,7 +111,9 @@ def serving(home: Path) -> Iterator[tuple[SparkSession, Clients, FaultProxy]]:
         keys = aws.environ
         clients = direct(aws, dynamodb)
         clients.s3.create_bucket(Bucket=BUCKET)
-        server = SparkServer(home / "spark", {**keys, "AWS_ENDPOINT_URL": proxy.endpoint}, port=0, memory="2g")
+        server = SparkServer(
+            home / "spark", {**keys, "AWS_ENDPOINT_URL": proxy.endpoint}, port=0, memory="2g", conf=SMALL_DATA
+        )
         try:
             server.start(DEADLINE)
             with session_of_its_own(server.remote) as session:

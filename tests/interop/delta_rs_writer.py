@@ -35,7 +35,7 @@ def main(table: str, name: str, stop: Path, outcomes: Path) -> None:
                 print("ack", row, file=log, flush=True)
             except (DeltaError, OSError) as error:
                 print("lost", row, " ".join(str(error).split()), file=log, flush=True)
-            time.sleep(0.1)
+            time.sleep(0.3)
 
 
 if __name__ == "__main__":

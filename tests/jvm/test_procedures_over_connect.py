@@ -18,6 +18,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
 from tidegate.platform.local.aws import REGION, LocalAws
+from tidegate.platform.local.spark_conf import SMALL_DATA
 from tidegate.platform.local.spark_server import SparkServer
 
 pytestmark = pytest.mark.jvm
@@ -134,7 +135,7 @@ def s3(aws: LocalAws) -> Any:
 
 @pytest.fixture(scope="module")
 def remote(aws: LocalAws, s3: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    server = SparkServer(tmp_path_factory.mktemp("spark"), aws.environ, port=0, memory="2g")
+    server = SparkServer(tmp_path_factory.mktemp("spark"), aws.environ, port=0, memory="2g", conf=SMALL_DATA)
     try:
         server.start(120.0)
         yield server.remote

@@ -33,17 +33,21 @@ public final class LogStoreProcess {
   }
 
   public static void main(String[] args) throws IOException {
-    Configuration conf = new Configuration();
-    for (String setting : List.of(args).subList(1, args.length)) {
-      String[] parts = setting.split("=", 2);
-      conf.set(parts[0], parts[1]);
-    }
-    LogStoreProcess process = new LogStoreProcess(conf);
+    LogStoreProcess process = new LogStoreProcess(settings(args));
     BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     say("ready");
     for (String line = commands.readLine(); line != null; line = commands.readLine()) {
       say(process.answer(args[0], line.split(" ", 5)));
     }
+  }
+
+  static Configuration settings(String[] args) {
+    Configuration conf = new Configuration();
+    for (String setting : List.of(args).subList(1, args.length)) {
+      String[] parts = setting.split("=", 2);
+      conf.set(parts[0], parts[1]);
+    }
+    return conf;
   }
 
   private String answer(String log, String[] words) throws IOException {
@@ -114,7 +118,7 @@ public final class LogStoreProcess {
     return new Path(log, "%020d.json".formatted(version));
   }
 
-  private static void say(String line) {
+  static void say(String line) {
     System.out.println(line);
     System.out.flush();
   }

@@ -1,8 +1,9 @@
-"""The log store in processes that are killed, paused and raced (peers' F1, F6 and F13), on AWS's DynamoDB Local."""
+"""The log store alone, killed, paused, raced and refused (peers' F1, F6, F7 and F13), on AWS's DynamoDB Local."""
 
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import re
 import threading
@@ -18,9 +19,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.dynamodb_local import DynamoDbLocal
+from tests.dynamodb_local import DynamoDbLocal, direct
 from tests.faults.client import DEADLINE
-from tests.faults.test_log_store import direct
 from tests.log_store_process import LogStoreProcess
 from tidegate.platform.cli import doctor_logs
 from tidegate.platform.cli.doctor_logs import LogDoctor
@@ -54,10 +54,11 @@ class Arena:
         """The name of a table that nobody had before."""
         return f"t{uuid.uuid4().hex[:8]}"
 
-    def process(self, log: str) -> LogStoreProcess:
+    def process(self, log: str, **settings: str) -> LogStoreProcess:
         """A process on the logs under this name; its requests pass the proxy."""
         environ = {**self.aws.environ, "AWS_ENDPOINT_URL": self.proxy.endpoint}
-        started = LogStoreProcess(self.folder / f"process-{next(self.ids)}", f"s3a://{BUCKET}/{log}", environ)
+        folder = self.folder / f"process-{next(self.ids)}"
+        started = LogStoreProcess(folder, f"s3a://{BUCKET}/{log}", environ, **settings)
         return self.closing.enter_context(started)
 
     def log(self, table: str) -> list[str]:
@@ -147,6 +148,45 @@ def test_f6_eight_recoverers_and_a_paused_writer_publish_the_same_bytes_once(are
     assert completed.forwarded.count(200) == 1
     assert arena.log(table) == [file(0), file(1)]
     assert {entry["complete"]["S"] for entry in arena.entries(table)} == {"true"}
+
+
+def refusal(kind: str) -> bytes:
+    """What DynamoDB answers with status 400."""
+    return json.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{kind}", "message": "refused"}).encode()
+
+
+def test_f7_throttling_is_waited_out(arena: Arena) -> None:
+    table = arena.table()
+    writer = arena.process(f"{table}/_delta_log").wait_ready()
+    assert writer.ask("write 0 first") == "ack"
+    throttled = [
+        arena.proxy.status(
+            "POST", f"/{operation}$", 400, times=3, body=refusal("ProvisionedThroughputExceededException")
+        )
+        for operation in ("PutItem", "UpdateItem")
+    ]
+    assert writer.ask("write 1 second") == "ack"
+    assert [rule.count for rule in throttled] == [3, 3]
+    assert {entry["complete"]["S"] for entry in arena.entries(table)} == {"true"}
+
+
+@pytest.mark.parametrize("operation", ["CreateTable", "Query", "PutItem"])
+def test_a_missing_permission_is_named(arena: Arena, operation: str) -> None:
+    table = arena.table()
+    arena.proxy.status("POST", f"/{operation}$", 400, times=None, body=refusal("AccessDeniedException"))
+    said = arena.process(f"{table}/_delta_log").wait_ready().ask("write 0 first")
+    assert re.match(rf"failed .*the permission dynamodb:{operation} on table delta_log .*is missing", said), said
+    assert arena.commits(table) == []
+
+
+def test_a_missing_table_is_not_made_when_that_is_forbidden(arena: Arena) -> None:
+    table = arena.table()
+    said = arena.process(f"{table}/_delta_log", ddb_create="false").wait_ready().ask("write 0 first")
+    assert re.match(r"failed .*there is no DynamoDB table delta_log.*ddb\.create=false forbids to create it", said), (
+        said
+    )
+    assert arena.clients.dynamodb.list_tables()["TableNames"] == []
+    assert arena.commits(table) == []
 
 
 @dataclass(frozen=True)

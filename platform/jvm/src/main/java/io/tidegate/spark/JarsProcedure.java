@@ -1,0 +1,47 @@
+package io.tidegate.spark;
+
+import static org.apache.spark.sql.types.DataTypes.StringType;
+
+import java.security.CodeSource;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.types.StructType;
+
+/** {@code jars()}: which jars the classes that take part in a commit really come from, one row each. */
+final class JarsProcedure extends LocalProcedure {
+  private static final Map<String, String> CLASSES = new LinkedHashMap<>();
+
+  static {
+    CLASSES.put("Tidegate", "io.tidegate.storage.DynamoDbLogStore");
+    CLASSES.put("Spark", "org.apache.spark.sql.SparkSession");
+    CLASSES.put("Delta", "org.apache.spark.sql.delta.DeltaLog");
+    CLASSES.put("Delta's log store API", "io.delta.storage.LogStore");
+    CLASSES.put("S3A", "org.apache.hadoop.fs.s3a.S3AFileSystem");
+    CLASSES.put("AWS SDK for DynamoDB", "software.amazon.awssdk.services.dynamodb.DynamoDbClient");
+  }
+
+  JarsProcedure() {
+    super(
+        "jars",
+        "the jars that the classes of a commit come from; null where a class is missing",
+        new StructType(),
+        new StructType().add("component", StringType, false).add("jar", StringType));
+  }
+
+  @Override
+  List<Object[]> run(SparkSession spark, Arguments arguments) {
+    return CLASSES.entrySet().stream().map(one -> new Object[] {one.getKey(), jar(one.getValue())}).toList();
+  }
+
+  private static String jar(String name) {
+    try {
+      CodeSource source = Class.forName(name).getProtectionDomain().getCodeSource();
+      String path = source == null ? "" : source.getLocation().getPath();
+      return path.substring(path.lastIndexOf('/') + 1);
+    } catch (ClassNotFoundException | LinkageError e) {
+      return null;
+    }
+  }
+}

@@ -1,0 +1,57 @@
+"""delta-rs in processes of its own: the last one that commits through DynamoDB, and the current one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.interop.shore import DEADLINE, Shore
+
+#: The interpreter that has deltalake 1.6.0, and ours, that has the current one.
+CLASSIC = Path(__file__).resolve().parents[2] / ".venv-delta-rs" / "bin" / "python"
+CURRENT = Path(sys.executable)
+_SCRIPT = Path(__file__).with_name("delta_rs_writer.py")
+
+
+@dataclass
+class DeltaRs:
+    """A process that appends by delta-rs."""
+
+    process: subprocess.Popen[bytes]
+    outcomes: Path
+
+    def said(self, kind: str) -> list[str]:
+        """The rows of one kind of outcome."""
+        lines = self.outcomes.read_text().splitlines() if self.outcomes.exists() else []
+        return [line.split(" ")[1] for line in lines if line.startswith(f"{kind} ")]
+
+    def finished(self) -> None:
+        """Wait for its end, which must be a good one."""
+        assert self.process.wait(DEADLINE) == 0, self.outcomes.read_text()
+
+
+def start(shore: Shore, python: Path, table: str, name: str, stop: Path, *, proxied: bool = False) -> DeltaRs:
+    """Start a writer that appends rows named after it until there is a file ``stop``."""
+    assert python.exists(), f"{python} is missing: run `make test`, which makes it"
+    options = shore.options()
+    if proxied:
+        options["AWS_ENDPOINT_URL"] = shore.proxy.endpoint
+    if python == CLASSIC:
+        options |= {"AWS_S3_LOCKING_PROVIDER": "dynamodb", "DELTA_DYNAMO_TABLE_NAME": "delta_log"}
+        options["AWS_ENDPOINT_URL_DYNAMODB"] = shore.dynamodb.endpoint
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("AWS_")}
+    outcomes = shore.folder / f"outcomes-{table}-{name}"
+    with (shore.folder / f"errors-{table}-{name}").open("wb") as errors:
+        process = subprocess.Popen(
+            [str(python), str(_SCRIPT), shore.path(table), name, str(stop), str(outcomes)],
+            # The DynamoDB client of 1.6.0 reads its settings from the environment alone.
+            env=clean | options | {"STORAGE_OPTIONS": json.dumps(options)},
+            stderr=errors,
+        )
+    shore.closing.callback(process.wait, 30.0)
+    shore.closing.callback(process.kill)
+    return DeltaRs(process, outcomes)
