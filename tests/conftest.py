@@ -22,7 +22,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(_Guard(config), "every-group")
+    # Of processes side by side only the one that hears of all tests can tell.
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Guard(config), "every-group")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -110,6 +110,28 @@ def test_a_dropped_table_stops_ingestion_with_the_remedy(tidegate_lake: MakeLake
     assert kit.bronze(lake, "orders") == [(1, 1), (2, 1)]
 
 
+def test_a_dropped_table_begins_anew_as_the_remedy_says(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([ORDERS])
+    _land(lake, kit, 1)
+    store, key = lake.lake.store, lake.key("orders")
+    log = [one.key for one in store.objects.under(lake.bucket, "orders/_delta_log/")]
+    store.objects.delete(lake.bucket, log)
+    message = _refused(lake, kit, 2, "TIDEGATE_DROPPED")
+
+    told = [place.format(key=key) for place in ("ledger/{key}/", "batches/{key}/", "tables/{key}.json")]
+    assert all(place in message for place in told)
+    for location in (kit.location(lake, "orders"), lake.lake.ledger(key).location):
+        kit.forget_commits(lake, location)
+    for place in told:
+        root, _, name = place.partition("/")
+        found = store.objects.under(store.bucket, store.key(root, name.rstrip("/")))
+        assert found
+        store.objects.delete(store.bucket, [one.key for one in found])
+
+    kit.run(lake, "orders")
+    assert kit.bronze(lake, "orders") == [(1, 1), (2, 1)]
+
+
 def test_a_table_whose_transactions_expire_is_refused(tidegate_lake: MakeLake, kit: Any) -> None:
     lake = tidegate_lake([ORDERS])
     _land(lake, kit, 1)

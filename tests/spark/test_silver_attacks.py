@@ -120,7 +120,7 @@ def test_b4_a_bronze_table_of_another_generation_is_merged_in_full(tidegate_lake
     # The table and all that is known of it goes; it begins again below the mark that silver held.
     store, key = lake.lake.store, lake.key("items")
     for location in (kit.location(lake, "items"), lake.lake.ledger(key).location):
-        _forget_commits(lake, location)
+        kit.forget_commits(lake, location)
     for part in ("bronze", "ledger", "batches"):
         store.objects.delete(store.bucket, [one.key for one in store.objects.under(store.bucket, store.key(part, key))])
     store.objects.delete(store.bucket, [store.key("tables", f"{key}.json")])
@@ -133,22 +133,6 @@ def test_b4_a_bronze_table_of_another_generation_is_merged_in_full(tidegate_lake
     assert merged.n == 1
     assert "nothing of this bronze table" in merged.why_full
     assert kit.silver(lake, "items", "id, v") == [(1, "new"), (2, "old"), (3, "old")]
-
-
-def _forget_commits(lake: TestLake, location: str) -> None:
-    """What TIDEGATE_LOG_STALE tells whoever drops a table: delete its items from the DynamoDB table."""
-    dynamodb, table = lake.clients.dynamodb, "delta_log"
-    names = {"#p": "tablePath", "#f": "fileName"}
-    found = dynamodb.query(
-        TableName=table,
-        KeyConditionExpression="#p = :p",
-        ProjectionExpression="#p, #f",
-        ExpressionAttributeNames=names,
-        ExpressionAttributeValues={":p": {"S": location}},
-    )["Items"]
-    assert found
-    for key in found:
-        dynamodb.delete_item(TableName=table, Key=key)
 
 
 def _work_mark(lake: TestLake) -> int | None:

@@ -119,7 +119,9 @@ public final class BatchCommit {
         throw new TidegateException(
             Kind.DROPPED,
             "there is no table at " + batch.location() + ", though batch " + batch.n() + " continues one. It was"
-                + " dropped: restore its _delta_log, or take the table's ledger away to begin a new generation.");
+                + " dropped: restore its _delta_log. Or begin anew: delete ledger/" + batch.table() + "/, batches/"
+                + batch.table() + "/ and tables/" + batch.table() + ".json under the lake's root, and the DynamoDB items"
+                + " of the table and its ledger; the next Materialize of the partition lists its files again.");
       }
       return null;
     }

@@ -31,9 +31,13 @@ public final class TableRules {
       checkForeign(batch, properties, tail);
       throw new TidegateException(
           Kind.OWNERSHIP,
-          batch.location() + " is a Delta table that no lake owns. If it is to be " + batch.table()
-              + " of lake " + batch.lake() + ", ALTER TABLE … SET TBLPROPERTIES ('" + LAKE + "'='" + batch.lake()
-              + "', '" + GENERATION + "'='" + batch.generation() + "'); else give this lake another prefix.");
+          batch.location() + " is a Delta table that no lake owns. "
+              + (batch.n() == 1
+                  ? "It was here before this lake's first batch and cannot be taken over: move it away, or give this"
+                      + " lake another prefix."
+                  : "If it is to be " + batch.table() + " of lake " + batch.lake() + ", ALTER TABLE … SET TBLPROPERTIES"
+                      + " ('" + LAKE + "'='" + batch.lake() + "', '" + GENERATION + "'='" + batch.generation()
+                      + "'); else give this lake another prefix."));
     }
     if (!batch.lake().equals(lake)) {
       throw new TidegateException(
@@ -68,7 +72,7 @@ public final class TableRules {
       throw new TidegateException(
           Kind.CLOCK,
           "batch 1 is to create " + batch.location() + ", but the table exists and holds none of its batches."
-              + " Somebody else made it: remove that table, or adopt it.");
+              + " Somebody else made it: move that table away, or give this lake another prefix.");
     }
   }
 
