@@ -13,8 +13,6 @@ DYNAMODB := platform/jvm/dynamodb-local/target/lib
 DELTA_RS := .venv-delta-rs
 JVM_SOURCES := platform/jvm/pom.xml $(shell find platform/jvm/src/main -type f 2>/dev/null)
 ARGS ?=
-# Two processes, each with a Spark server of its own, that take file after file: one alone leaves half of two cores idle.
-SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
 # Static checkers do not follow the editable install's finder; these links show them one package.
 LINKS := build/links
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -32,7 +30,7 @@ dev: $(BIN)/.runtime $(DIST)/.built ## The local platform with Dagster's UI for 
 	$(BIN)/tidegate dev $(ARGS)
 
 test: check $(DIST)/.tested $(DYNAMODB)/.fetched $(DELTA_RS)/.installed chromium ## Every check and every test; installs what it needs
-	$(BIN)/python -m pytest --every-group $(SIDE_BY_SIDE) $(ARGS)
+	$(BIN)/python -m pytest --every-group $(ARGS)
 
 soak: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Hours of racing, killed and paused writers (ARGS="--seed N" for another course)
 	$(BIN)/python -m pytest -s tests/faults/test_log_store_alone.py --soak $(ARGS)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from tidegate.platform.core.batch import Add, Remove
@@ -202,12 +202,21 @@ class Delta:
     def name_table(self, schema: str, name: str, location: str) -> None:
         """Give a table its SQL name on the server; a name that stood for another location is taken over."""
         self.session.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}").collect()
+        for attempts_left in (2, 1, 0):
+            try:
+                return self._take_name(schema, name, location)
+            except AnalysisException:
+                # Two runs that name the same table meet: one finds gone, or there, what it has just looked for.
+                if not attempts_left:
+                    raise
+
+    def _take_name(self, schema: str, name: str, location: str) -> None:
         # The catalog's own word: every other way loads the table, which fails where it is gone.
         for found in self.session.sql(f"SHOW TABLE EXTENDED IN {schema} LIKE {_literal(name)}").collect():
             if f"\nLocation: {location.rstrip('/')}\n" in found["information"].replace("/\n", "\n"):
                 return
             # An external table: only the name goes.
-            self.session.sql(f"DROP TABLE {schema}.{name}").collect()
+            self.session.sql(f"DROP TABLE IF EXISTS {schema}.{name}").collect()
         self.session.sql(
             f"CREATE TABLE IF NOT EXISTS {schema}.{name} USING delta LOCATION {_literal(location)}"
         ).collect()

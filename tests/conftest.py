@@ -22,9 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Of processes side by side only the one that hears of all tests can tell.
-    if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Guard(config), "every-group")
+    config.pluginmanager.register(_Guard(config), "every-group")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
