@@ -1,4 +1,4 @@
-"""The DynamoDB table through which Delta commits are coordinated, for looking at it; only the log store writes it."""
+"""The DynamoDB table through which Delta commits are coordinated, for looking at it and for closing old entries."""
 
 from __future__ import annotations
 
@@ -87,16 +87,46 @@ class CommitTable:
         )["Items"]
         return _entry(items[0]) if items else None
 
-    def versions(self, table_path: str) -> set[int]:
-        """The versions of a Delta table that have an entry: those of about the last day, and pending ones."""
+    def entries(self, table_path: str) -> list[CommitEntry]:
+        """The entries of a Delta table, by version: those of about the last day, and open ones."""
         pages = self._client.get_paginator("query").paginate(
             TableName=self.name,
             ConsistentRead=True,
             KeyConditionExpression="tablePath = :p",
-            ProjectionExpression="fileName",
             ExpressionAttributeValues={":p": {"S": table_path}},
         )
-        return {int(item["fileName"]["S"].partition(".")[0]) for page in pages for item in page["Items"]}
+        return [_entry(item) for page in pages for item in page["Items"]]
+
+    def close(self, table_path: str, entry: CommitEntry, expires: int) -> bool:
+        """Mark an open entry as complete, as the log store does with a version that has been decided.
+
+        Args:
+            table_path: the table's root, as the entry has it.
+            entry: as it was read; nothing is done when it has changed since.
+            expires: when DynamoDB may delete it, in seconds since 1970.
+
+        Returns:
+            Whether it was open still.
+
+        Raises:
+            ClientError: DynamoDB refused, for example for want of ``dynamodb:UpdateItem``.
+        """
+        try:
+            self._client.update_item(
+                TableName=self.name,
+                Key={"tablePath": {"S": table_path}, "fileName": {"S": entry.file_name}},
+                UpdateExpression="SET complete = :true, expireTime = :expires",
+                ConditionExpression="complete = :false AND tempPath = :temp",
+                ExpressionAttributeValues={
+                    ":true": {"S": "true"},
+                    ":false": {"S": "false"},
+                    ":expires": {"N": str(expires)},
+                    ":temp": {"S": entry.temp_path},
+                },
+            )
+        except self._client.exceptions.ConditionalCheckFailedException:
+            return False
+        return True
 
 
 def _entry(item: dict[str, Any]) -> CommitEntry:

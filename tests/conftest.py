@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-pytest_plugins = ["tidegate.platform.testing.fixtures"]
+pytest_plugins = ["tidegate.platform.testing.fixtures", "tests.proxied_aws"]
 
 GROUPS = ("unit", "jvm", "spark", "browser", "faults", "interop")
 #: Fast groups first, so that a mistake shows early; the groups that share the warm stack lie together.

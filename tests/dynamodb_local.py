@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.jars import require_java
 from tidegate.platform.local.ports import LOOPBACK, free_port, listening
 from tidegate.platform.local.process import Process, spawn
-from tidegate.platform.local.provision import Clients
 
 _JARS = Path(__file__).resolve().parents[1] / "platform" / "jvm" / "dynamodb-local" / "target" / "lib"
 _MAIN = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner"
@@ -57,10 +54,3 @@ class DynamoDbLocal:
     ) -> None:
         if self._process is not None:
             self._process.stop()
-
-
-def direct(aws: LocalAws, dynamodb: DynamoDbLocal) -> Clients:
-    """Clients whose requests no rule of a proxy sees."""
-    key, secret = aws.environ["AWS_ACCESS_KEY_ID"], aws.environ["AWS_SECRET_ACCESS_KEY"]
-    found = Clients.connect(aws.endpoint, REGION, key=key, secret=secret)
-    return replace(found, dynamodb=Clients.connect(dynamodb.endpoint, REGION, key=key, secret=secret).dynamodb)

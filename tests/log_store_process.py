@@ -28,19 +28,19 @@ class LogStoreProcess:
 
     Args:
         folder: of what it writes.
-        log: ``s3a://`` folder of the log; of a race, what the logs' names begin with; of Kernel, the table.
+        table: ``s3a://`` root of a table; of a race, what the roots begin with.
         aws: address, region and keys of S3 and DynamoDB.
         program: ``ALONE`` or ``KERNEL``.
         settings: of the log store, without its prefix, ``_`` for ``.``.
     """
 
-    def __init__(self, folder: Path, log: str, aws: Mapping[str, str], program: str = ALONE, **settings: str) -> None:
+    def __init__(self, folder: Path, table: str, aws: Mapping[str, str], program: str = ALONE, **settings: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._said = folder / "said"
         self._errors = folder / "errors"
         self._seen = 0
         command = [str(require_java()), "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-        command += ["-cp", _class_path(), program, log]
+        command += ["-cp", _class_path(), program, table]
         command += [f"{LOG_STORE}.{key.replace('_', '.')}={value}" for key, value in settings.items()]
         command += [f"{key}={value}" for key, value in _conf(folder, aws).items()]
         with self._said.open("wb") as said, self._errors.open("wb") as errors:

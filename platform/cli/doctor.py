@@ -32,7 +32,7 @@ def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair
         console: where it is printed.
         lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else ``lake.yaml``.
         home: of a running local platform; None takes a running default one, else the environment.
-        repair: settle what is pending and sweep old staged commits first.
+        repair: settle what is pending, close what dead writers left open and sweep old staged commits first.
 
     Returns:
         Whether nothing is wrong.
@@ -54,6 +54,8 @@ def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair
         if repair:
             for _, location in locations(opened):
                 opened.delta.table_state(location)  # opening a log settles what its newest entry promises
+                if closed := doctor.close(location):
+                    console.print(f"closed {closed} entries of {location}", highlight=False)
                 if swept := doctor.sweep(location):
                     console.print(f"swept {swept} staged commits of {location}", highlight=False)
         for finding in _findings(opened, doctor, entries, coordinated=coordinated):

@@ -16,6 +16,8 @@ from tidegate.resources.object_store import Listed, ObjectStore
 
 #: Seconds after which staged bytes that no entry names may be deleted; the log store's SAFE_AGE.
 SAFE_AGE = 24 * 60 * 60
+#: Seconds that a closed entry stays; the protocol's.
+_TTL = 24 * 60 * 60
 #: Seconds that a pending commit's writer is given before it is called pending.
 _GRACE = 1.0
 _COMMIT = re.compile(r"(\d{20})\.json")
@@ -63,8 +65,8 @@ class LogDoctor:
         if log.head < 0 and not log.staged:
             yield Finding(f"{name}: log", True, "no table yet")
             return
-        if self._entries is not None:
-            yield checked(f"{name}: entries", lambda: self._agree(location))
+        if (entries := self._entries) is not None:
+            yield checked(f"{name}: entries", lambda: self._agree(location, entries))
         yield checked(f"{name}: staged commits", lambda: self._staged(location, log))
 
     def sweep(self, location: str) -> int:
@@ -73,6 +75,24 @@ class LogDoctor:
         old = [name for name, kind in self._kinds(location, log).items() if kind == "old"]
         self._objects.delete(log.bucket, [f"{log.folder}{name}" for name in old])
         return len(old)
+
+    def close(self, location: str) -> int:
+        """Close the entries that dead writers left open below the newest; how many.
+
+        What the versions hold was decided before: the log has gone on. Nobody waits for these entries, but open ones
+        never expire.
+        """
+        if self._entries is None:
+            return 0
+        spelling, _ = self._spelling(location)
+        head = self._read(location).head
+        expires = int(time.time()) + _TTL
+        older = self._entries.entries(spelling)[:-1]
+        return sum(
+            self._entries.close(spelling, entry, expires)
+            for entry in older
+            if not entry.complete and entry.version <= head
+        )
 
     def _read(self, location: str) -> _Log:
         bucket, prefix = parse_s3_uri(location.replace("s3a://", "s3://", 1))
@@ -97,7 +117,7 @@ class LogDoctor:
             )
         return next(iter(found.items()), (f"s3a://{rest}", None))
 
-    def _agree(self, location: str) -> str:
+    def _agree(self, location: str, entries: CommitTable) -> str:
         spelling, newest = self._spelling(location)
         if newest is not None and not newest.complete:
             time.sleep(self._grace)
@@ -113,9 +133,13 @@ class LogDoctor:
             )
         if not newest.complete:
             raise Failed(self._pending(log, newest))
-        foreign = self._foreign(spelling, log)
-        return f"version {log.head}, under {spelling}" + (
-            f"; {foreign} commits of the last day are of writers without DynamoDB" if foreign else ""
+        recent = entries.entries(spelling)
+        foreign = self._foreign(recent, log)
+        left = [entry for entry in recent if not entry.complete and entry.version < newest.version]
+        return (
+            f"version {log.head}, under {spelling}"
+            + (f"; {foreign} commits of the last day are of writers without DynamoDB" if foreign else "")
+            + (f"; {self._left_open(left, log)}" if left else "")
         )
 
     @staticmethod
@@ -130,9 +154,18 @@ class LogDoctor:
             "it, and so does --repair"
         )
 
-    def _foreign(self, spelling: str, log: _Log) -> int:
-        assert self._entries is not None
-        known = self._entries.versions(spelling)
+    @staticmethod
+    def _left_open(entries: list[CommitEntry], log: _Log) -> str:
+        published = log.commits.get(entries[0].version)
+        age = f", published {(time.time() - published.modified) / 3600:.0f} hours ago" if published else ""
+        return (
+            f"below it {len(entries)} entries of dead writers are open, the oldest of version "
+            f"{entries[0].version}{age}: nobody waits for them; --repair closes them"
+        )
+
+    @staticmethod
+    def _foreign(entries: list[CommitEntry], log: _Log) -> int:
+        known = {entry.version for entry in entries}
         since = time.time() - SAFE_AGE
         return sum(version not in known and item.modified > since for version, item in log.commits.items())
 

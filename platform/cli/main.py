@@ -117,7 +117,9 @@ def check(
 def doctor(
     lake: LakeFile = None,
     home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
-    repair: Annotated[bool, typer.Option(help="Settle pending commits and sweep old staged ones first.")] = False,
+    repair: Annotated[
+        bool, typer.Option(help="Settle what dead writers left, and sweep old staged commits, first.")
+    ] = False,
 ) -> None:
     """Which log store is really active, and is every table's log in order? Exit code 1 if not."""
     from tidegate.platform.cli.doctor import run_doctor

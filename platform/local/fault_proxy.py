@@ -74,11 +74,16 @@ class FaultProxy:
         serve = self._server.serve_forever
         threading.Thread(target=serve, args=(0.05,), name="fault proxy", daemon=True).start()
 
-    def stop(self) -> None:
-        """Release everything held and stop listening."""
-        for rule in list(self._rules):
+    def clear(self) -> None:
+        """Release everything held and forget all rules."""
+        rules, self._rules, self._counters = self._rules, [], []
+        for rule in rules:
             if isinstance(rule, Hold):
                 rule.release()
+
+    def stop(self) -> None:
+        """Release everything held and stop listening."""
+        self.clear()
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
@@ -100,19 +105,21 @@ class FaultProxy:
                 return [rule, *caught]
         return caught
 
-    def _forward(self, method: str, path: str, headers: list[tuple[str, str]], body: bytes) -> _Answer:
-        operation = next((value for name, value in headers if name.lower() == "x-amz-target"), "")
-        upstream = self._dynamodb if operation.startswith("DynamoDB") else self._upstream
-        connection = http.client.HTTPConnection(*upstream, timeout=120)
-        try:
-            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
-            for name, value in headers:
-                connection.putheader(name, value)
-            connection.endheaders(body)
-            reply = connection.getresponse()
-            return _Answer(reply.status, reply.reason, reply.getheaders(), reply.read())
-        finally:
-            connection.close()
+    def _upstream_of(self, target: str) -> tuple[str, int]:
+        return self._dynamodb if target.startswith("DynamoDB") else self._upstream
+
+
+def _forward(upstream: tuple[str, int], method: str, path: str, headers: list[tuple[str, str]], body: bytes) -> _Answer:
+    connection = http.client.HTTPConnection(*upstream, timeout=120)
+    try:
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        for name, value in headers:
+            connection.putheader(name, value)
+        connection.endheaders(body)
+        reply = connection.getresponse()
+        return _Answer(reply.status, reply.reason, reply.getheaders(), reply.read())
+    finally:
+        connection.close()
 
 
 def _address(url: str) -> tuple[str, int]:
@@ -144,8 +151,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _handle(self) -> None:
         body = self._body()
-        operation = self.headers.get("X-Amz-Target", "").rpartition(".")[2]
-        rules = self.owner._match(self.command, self.path + operation)
+        rules = self.owner._match(self.command, self.path + self._target.rpartition(".")[2])
         for rule in rules:
             rule.before()
         reply = next((found for rule in rules if (found := rule.reply()) is not None), None)
@@ -161,6 +167,11 @@ class _Handler(BaseHTTPRequestHandler):
             return
         with suppress(OSError):
             self._answer(answer)
+
+    @property
+    def _target(self) -> str:
+        """The service and operation of DynamoDB's protocol; empty for S3."""
+        return self.headers.get("X-Amz-Target", "")
 
     def _body(self) -> bytes:
         if "chunked" not in self.headers.get("Transfer-Encoding", "").lower():
@@ -182,7 +193,7 @@ class _Handler(BaseHTTPRequestHandler):
         if body or self.command in ("PUT", "POST"):
             headers.append(("Content-Length", str(len(body))))
         try:
-            return self.owner._forward(self.command, self.path, headers, body)
+            return _forward(self.owner._upstream_of(self._target), self.command, self.path, headers, body)
         except (OSError, http.client.HTTPException) as error:
             return _Answer(502, "Bad Gateway", [], str(error).encode())
 

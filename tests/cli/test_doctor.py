@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
+from tests.delta_log import DeltaLog
 from tidegate.platform.cli.doctor import DYNAMODB_STORE, run_doctor
 from tidegate.platform.testing import TestLake
 
@@ -58,25 +59,15 @@ def test_a_dead_classic_writer_s_commit_is_found_and_settled(
         "dataChange": True,
         "stats": '{"numRecords":4}',
     }
-    lake.put(f"orders/_delta_log/{CLASSIC}", json.dumps({"add": add}) + "\n")
-    lake.clients.dynamodb.put_item(
-        TableName="delta_log",
-        Item={
-            "tablePath": {"S": f"s3a://{lake.bucket}/orders"},
-            "fileName": {"S": "00000000000000000001.json"},
-            "tempPath": {"S": CLASSIC},
-            "complete": {"S": "false"},
-        },
-    )
+    log = DeltaLog(lake.clients, f"s3a://{lake.bucket}/orders")
+    log.write(CLASSIC, json.dumps({"add": add}) + "\n")
+    log.claim(1, CLASSIC)
     before = len(said())
     assert not run_doctor(console, lake.path, None, repair=False)
     assert "version 1 is pending" in said()[before:]
     before = len(said())
     assert run_doctor(console, lake.path, None, repair=True), said()[before:]
     assert [row[0] for row in lake.sql("SELECT count(*) FROM bronze.orders")] == [7]
-    item = lake.clients.dynamodb.get_item(
-        TableName="delta_log",
-        Key={"tablePath": {"S": f"s3a://{lake.bucket}/orders"}, "fileName": {"S": "00000000000000000001.json"}},
-    )["Item"]
+    item = log.entries()[1]
     assert item["complete"] == {"S": "true"}
     assert int(item["expireTime"]["N"]) > 0

@@ -6,7 +6,6 @@ import io
 import itertools
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
@@ -17,10 +16,12 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.delta_log import DeltaLog, commit_file
 from tests.faults.client import DEADLINE, Client, wait_until
 from tidegate.assets.bronze.run import Done, run_table
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.fault_proxy import FaultProxy
+from tidegate.platform.local.fault_rules import Hold
 from tidegate.platform.local.provision import Clients
 from tidegate.platform.local.spark_conf import SMALL_DATA
 from tidegate.platform.local.spark_server import SparkServer
@@ -34,9 +35,6 @@ PROXIED = "proxied"
 #: A key with this in it cannot be looked at by clients: their S3 answers 503, so they defer it.
 FLAKY = "flaky"
 
-#: A server that lives for a minute would spend most of it compiling (and, with the small code cache that goes with
-#: one compiler, throwing away what it compiled).
-_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -Xmn512m"
 _ids = itertools.count(1)
 
 
@@ -64,7 +62,6 @@ class FaultServers:
         conf = SMALL_DATA | {
             f"spark.hadoop.fs.s3a.bucket.{kind}-{PROXIED}.endpoint": self.proxy.endpoint for kind in ("landing", "lake")
         }
-        conf["spark.driver.defaultJavaOptions"] = _JAVA
         self._spark = SparkServer(self._home / "spark", self.aws.environ, port=0, memory="2g", conf=conf)
         self._spark.start(DEADLINE)
 
@@ -261,16 +258,29 @@ class Watched:
         return self.lake.client(self.name, seam, action)
 
     def location(self, of: str = "bronze") -> str:
-        """``bucket/prefix`` of bronze or of the ledger."""
+        """``s3a://`` root of bronze or of the ledger."""
         birth = self.lake.lake.table(self.text).birth
         assert birth is not None
-        location = birth.location if of == "bronze" else self.lake.lake.ledger(self.text).location
-        return location.removeprefix("s3a://")
+        return birth.location if of == "bronze" else self.lake.lake.ledger(self.text).location
 
     def next_commit(self, of: str = "bronze", *, staged: bool = False) -> str:
         """Path, in a request to S3, of the next commit of bronze or of the ledger; or of its bytes before the claim."""
-        version = len(self._commits(self.location(of)))
-        return f"/{self.location(of)}/_delta_log/{'.tmp/' if staged else ''}{version:020d}\\.json"
+        log = self._log(of)
+        return log.publication(len(log.versions()), staged=staged)
+
+    def commit_in_flight(self, *, staged: bool = False) -> tuple[Client, Hold]:
+        """A client whose commit of batch 2, or what it stages of it, is held on its way to S3."""
+        self.put("a")
+        self.put("b")
+        self.lake.take_in()
+        self.run()
+        self.put("c")
+        self.remove("a")
+        self.lake.take_in()
+        held = self.lake.servers.proxy.hold("PUT", self.next_commit(staged=staged))
+        client = self.client()
+        held.wait_caught(DEADLINE)
+        return client, held
 
     def headers(self) -> dict[int, Any]:
         """The ledger's header rows by batch number; exactly one each, without a gap."""
@@ -300,7 +310,7 @@ class Watched:
 
     def _check_rows(self) -> None:
         session = self.lake.lake.delta.session
-        found = session.read.format("delta").load(f"s3a://{self.location()}").select("id", "name").collect()
+        found = session.read.format("delta").load(self.location()).select("id", "name").collect()
         assert all(row["name"] == f"row {row['id']}" for row in found)
         self._equal("rows", Counter(row["id"] for row in found), self.rows)
 
@@ -310,25 +320,21 @@ class Watched:
 
     def _ledger(self) -> list[dict[str, Any]]:
         """The ledger's rows, by a reader that owes nothing to Spark: its log's live files."""
-        location = self.location("ledger")
-        bucket, _, prefix = location.partition("/")
+        log = self._log("ledger")
         live: dict[str, None] = {}
-        for commit in self._commits(location):
-            for action in map(json.loads, self._read(bucket, commit).splitlines()):
+        for version in log.versions():
+            for action in map(json.loads, log.read(commit_file(version)).splitlines()):
                 if "add" in action:
                     live[action["add"]["path"]] = None
                 elif "remove" in action:
                     del live[action["remove"]["path"]]
-        files = [io.BytesIO(self._read(bucket, f"{prefix}/{unquote(path)}")) for path in live]
-        return [row for file in files for row in pq.read_table(file).to_pylist()]
+        bucket, _, prefix = log.location.removeprefix("s3a://").partition("/")
+        s3 = self.lake.clients.s3
+        files = [s3.get_object(Bucket=bucket, Key=f"{prefix}/{unquote(path)}")["Body"].read() for path in live]
+        return [row for file in files for row in pq.read_table(io.BytesIO(file)).to_pylist()]
 
-    def _commits(self, location: str) -> list[str]:
-        bucket, _, prefix = location.partition("/")
-        found = self.lake.clients.s3.list_objects_v2(Bucket=bucket, Prefix=f"{prefix}/_delta_log/").get("Contents", [])
-        return sorted(item["Key"] for item in found if re.fullmatch(r"\d{20}\.json", item["Key"].rpartition("/")[2]))
-
-    def _read(self, bucket: str, key: str) -> bytes:
-        return self.lake.clients.s3.get_object(Bucket=bucket, Key=key)["Body"].read()
+    def _log(self, of: str) -> DeltaLog:
+        return DeltaLog(self.lake.clients, self.location(of))
 
     def _put(self, stem: str, body: bytes, ids: list[int]) -> None:
         self.lake.put(self.key(stem), body)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.faults.client import DEADLINE
-from tests.faults.harness import FaultLake, FaultServers, Watched
+from tests.faults.harness import FaultLake, Watched
 from tidegate.assets.bronze.run import SEAMS
 
 pytestmark = pytest.mark.faults
@@ -49,13 +49,11 @@ def test_client_killed_between_the_ledger_and_the_inbox(lake: FaultLake) -> None
 
 @pytest.mark.parametrize("kind", ["reg", "load"])
 @pytest.mark.parametrize("first", ["its write", "the next run"])
-def test_client_killed_while_its_commit_is_in_flight(
-    kind: str, first: str, proxied: Callable[..., FaultLake], servers: FaultServers
-) -> None:
+def test_client_killed_while_its_commit_is_in_flight(kind: str, first: str, proxied: Callable[..., FaultLake]) -> None:
     """A dead client's Spark operation runs on. Its commit is claimed: whoever comes first publishes it."""
     lake = proxied(kind)
     (table,) = lake.tables.values()
-    client, held = commit_in_flight(table, servers)
+    client, held = table.commit_in_flight()
     client.kill()
     if first == "the next run":
         (done,) = table.run()
@@ -72,13 +70,11 @@ def test_client_killed_while_its_commit_is_in_flight(
 
 
 @pytest.mark.parametrize("kind", ["reg", "load"])
-def test_client_killed_before_its_commit_is_claimed(
-    kind: str, proxied: Callable[..., FaultLake], servers: FaultServers
-) -> None:
+def test_client_killed_before_its_commit_is_claimed(kind: str, proxied: Callable[..., FaultLake]) -> None:
     """A dead client's Spark operation runs on, and finds its batch landed by the next run's commit."""
     lake = proxied(kind)
     (table,) = lake.tables.values()
-    client, held = commit_in_flight(table, servers, staged=True)
+    client, held = table.commit_in_flight(staged=True)
     client.kill()
     (done,) = table.run()
     assert not done.landed.replayed
@@ -93,18 +89,3 @@ def goes_on(table: Watched) -> None:
     table.lake.take_in()
     table.run()
     table.check()
-
-
-def commit_in_flight(table: Watched, servers: FaultServers, *, staged: bool = False):  # noqa: ANN201
-    """A client whose commit of batch 2, or what it stages of it, is held on its way to S3."""
-    table.put("a")
-    table.put("b")
-    table.lake.take_in()
-    table.run()
-    table.put("c")
-    table.remove("a")
-    table.lake.take_in()
-    held = servers.proxy.hold("PUT", table.next_commit(staged=staged))
-    client = table.client()
-    held.wait_caught(DEADLINE)
-    return client, held

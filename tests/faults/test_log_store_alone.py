@@ -8,105 +8,69 @@ import random
 import re
 import threading
 import time
-import uuid
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.dynamodb_local import DynamoDbLocal, direct
+from tests.delta_log import ENTRIES, DeltaLog, commit_file
 from tests.faults.client import DEADLINE
 from tests.log_store_process import LogStoreProcess
+from tests.proxied_aws import ProxiedAws
 from tidegate.platform.cli import doctor_logs
 from tidegate.platform.cli.doctor_logs import LogDoctor
-from tidegate.platform.local.aws import LocalAws
 from tidegate.platform.local.fault_proxy import FaultProxy
-from tidegate.platform.local.provision import Clients
 from tidegate.resources.commit_table import CommitTable
 from tidegate.resources.object_store import ObjectStore
 
 pytestmark = pytest.mark.faults
 
-BUCKET = "races"
-
-
-def file(version: int) -> str:
-    return f"{version:020d}.json"
-
 
 @dataclass
 class Arena:
-    """A local S3 and DynamoDB, directly and behind a proxy."""
+    """Where processes that end with the test meet; their requests pass the proxy."""
 
     folder: Path
-    aws: LocalAws
-    proxy: FaultProxy
-    clients: Clients
+    services: ProxiedAws
     closing: ExitStack
     ids: Iterator[int] = field(default_factory=itertools.count)
 
-    def table(self) -> str:
-        """The name of a table that nobody had before."""
-        return f"t{uuid.uuid4().hex[:8]}"
+    @property
+    def proxy(self) -> FaultProxy:
+        return self.services.proxy
 
     def process(self, log: str, **settings: str) -> LogStoreProcess:
-        """A process on the logs under this name; its requests pass the proxy."""
-        environ = {**self.aws.environ, "AWS_ENDPOINT_URL": self.proxy.endpoint}
+        """A process on a log, or on all whose names begin so."""
         folder = self.folder / f"process-{next(self.ids)}"
-        started = LogStoreProcess(folder, f"s3a://{BUCKET}/{log}", environ, **settings)
-        return self.closing.enter_context(started)
-
-    def log(self, table: str) -> list[str]:
-        """The names in a table's log, in order."""
-        pages = self.clients.s3.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=f"{table}/_delta_log/")
-        return [item["Key"].partition("_delta_log/")[2] for page in pages for item in page.get("Contents", [])]
-
-    def commits(self, table: str) -> list[str]:
-        """The names of a table's commits, in order."""
-        return [name for name in self.log(table) if re.fullmatch(r"\d{20}\.json", name)]
-
-    def content(self, table: str, name: str) -> str:
-        return (
-            self.clients.s3.get_object(Bucket=BUCKET, Key=f"{table}/_delta_log/{name}")["Body"].read().decode().strip()
-        )
-
-    def entries(self, table: str) -> list[dict[str, Any]]:
-        pages = self.clients.dynamodb.get_paginator("query").paginate(
-            TableName="delta_log",
-            KeyConditionExpression="tablePath = :p",
-            ExpressionAttributeValues={":p": {"S": f"s3a://{BUCKET}/{table}"}},
-        )
-        return [item for page in pages for item in page["Items"]]
+        return self.closing.enter_context(LogStoreProcess(folder, log, self.services.environ, **settings))
 
 
 @pytest.fixture
-def arena(tmp_path: Path) -> Iterator[Arena]:
+def arena(proxied_aws: ProxiedAws, tmp_path: Path) -> Iterator[Arena]:
     with ExitStack() as closing:
-        aws = closing.enter_context(LocalAws(tmp_path / "aws", 0))
-        dynamodb = closing.enter_context(DynamoDbLocal(tmp_path / "dynamodb"))
-        proxy = closing.enter_context(FaultProxy(aws.endpoint, dynamodb.endpoint))
-        clients = direct(aws, dynamodb)
-        clients.s3.create_bucket(Bucket=BUCKET)
-        yield Arena(tmp_path, aws, proxy, clients, closing)
+        yield Arena(tmp_path, proxied_aws, closing)
+
+
+@pytest.fixture
+def log(proxied_aws: ProxiedAws) -> DeltaLog:
+    return proxied_aws.new_log()
 
 
 def test_f1_what_was_staged_and_not_claimed_is_nothing_and_is_swept(
-    arena: Arena, monkeypatch: pytest.MonkeyPatch
+    arena: Arena, log: DeltaLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = arena.table()
-    writer, other = (arena.process(f"{table}/_delta_log").wait_ready() for _ in range(2))
+    writer, other = (arena.process(log.location).wait_ready() for _ in range(2))
     assert writer.ask("write 0 first") == "ack"
     held = arena.proxy.hold("POST", "/PutItem$")
     writer.tell("write 1 lost")
     held.wait_caught(DEADLINE)
     writer.kill()
     assert other.ask("list") == "listed [0]"
-    assert len([name for name in arena.log(table) if ".tmp" in name]) == 1
+    assert len([name for name in log.names() if ".tmp" in name]) == 1
 
     assert other.ask("write 1 other") == "ack"
     # The dead writer's claim comes late, as a packet may.
@@ -115,21 +79,21 @@ def test_f1_what_was_staged_and_not_claimed_is_nothing_and_is_swept(
     assert held.forwarded == [400]
 
     assert other.ask("read 1") == "read other"
-    doctor = LogDoctor(ObjectStore(arena.clients.s3), CommitTable(arena.clients.dynamodb, "delta_log"), grace=0)
-    assert doctor.sweep(f"s3a://{BUCKET}/{table}") == 0
+    clients = arena.services.clients
+    doctor = LogDoctor(ObjectStore(clients.s3), CommitTable(clients.dynamodb, ENTRIES), grace=0)
+    assert doctor.sweep(log.location) == 0
     monkeypatch.setattr(doctor_logs, "SAFE_AGE", -1)
-    assert doctor.sweep(f"s3a://{BUCKET}/{table}") == 1
-    assert arena.log(table) == [file(0), file(1)]
+    assert doctor.sweep(log.location) == 1
+    assert log.names() == [commit_file(0), commit_file(1)]
 
 
-def test_f6_eight_recoverers_and_a_paused_writer_publish_the_same_bytes_once(arena: Arena) -> None:
-    table = arena.table()
-    writer, *readers = [arena.process(f"{table}/_delta_log") for _ in range(9)]
+def test_f6_eight_recoverers_and_a_paused_writer_publish_the_same_bytes_once(arena: Arena, log: DeltaLog) -> None:
+    writer, *readers = [arena.process(log.location) for _ in range(9)]
     for process in (writer, *readers):
         process.wait_ready(DEADLINE)
     assert writer.ask("write 0 first") == "ack"
-    held = arena.proxy.hold("PUT", f"{table}/_delta_log/{file(1)}$")
-    published = arena.proxy.count("PUT", f"{table}/_delta_log/{file(1)}$")
+    held = arena.proxy.hold("PUT", log.publication(1))
+    published = arena.proxy.count("PUT", log.publication(1))
     completed = arena.proxy.count("POST", "/UpdateItem$")
     writer.tell("write 1 slow")
     held.wait_caught(DEADLINE)
@@ -146,8 +110,8 @@ def test_f6_eight_recoverers_and_a_paused_writer_publish_the_same_bytes_once(are
     assert {reader.ask("read 1") for reader in readers} == {"read slow"}
     assert published.forwarded.count(200) == 1
     assert completed.forwarded.count(200) == 1
-    assert arena.log(table) == [file(0), file(1)]
-    assert {entry["complete"]["S"] for entry in arena.entries(table)} == {"true"}
+    assert log.names() == [commit_file(0), commit_file(1)]
+    assert log.open_entries() == []
 
 
 def refusal(kind: str) -> bytes:
@@ -155,9 +119,8 @@ def refusal(kind: str) -> bytes:
     return json.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{kind}", "message": "refused"}).encode()
 
 
-def test_f7_throttling_is_waited_out(arena: Arena) -> None:
-    table = arena.table()
-    writer = arena.process(f"{table}/_delta_log").wait_ready()
+def test_f7_throttling_is_waited_out(arena: Arena, log: DeltaLog) -> None:
+    writer = arena.process(log.location).wait_ready()
     assert writer.ask("write 0 first") == "ack"
     throttled = [
         arena.proxy.status(
@@ -167,26 +130,23 @@ def test_f7_throttling_is_waited_out(arena: Arena) -> None:
     ]
     assert writer.ask("write 1 second") == "ack"
     assert [rule.count for rule in throttled] == [3, 3]
-    assert {entry["complete"]["S"] for entry in arena.entries(table)} == {"true"}
+    assert log.open_entries() == []
 
 
 @pytest.mark.parametrize("operation", ["CreateTable", "Query", "PutItem"])
-def test_a_missing_permission_is_named(arena: Arena, operation: str) -> None:
-    table = arena.table()
+def test_a_missing_permission_is_named(arena: Arena, log: DeltaLog, operation: str) -> None:
+    entries = f"entries-{operation}"
     arena.proxy.status("POST", f"/{operation}$", 400, times=None, body=refusal("AccessDeniedException"))
-    said = arena.process(f"{table}/_delta_log").wait_ready().ask("write 0 first")
-    assert re.match(rf"failed .*the permission dynamodb:{operation} on table delta_log .*is missing", said), said
-    assert arena.commits(table) == []
+    said = arena.process(log.location, ddb_tableName=entries).wait_ready().ask("write 0 first")
+    assert re.match(rf"failed .*the permission dynamodb:{operation} on table {entries} .*is missing", said), said
+    assert log.versions() == []
 
 
-def test_a_missing_table_is_not_made_when_that_is_forbidden(arena: Arena) -> None:
-    table = arena.table()
-    said = arena.process(f"{table}/_delta_log", ddb_create="false").wait_ready().ask("write 0 first")
-    assert re.match(r"failed .*there is no DynamoDB table delta_log.*ddb\.create=false forbids to create it", said), (
-        said
-    )
-    assert arena.clients.dynamodb.list_tables()["TableNames"] == []
-    assert arena.commits(table) == []
+def test_a_missing_table_is_not_made_when_that_is_forbidden(arena: Arena, log: DeltaLog) -> None:
+    said = arena.process(log.location, ddb_tableName="absent", ddb_create="false").wait_ready().ask("write 0 first")
+    assert re.match(r"failed .*there is no DynamoDB table absent.*ddb\.create=false forbids to create it", said), said
+    assert "absent" not in arena.services.clients.dynamodb.list_tables()["TableNames"]
+    assert log.versions() == []
 
 
 @dataclass(frozen=True)
@@ -222,21 +182,27 @@ class Attempt:
 
 
 @pytest.mark.timeout(9000)
-def test_f13_what_was_acknowledged_is_there_once_and_in_order(arena: Arena, request: pytest.FixtureRequest) -> None:
+def test_f13_what_was_acknowledged_is_there_once_and_in_order(
+    arena: Arena, log: DeltaLog, request: pytest.FixtureRequest
+) -> None:
     scale = LONG if request.config.getoption("--soak") else SHORT
     seed = request.config.getoption("--seed")
-    root = arena.table()
-    tables = [f"{root}{i}" for i in range(scale.tables)]
-    with Foreign(arena, tables, scale.commits) as foreign:
-        lives = _race(arena, root, scale, random.Random(seed))
-    for table in tables:
-        settling = arena.process(f"{table}/_delta_log").wait_ready(DEADLINE)
+    clients = arena.services.clients
+    logs = [DeltaLog(clients, f"{log.location}{i}") for i in range(scale.tables)]
+    with Foreign(logs, scale.commits) as foreign:
+        lives = _race(arena, log.location, scale, random.Random(seed))
+    for one in logs:
+        settling = arena.process(one.location).wait_ready(DEADLINE)
         assert settling.ask("list") == f"listed {list(range(scale.commits))}", f"seed {seed}"
         settling.kill()
 
-    attempts = {one.content: one for said in lives for one in _attempts(said, root)} | foreign.attempts
-    for table in tables:
-        _check(arena, table, {k: v for k, v in attempts.items() if v.table == table}, foreign, f"seed {seed}, {table}")
+    attempts = {one.content: one for said in lives for one in _attempts(said, log.location)} | foreign.attempts
+    doctor = LogDoctor(ObjectStore(clients.s3), CommitTable(clients.dynamodb, ENTRIES), grace=0)
+    for one in logs:
+        where = f"seed {seed}, {one.location}"
+        tried = [attempt for attempt in attempts.values() if attempt.table == one.location]
+        _check(one, tried, foreign, where)
+        _check_entries(one, tried, doctor, where)
     outcomes = Counter((one.writer, one.outcome) for one in attempts.values())
     print(f"seed {seed}: {dict(Counter(one.outcome or 'killed' for one in attempts.values()))}")
     for writer in {one.writer for one in attempts.values()}:
@@ -299,10 +265,10 @@ class Foreign:
         seen: what it found when it first looked, by table and version.
     """
 
-    def __init__(self, arena: Arena, tables: list[str], commits: int) -> None:
+    def __init__(self, logs: list[DeltaLog], commits: int) -> None:
         self.attempts: dict[str, Attempt] = {}
         self.seen: dict[tuple[str, int], str] = {}
-        self._arena, self._tables, self._commits = arena, tables, commits
+        self._logs, self._commits = logs, commits
         self._over = threading.Event()
         self._failed: BaseException | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -322,54 +288,56 @@ class Foreign:
             for n in itertools.count():
                 if self._over.wait(0.4):
                     return
-                self._step(self._tables[n % len(self._tables)], n)
+                self._step(self._logs[n % len(self._logs)], n)
         except BaseException as error:
             self._failed = error
 
-    def _step(self, table: str, n: int) -> None:
-        names = self._arena.commits(table)
-        for version, name in enumerate(names):
-            if (table, version) not in self.seen:
-                self.seen[table, version] = self._arena.content(table, name)
+    def _step(self, log: DeltaLog, n: int) -> None:
+        versions = log.versions()
+        for version in versions:
+            if (log.location, version) not in self.seen:
+                self.seen[log.location, version] = log.read(commit_file(version)).strip()
         # Its first commit would be a table that others believe new.
-        if 0 < len(names) < self._commits:
-            self._commit(table, len(names), f"foreign/0:{n}")
+        if 0 < len(versions) < self._commits:
+            self._commit(log, len(versions), f"foreign/0:{n}")
 
-    def _commit(self, table: str, version: int, content: str) -> None:
+    def _commit(self, log: DeltaLog, version: int, content: str) -> None:
         begun, outcome = time.monotonic_ns(), "ack"
         try:
-            self._arena.clients.s3.put_object(
-                Bucket=BUCKET, Key=f"{table}/_delta_log/{file(version)}", Body=f"{content}\n".encode(), IfNoneMatch="*"
-            )
+            log.create(version, f"{content}\n")
         except ClientError as error:
             if error.response["ResponseMetadata"]["HTTPStatusCode"] != 412:
                 raise
             outcome = "exists"
-        self.attempts[content] = Attempt(table, version, content, begun, outcome, time.monotonic_ns())
+        self.attempts[content] = Attempt(log.location, version, content, begun, outcome, time.monotonic_ns())
 
 
-def _check(arena: Arena, table: str, attempts: dict[str, Attempt], foreign: Foreign, where: str) -> None:
-    names = arena.commits(table)
-    assert names == [file(version) for version in range(len(names))], where
-    contents = [arena.content(table, name) for name in names]
+def _check(log: DeltaLog, attempts: list[Attempt], foreign: Foreign, where: str) -> None:
+    versions = log.versions()
+    assert versions == list(range(len(versions))), where
+    contents = [log.read(commit_file(version)).strip() for version in versions]
     assert len(set(contents)) == len(contents), f"{where}: a commit is there twice"
+    by_content = {one.content: one for one in attempts}
     for version, content in enumerate(contents):
-        one = attempts[content]
+        one = by_content[content]
         assert one.version == version, f"{where}: {one} is version {version}"
         assert one.outcome in ("ack", "unknown", ""), f"{where}: {one} is there"
-        assert foreign.seen.get((table, version), content) == content, f"{where}: version {version} changed"
-    for one in attempts.values():
-        if one.outcome == "ack":
-            assert contents[one.version] == one.content, f"{where}: {one} is not there"
-    acknowledged = sorted((one for one in attempts.values() if one.outcome == "ack"), key=lambda one: one.version)
+        assert foreign.seen.get((log.location, version), content) == content, f"{where}: version {version} changed"
+    acknowledged = sorted((one for one in attempts if one.outcome == "ack"), key=lambda one: one.version)
     latest = 0
     for one in acknowledged:
+        assert contents[one.version] == one.content, f"{where}: {one} is not there"
         assert one.ended > latest, f"{where}: {one} was acknowledged before an earlier version began"
         latest = max(latest, one.begun)
-    # Only the newest entry keeps anybody waiting. A writer that was killed after others had published its version, or
-    # one of theirs in its place, may leave an older one open.
-    *older, newest = sorted(arena.entries(table), key=lambda entry: entry["fileName"]["S"])
-    assert newest["complete"]["S"] == "true", where
-    open_ones = [entry for entry in older if entry["complete"]["S"] != "true"]
-    killed = [one for one in attempts.values() if not one.outcome]
-    assert len(open_ones) <= len(killed), f"{where}: {open_ones}, {killed}"
+
+
+def _check_entries(log: DeltaLog, attempts: list[Attempt], doctor: LogDoctor, where: str) -> None:
+    """Only the newest entry keeps anybody waiting, so an older one may stay open: that of a killed writer alone.
+
+    It came late with its claim, after a writer without DynamoDB had taken the version and another ours the next one.
+    """
+    still_open = log.open_entries()
+    assert max(log.entries()) not in still_open, where
+    assert set(still_open) <= {one.version for one in attempts if not one.outcome}, where
+    assert doctor.close(log.location) == len(still_open), where
+    assert log.open_entries() == [], where

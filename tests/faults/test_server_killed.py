@@ -103,7 +103,7 @@ def _in_flight(make_lake: Callable[..., FaultLake], servers: FaultServers) -> di
     found = {}
     for case, name in cases.items():
         table = lake.tables[name]
-        path = f"/{table.location()}/.*part-" if case == "staged file" else None
+        path = f"/{table.location().removeprefix('s3a://')}/.*part-" if case == "staged file" else None
         held = servers.proxy.hold("PUT", path or table.next_commit("ledger" if case == "ledger" else "bronze"))
         found[case] = InFlight(table, table.client(), held)
     return found

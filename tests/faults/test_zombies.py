@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.faults.client import DEADLINE
-from tests.faults.harness import FaultLake, FaultServers
+from tests.faults.harness import FaultLake
 from tidegate.assets.bronze.run import SEAMS
 
 pytestmark = pytest.mark.faults
@@ -42,22 +42,11 @@ def test_stopped_at_every_seam_and_resumed_two_batches_later(kind: str, lake: Fa
 
 
 @pytest.mark.parametrize("kind", ["reg", "load"])
-def test_stopped_with_its_spark_operation_open(
-    kind: str, proxied: Callable[..., FaultLake], servers: FaultServers
-) -> None:
+def test_stopped_with_its_spark_operation_open(kind: str, proxied: Callable[..., FaultLake]) -> None:
     """Its commit is on its way to S3 all the while, and arrives when the table is two batches further."""
     lake = proxied(kind)
     (table,) = lake.tables.values()
-    table.put("a")
-    table.put("b")
-    lake.take_in()
-    table.run()
-    table.put("c")
-    table.remove("a")
-    lake.take_in()
-    held = servers.proxy.hold("PUT", table.next_commit())
-    zombie = table.client()
-    held.wait_caught(DEADLINE)
+    zombie, held = table.commit_in_flight()
     zombie.pause()
     for stem in ("d", "e", "f"):
         assert table.run()

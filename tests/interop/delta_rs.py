@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.delta_log import DeltaLog
 from tests.interop.shore import DEADLINE, Shore
 
 #: The interpreter that has deltalake 1.6.0, and ours, that has the current one.
@@ -23,35 +24,37 @@ class DeltaRs:
 
     process: subprocess.Popen[bytes]
     outcomes: Path
+    _stop: Path
 
     def said(self, kind: str) -> list[str]:
         """The rows of one kind of outcome."""
         lines = self.outcomes.read_text().splitlines() if self.outcomes.exists() else []
         return [line.split(" ")[1] for line in lines if line.startswith(f"{kind} ")]
 
-    def finished(self) -> None:
-        """Wait for its end, which must be a good one."""
+    def stop(self) -> None:
+        """End it, well."""
+        self._stop.touch()
         assert self.process.wait(DEADLINE) == 0, self.outcomes.read_text()
 
 
-def start(shore: Shore, python: Path, table: str, name: str, stop: Path, *, proxied: bool = False) -> DeltaRs:
-    """Start a writer that appends rows named after it until there is a file ``stop``."""
+def start(shore: Shore, python: Path, log: DeltaLog, name: str, *, proxied: bool = False) -> DeltaRs:
+    """Start a writer that appends rows named after it until ``stop``."""
     assert python.exists(), f"{python} is missing: run `make test`, which makes it"
     options = shore.options()
     if proxied:
         options["AWS_ENDPOINT_URL"] = shore.proxy.endpoint
     if python == CLASSIC:
         options |= {"AWS_S3_LOCKING_PROVIDER": "dynamodb", "DELTA_DYNAMO_TABLE_NAME": "delta_log"}
-        options["AWS_ENDPOINT_URL_DYNAMODB"] = shore.dynamodb.endpoint
+        options["AWS_ENDPOINT_URL_DYNAMODB"] = shore.services.dynamodb.endpoint
     clean = {key: value for key, value in os.environ.items() if not key.startswith("AWS_")}
-    outcomes = shore.folder / f"outcomes-{table}-{name}"
-    with (shore.folder / f"errors-{table}-{name}").open("wb") as errors:
+    outcomes, stop = shore.folder / f"outcomes-{name}", shore.folder / f"stop-{name}"
+    with (shore.folder / f"errors-{name}").open("wb") as errors:
         process = subprocess.Popen(
-            [str(python), str(_SCRIPT), shore.path(table), name, str(stop), str(outcomes)],
+            [str(python), str(_SCRIPT), log.location, name, str(stop), str(outcomes)],
             # The DynamoDB client of 1.6.0 reads its settings from the environment alone.
             env=clean | options | {"STORAGE_OPTIONS": json.dumps(options)},
             stderr=errors,
         )
     shore.closing.callback(process.wait, 30.0)
     shore.closing.callback(process.kill)
-    return DeltaRs(process, outcomes)
+    return DeltaRs(process, outcomes, stop)

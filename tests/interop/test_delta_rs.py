@@ -21,8 +21,7 @@ EACH = 8
 @pytest.mark.parametrize("python", [CLASSIC, CURRENT], ids=["1.6.0 with DynamoDB", "current, without"])
 def test_every_acknowledged_row_once_whoever_commits(python: Path, shore: Shore) -> None:
     table = shore.create()
-    stop = shore.folder / f"stop-{table}"
-    others = [start(shore, python, table, name, stop) for name in ("first", "second")]
+    others = [start(shore, python, table, name) for name in ("first", "second")]
     acknowledged = []
     end = time.monotonic() + DEADLINE
     while len(acknowledged) < EACH or any(len(one.said("ack")) < EACH for one in others):
@@ -30,9 +29,8 @@ def test_every_acknowledged_row_once_whoever_commits(python: Path, shore: Shore)
         row = f"spark-{len(acknowledged)}"
         shore.append(table, row)
         acknowledged.append(row)
-    stop.touch()
     for one in others:
-        one.finished()
+        one.stop()
     acknowledged += [row for one in others for row in one.said("ack")]
 
     shore.check_rows(table, *acknowledged)
@@ -49,8 +47,8 @@ def test_every_acknowledged_row_once_whoever_commits(python: Path, shore: Shore)
 
 def test_what_a_killed_delta_rs_claimed_is_published_by_ours(shore: Shore) -> None:
     table = shore.create()
-    copied = shore.proxy.hold("PUT", f"{table}/_delta_log/{1:020d}\\.json")
-    writer = start(shore, CLASSIC, table, "killed", shore.folder / f"stop-{table}", proxied=True)
+    copied = shore.proxy.hold("PUT", table.publication(1))
+    writer = start(shore, CLASSIC, table, "killed", proxied=True)
     copied.wait_caught(DEADLINE)
     writer.process.kill()
     writer.process.wait(DEADLINE)
@@ -67,14 +65,12 @@ def test_what_a_killed_delta_rs_claimed_is_published_by_ours(shore: Shore) -> No
 def test_what_ours_claimed_and_did_not_publish_is_published_by_delta_rs_1_6_0(shore: Shore) -> None:
     table = shore.create()
     with shore.append_held(table, "ours", 1) as held:
-        stop = shore.folder / f"stop-{table}"
-        other = start(shore, CLASSIC, table, "other", stop)
+        other = start(shore, CLASSIC, table, "other")
         end = time.monotonic() + DEADLINE
         while not other.said("ack"):
             assert time.monotonic() < end, other.outcomes.read_text()
             time.sleep(0.1)
-        stop.touch()
-        other.finished()
+        other.stop()
     assert held.forwarded == [412]
     shore.check_rows(table, "ours", *other.said("ack"))
     assert [one.get("writer", "spark") for one in shore.commits(table)][:2] == ["spark", "spark"]

@@ -66,20 +66,6 @@ class Kit:
         assert birth is not None
         return birth.location
 
-    @staticmethod
-    def forget_commits(lake: TestLake, location: str) -> None:
-        """What whoever drops a table has to do: delete its items from the DynamoDB table."""
-        dynamodb, table = lake.clients.dynamodb, "delta_log"
-        found = dynamodb.query(
-            TableName=table,
-            KeyConditionExpression="tablePath = :p",
-            ProjectionExpression="tablePath, fileName",
-            ExpressionAttributeValues={":p": {"S": location}},
-        )["Items"]
-        assert found
-        for key in found:
-            dynamodb.delete_item(TableName=table, Key=key)
-
     @classmethod
     def query(cls, lake: TestLake, query: str, **tables: str) -> list[Row]:
         """Run SQL; each ``{name}`` of it stands for the table at that location."""

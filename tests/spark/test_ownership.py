@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
+from tests.delta_log import DeltaLog
 from tidegate.assets.bronze.asset import ALLOW_REMOVALS_TAG
 from tidegate.assets.bronze.look import TooManyRemovals
 from tidegate.platform.testing import TestLake
@@ -121,7 +122,7 @@ def test_a_dropped_table_begins_anew_as_the_remedy_says(tidegate_lake: MakeLake,
     told = [place.format(key=key) for place in ("ledger/{key}/", "batches/{key}/", "tables/{key}.json")]
     assert all(place in message for place in told)
     for location in (kit.location(lake, "orders"), lake.lake.ledger(key).location):
-        kit.forget_commits(lake, location)
+        DeltaLog(lake.clients, location).forget()
     for place in told:
         root, _, name = place.partition("/")
         found = store.objects.under(store.bucket, store.key(root, name.rstrip("/")))

@@ -13,6 +13,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql.types import BooleanType
 
+from tests.delta_log import DeltaLog
 from tidegate.assets.silver import merge as silver_merge
 from tidegate.assets.silver.pending import Pending, pending
 from tidegate.platform.testing import TestLake
@@ -120,7 +121,7 @@ def test_b4_a_bronze_table_of_another_generation_is_merged_in_full(tidegate_lake
     # The table and all that is known of it goes; it begins again below the mark that silver held.
     store, key = lake.lake.store, lake.key("items")
     for location in (kit.location(lake, "items"), lake.lake.ledger(key).location):
-        kit.forget_commits(lake, location)
+        DeltaLog(lake.clients, location).forget()
     for part in ("bronze", "ledger", "batches"):
         store.objects.delete(store.bucket, [one.key for one in store.objects.under(store.bucket, store.key(part, key))])
     store.objects.delete(store.bucket, [store.key("tables", f"{key}.json")])

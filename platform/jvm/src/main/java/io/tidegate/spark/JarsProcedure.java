@@ -3,7 +3,6 @@ package io.tidegate.spark;
 import static org.apache.spark.sql.types.DataTypes.StringType;
 
 import java.security.CodeSource;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.SparkSession;
@@ -11,16 +10,14 @@ import org.apache.spark.sql.types.StructType;
 
 /** {@code jars()}: which jars the classes that take part in a commit really come from, one row each. */
 final class JarsProcedure extends LocalProcedure {
-  private static final Map<String, String> CLASSES = new LinkedHashMap<>();
-
-  static {
-    CLASSES.put("Tidegate", "io.tidegate.storage.DynamoDbLogStore");
-    CLASSES.put("Spark", "org.apache.spark.sql.SparkSession");
-    CLASSES.put("Delta", "org.apache.spark.sql.delta.DeltaLog");
-    CLASSES.put("Delta's log store API", "io.delta.storage.LogStore");
-    CLASSES.put("S3A", "org.apache.hadoop.fs.s3a.S3AFileSystem");
-    CLASSES.put("AWS SDK for DynamoDB", "software.amazon.awssdk.services.dynamodb.DynamoDbClient");
-  }
+  private static final List<Map.Entry<String, String>> CLASSES =
+      List.of(
+          Map.entry("Tidegate", "io.tidegate.storage.DynamoDbLogStore"),
+          Map.entry("Spark", "org.apache.spark.sql.SparkSession"),
+          Map.entry("Delta", "org.apache.spark.sql.delta.DeltaLog"),
+          Map.entry("Delta's log store API", "io.delta.storage.LogStore"),
+          Map.entry("S3A", "org.apache.hadoop.fs.s3a.S3AFileSystem"),
+          Map.entry("AWS SDK for DynamoDB", "software.amazon.awssdk.services.dynamodb.DynamoDbClient"));
 
   JarsProcedure() {
     super(
@@ -32,7 +29,7 @@ final class JarsProcedure extends LocalProcedure {
 
   @Override
   List<Object[]> run(SparkSession spark, Arguments arguments) {
-    return CLASSES.entrySet().stream().map(one -> new Object[] {one.getKey(), jar(one.getValue())}).toList();
+    return CLASSES.stream().map(one -> new Object[] {one.getKey(), jar(one.getValue())}).toList();
   }
 
   private static String jar(String name) {

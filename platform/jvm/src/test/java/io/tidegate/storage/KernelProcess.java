@@ -12,10 +12,7 @@ import io.delta.kernel.types.StringType;
 import io.delta.kernel.types.StructType;
 import io.delta.kernel.utils.CloseableIterable;
 import io.delta.kernel.utils.DataFileStatus;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
@@ -23,9 +20,8 @@ import org.apache.hadoop.conf.Configuration;
 /**
  * Delta Kernel with our log store, in a process of its own.
  *
- * <p>Arguments as of {@link LogStoreProcess}, the table in place of its log. Commands: {@code create}, a table with a
- * string column {@code id}; {@code add <path> <bytes>}, a Parquet file; {@code version}. Each is answered by the
- * table's version.
+ * <p>Arguments as of {@link LogStoreProcess}. Commands: {@code create}, a table with a string column {@code id};
+ * {@code add <path> <bytes>}, a Parquet file; {@code version}. Each is answered by the table's version.
  */
 public final class KernelProcess {
   private final DefaultEngine engine;
@@ -38,12 +34,8 @@ public final class KernelProcess {
   }
 
   public static void main(String[] args) throws IOException {
-    KernelProcess process = new KernelProcess(LogStoreProcess.settings(args), args[0]);
-    BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-    LogStoreProcess.say("ready");
-    for (String line = commands.readLine(); line != null; line = commands.readLine()) {
-      LogStoreProcess.say("version " + process.answer(line.split(" ")));
-    }
+    KernelProcess process = new KernelProcess(Commands.settings(args), args[0]);
+    Commands.serve(command -> "version " + process.answer(command.split(" ")));
   }
 
   private long answer(String[] words) {

@@ -1,11 +1,8 @@
 package io.tidegate.storage;
 
 import io.delta.storage.CloseableIterator;
-import java.io.BufferedReader;
 import java.io.FileNotFoundException;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -15,13 +12,13 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 
 /**
- * The log store alone in a process of its own, told by lines on standard input what to do; tests kill and pause it.
+ * The log store alone in a process of its own.
  *
- * <p>Arguments: the log's folder, then {@code key=value} settings. Commands, each answered by a line: {@code list},
- * {@code read <version>}, {@code write <version> <line>}, and {@code race <logs> <commits> <name> <deadline>}, which
- * commits to several logs in turn until each has so many versions or the deadline (seconds) has passed, and tells of
- * every attempt: {@code try}, then {@code ack}, {@code exists}, {@code unknown} or {@code failed}, each with
- * nanoseconds of the machine's monotonic clock, log, version and content.
+ * <p>Arguments: a table, then {@code key=value} settings. Commands: {@code list}, {@code read <version>}, {@code write
+ * <version> <line>}, and {@code race <tables> <commits> <name> <deadline>}, which commits in turn to several tables, the
+ * argument followed by 0, 1 and so on, until each has so many versions or the deadline (seconds) has passed, and tells
+ * of every attempt: {@code try}, then {@code ack}, {@code exists}, {@code unknown} or {@code failed}, each with
+ * nanoseconds of the machine's monotonic clock, table, version and content.
  */
 public final class LogStoreProcess {
   private final DynamoDbLogStore store;
@@ -33,36 +30,23 @@ public final class LogStoreProcess {
   }
 
   public static void main(String[] args) throws IOException {
-    LogStoreProcess process = new LogStoreProcess(settings(args));
-    BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-    say("ready");
-    for (String line = commands.readLine(); line != null; line = commands.readLine()) {
-      say(process.answer(args[0], line.split(" ", 5)));
-    }
+    LogStoreProcess process = new LogStoreProcess(Commands.settings(args));
+    Commands.serve(command -> process.answer(args[0], command.split(" ", 5)));
   }
 
-  static Configuration settings(String[] args) {
-    Configuration conf = new Configuration();
-    for (String setting : List.of(args).subList(1, args.length)) {
-      String[] parts = setting.split("=", 2);
-      conf.set(parts[0], parts[1]);
-    }
-    return conf;
-  }
-
-  private String answer(String log, String[] words) throws IOException {
+  private String answer(String table, String[] words) throws IOException {
     return switch (words[0]) {
-      case "list" -> "listed " + versions(log);
-      case "read" -> "read " + read(file(log, Long.parseLong(words[1])));
-      case "write" -> write(log, Long.parseLong(words[1]), words[2]);
-      case "race" -> race(log, words);
+      case "list" -> "listed " + versions(table);
+      case "read" -> "read " + read(file(table, Long.parseLong(words[1])));
+      case "write" -> write(table, Long.parseLong(words[1]), words[2]);
+      case "race" -> race(table, words);
       default -> throw new IllegalArgumentException(String.join(" ", words));
     };
   }
 
-  private String write(String log, long version, String content) {
+  private String write(String table, long version, String content) {
     try {
-      store.write(file(log, version), List.of(content).iterator(), false, conf);
+      store.write(file(table, version), List.of(content).iterator(), false, conf);
       return "ack";
     } catch (FileAlreadyExistsException e) {
       return "exists";
@@ -77,29 +61,29 @@ public final class LogStoreProcess {
     long end = System.nanoTime() + Long.parseLong(words[4]) * 1_000_000_000L;
     List<String> open = new ArrayList<>();
     for (int i = 0; i < Integer.parseInt(words[1]); i++) {
-      open.add(root + i + "/_delta_log");
+      open.add(root + i);
     }
     for (int attempt = 0; !open.isEmpty() && System.nanoTime() < end; attempt++) {
-      String log = open.remove(0);
-      List<Long> there = versions(log);
+      String table = open.remove(0);
+      List<Long> there = versions(table);
       long version = there.isEmpty() ? 0 : there.get(there.size() - 1) + 1;
       if (version < commits) {
-        String name = log.substring(root.length(), log.lastIndexOf('/'));
+        String name = table.substring(root.length());
         String content = words[3] + ":" + attempt;
         String what = name + " " + version + " " + content;
-        say("try " + System.nanoTime() + " " + what);
-        String[] outcome = write(log, version, content).split(" ", 2);
-        say(outcome[0] + " " + System.nanoTime() + " " + what + (outcome.length > 1 ? " " + outcome[1] : ""));
-        open.add(log);
+        Commands.say("try " + System.nanoTime() + " " + what);
+        String[] outcome = write(table, version, content).split(" ", 2);
+        Commands.say(outcome[0] + " " + System.nanoTime() + " " + what + (outcome.length > 1 ? " " + outcome[1] : ""));
+        open.add(table);
       }
     }
     return "done";
   }
 
-  private List<Long> versions(String log) throws IOException {
+  private List<Long> versions(String table) throws IOException {
     List<Long> found = new ArrayList<>();
     try {
-      for (Iterator<FileStatus> files = store.listFrom(file(log, 0), conf); files.hasNext(); ) {
+      for (Iterator<FileStatus> files = store.listFrom(file(table, 0), conf); files.hasNext(); ) {
         LogListing.commitVersion(files.next().getPath()).ifPresent(found::add);
       }
     } catch (FileNotFoundException e) {
@@ -114,12 +98,7 @@ public final class LogStoreProcess {
     }
   }
 
-  private static Path file(String log, long version) {
-    return new Path(log, "%020d.json".formatted(version));
-  }
-
-  static void say(String line) {
-    System.out.println(line);
-    System.out.flush();
+  private static Path file(String table, long version) {
+    return new Path(table, "_delta_log/%020d.json".formatted(version));
   }
 }

@@ -24,6 +24,8 @@ class CommitProtocolTest {
   private static final String JAVA_TEMP = ".tmp/00000000000000000001.json.0b2f8b0e-4f6c-4b57-9c6e-2f2f0e6f1a11";
   private static final String RUST_TEMP = "_commit_0b2f8b0e-4f6c-4b57-9c6e-2f2f0e6f1a11.json.tmp";
   private final World world = new World();
+  /** What was asked for, in order, clocks left out. */
+  private final List<String> requests = new ArrayList<>();
 
   private interface Use {
     void of(CommitProtocol protocol, CommitFiles files) throws IOException;
@@ -35,10 +37,18 @@ class CommitProtocolTest {
       Step step = new Step(world, replies, Step.Luck.GOOD);
       try {
         use.of(new Participants.Ours(step, "A", step.entries(S3A), step.files()), step.files());
+        note(step);
         return;
       } catch (Step.Stop next) {
         // One request more each time.
+        note(step);
       }
+    }
+  }
+
+  private void note(Step step) {
+    if (!step.canPause) {
+      requests.add(step.name().replaceAll("\\.tmp/.*", "staged").replaceAll("0+(\\d)\\.json", "$1.json"));
     }
   }
 
@@ -85,6 +95,23 @@ class CommitProtocolTest {
     assertEquals("A", content(1));
     assertTidy(0);
     assertTidy(1);
+  }
+
+  @Test
+  void aCommitAfterALookAsksForNothingTwice() throws IOException {
+    published(0, "birth");
+    with(
+        (protocol, files) -> {
+          protocol.settleAfter(new Clocks.Moment(0, 0), 0, files.versionsFrom(0));
+          protocol.commit(1, bytes("A"));
+          protocol.settleAfter(new Clocks.Moment(0, 0), 1, files.versionsFrom(1));
+        });
+    assertEquals(
+        List.of(
+            "list from 0", "newest",
+            "write staged", "claim 1", "create 1.json", "delete staged", "complete 1",
+            "list from 1"),
+        requests);
   }
 
   @Test

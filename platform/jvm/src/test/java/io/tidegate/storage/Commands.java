@@ -1,0 +1,44 @@
+package io.tidegate.storage;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+
+/** A process that tests tell by lines on standard input what to do; it ends with its input. */
+final class Commands {
+  private Commands() {}
+
+  /** What a process makes of its commands. */
+  @FunctionalInterface
+  interface Program {
+    /** The line that answers a command. */
+    String answer(String command) throws IOException;
+  }
+
+  /** Say that it is ready, then answer each line. */
+  static void serve(Program program) throws IOException {
+    BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    say("ready");
+    for (String line = commands.readLine(); line != null; line = commands.readLine()) {
+      say(program.answer(line));
+    }
+  }
+
+  static void say(String line) {
+    System.out.println(line);
+    System.out.flush();
+  }
+
+  /** The {@code key=value} arguments that follow the first. */
+  static Configuration settings(String[] args) {
+    Configuration conf = new Configuration();
+    for (String setting : List.of(args).subList(1, args.length)) {
+      String[] parts = setting.split("=", 2);
+      conf.set(parts[0], parts[1]);
+    }
+    return conf;
+  }
+}

@@ -1,0 +1,90 @@
+"""A Delta table's log in S3 and its entries in DynamoDB, read and written by hand."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tidegate.platform.local.provision import Clients
+
+#: The DynamoDB table of entries, by its default name.
+ENTRIES = "delta_log"
+
+
+def commit_file(version: int) -> str:
+    """The name of a commit's file."""
+    return f"{version:020d}.json"
+
+
+class DeltaLog:
+    """The log of one table.
+
+    Args:
+        clients: of S3 and DynamoDB.
+        location: the table's root, as ``s3a://bucket/path``; its scheme is part of the entries' key.
+    """
+
+    def __init__(self, clients: Clients, location: str) -> None:
+        self._clients = clients
+        self.location = location
+        self._bucket, _, path = location.partition("://")[2].partition("/")
+        self._folder = f"{path}/_delta_log/"
+
+    def spelled(self, scheme: str) -> DeltaLog:
+        """The same log, with its entries under another scheme."""
+        return DeltaLog(self._clients, f"{scheme}://{self.location.partition('://')[2]}")
+
+    def names(self) -> list[str]:
+        """Everything in it, in order; relative to ``_delta_log``."""
+        pages = self._clients.s3.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=self._folder)
+        return [item["Key"].removeprefix(self._folder) for page in pages for item in page.get("Contents", [])]
+
+    def versions(self) -> list[int]:
+        """The versions that have been published, in order."""
+        return [int(name[:20]) for name in self.names() if re.fullmatch(r"\d{20}\.json", name)]
+
+    def publication(self, version: int, *, staged: bool = False) -> str:
+        """The path of the request that publishes a version, or stages its bytes, as a rule of the proxy."""
+        return f"/{self._bucket}/{self._folder}{'.tmp/' if staged else ''}{version:020d}\\.json"
+
+    def read(self, name: str) -> str:
+        """What a file of it holds."""
+        return self._clients.s3.get_object(Bucket=self._bucket, Key=self._folder + name)["Body"].read().decode()
+
+    def write(self, name: str, body: str) -> None:
+        """Put a file into it."""
+        self._clients.s3.put_object(Bucket=self._bucket, Key=self._folder + name, Body=body.encode())
+
+    def create(self, version: int, body: str) -> None:
+        """Publish a commit as writers without DynamoDB do; raises ClientError (412) when it is there."""
+        key = self._folder + commit_file(version)
+        self._clients.s3.put_object(Bucket=self._bucket, Key=key, Body=body.encode(), IfNoneMatch="*")
+
+    def entries(self) -> dict[int, dict[str, Any]]:
+        """The items of its commits, by version."""
+        pages = self._clients.dynamodb.get_paginator("query").paginate(
+            TableName=ENTRIES,
+            ConsistentRead=True,
+            KeyConditionExpression="tablePath = :p",
+            ExpressionAttributeValues={":p": {"S": self.location}},
+        )
+        return {int(item["fileName"]["S"][:20]): dict(item) for page in pages for item in page["Items"]}
+
+    def open_entries(self) -> list[int]:
+        """The versions whose entries are not complete."""
+        return [version for version, entry in self.entries().items() if entry["complete"]["S"] != "true"]
+
+    def claim(self, version: int, staged: str = "gone", *, complete: bool = False) -> None:
+        """Write an entry, as Delta's own store does."""
+        item = {**self._key(version), "tempPath": {"S": staged}, "complete": {"S": str(complete).lower()}}
+        self._clients.dynamodb.put_item(TableName=ENTRIES, Item=item)
+
+    def forget(self, *versions: int) -> None:
+        """Delete the entries of these versions, all of them by default: what whoever drops a table has to do."""
+        forgotten = versions or tuple(self.entries())
+        assert forgotten, f"{self.location} has no entries"
+        for version in forgotten:
+            self._clients.dynamodb.delete_item(TableName=ENTRIES, Key=self._key(version))
+
+    def _key(self, version: int) -> dict[str, Any]:
+        return {"tablePath": {"S": self.location}, "fileName": {"S": commit_file(version)}}
