@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+
+
+@dataclass(frozen=True)
+class CommitTableAddress:
+    """Where a log store keeps its entries.
+
+    Attributes:
+        name: of the DynamoDB table.
+        region: AWS region, None where nobody says one.
+        endpoint: URL, None for the region's own.
+    """
+
+    name: str
+    region: str | None
+    endpoint: str | None
 
 
 @dataclass(frozen=True)
@@ -53,6 +69,11 @@ class CommitTable:
         self._client = client
         self.name = name
 
+    @property
+    def where(self) -> str:
+        """Region and endpoint that requests go to."""
+        return f"{self._client.meta.region_name} at {self._client.meta.endpoint_url}"
+
     def state(self) -> CommitTableState | None:
         """The table itself, None when there is none.
 
@@ -77,25 +98,25 @@ class CommitTable:
         Args:
             table_path: the table's root with its scheme, without a slash at its end.
         """
-        items = self._client.query(
-            TableName=self.name,
-            ConsistentRead=True,
-            ScanIndexForward=False,
-            Limit=1,
-            KeyConditionExpression="tablePath = :p",
-            ExpressionAttributeValues={":p": {"S": table_path}},
-        )["Items"]
-        return _entry(items[0]) if items else None
+        return next(self._query(table_path, ScanIndexForward=False, Limit=1), None)
 
     def entries(self, table_path: str) -> list[CommitEntry]:
         """The entries of a Delta table, by version: those of about the last day, and open ones."""
-        pages = self._client.get_paginator("query").paginate(
-            TableName=self.name,
-            ConsistentRead=True,
-            KeyConditionExpression="tablePath = :p",
-            ExpressionAttributeValues={":p": {"S": table_path}},
-        )
-        return [_entry(item) for page in pages for item in page["Items"]]
+        return list(self._query(table_path))
+
+    def _query(self, table_path: str, **how: Any) -> Iterator[CommitEntry]:
+        try:
+            found = self._client.get_paginator("query").paginate(
+                TableName=self.name,
+                ConsistentRead=True,
+                KeyConditionExpression="tablePath = :p",
+                ExpressionAttributeValues={":p": {"S": table_path}},
+                **how,
+            )
+            for page in found:
+                yield from map(_entry, page["Items"])
+        except self._client.exceptions.ResourceNotFoundException:
+            return  # the table is made by the first commit
 
     def close(self, table_path: str, entry: CommitEntry, expires: int) -> bool:
         """Mark an open entry as complete, as the log store does with a version that has been decided.

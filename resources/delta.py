@@ -12,6 +12,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from tidegate.platform.core.batch import Add, Remove
+from tidegate.resources.commit_table import CommitTableAddress
 from tidegate.resources.spark import probe
 
 
@@ -106,6 +107,11 @@ class Delta:
     def jars(self) -> dict[str, str | None]:
         """The jars that the classes of a commit come from on the server, by component; None where one is missing."""
         return {row["component"]: row["jar"] for row in self._call("jars")}
+
+    def commit_table(self) -> CommitTableAddress:
+        """The DynamoDB table that the server's log store uses, whatever the settings of this process."""
+        row = self._call_one("commit_table")
+        return CommitTableAddress(row["dynamodb_table"], row["region"], row["endpoint"])
 
     def table_state(self, location: str, app_id: str = "") -> TableState:
         """Look at a table's log.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -44,33 +45,55 @@ def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair
     use_stack(home)
     if lake is not None:
         os.environ["TIDEGATE_LAKE"] = str(lake.resolve())
-    aws = AwsResource()
     failed = 0
     with LakeResource.from_environment().opened() as opened:
-        name = setting(opened.delta, "ddb.tableName") or "delta_log"
-        entries = CommitTable(aws.client("dynamodb"), name)
-        coordinated = log_store(opened.delta) in (DYNAMODB_STORE, _CLASSIC)
-        doctor = LogDoctor(opened.store.objects, entries if coordinated and entries.state() else None)
-        if repair:
-            for _, location in locations(opened):
-                opened.delta.table_state(location)  # opening a log settles what its newest entry promises
-                if closed := doctor.close(location):
-                    console.print(f"closed {closed} entries of {location}", highlight=False)
-                if swept := doctor.sweep(location):
-                    console.print(f"swept {swept} staged commits of {location}", highlight=False)
-        for finding in _findings(opened, doctor, entries, coordinated=coordinated):
+        for finding in _examined(opened, repair=repair):
             failed += show(console, finding, "PROBLEM ")
     console.print(Text(f"\n{failed} problems" if failed else "\nnothing is wrong", style="red" if failed else "green"))
     return not failed
 
 
-def _findings(opened: Lake, doctor: LogDoctor, entries: CommitTable, *, coordinated: bool) -> Iterator[Finding]:
-    yield checked(f"Spark {opened.delta.remote}: log store", lambda: check_store(opened.delta))
-    yield checked(f"Spark {opened.delta.remote}: jars", lambda: check_jars(opened.delta))
-    if coordinated:
-        yield checked(f"DynamoDB table {entries.name}", lambda: check_table(entries))
+def _examined(opened: Lake, *, repair: bool) -> Iterator[Finding]:
+    server = f"Spark {opened.delta.remote}"
+    yield checked(f"{server}: log store", lambda: check_store(opened.delta))
+    yield checked(f"{server}: jars", lambda: check_jars(opened.delta))
+    entries = None
+    if log_store(opened.delta) in (DYNAMODB_STORE, _CLASSIC):
+        try:
+            entries = commit_table(opened.delta)
+        except Failed as problem:
+            yield Finding(f"{server}: DynamoDB table", False, str(problem))
+        else:
+            yield checked(f"DynamoDB table {entries.name}", partial(check_table, entries))
+    doctor = LogDoctor(opened.store.objects, entries)
     for name, location in locations(opened):
+        if repair:
+            yield checked(f"{name}: repair", partial(_repair, opened.delta, doctor, location))
         yield from doctor.examine(name, location)
+
+
+def _repair(delta: Delta, doctor: LogDoctor, location: str) -> str:
+    try:
+        delta.table_state(location)  # opening a log settles what its newest entry promises
+    except PySparkException as error:
+        raise Failed(str(error).splitlines()[0]) from None
+    return f"settled; {doctor.close(location)} entries closed, {doctor.sweep(location)} staged commits swept"
+
+
+def commit_table(delta: Delta) -> CommitTable:
+    """The table of entries that the server uses, whatever the settings of this process.
+
+    Raises:
+        Failed: the server does not say, or not all of it, or its settings contradict each other.
+    """
+    try:
+        address = delta.commit_table()
+    except PySparkException as error:
+        raise Failed(f"the server does not say which: {str(error).splitlines()[0]}") from None
+    if address.region is None:
+        raise Failed("nobody says its region: set fs.s3a.endpoint.region, or the log store's ddb.region, on the server")
+    aws = AwsResource(region_name=address.region, endpoint_url=address.endpoint)
+    return CommitTable(aws.client("dynamodb"), address.name)
 
 
 def check_store(delta: Delta) -> str:
@@ -95,8 +118,7 @@ def check_store(delta: Delta) -> str:
             "Delta's own store loses commits beside writers that publish conditionally, as ours do: set "
             f"spark.delta.logStore.s3a.impl={DYNAMODB_STORE}, the settings stay"
         )
-    where = [f"{name} {value}" for name in ("region", "endpoint") if (value := setting(delta, f"ddb.{name}"))]
-    return f"{store}" + (f", {', '.join(where)}" if where and store == DYNAMODB_STORE else "")
+    return store
 
 
 def check_jars(delta: Delta) -> str:
@@ -133,7 +155,7 @@ def check_table(entries: CommitTable) -> str:
         raise Failed(f"it is {state.status}")
     if state.ttl != "expireTime":
         raise Failed("TTL is not enabled on expireTime, so its items stay for ever: enable it")
-    return f"{state.billing}, TTL on expireTime"
+    return f"{state.billing}, TTL on expireTime, in {entries.where}"
 
 
 def locations(opened: Lake) -> Iterator[tuple[str, str]]:
@@ -151,12 +173,6 @@ def locations(opened: Lake) -> Iterator[tuple[str, str]]:
 def log_store(delta: Delta) -> str:
     """The class that publishes commits on the server; empty when none is set."""
     return conf(delta, "spark.delta.logStore.s3a.impl")
-
-
-def setting(delta: Delta, name: str) -> str:
-    """A setting of the DynamoDB log store on the server, under whichever prefix; empty when not set."""
-    prefixes = [f"{spark}{store}." for store in (DYNAMODB_STORE, _CLASSIC) for spark in ("spark.", "")]
-    return next((value for prefix in prefixes if (value := conf(delta, prefix + name))), "")
 
 
 def conf(delta: Delta, key: str) -> str:

@@ -149,15 +149,16 @@ class LogDoctor:
                 f"version {entry.version} is claimed, its staged bytes ({entry.temp_path}) are gone and it was never "
                 f"published: the table cannot be read. If its writer is surely dead, delete the item {entry.file_name}"
             )
+        staged = log.staged.get(entry.temp_path)
         return (
-            f"version {entry.version} is pending since its writer died; the next read or write of the table settles "
-            "it, and so does --repair"
+            f"version {entry.version} is pending{f', staged {_ago(staged)},' if staged else ''} since its writer died; "
+            "the next read or write of the table settles it, and so does --repair"
         )
 
     @staticmethod
     def _left_open(entries: list[CommitEntry], log: _Log) -> str:
         published = log.commits.get(entries[0].version)
-        age = f", published {(time.time() - published.modified) / 3600:.0f} hours ago" if published else ""
+        age = f", published {_ago(published)}" if published else ""
         return (
             f"below it {len(entries)} entries of dead writers are open, the oldest of version "
             f"{entries[0].version}{age}: nobody waits for them; --repair closes them"
@@ -206,3 +207,8 @@ class LogDoctor:
         staged = self._objects.get(log.bucket, f"{log.folder}{name}")
         published = self._objects.get(log.bucket, f"{log.folder}{found[1]}.json")
         return staged is not None and published is not None and staged != published
+
+
+def _ago(item: Listed) -> str:
+    minutes = (time.time() - item.modified) / 60
+    return f"{minutes:.0f} minutes ago" if minutes < 120 else f"{minutes / 60:.0f} hours ago"

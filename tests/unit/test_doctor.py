@@ -1,4 +1,4 @@
-"""What the doctor says of the server's jars."""
+"""What the doctor says of the server's jars, and of the table of entries that it uses."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from pyspark.errors import AnalysisException
 
-from tidegate.platform.cli.doctor import check_jars
+from tidegate.platform.cli.doctor import check_jars, commit_table
 from tidegate.platform.cli.findings import Failed
+from tidegate.resources.commit_table import CommitTableAddress
 
 pytestmark = pytest.mark.unit
 
@@ -17,15 +18,21 @@ GOOD = {"Tidegate": f"tidegate-jvm-{version('tidegate')}.jar", "Delta": "delta-s
 
 
 class Server:
-    """A Delta resource as far as this check needs it."""
+    """A Delta resource as far as these checks need it."""
 
-    def __init__(self, jars: dict[str, str | None] | Exception) -> None:
-        self._jars = jars
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
 
-    def jars(self) -> dict[str, str | None]:
-        if isinstance(self._jars, Exception):
-            raise self._jars
-        return self._jars
+    def jars(self) -> Any:
+        return self._said()
+
+    def commit_table(self) -> Any:
+        return self._said()
+
+    def _said(self) -> Any:
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return self._answer
 
 
 def check(jars: Any) -> str:
@@ -48,3 +55,23 @@ def test_missing_and_old_jars_say_what_to_do(jars: Any, why: str) -> None:
     with pytest.raises(Failed, match=why) as caught:
         check(jars)
     assert "make jars" in str(caught.value)
+
+
+def test_the_table_of_entries_is_the_server_s_not_this_process_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_REGION", "us-west-2")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    address = CommitTableAddress("mine", "eu-central-1", "http://127.0.0.1:2")
+    found = commit_table(Server(address))  # type: ignore[arg-type]
+    assert (found.name, found.where) == ("mine", "eu-central-1 at http://127.0.0.1:2")
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (CommitTableAddress("mine", None, None), r"nobody says its region: set fs\.s3a\.endpoint\.region"),
+        (AnalysisException("told different things\nat …"), "the server does not say which: told different things$"),
+    ],
+)
+def test_a_table_of_entries_that_nobody_can_name_is_a_problem(answer: Any, why: str) -> None:
+    with pytest.raises(Failed, match=why):
+        commit_table(Server(answer))  # type: ignore[arg-type]

@@ -186,9 +186,8 @@ final class DynamoDb {
                                 .throttlingBackoffStrategy(backoff)
                                 .circuitBreakerEnabled(false)
                                 .build()));
-    String region = settings.region() == null ? conf.getTrimmed("fs.s3a.endpoint.region") : settings.region();
-    if (region != null && !region.isEmpty()) {
-      builder.region(Region.of(region));
+    if (settings.region() != null) {
+      builder.region(Region.of(settings.region()));
     }
     if (settings.endpoint() != null) {
       builder.endpointOverride(URI.create(settings.endpoint()));

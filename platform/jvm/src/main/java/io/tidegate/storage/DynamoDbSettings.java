@@ -3,13 +3,15 @@ package io.tidegate.storage;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.hadoop.conf.Configuration;
+import software.amazon.awssdk.core.exception.SdkClientException;
+import software.amazon.awssdk.regions.providers.DefaultAwsRegionProviderChain;
 
 /**
  * The settings of {@link DynamoDbLogStore}, under our own prefix or that of Delta's store, each with or without {@code
  * spark.} before it.
  *
  * @param table name of the DynamoDB table
- * @param region AWS region, or null for the SDK's default
+ * @param region AWS region: our setting, else S3A's, or null for the SDK's default
  * @param endpoint URL, or null for the region's own
  * @param ttlSeconds seconds after completion until DynamoDB may delete an entry
  * @param mayCreate whether a missing DynamoDB table may be created
@@ -48,13 +50,30 @@ public record DynamoDbSettings(
     }
     return new DynamoDbSettings(
         text(conf, "ddb.tableName", "delta_log"),
-        text(conf, "ddb.region", null),
+        text(conf, "ddb.region", regionOfS3(conf)),
         text(conf, "ddb.endpoint", null),
         number(conf, "ddb.ttl", DEFAULT_TTL),
         flag(conf, "ddb.create"),
         text(conf, "credentials.provider", null),
         readUnits,
         writeUnits);
+  }
+
+  private static String regionOfS3(Configuration conf) {
+    String region = conf.getTrimmed("fs.s3a.endpoint.region", "");
+    return region.isEmpty() ? null : region;
+  }
+
+  /** The region that requests go to; null where nobody says one, which the first request will refuse. */
+  public String activeRegion() {
+    if (region != null) {
+      return region;
+    }
+    try {
+      return DefaultAwsRegionProviderChain.builder().build().getRegion().id();
+    } catch (SdkClientException e) {
+      return null;
+    }
   }
 
   private static String text(Configuration conf, String name, String otherwise) {

@@ -119,6 +119,21 @@ class ProceduresTest {
   }
 
   @Test
+  void theCommitTableIsTheOneThatTheSettingsName() {
+    var conf = TestTable.spark().conf();
+    conf.set("spark.io.tidegate.storage.DynamoDbLogStore.ddb.tableName", "mine");
+    conf.set("spark.io.delta.storage.S3DynamoDBLogStore.ddb.region", "eu-central-1");
+    try {
+      Row found = TestTable.spark().sql("CALL tidegate.system.commit_table()").collectAsList().get(0);
+      assertEquals(List.of("mine", "eu-central-1"), List.of(found.get(0), found.get(1)));
+      assertNull(found.get(2));
+    } finally {
+      conf.unset("spark.io.tidegate.storage.DynamoDbLogStore.ddb.tableName");
+      conf.unset("spark.io.delta.storage.S3DynamoDBLogStore.ddb.region");
+    }
+  }
+
+  @Test
   void theCatalogNamesItsProcedures() {
     var error = assertThrows(Exception.class, () -> TestTable.spark().sql("CALL tidegate.system.nothing()"));
     assertTrue(error.getCause().getMessage().contains("tidegate.system.add_files"), error.toString());

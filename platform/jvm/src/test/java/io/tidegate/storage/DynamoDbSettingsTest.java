@@ -49,6 +49,14 @@ class DynamoDbSettingsTest {
   }
 
   @Test
+  void theRegionIsS3asWhereNoneIsSaid() {
+    conf.set("fs.s3a.endpoint.region", " eu-west-1 ");
+    assertEquals("eu-west-1", DynamoDbSettings.from(conf).activeRegion());
+    conf.set(DELTAS + "ddb.region", "eu-central-1");
+    assertEquals("eu-central-1", DynamoDbSettings.from(conf).activeRegion());
+  }
+
+  @Test
   void theSameTwiceIsNoConflict() {
     conf.set(DELTAS + "ddb.tableName", "one");
     conf.set("spark." + OURS + "ddb.tableName", "one");
