@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
 
 import pytest
@@ -22,6 +23,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    for each in (signal.SIGINT, signal.SIGTERM):
+        # A background job has SIGINT ignored, and after a run of Dagster SIGTERM too: fixtures must end in order.
+        signal.signal(each, signal.default_int_handler)
     config.pluginmanager.register(_Guard(config), "every-group")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
 from pathlib import Path
@@ -130,6 +131,9 @@ def doctor(
 
 def main() -> None:
     """Entry point."""
+    for each in (signal.SIGINT, signal.SIGTERM):
+        # A shell starts background jobs with SIGINT ignored, and Dagster gives SIGTERM whatever SIGINT has.
+        signal.signal(each, signal.default_int_handler)
     try:
         app(standalone_mode=True)
     except _EXPECTED as error:

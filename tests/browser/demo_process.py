@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 from typing import Any, Self
 
+from tests.child import end_with_parent
+
 
 class DemoProcess:
     """A running demo.
@@ -29,7 +31,7 @@ class DemoProcess:
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
                 [*command, str(self.report_path), *ports, *arguments], stdout=log, stderr=log,
-                env={**os.environ, "PYTHONUNBUFFERED": "1"}, start_new_session=True,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"}, start_new_session=True, preexec_fn=end_with_parent,
             )  # fmt: skip
 
     @property

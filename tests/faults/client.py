@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import multiprocessing
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from tests.child import end_with_parent
 from tidegate.assets.bronze.run import run_table
 from tidegate.platform.local.process import tail
 from tidegate.resources.aws import AwsResource
@@ -24,7 +23,6 @@ DEADLINE = 150.0
 
 #: Seconds after which a client ends by itself: Spark's own retries a dead server for ten minutes.
 _LIFETIME = 240
-_PR_SET_PDEATHSIG = 1
 
 # Forked from a process that has imported everything already: importing costs more than a run.
 _processes = multiprocessing.get_context("forkserver")
@@ -137,8 +135,7 @@ class Client:
 
 
 def _main(environ: Mapping[str, str], log: Path, text: str, folder: Path, rounds: int) -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    end_with_parent(signal.SIGKILL)
     signal.alarm(_LIFETIME)
     with log.open("ab") as sink:
         os.dup2(sink.fileno(), 1)

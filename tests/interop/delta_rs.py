@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.child import end_with_parent
 from tests.delta_log import DeltaLog
 from tests.interop.shore import DEADLINE, Shore
 
@@ -54,6 +55,7 @@ def start(shore: Shore, python: Path, log: DeltaLog, name: str, *, proxied: bool
             # The DynamoDB client of 1.6.0 reads its settings from the environment alone.
             env=clean | options | {"STORAGE_OPTIONS": json.dumps(options)},
             stderr=errors,
+            preexec_fn=end_with_parent,
         )
     shore.closing.callback(process.wait, 30.0)
     shore.closing.callback(process.kill)
