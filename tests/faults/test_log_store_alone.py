@@ -161,7 +161,7 @@ class Scale:
     deadline: int
 
 
-SHORT = Scale(tables=2, writers=4, commits=150, kills=5, pauses=5, deadline=300)
+SHORT = Scale(tables=2, writers=4, commits=100, kills=5, pauses=5, deadline=300)
 LONG = Scale(tables=3, writers=5, commits=500, kills=80, pauses=80, deadline=7200)
 
 
