@@ -30,6 +30,10 @@ from tidegate.resources.object_store import ObjectStore
 pytestmark = pytest.mark.faults
 
 
+#: Seconds after which a process that was told so interrupts its own write.
+INTERRUPTED_AFTER = 1.0
+
+
 @dataclass
 class Arena:
     """Where processes that end with the test meet; their requests pass the proxy."""
@@ -111,6 +115,25 @@ def test_f6_eight_recoverers_and_a_paused_writer_publish_the_same_bytes_once(are
     assert published.forwarded.count(200) == 1
     assert completed.forwarded.count(200) == 1
     assert log.names() == [commit_file(0), commit_file(1)]
+    assert log.open_entries() == []
+
+
+@pytest.mark.parametrize("where", ["its claim", "its publication"])
+def test_an_interrupted_writer_does_not_lie_and_goes_on(where: str, arena: Arena, log: DeltaLog) -> None:
+    """The request that is on its way arrives; what follows it the writer leaves to others."""
+    writer, other = (arena.process(log.location).wait_ready() for _ in range(2))
+    assert writer.ask("write 0 first") == "ack"
+    held = arena.proxy.hold("POST|PUT", "/PutItem$" if where == "its claim" else log.publication(1))
+    writer.tell("interrupt 1 half")
+    held.wait_caught(DEADLINE)
+    time.sleep(INTERRUPTED_AFTER + 0.5)
+    held.release()
+    said = writer.answer(DEADLINE)
+    assert re.match(r"interrupted (ack$|unknown .*the outcome of version 1 of \S+ is unknown)", said), said
+    assert other.ask("list") == "listed [0, 1]"
+    assert other.ask("read 1") == "read half"
+    assert writer.ask("write 2 next") == "ack", "the interrupted writer cannot go on"
+    assert log.versions() == [0, 1, 2]
     assert log.open_entries() == []
 
 

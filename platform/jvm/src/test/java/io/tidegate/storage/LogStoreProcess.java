@@ -7,6 +7,8 @@ import java.nio.file.FileAlreadyExistsException;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Timer;
+import java.util.TimerTask;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
@@ -15,9 +17,9 @@ import org.apache.hadoop.fs.Path;
  * The log store alone in a process of its own.
  *
  * <p>Arguments: a table, then {@code key=value} settings. Commands: {@code list}, {@code read <version>}, {@code write
- * <version> <line>}, and {@code race <tables> <commits> <name> <deadline>}, which commits in turn to several tables, the
- * argument followed by 0, 1 and so on, until each has so many versions or the deadline (seconds) has passed, and tells
- * of every attempt: {@code try}, then {@code ack}, {@code exists}, {@code unknown} or {@code failed}, each with
+ * <version> <line>}, {@code interrupt <version> <line>}, a write whose thread is interrupted after a second, and {@code
+ * race <tables> <commits> <name> <deadline>}, which commits in turn to several tables, the argument followed by 0, 1 and
+ * so on, until each has so many versions or the deadline (seconds) has passed, and tells of every attempt: {@code try}, then {@code ack}, {@code exists}, {@code unknown} or {@code failed}, each with
  * nanoseconds of the machine's monotonic clock, table, version and content.
  */
 public final class LogStoreProcess {
@@ -39,6 +41,7 @@ public final class LogStoreProcess {
       case "list" -> "listed " + versions(table);
       case "read" -> "read " + read(file(table, Long.parseLong(words[1])));
       case "write" -> write(table, Long.parseLong(words[1]), words[2]);
+      case "interrupt" -> interrupted(table, Long.parseLong(words[1]), words[2]);
       case "race" -> race(table, words);
       default -> throw new IllegalArgumentException(String.join(" ", words));
     };
@@ -54,6 +57,22 @@ public final class LogStoreProcess {
       String message = String.valueOf(e.getMessage()).replace('\n', ' ');
       return (message.contains("TIDEGATE_LOG_UNKNOWN") ? "unknown " : "failed ") + message;
     }
+  }
+
+  private String interrupted(String table, long version, String content) {
+    Thread writer = Thread.currentThread();
+    Timer timer = new Timer(true);
+    timer.schedule(
+        new TimerTask() {
+          @Override
+          public void run() {
+            writer.interrupt();
+          }
+        },
+        1000);
+    String outcome = write(table, version, content);
+    timer.cancel();
+    return (Thread.interrupted() ? "interrupted " : "") + outcome;
   }
 
   private String race(String root, String[] words) throws IOException {
