@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,11 +16,15 @@ class CommitTableAddress:
         name: of the DynamoDB table.
         region: AWS region, None where nobody says one.
         endpoint: URL, None for the region's own.
+        ttl: seconds that a completed entry stays at least.
+        possibly_lost: commits of other writers that the server closed since it began, and that are in no log.
     """
 
     name: str
-    region: str | None
-    endpoint: str | None
+    region: str | None = None
+    endpoint: str | None = None
+    ttl: int = 24 * 60 * 60
+    possibly_lost: int = 0
 
 
 @dataclass(frozen=True)
@@ -30,11 +35,13 @@ class CommitEntry:
         file_name: the commit's file, its version in 20 digits.
         temp_path: where its bytes are staged, relative to ``_delta_log``.
         complete: seen published, or given up.
+        evidence: complete, and never to expire: its staged bytes may be a lost commit.
     """
 
     file_name: str
     temp_path: str
     complete: bool
+    evidence: bool = False
 
     @property
     def version(self) -> int:
@@ -62,12 +69,17 @@ class CommitTable:
 
     Args:
         client: a DynamoDB client.
-        name: the table's name.
+        address: where it is; the client goes there.
     """
 
-    def __init__(self, client: Any, name: str) -> None:
+    def __init__(self, client: Any, address: CommitTableAddress) -> None:
         self._client = client
-        self.name = name
+        self.address = address
+
+    @property
+    def name(self) -> str:
+        """The table's name."""
+        return self.address.name
 
     @property
     def where(self) -> str:
@@ -118,13 +130,12 @@ class CommitTable:
         except self._client.exceptions.ResourceNotFoundException:
             return  # the table is made by the first commit
 
-    def close(self, table_path: str, entry: CommitEntry, expires: int) -> bool:
+    def close(self, table_path: str, entry: CommitEntry) -> bool:
         """Mark an open entry as complete, as the log store does with a version that has been decided.
 
         Args:
             table_path: the table's root, as the entry has it.
             entry: as it was read; nothing is done when it has changed since.
-            expires: when DynamoDB may delete it, in seconds since 1970.
 
         Returns:
             Whether it was open still.
@@ -141,7 +152,7 @@ class CommitTable:
                 ExpressionAttributeValues={
                     ":true": {"S": "true"},
                     ":false": {"S": "false"},
-                    ":expires": {"N": str(expires)},
+                    ":expires": {"N": str(int(time.time()) + self.address.ttl)},
                     ":temp": {"S": entry.temp_path},
                 },
             )
@@ -151,4 +162,7 @@ class CommitTable:
 
 
 def _entry(item: dict[str, Any]) -> CommitEntry:
-    return CommitEntry(item["fileName"]["S"], item["tempPath"]["S"], item["complete"]["S"] == "true")
+    complete = item["complete"]["S"] == "true"
+    return CommitEntry(
+        item["fileName"]["S"], item["tempPath"]["S"], complete, evidence=complete and "expireTime" not in item
+    )

@@ -111,7 +111,9 @@ class Delta:
     def commit_table(self) -> CommitTableAddress:
         """The DynamoDB table that the server's log store uses, whatever the settings of this process."""
         row = self._call_one("commit_table")
-        return CommitTableAddress(row["dynamodb_table"], row["region"], row["endpoint"])
+        return CommitTableAddress(
+            row["dynamodb_table"], row["region"], row["endpoint"], row["ttl_seconds"], row["possibly_lost"]
+        )
 
     def table_state(self, location: str, app_id: str = "") -> TableState:
         """Look at a table's log.

@@ -93,7 +93,7 @@ def commit_table(delta: Delta) -> CommitTable:
     if address.region is None:
         raise Failed("nobody says its region: set fs.s3a.endpoint.region, or the log store's ddb.region, on the server")
     aws = AwsResource(region_name=address.region, endpoint_url=address.endpoint)
-    return CommitTable(aws.client("dynamodb"), address.name)
+    return CommitTable(aws.client("dynamodb"), address)
 
 
 def check_store(delta: Delta) -> str:
@@ -155,6 +155,11 @@ def check_table(entries: CommitTable) -> str:
         raise Failed(f"it is {state.status}")
     if state.ttl != "expireTime":
         raise Failed("TTL is not enabled on expireTime, so its items stay for ever: enable it")
+    if entries.address.possibly_lost:
+        raise Failed(
+            f"the server has closed {entries.address.possibly_lost} commits of other writers that are in no log, since "
+            "it began: the tables' staged commits below tell which"
+        )
     return f"{state.billing}, TTL on expireTime, in {entries.where}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from urllib.parse import quote
@@ -16,12 +17,12 @@ from tidegate.resources.object_store import Listed, ObjectStore
 
 #: Seconds after which staged bytes that no entry names may be deleted; the log store's SAFE_AGE.
 SAFE_AGE = 24 * 60 * 60
-#: Seconds that a closed entry stays; the protocol's.
-_TTL = 24 * 60 * 60
 #: Seconds that a pending commit's writer is given before it is called pending.
 _GRACE = 1.0
 _COMMIT = re.compile(r"(\d{20})\.json")
 _STAGED = re.compile(r"\.tmp/(\d{20})\.json\.([0-9a-f-]{36})|_commit_[0-9a-f-]{36}\.json\.tmp")
+#: What writers that encode paths leave as it is.
+_PLAIN = "/!$&'()*+,;=:@~"
 #: UUIDs of this version are made by our log store only.
 _OURS = 8
 
@@ -62,9 +63,6 @@ class LogDoctor:
             location: its ``s3a://`` URI.
         """
         log = self._read(location)
-        if log.head < 0 and not log.staged:
-            yield Finding(f"{name}: log", True, "no table yet")
-            return
         if (entries := self._entries) is not None:
             yield checked(f"{name}: entries", lambda: self._agree(location, entries))
         yield checked(f"{name}: staged commits", lambda: self._staged(location, log))
@@ -86,12 +84,9 @@ class LogDoctor:
             return 0
         spelling, _ = self._spelling(location)
         head = self._read(location).head
-        expires = int(time.time()) + _TTL
         older = self._entries.entries(spelling)[:-1]
         return sum(
-            self._entries.close(spelling, entry, expires)
-            for entry in older
-            if not entry.complete and entry.version <= head
+            self._entries.close(spelling, entry) for entry in older if not entry.complete and entry.version <= head
         )
 
     def _read(self, location: str) -> _Log:
@@ -108,7 +103,9 @@ class LogDoctor:
     def _spelling(self, location: str) -> tuple[str, CommitEntry | None]:
         assert self._entries is not None
         rest = location.removeprefix("s3a://").rstrip("/")
-        spellings = dict.fromkeys(f"{scheme}://{path}" for path in (rest, quote(rest)) for scheme in ("s3a", "s3"))
+        spellings = dict.fromkeys(
+            f"{scheme}://{path}" for path in (rest, quote(rest, safe=_PLAIN)) for scheme in ("s3a", "s3")
+        )
         found = {one: entry for one in spellings if (entry := self._entries.newest(one)) is not None}
         if len(found) > 1:
             raise Failed(
@@ -125,7 +122,7 @@ class LogDoctor:
         # After the entries: what they promise must be here by now.
         log = self._read(location)
         if newest is None:
-            return f"version {log.head}; none within the last day"
+            return f"version {log.head}; none that has not expired" if log.head >= 0 else "no table yet"
         if newest.version > log.head + (not newest.complete):
             raise Failed(
                 f"DynamoDB says that version {newest.version} exists, the log ends at {log.head}: entries of a dropped "
@@ -134,11 +131,11 @@ class LogDoctor:
         if not newest.complete:
             raise Failed(self._pending(log, newest))
         recent = entries.entries(spelling)
-        foreign = self._foreign(recent, log)
+        foreign = self._foreign(recent, log, entries.address.ttl)
         left = [entry for entry in recent if not entry.complete and entry.version < newest.version]
         return (
             f"version {log.head}, under {spelling}"
-            + (f"; {foreign} commits of the last day are of writers without DynamoDB" if foreign else "")
+            + (f"; {foreign} recent commits are of writers without DynamoDB" if foreign else "")
             + (f"; {self._left_open(left, log)}" if left else "")
         )
 
@@ -165,9 +162,9 @@ class LogDoctor:
         )
 
     @staticmethod
-    def _foreign(entries: list[CommitEntry], log: _Log) -> int:
+    def _foreign(entries: list[CommitEntry], log: _Log, ttl: int) -> int:
         known = {entry.version for entry in entries}
-        since = time.time() - SAFE_AGE
+        since = time.time() - ttl
         return sum(version not in known and item.modified > since for version, item in log.commits.items())
 
     def _staged(self, location: str, log: _Log) -> str:
@@ -179,34 +176,40 @@ class LogDoctor:
                 "by a writer without DynamoDB; compare their rows with the table, then delete them. Two such writers "
                 "must not share a table (docs/log-store.md)"
             )
-        old = sum(kind == "old" for kind in kinds.values())
-        return f"{len(kinds)}, {old} to sweep with --repair" if kinds else "none"
+        counts = Counter(kinds.values())
+        kept = f", {counts['unknown']} of other writers kept, whose entries have expired" if counts["unknown"] else ""
+        return f"{len(kinds)}, {counts['old']} to sweep with --repair{kept}" if kinds else "none"
 
     def _kinds(self, location: str, log: _Log) -> dict[str, str]:
-        """``claimed``, ``lost``, ``old`` or ``young`` by the staged file's name."""
+        """``claimed``, ``lost``, ``unknown``, ``old`` or ``young`` by the staged file's name."""
         if not log.staged:
             return {}
-        newest = self._spelling(location)[1] if self._entries is not None else None
-        claimed = newest.temp_path if newest is not None and not newest.complete else None
-        kinds = {}
-        for name, item in log.staged.items():
-            if name == claimed:
-                kinds[name] = "claimed"
-            elif self._is_lost(log, name):
-                kinds[name] = "lost"
-            else:
-                kinds[name] = "old" if time.time() - item.modified > SAFE_AGE else "young"
-        return kinds
+        entries = self._entries.entries(self._spelling(location)[0]) if self._entries is not None else []
+        by_path = {entry.temp_path: entry for entry in entries}
+        versions = {entry.version for entry in entries}
+        return {name: self._kind(log, item, by_path.get(name), versions) for name, item in log.staged.items()}
 
-    def _is_lost(self, log: _Log, name: str) -> bool:
-        found = _STAGED.fullmatch(name)
-        if found is None or found[1] is None or uuid.UUID(found[2]).version == _OURS:
+    def _kind(self, log: _Log, item: Listed, entry: CommitEntry | None, versions: set[int]) -> str:
+        found = _STAGED.fullmatch(item.key[len(log.folder) :])
+        assert found is not None
+        age = "old" if time.time() - item.modified > SAFE_AGE else "young"
+        if entry is not None and not entry.complete:
+            return "claimed"
+        if found[2] and uuid.UUID(found[2]).version == _OURS:
+            return age
+        version = entry.version if entry is not None else int(found[1] or -1)
+        if entry is None and version in versions:
+            return age  # another's claim won the version: this writer was told so
+        if self._is_published(log, item, version):
+            return age
+        # Its writer may have been told that it committed, or have lost a race whose entry has expired.
+        return "lost" if entry is not None else "unknown"
+
+    def _is_published(self, log: _Log, item: Listed, version: int) -> bool:
+        if version not in log.commits:
             return False
-        if int(found[1]) not in log.commits:
-            return False
-        staged = self._objects.get(log.bucket, f"{log.folder}{name}")
-        published = self._objects.get(log.bucket, f"{log.folder}{found[1]}.json")
-        return staged is not None and published is not None and staged != published
+        published = self._objects.get(log.bucket, f"{log.folder}{version:020d}.json")
+        return published is not None and published == self._objects.get(log.bucket, item.key)
 
 
 def _ago(item: Listed) -> str:

@@ -24,7 +24,7 @@ from tests.proxied_aws import ProxiedAws
 from tidegate.platform.cli import doctor_logs
 from tidegate.platform.cli.doctor_logs import LogDoctor
 from tidegate.platform.local.fault_proxy import FaultProxy
-from tidegate.resources.commit_table import CommitTable
+from tidegate.resources.commit_table import CommitTable, CommitTableAddress
 from tidegate.resources.object_store import ObjectStore
 
 pytestmark = pytest.mark.faults
@@ -84,7 +84,7 @@ def test_f1_what_was_staged_and_not_claimed_is_nothing_and_is_swept(
 
     assert other.ask("read 1") == "read other"
     clients = arena.services.clients
-    doctor = LogDoctor(ObjectStore(clients.s3), CommitTable(clients.dynamodb, ENTRIES), grace=0)
+    doctor = LogDoctor(ObjectStore(clients.s3), CommitTable(clients.dynamodb, CommitTableAddress(ENTRIES)), grace=0)
     assert doctor.sweep(log.location) == 0
     monkeypatch.setattr(doctor_logs, "SAFE_AGE", -1)
     assert doctor.sweep(log.location) == 1
@@ -220,7 +220,7 @@ def test_f13_what_was_acknowledged_is_there_once_and_in_order(
         settling.kill()
 
     attempts = {one.content: one for said in lives for one in _attempts(said, log.location)} | foreign.attempts
-    doctor = LogDoctor(ObjectStore(clients.s3), CommitTable(clients.dynamodb, ENTRIES), grace=0)
+    doctor = LogDoctor(ObjectStore(clients.s3), CommitTable(clients.dynamodb, CommitTableAddress(ENTRIES)), grace=0)
     for one in logs:
         where = f"seed {seed}, {one.location}"
         tried = [attempt for attempt in attempts.values() if attempt.table == one.location]

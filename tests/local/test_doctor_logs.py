@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from tidegate.platform.cli.doctor_logs import LogDoctor
 from tidegate.platform.cli.findings import Failed
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
-from tidegate.resources.commit_table import CommitTable
+from tidegate.resources.commit_table import CommitTable, CommitTableAddress
 from tidegate.resources.object_store import ObjectStore
 
 pytestmark = pytest.mark.unit
@@ -45,7 +46,9 @@ class Table(DeltaLog):
 
     def __init__(self, clients: Clients, name: str) -> None:
         super().__init__(clients, f"s3a://lake/{name}")
-        self.doctor = LogDoctor(ObjectStore(clients.s3), CommitTable(clients.dynamodb, ENTRIES), grace=0)
+        self.doctor = LogDoctor(
+            ObjectStore(clients.s3), CommitTable(clients.dynamodb, CommitTableAddress(ENTRIES)), grace=0
+        )
 
     def commit(self, version: int, body: str = "commit") -> None:
         self.write(commit_file(version), body)
@@ -71,7 +74,10 @@ def test_a_log_in_order(table: Table) -> None:
 
 
 def test_a_table_that_is_not_there_yet(clients: Clients) -> None:
-    assert Table(clients, "nothing").findings() == {"log": (True, "no table yet")}
+    assert Table(clients, "nothing").findings() == {
+        "entries": (True, "no table yet"),
+        "staged commits": (True, "none"),
+    }
 
 
 def test_a_pending_commit_is_a_problem_with_the_remedy(table: Table) -> None:
@@ -129,41 +135,71 @@ def test_commits_of_writers_without_dynamodb_are_counted(table: Table) -> None:
     table.commit(2)
     table.commit(3)
     table.claim(3, complete=True)
-    assert "; 1 commits of the last day are of writers without DynamoDB" in table.findings()["entries"][1]
+    assert "; 1 recent commits are of writers without DynamoDB" in table.findings()["entries"][1]
 
 
-def test_a_classic_writer_s_lost_commit_is_found_and_never_swept(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    table.commit(2, "foreign")
-    table.claim(2, CLASSIC, complete=True)
-    table.write(CLASSIC, "classic")
+@pytest.mark.parametrize("version", [0, 7])
+@pytest.mark.parametrize("complete", [True, False])
+def test_entries_of_a_table_whose_log_is_gone(clients: Clients, version: int, complete: bool) -> None:
+    gone = Table(clients, f"gone-{version}-{complete}")
+    gone.claim(version, OURS, complete=complete)
+    ok, detail = gone.findings()["entries"]
+    assert not ok
+    assert re.search(r"elete the items? ", detail)
+
+
+@pytest.mark.parametrize("staged", [CLASSIC, "_commit_0b2f8b0e-4f6c-4b57-9c6e-2f2f0e6f1a11.json.tmp"])
+@pytest.mark.parametrize("cleaned", [False, True], ids=["", "after log cleanup"])
+def test_another_writer_s_lost_commit_is_found_and_never_swept(
+    staged: str, cleaned: bool, clients: Clients, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    table = Table(clients, f"lost-{request.node.callspec.id}")
+    table.commit(3 if cleaned else 2, "foreign")
+    table.claim(2, staged, complete=True)
+    table.write(staged, "classic")
     ok, detail = table.findings()["staged commits"]
     assert not ok
     assert "possibly lost" in detail
-    assert CLASSIC in detail
+    assert staged in detail
     monkeypatch.setattr(doctor_logs, "SAFE_AGE", -1)
     assert table.doctor.sweep(table.location) == 0
-    assert CLASSIC in table.names()
+    assert staged in table.names()
+
+
+def test_what_the_loser_of_a_race_staged_is_no_lost_commit(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    table.write(CLASSIC, "loser")
+    table.commit(2, "winner")
+    table.claim(2, CLASSIC.replace("0b2f", "1b2f"), complete=True)
+    assert table.findings()["staged commits"] == (True, "1, 0 to sweep with --repair")
+    monkeypatch.setattr(doctor_logs, "SAFE_AGE", -1)
+    assert table.doctor.sweep(table.location) == 1
+
+
+def test_what_nobody_can_tell_any_more_is_kept(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    table.write(CLASSIC, "a loser's, or lost")
+    table.commit(2, "winner")
+    monkeypatch.setattr(doctor_logs, "SAFE_AGE", -1)
+    expected = "1, 0 to sweep with --repair, 1 of other writers kept, whose entries have expired"
+    assert table.findings()["staged commits"] == (True, expected)
+    assert table.doctor.sweep(table.location) == 0
 
 
 def test_old_staged_commits_are_swept_and_claimed_ones_kept(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    orphan = OURS.replace("0b2f", "1b2f")
-    same = CLASSIC.replace("0002.json.0b", "0001.json.1b")
-    table.write(orphan, "commit")
-    table.write(same, "commit")  # what it holds was published
-    table.write("_commit_0b2f8b0e-4f6c-4b57-9c6e-2f2f0e6f1a11.json.tmp", "commit")
+    table.write(OURS.replace("0b2f", "1b2f"), "commit")
+    table.write(CLASSIC.replace("0002.json.0b", "0001.json.1b"), "commit")  # what it holds was published
     table.write(OURS, "commit")
     table.claim(2, OURS)
-    assert table.findings()["staged commits"] == (True, "4, 0 to sweep with --repair")
+    assert table.findings()["staged commits"] == (True, "3, 0 to sweep with --repair")
     monkeypatch.setattr(doctor_logs, "SAFE_AGE", -1)
-    assert table.findings()["staged commits"] == (True, "4, 3 to sweep with --repair")
-    assert table.doctor.sweep(table.location) == 3
+    assert table.findings()["staged commits"] == (True, "3, 2 to sweep with --repair")
+    assert table.doctor.sweep(table.location) == 2
     assert {name for name in table.names() if not name.endswith(".json")} == {OURS}
 
 
 def test_the_dynamodb_table_must_be_there_and_expire_its_items(clients: Clients, tmp_path: Path) -> None:
     with pytest.raises(Failed, match="there is none"):
-        check_table(CommitTable(clients.dynamodb, "another"))
-    entries = CommitTable(clients.dynamodb, ENTRIES)
+        check_table(CommitTable(clients.dynamodb, CommitTableAddress("another")))
+    entries = CommitTable(clients.dynamodb, CommitTableAddress(ENTRIES))
     with pytest.raises(Failed, match="TTL is not enabled"):
         check_table(entries)
     clients.dynamodb.update_time_to_live(

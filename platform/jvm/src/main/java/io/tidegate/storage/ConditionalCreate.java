@@ -10,9 +10,11 @@ import java.util.List;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.IntStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FSDataOutputStreamBuilder;
@@ -28,6 +30,9 @@ final class ConditionalCreate {
   private static final int CONFLICT = 409;
   private static final int PRECONDITION_FAILED = 412;
   private static final int CONFLICT_ATTEMPTS = 10;
+  /** Milliseconds; twice as long at most with each attempt. */
+  private static final long SHORTEST_PAUSE = 25;
+
   private static final int RACERS = 4;
   private static final Set<URI> PROVEN = ConcurrentHashMap.newKeySet();
 
@@ -119,6 +124,8 @@ final class ConditionalCreate {
               .mapToObj(i -> CompletableFuture.supplyAsync(() -> createsUnchecked(probe), pool))
               .toList();
       return (int) racers.stream().map(CompletableFuture::join).filter(won -> won).count();
+    } catch (CompletionException e) {
+      throw new IOException("cannot prove that " + fs.getUri() + " creates conditionally: " + e.getCause().getMessage(), e);
     } finally {
       pool.shutdownNow();
     }
@@ -128,7 +135,7 @@ final class ConditionalCreate {
     try {
       return creates(probe);
     } catch (IOException e) {
-      throw new UncheckedIOException("cannot probe " + probe + ": " + e.getMessage(), e);
+      throw new UncheckedIOException(probe + ": " + e.getMessage(), e);
     }
   }
 
@@ -169,7 +176,7 @@ final class ConditionalCreate {
 
   private static void pause(int attempt) throws InterruptedIOException {
     try {
-      Thread.sleep(50L * attempt);
+      Thread.sleep(ThreadLocalRandom.current().nextLong(SHORTEST_PAUSE, SHORTEST_PAUSE << Math.min(attempt, 6)));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new InterruptedIOException("interrupted while waiting to create again");

@@ -5,6 +5,7 @@ import io.tidegate.storage.protocol.CommitProtocol;
 import io.tidegate.storage.protocol.Spelling;
 import java.io.IOException;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -54,13 +55,22 @@ final class CoordinatedTable {
     URI uri = table.toUri();
     List<String> schemes = isS3(uri.getScheme()) ? List.of("s3a", "s3") : List.of(uri.getScheme());
     Set<String> all = new LinkedHashSet<>();
-    for (String path : List.of(uri.getPath(), uri.getRawPath())) {
+    for (String path : List.of(uri.getPath(), encoded(uri.getRawPath()))) {
       for (String scheme : schemes) {
         // The host alone: what stands before an @ are credentials.
         all.add(scheme + "://" + bucket(uri) + withoutSlash(path));
       }
     }
     return new ArrayList<>(all);
+  }
+
+  /** What a URI leaves as it is and delta-rs does not: letters beyond ASCII, as UTF-8. */
+  private static String encoded(String path) {
+    StringBuilder all = new StringBuilder();
+    for (byte one : path.getBytes(StandardCharsets.UTF_8)) {
+      all.append(one < 0 ? "%%%02X".formatted(one) : String.valueOf((char) one));
+    }
+    return all.toString();
   }
 
   private static boolean isS3(String scheme) {

@@ -29,6 +29,7 @@ import software.amazon.awssdk.services.dynamodb.model.ProvisionedThroughput;
 import software.amazon.awssdk.services.dynamodb.model.ResourceInUseException;
 import software.amazon.awssdk.services.dynamodb.model.ResourceNotFoundException;
 import software.amazon.awssdk.services.dynamodb.model.ScalarAttributeType;
+import software.amazon.awssdk.services.dynamodb.model.TableStatus;
 
 /** The DynamoDB table of all entries: a client for it, and its creation where it is missing. */
 final class DynamoDb {
@@ -70,7 +71,10 @@ final class DynamoDb {
 
   private void ensureTable() throws IOException {
     try {
-      client.describeTable(request -> request.tableName(settings.table()));
+      var found = client.describeTable(request -> request.tableName(settings.table())).table();
+      if (found.tableStatus() == TableStatus.CREATING) {
+        awaitActive();
+      }
       return;
     } catch (ResourceNotFoundException e) {
       if (!settings.mayCreate()) {
@@ -91,10 +95,17 @@ final class DynamoDb {
     try {
       client.createTable(definition());
     } catch (ResourceInUseException e) {
-      LOG.info("the DynamoDB table {} is being created by somebody else", where());
+      LOG.info("the DynamoDB table {} is being created by somebody else, who enables TTL too", where());
+      awaitActive();
+      return;
     } catch (SdkException e) {
       throw failed("CreateTable", e);
     }
+    awaitActive();
+    enableTtl();
+  }
+
+  private void awaitActive() throws IOException {
     try (var waiter = client.waiter()) {
       waiter.waitUntilTableExists(
           request -> request.tableName(settings.table()),
@@ -106,9 +117,12 @@ final class DynamoDb {
     } catch (SdkException e) {
       throw new LogStoreException(
           Kind.SETTINGS,
-          "the DynamoDB table " + where() + " was created and is not active after " + ACTIVE_WITHIN.toSeconds() + " s",
+          "the DynamoDB table " + where() + " is being created and not active after " + ACTIVE_WITHIN.toSeconds() + " s",
           e);
     }
+  }
+
+  private void enableTtl() {
     try {
       client.updateTimeToLive(
           request ->

@@ -92,6 +92,21 @@ final class DynamoDbEntries implements EntryTable {
   @Override
   public boolean complete(CommitEntry entry) throws IOException {
     long expires = System.currentTimeMillis() / 1000 + db.settings().ttlSeconds();
+    return close(entry, ", #e = :e", Map.of("#e", DynamoDb.EXPIRE_TIME), Map.of(":e", number(expires)));
+  }
+
+  @Override
+  public boolean keepAsEvidence(CommitEntry entry) throws IOException {
+    return close(entry, "", Map.of(), Map.of());
+  }
+
+  private boolean close(
+      CommitEntry entry, String also, Map<String, String> moreNames, Map<String, AttributeValue> moreValues)
+      throws IOException {
+    Map<String, String> names = new HashMap<>(moreNames);
+    names.putAll(Map.of("#c", DynamoDb.COMPLETE, "#t", DynamoDb.TEMP_PATH));
+    Map<String, AttributeValue> values = new HashMap<>(moreValues);
+    values.putAll(Map.of(":yes", text("true"), ":no", text("false"), ":t", text(entry.tempPath())));
     try {
       db.ready()
           .updateItem(
@@ -99,16 +114,10 @@ final class DynamoDbEntries implements EntryTable {
                   request
                       .tableName(db.settings().table())
                       .key(key(entry.version()))
-                      .updateExpression("SET #c = :yes, #e = :e")
+                      .updateExpression("SET #c = :yes" + also)
                       .conditionExpression("#c = :no AND #t = :t")
-                      .expressionAttributeNames(
-                          Map.of("#c", DynamoDb.COMPLETE, "#e", DynamoDb.EXPIRE_TIME, "#t", DynamoDb.TEMP_PATH))
-                      .expressionAttributeValues(
-                          Map.of(
-                              ":yes", text("true"),
-                              ":no", text("false"),
-                              ":e", AttributeValue.fromN(Long.toString(expires)),
-                              ":t", text(entry.tempPath()))));
+                      .expressionAttributeNames(names)
+                      .expressionAttributeValues(values));
       return true;
     } catch (ConditionalCheckFailedException e) {
       return false;
@@ -136,6 +145,10 @@ final class DynamoDbEntries implements EntryTable {
     String name = item.get(DynamoDb.FILE_NAME).s();
     long version = Long.parseLong(name.substring(0, name.indexOf('.')));
     return new CommitEntry(version, item.get(DynamoDb.TEMP_PATH).s(), item.get(DynamoDb.COMPLETE).s().equals("true"));
+  }
+
+  private static AttributeValue number(long value) {
+    return AttributeValue.fromN(Long.toString(value));
   }
 
   private static AttributeValue text(String value) {

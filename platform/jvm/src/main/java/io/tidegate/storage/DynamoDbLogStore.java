@@ -33,10 +33,17 @@ public final class DynamoDbLogStore extends ConditionalS3LogStore {
     this.settings = DynamoDbSettings.from(hadoopConf);
   }
 
+  /** How many commits of other writers this process closed that were acknowledged, perhaps, and are not in a log. */
+  public static long possiblyLost() {
+    return LogAlarms.possiblyLost();
+  }
+
   @Override
   void publish(FileSystem fs, Path path, byte[] content) throws IOException {
     OptionalLong version = LogListing.commitVersion(path);
     if (version.isPresent()) {
+      // Before anything is claimed: what cannot be published must not stand in others' way.
+      new ConditionalCreate(fs).proveOnce(path.getParent());
       table(fs, path.getParent()).protocol().commit(version.getAsLong(), content);
     } else {
       super.publish(fs, path, content);

@@ -35,6 +35,9 @@ public record DynamoDbSettings(
   /** Delta's own default; time for every slow reader and writer to have seen the commit's file. */
   private static final long DEFAULT_TTL = 24 * 60 * 60;
 
+  /** Delta's own default of each capacity, where only the other is given. */
+  private static final long DELTAS_UNITS = 5;
+
   /**
    * Reads the settings.
    *
@@ -43,11 +46,7 @@ public record DynamoDbSettings(
   public static DynamoDbSettings from(Configuration conf) {
     long readUnits = number(conf, "provisionedThroughput.rcu", 0);
     long writeUnits = number(conf, "provisionedThroughput.wcu", 0);
-    if ((readUnits == 0) != (writeUnits == 0)) {
-      throw new IllegalArgumentException(
-          "provisionedThroughput.rcu and provisionedThroughput.wcu of the DynamoDB log store go together: set both, or"
-              + " none for on-demand capacity");
-    }
+    boolean provisioned = readUnits + writeUnits > 0;
     return new DynamoDbSettings(
         text(conf, "ddb.tableName", "delta_log"),
         text(conf, "ddb.region", regionOfS3(conf)),
@@ -55,8 +54,8 @@ public record DynamoDbSettings(
         number(conf, "ddb.ttl", DEFAULT_TTL),
         flag(conf, "ddb.create"),
         text(conf, "credentials.provider", null),
-        readUnits,
-        writeUnits);
+        provisioned && readUnits == 0 ? DELTAS_UNITS : readUnits,
+        provisioned && writeUnits == 0 ? DELTAS_UNITS : writeUnits);
   }
 
   private static String regionOfS3(Configuration conf) {

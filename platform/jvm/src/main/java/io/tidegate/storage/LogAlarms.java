@@ -9,13 +9,18 @@ import org.slf4j.LoggerFactory;
 /** Alarms in the driver's log, and counted for as long as the process lives. */
 final class LogAlarms implements Alarms {
   /** Commits of other writers that were acknowledged, perhaps, and are not in the log. */
-  static final AtomicLong POSSIBLY_LOST = new AtomicLong();
+  private static final AtomicLong POSSIBLY_LOST = new AtomicLong();
 
   private static final Logger LOG = LoggerFactory.getLogger(DynamoDbLogStore.class);
   private final String table;
 
   LogAlarms(String table) {
     this.table = table;
+  }
+
+  /** How many there were since this process began. */
+  static long possiblyLost() {
+    return POSSIBLY_LOST.get();
   }
 
   @Override
@@ -41,6 +46,6 @@ final class LogAlarms implements Alarms {
 
   @Override
   public void untidy(CommitEntry entry, Exception why) {
-    LOG.info("version {} of {} is committed; the next reader tidies up: {}", entry.version(), table, why.toString());
+    LOG.warn("version {} of {} is committed; the next reader tidies up: {}", entry.version(), table, why.toString());
   }
 }

@@ -57,6 +57,13 @@ class DynamoDbSettingsTest {
   }
 
   @Test
+  void theCapacityThatIsNotSaidIsDeltas() {
+    conf.set(DELTAS + "provisionedThroughput.rcu", "3");
+    DynamoDbSettings settings = DynamoDbSettings.from(conf);
+    assertEquals(List.of(3L, 5L), List.of(settings.readUnits(), settings.writeUnits()));
+  }
+
+  @Test
   void theSameTwiceIsNoConflict() {
     conf.set(DELTAS + "ddb.tableName", "one");
     conf.set("spark." + OURS + "ddb.tableName", "one");
@@ -73,7 +80,7 @@ class DynamoDbSettingsTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"ddb.ttl, -1", "ddb.ttl, soon", "ddb.create, no", "provisionedThroughput.rcu, 5"})
+  @CsvSource({"ddb.ttl, -1", "ddb.ttl, soon", "ddb.create, no", "provisionedThroughput.rcu, many"})
   void whatCannotBeMeantIsRefused(String name, String value) {
     conf.set(OURS + name, value);
     assertThrows(IllegalArgumentException.class, () -> DynamoDbSettings.from(conf));
@@ -86,5 +93,8 @@ class DynamoDbSettingsTest {
     assertEquals(
         List.of("s3a://b/a b", "s3://b/a b", "s3a://b/a%20b", "s3://b/a%20b"),
         CoordinatedTable.spellings(new Path("s3a://b/a b")));
+    assertEquals(
+        List.of("s3a://b/k=ä", "s3://b/k=ä", "s3a://b/k=%C3%A4", "s3://b/k=%C3%A4"),
+        CoordinatedTable.spellings(new Path("s3a://b/k=ä")));
   }
 }

@@ -86,6 +86,10 @@ public class CommitProtocol {
       files.write(mine.tempPath(), content);
     } while (hasPaused(begun));
     claim(mine);
+    if (hasPaused(begun)) {
+      // The version may have been taken and removed by log cleanup meanwhile: below the head nobody would see it.
+      throw unknown(mine, new IOException("the writer stood still for too long after its claim"));
+    }
     publish(mine, content);
     tidy(mine);
     recent.committed(version, begun);
@@ -152,7 +156,7 @@ public class CommitProtocol {
         if (entries.create(mine)) {
           return;
         }
-        winner = entries.get(mine.version());
+        winner = claimant(mine);
       } catch (EntryTable.Unanswered e) {
         winner = afterUnanswered(mine, e);
       }
@@ -169,6 +173,15 @@ public class CommitProtocol {
             + " this table. Nothing was committed; stop that tool.");
   }
 
+  /** Whose entry stands in the way; it may be ours, made by a request whose answer was lost. */
+  private CommitEntry claimant(CommitEntry mine) throws IOException {
+    try {
+      return entries.get(mine.version());
+    } catch (IOException e) {
+      throw unknown(mine, e);
+    }
+  }
+
   private CommitEntry afterUnanswered(CommitEntry mine, IOException cause) throws IOException {
     CommitEntry found;
     try {
@@ -178,34 +191,44 @@ public class CommitProtocol {
       throw unknown(mine, cause);
     }
     if (found == null) {
-      // It may land later still.
-      throw unknown(mine, cause);
+      throw new LogStoreException(
+          Kind.UNKNOWN,
+          "the outcome of version " + mine.version() + " of " + table + " is unknown: its claim was not answered and is"
+              + " not to be seen, but may arrive late. Look at the log before you write the same rows again.",
+          cause);
     }
     return found;
   }
 
+  /** Returns when the version is free again: its claimant withdrew. */
   private void lose(CommitEntry mine, CommitEntry winner) throws IOException {
-    files.delete(mine.tempPath());
     if (!winner.complete()) {
       settlePending(winner);
     }
-    SortedSet<Long> now = files.versionsFrom(mine.version());
-    if (now.isEmpty()) {
-      // Never "exists" without a file: Delta would try this version again ten million times.
-      throw stale(winner);
+    boolean taken = !files.versionsFrom(mine.version()).isEmpty();
+    if (!taken && entries.get(mine.version()) == null) {
+      return;
     }
-    throw exists(mine.version());
+    files.delete(mine.tempPath());
+    // Never "exists" without a file: Delta would try this version again ten million times.
+    throw taken ? exists(mine.version()) : stale(winner);
   }
 
   private void publish(CommitEntry mine, byte[] content) throws IOException {
-    boolean mineIsThere;
+    byte[] published;
     try {
-      mineIsThere = files.create(mine.fileName(), content) || isPublished(mine, content);
+      if (files.create(mine.fileName(), content)) {
+        return;
+      }
+      published = files.read(mine.fileName());
     } catch (IOException e) {
       afterFailedPublish(mine, e);
       return;
     }
-    if (!mineIsThere) {
+    if (published == null) {
+      // Never "exists" without a file.
+      afterFailedPublish(mine, new IOException("it was refused as if it were there, and is not there"));
+    } else if (!isPublished(content, published)) {
       tidy(mine);
       throw exists(mine.version());
     }
@@ -277,7 +300,7 @@ public class CommitProtocol {
     byte[] staged = files.read(entry.tempPath());
     if (staged != null && published != null && !Arrays.equals(staged, published) && keepsEvidence(entry)) {
       alarms.possiblyLost(entry);
-      entries.complete(entry);
+      entries.keepAsEvidence(entry);
     } else {
       tidy(entry);
     }
@@ -301,8 +324,8 @@ public class CommitProtocol {
   }
 
   /** A claimed version is ours only if its file holds our bytes: a foreign writer may have been faster. */
-  boolean isPublished(CommitEntry mine, byte[] content) throws IOException {
-    return Arrays.equals(content, files.read(mine.fileName()));
+  boolean isPublished(byte[] content, byte[] published) {
+    return Arrays.equals(content, published);
   }
 
   /** A commit that is claimed and not published is not won: a foreign writer may take the version. */

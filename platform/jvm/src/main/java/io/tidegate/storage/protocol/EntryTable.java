@@ -26,6 +26,12 @@ public interface EntryTable {
    */
   boolean complete(CommitEntry entry) throws IOException;
 
+  /**
+   * As {@link #complete}, of a commit that may be lost: the entry never expires, so that its staged bytes can be told
+   * from what losers of a race leave.
+   */
+  boolean keepAsEvidence(CommitEntry entry) throws IOException;
+
   /** Neither done nor refused: nobody knows yet. */
   final class Unanswered extends IOException {
     public Unanswered(String message, Throwable cause) {

@@ -65,7 +65,7 @@ class CommitProtocolExplorerTest {
               new Mutant("isPublished", (step, name, entries, files) ->
                   new Ours(step, name, entries, files) {
                     @Override
-                    boolean isPublished(CommitEntry mine, byte[] content) {
+                    boolean isPublished(byte[] content, byte[] published) {
                       return true;
                     }
                   })),
@@ -311,6 +311,11 @@ class CommitProtocolExplorerTest {
     @Override
     public boolean create(CommitEntry entry) throws IOException {
       return entries.create(entry);
+    }
+
+    @Override
+    public boolean keepAsEvidence(CommitEntry entry) {
+      return complete(entry);
     }
 
     @Override

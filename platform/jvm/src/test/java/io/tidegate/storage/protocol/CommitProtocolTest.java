@@ -10,10 +10,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.tidegate.storage.protocol.LogStoreException.Kind;
 import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.nio.file.FileAlreadyExistsException;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -31,12 +37,41 @@ class CommitProtocolTest {
     void of(CommitProtocol protocol, CommitFiles files) throws IOException;
   }
 
+  /** What a method does in place of its own; fresh for each time that the participant is run again. */
+  private interface Instead {
+    Object of(Object whole, Object[] arguments) throws IOException;
+  }
+
+  private static <T> T with(Class<T> type, T whole, Map<String, Instead> instead) {
+    return type.cast(
+        Proxy.newProxyInstance(
+            type.getClassLoader(),
+            new Class<?>[] {type},
+            (proxy, method, arguments) -> {
+              if (instead.containsKey(method.getName())) {
+                return instead.get(method.getName()).of(whole, arguments);
+              }
+              try {
+                return method.invoke(whole, arguments);
+              } catch (InvocationTargetException e) {
+                throw e.getCause();
+              }
+            }));
+  }
+
   private void with(Use use) throws IOException {
+    with(Map::of, Map::of, use);
+  }
+
+  private void with(Supplier<Map<String, Instead>> ofEntries, Supplier<Map<String, Instead>> ofFiles, Use use)
+      throws IOException {
     List<Step.Reply> replies = new ArrayList<>();
     while (true) {
       Step step = new Step(world, replies, Step.Luck.GOOD);
+      EntryTable entries = with(EntryTable.class, step.entries(S3A), ofEntries.get());
+      CommitFiles files = with(CommitFiles.class, step.files(), ofFiles.get());
       try {
-        use.of(new Participants.Ours(step, "A", step.entries(S3A), step.files()), step.files());
+        use.of(new Participants.Ours(step, "A", entries, files), files);
         note(step);
         return;
       } catch (Step.Stop next) {
@@ -226,6 +261,60 @@ class CommitProtocolTest {
     LogStoreException error =
         assertThrows(LogStoreException.class, () -> Spelling.choose(List.of(S3A, Participants.S3), entries));
     assertEquals(Kind.SPELLING, error.kind());
+  }
+
+  @Test
+  void aRefusalWithoutAFileIsUnknownAndOthersPublish() throws IOException {
+    published(0, "birth");
+    Supplier<Map<String, Instead>> refusing = () -> Map.of("create", (files, arguments) -> false);
+    LogStoreException error =
+        assertThrows(
+            LogStoreException.class, () -> with(Map::of, refusing, (ours, files) -> ours.commit(1, bytes("A"))));
+    assertEquals(Kind.UNKNOWN, error.kind());
+    assertFalse(world.table(S3A).get(1L).complete());
+    read();
+    assertEquals("A", content(1));
+    assertTidy(1);
+  }
+
+  @Test
+  void aClaimThatStandsInTheWayAndCannotBeReadMayBeOurs() throws IOException {
+    published(0, "birth");
+    Supplier<Map<String, Instead>> losingItsReply =
+        () ->
+            Map.of(
+                "create",
+                (entries, arguments) -> !((EntryTable) entries).create((CommitEntry) arguments[0]),
+                "get",
+                (entries, arguments) -> {
+                  throw new IOException("throttled");
+                });
+    LogStoreException error =
+        assertThrows(
+            LogStoreException.class, () -> with(losingItsReply, Map::of, (ours, files) -> ours.commit(1, bytes("A"))));
+    assertEquals(Kind.UNKNOWN, error.kind());
+    read();
+    assertEquals("A", content(1));
+  }
+
+  @Test
+  void aVersionWhoseClaimantWithdrewIsClaimedAgain() throws IOException {
+    published(0, "birth");
+    CommitEntry other = new CommitEntry(1, RUST_TEMP, false);
+    Supplier<Map<String, Instead>> withdrawing =
+        () -> {
+          Iterator<CommitEntry> found = Arrays.asList(other, null, null).iterator();
+          Iterator<Boolean> claimed = List.of(false).iterator();
+          return Map.of(
+              "get",
+              (entries, arguments) -> found.next(),
+              "create",
+              (entries, arguments) ->
+                  claimed.hasNext() ? claimed.next() : ((EntryTable) entries).create((CommitEntry) arguments[0]));
+        };
+    with(withdrawing, Map::of, (ours, files) -> ours.commit(1, bytes("A")));
+    assertEquals("A", content(1));
+    assertTidy(1);
   }
 
   @Test

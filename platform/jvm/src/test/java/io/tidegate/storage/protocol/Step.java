@@ -129,6 +129,11 @@ final class Step {
       }
 
       @Override
+      public boolean keepAsEvidence(CommitEntry entry) throws IOException {
+        return complete(entry);
+      }
+
+      @Override
       public boolean complete(CommitEntry entry) throws IOException {
         return (Boolean) value(ask("complete " + entry.version(), false, false, false, w -> {
           w.complete(spelling, entry, false);
