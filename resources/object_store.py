@@ -21,6 +21,8 @@ R = TypeVar("R")
 
 _THREADS = 32
 _CONFLICT_RETRIES = 8
+#: Refusals of an object, not of who asks.
+_FORBIDDEN = frozenset({"AccessDenied", "InvalidObjectState", "AllAccessDisabled", "Forbidden", "403"})
 
 
 class StoreError(RuntimeError):
@@ -29,6 +31,10 @@ class StoreError(RuntimeError):
 
 class ObjectChanged(StoreError):
     """The object is no longer the one that was looked at."""
+
+
+class ObjectForbidden(StoreError):
+    """S3 will not give this object to us: no permission for it or its key, or it is archived."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +147,8 @@ class ObjectStore:
 
         Raises:
             ObjectChanged: other etag, or gone.
+            ObjectForbidden: S3 will not copy this object, for want of a permission or for its size (above 5 GB).
+            StoreError: S3 did not answer.
         """
         try:
             self._client.copy_object(
@@ -152,7 +160,11 @@ class ObjectStore:
         except ClientError as error:
             if _status(error) in (404, 412):
                 raise ObjectChanged(f"s3://{source_bucket}/{source_key} changed while it was read") from error
-            raise
+            if _status(error) == 400:
+                raise ObjectForbidden(f"s3://{source_bucket}/{source_key}: {_first_line(error)}") from error
+            raise _refused(source_bucket, source_key, error) from error
+        except BotoCoreError as error:
+            raise StoreError(f"s3://{source_bucket}/{source_key}: {_first_line(error)}") from error
 
     def under(self, bucket: str, prefix: str) -> Iterator[Listed]:
         """Every object under a prefix, in key order."""
@@ -201,9 +213,16 @@ class ObjectStore:
         except ClientError as error:
             if _status(error) in (404, 412):
                 raise ObjectChanged(f"s3://{bucket}/{key} changed or went while it was read") from error
-            raise StoreError(f"s3://{bucket}/{key}: {_first_line(error)}") from error
+            raise _refused(bucket, key, error) from error
         except BotoCoreError as error:
             raise StoreError(f"s3://{bucket}/{key}: {_first_line(error)}") from error
+
+
+def _refused(bucket: str, key: str, error: ClientError) -> StoreError:
+    # Wrong or expired credentials are 403 too, and no object's fault.
+    code = str(error.response.get("Error", {}).get("Code", ""))
+    kind = ObjectForbidden if _status(error) == 403 and code in _FORBIDDEN else StoreError
+    return kind(f"s3://{bucket}/{key}: {_first_line(error)}")
 
 
 def parallel(call: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:

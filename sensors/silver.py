@@ -6,9 +6,10 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.silver.asset import silver_key
-from tidegate.assets.silver.pending import pending
+from tidegate.assets.silver.pending import BronzeGone, pending
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.table_spec import TableSpec
+from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.spark import SparkUnreachable
 
@@ -67,15 +68,24 @@ def evaluate(instance: dg.DagsterInstance, lake: LakeResource, spec: TableSpec, 
     try:
         with lake.opened() as handles:
             key = spec.table_key.encode()
-            if held and not handles.store.is_decided(key, held + 1):
+            if held and _unchanged(handles, spec, held):
                 return Verdict(everything, held)
             recorded = handles.ledger(key).clock()[1]
             work = pending(handles, spec)
-    except SparkUnreachable as error:
+    except (SparkUnreachable, BronzeGone) as error:
         return Verdict(dg.SkipReason(str(error)))
     if work is None:
         return Verdict(everything, recorded)
     return Verdict(dg.RunRequest(tags={"tidegate/silver": f"{work.mark or 0}..{work.n}"}))
+
+
+def _unchanged(lake: Lake, spec: TableSpec, held: int) -> bool:
+    """Whether the batch that silver holds is still the last, and silver is still there."""
+    key, store = spec.table_key.encode(), lake.store
+    if store.is_decided(key, held + 1) or not store.is_decided(key, held):
+        return False
+    log = store.objects.under(store.bucket, store.key("silver", spec.name, "_delta_log/"))
+    return next(log, None) is not None
 
 
 def build_silver_triggers(config: LakeConfig) -> list[dg.ScheduleDefinition | dg.SensorDefinition]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -16,16 +16,19 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 from ulid import ULID
 
+from tidegate.assets.bronze.parquet_tail import parquet_tail
 from tidegate.assets.bronze.prepared import Prepared
 from tidegate.assets.bronze.rows import BAD, RAW, read_group
 from tidegate.assets.bronze.source_files import SourceFile, source_file
 from tidegate.platform.core.batch import Add
+from tidegate.platform.core.footers import BadParquet
 from tidegate.platform.core.object_key import partition_values
 from tidegate.platform.core.planning import Candidate, Found, Plan
-from tidegate.platform.core.schema import SOURCE_COLUMNS, Misfit, check_partition, json_type
+from tidegate.platform.core.schema import SOURCE_COLUMNS, Misfit, check_fit, check_partition, json_type
+from tidegate.resources.footer_reader import read_footers
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_store import Birth
-from tidegate.resources.object_store import StoreError, parallel
+from tidegate.resources.object_store import ObjectForbidden, StoreError, parallel
 
 #: Messages of errors that are the store's, not the file's.
 _TRANSIENT = re.compile(r"503|500 Internal|SlowDown|SocketTimeout|ConnectException|Connection reset|timed out", re.I)
@@ -54,11 +57,11 @@ class _Load:
             match result:
                 case SourceFile():
                     files.append(result)
-                case Misfit():
+                case Misfit() | ObjectForbidden():
                     self.prepared.quarantine(self.plan, candidate, str(result))
                 case StoreError():
                     self.prepared.defer(self.plan, candidate)
-        self._stage(self._fitting(files))
+        self._stage(self._fitting(self._with_fields(files)))
         return self.prepared
 
     def _source(self, candidate: Candidate) -> tuple[Candidate, SourceFile | Misfit | StoreError]:
@@ -67,20 +70,42 @@ class _Load:
         except (Misfit, StoreError) as error:
             return candidate, error
 
+    def _with_fields(self, files: Sequence[SourceFile]) -> list[SourceFile]:
+        """The files, those in Parquet with their columns: Spark reads what it is asked for and drops the rest."""
+        ready = [file for file in files if file.format != "parquet"]
+        tails: list[tuple[SourceFile, bytes]] = []
+        for file, tail in parallel(lambda one: (one, self._tail(one)), (one for one in files if one not in ready)):
+            match tail:
+                case bytes():
+                    tails.append((file, tail))
+                case BadParquet() | ObjectForbidden():
+                    self.prepared.quarantine(self.plan, file.candidate, str(tail))
+                case StoreError():
+                    self.prepared.defer(self.plan, file.candidate)
+        footers = read_footers([(tail, file.candidate.found.size) for file, tail in tails])
+        for (file, _), footer in zip(tails, footers, strict=True):
+            if isinstance(footer, BadParquet):
+                self.prepared.quarantine(self.plan, file.candidate, str(footer))
+            else:
+                ready.append(replace(file, fields=footer.fields))
+        return ready
+
+    def _tail(self, file: SourceFile) -> bytes | BadParquet | StoreError:
+        try:
+            return parquet_tail(self.lake.store.objects, self.table.key.bucket, file.candidate)
+        except (BadParquet, StoreError) as error:
+            return error
+
     def _fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
         """The files whose path values and header fit the table."""
         todo = list(files)
         if todo:
             self._set_partitions(todo[0])
         types = {name: json_type(kind) for name, kind in self.partitions.items()}
-        known = self._known_columns()
         fitting = []
         for file in todo:
             try:
                 check_partition(partition_values(file.candidate.key, self.table.key.prefix), types)
-                unknown = [name for name in file.header if known is not None and name.lower() not in known]
-                if unknown:
-                    raise Misfit(f"column {unknown[0]} is not in the table; schema evolution is not enabled")
                 fitting.append(file)
             except ValueError as misfit:
                 self.prepared.quarantine(self.plan, file.candidate, str(misfit))
@@ -96,14 +121,9 @@ class _Load:
                 partition_values(first.candidate.key, self.table.key.prefix), "string"
             )
 
-    def _known_columns(self) -> set[str] | None:
-        if not self.state.has_columns:
-            return None
-        fixed = {*SOURCE_COLUMNS, *self.state.partition_columns}
-        return {field["name"].lower() for field in self.state.schema["fields"] if field["name"] not in fixed}
-
     def _stage(self, files: Sequence[SourceFile]) -> None:
         """Stage a set; a set that fails is halved until the poison file is alone, which is quarantined."""
+        files = self._knowing(files)
         if not files:
             return
         try:
@@ -127,6 +147,26 @@ class _Load:
         self.prepared.adds += adds
         for file in files:
             self._end(file.candidate, counted.get(file.candidate.key, _Counted(0, 0)))
+
+    def _knowing(self, files: Sequence[SourceFile]) -> list[SourceFile]:
+        """The files whose columns the table has; at its birth, those that the first staged part has given it."""
+        schema = self.state.schema if self.state.has_columns else self.prepared.schema
+        if schema is None:
+            return list(files)
+        from_path = {name.lower() for name in self.partitions}
+        fixed = {*SOURCE_COLUMNS, *self.partitions}
+        schema = {"fields": [field for field in schema["fields"] if field["name"] not in fixed]}
+        known = {field["name"].lower() for field in schema["fields"]}
+        fitting = []
+        for file in files:
+            try:
+                if unknown := [name for name in file.header if name.lower() not in known]:
+                    raise Misfit(f"column {unknown[0]} is not in the table; schema evolution is not enabled")
+                check_fit([field for field in file.fields if field.name.lower() not in from_path], (), schema)
+                fitting.append(file)
+            except Misfit as misfit:
+                self.prepared.quarantine(self.plan, file.candidate, str(misfit))
+        return fitting
 
     def _end(self, candidate: Candidate, counted: _Counted) -> None:
         if counted.bad and not counted.good:
@@ -233,7 +273,7 @@ class _Load:
             elif format == "json":
                 schema = reader.json(paths, columnNameOfCorruptRecord="_corrupt_record").schema
             else:
-                schema = reader.parquet(*paths).schema
+                schema = reader.option("mergeSchema", "true").parquet(*paths).schema
             for field in schema:
                 if field.name == "_corrupt_record" or field.name in self.partitions:
                     continue

@@ -137,6 +137,7 @@ def _guard_removals(lake: Lake, birth: Birth, plan: Plan) -> None:
     live = lake.delta.table_state(birth.location).files
     if len(plan.drop) > REMOVAL_SHARE * live:
         raise TooManyRemovals(
-            f"{len(plan.drop)} of {live} live files of bronze.{birth.name} are gone from S3 at once. If that is meant, "
-            "materialize the partition with the run tag tidegate/allow-removals=true; nothing was changed"
+            f"{len(plan.drop)} of {live} live files of bronze.{birth.name} are gone from S3, or were overwritten, at "
+            "once. If that is meant, materialize the partition with the run tag tidegate/allow-removals=true; nothing "
+            "was changed"
         )

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+from tidegate.assets.bronze.parquet_tail import parquet_tail
 from tidegate.assets.bronze.prepared import Prepared
 from tidegate.platform.core.batch import Add
 from tidegate.platform.core.file_format import format_of
-from tidegate.platform.core.footers import BadParquet, Footer, footer_bytes
+from tidegate.platform.core.footers import BadParquet, Footer
 from tidegate.platform.core.object_key import partition_values
 from tidegate.platform.core.planning import Candidate, Plan
 from tidegate.platform.core.schema import Misfit, birth_schema, check_fit, check_partition, json_type
 from tidegate.resources.footer_reader import read_footers
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_store import Birth
-from tidegate.resources.object_store import ObjectChanged, StoreError, parallel
-
-#: Read from a file's end at first; a footer is rarely longer.
-_TAIL_BYTES = 64 * 1024
+from tidegate.resources.object_store import ObjectChanged, ObjectForbidden, StoreError, parallel
 
 
 def prepare_register(lake: Lake, table: Table, birth: Birth, plan: Plan) -> Prepared:
@@ -33,6 +31,8 @@ def prepare_register(lake: Lake, table: Table, birth: Birth, plan: Plan) -> Prep
             case bytes():
                 tails.append((candidate, tail))
             case BadParquet():
+                prepared.quarantine(plan, candidate, str(tail))
+            case ObjectForbidden():
                 prepared.quarantine(plan, candidate, str(tail))
             case StoreError():
                 prepared.defer(plan, candidate)
@@ -75,7 +75,6 @@ def log_path(key: str, prefix: str) -> str:
 
 
 def _tail(lake: Lake, table: Table, candidate: Candidate) -> bytes | BadParquet | StoreError:
-    objects, found = lake.store.objects, candidate.found
     try:
         if (table.spec.format or format_of(candidate.key)) != "parquet":
             return BadParquet("only Parquet files can be registered; configure the table with mode: load")
@@ -83,13 +82,9 @@ def _tail(lake: Lake, table: Table, candidate: Candidate) -> bytes | BadParquet 
             return BadParquet(
                 "its key has an empty folder name, which Spark cannot address; write it under another key"
             )
-        if found.size == 0:
+        if candidate.found.size == 0:
             return BadParquet("empty file")
-        tail = objects.tail(table.key.bucket, candidate.key, found.etag, min(_TAIL_BYTES, found.size))
-        length = footer_bytes(tail, found.size)
-        if length > len(tail):
-            tail = objects.tail(table.key.bucket, candidate.key, found.etag, length)
-        return tail[-length:]
+        return parquet_tail(lake.store.objects, table.key.bucket, candidate)
     except (BadParquet, ObjectChanged, StoreError) as error:
         return error
 

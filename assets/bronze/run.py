@@ -72,7 +72,7 @@ def _next_batch(
     if half_recorded := unfinished(lake, table, clock):
         log(f"batch {clock.n} is in the ledger, its manifests are still in the inbox: finishing it")
         header = table.ledger.header(clock.version, clock.n)
-        _finish(lake, half_recorded, void=header is not None and header.outcome == "void")
+        _finish(lake, table, half_recorded, void=header is not None and header.outcome == "void")
     batch = decided(lake, table, clock)
     found = batch is not None
     if batch is None:
@@ -116,13 +116,13 @@ def _record(lake: Lake, table: Table, batch: Batch, landed: Landed, run_id: str)
         )
     table.ledger.append(batch, landed, run_id)
     seam("record-ledger")
-    _finish(lake, batch, void=landed.outcome == "void")
+    _finish(lake, table, batch, void=landed.outcome == "void")
+
+
+def _finish(lake: Lake, table: Table, batch: Batch, *, void: bool) -> None:
+    """What follows the ledger's append; repeating it changes nothing."""
     if batch.n == 1:
         lake.name_table(table.text)
-
-
-def _finish(lake: Lake, batch: Batch, *, void: bool) -> None:
-    """What follows the ledger's append; repeating it changes nothing."""
     if void:
         # Nothing of it landed, so every hint goes back. The manifests are still there: they are deleted last.
         taken = lake.store.manifests(batch.table, batch.manifests)

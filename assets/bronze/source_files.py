@@ -12,6 +12,7 @@ from urllib.parse import quote
 from ulid import ULID
 
 from tidegate.platform.core.file_format import Format, format_of
+from tidegate.platform.core.footers import FooterField
 from tidegate.platform.core.planning import Candidate
 from tidegate.platform.core.schema import Misfit
 from tidegate.resources.lake import Lake, Table
@@ -31,12 +32,14 @@ class SourceFile:
     Attributes:
         path: ``s3a://`` path that Spark reads: the object itself, or its copy under a plain name.
         header: a CSV file's column names, in its own order; empty for other formats.
+        fields: a Parquet file's top-level columns; empty for other formats.
     """
 
     candidate: Candidate
     format: Format
     path: str
     header: tuple[str, ...] = ()
+    fields: tuple[FooterField, ...] = ()
 
 
 def source_file(lake: Lake, table: Table, candidate: Candidate) -> SourceFile:

@@ -10,6 +10,13 @@ from tidegate.resources.delta import TableState
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.object_store import parallel
 
+#: What an operator sets on a bronze table that somebody else changed, once that is meant.
+_ACKNOWLEDGED = "tidegate.acknowledged_version"
+
+
+class BronzeGone(RuntimeError):
+    """There is no bronze table, though its ledger has batches."""
+
 
 @dataclass(frozen=True)
 class Pending:
@@ -42,6 +49,7 @@ def pending(lake: Lake, spec: TableSpec) -> Pending | None:
 
     Raises:
         ValueError: the table has no silver specification.
+        BronzeGone: there is no bronze table, though its ledger has batches.
     """
     if spec.silver is None:
         raise ValueError(f"table {spec.name} has no `silver` in lake.yaml")
@@ -52,10 +60,17 @@ def pending(lake: Lake, spec: TableSpec) -> Pending | None:
     if n == 0:
         return None
     bronze = lake.delta.table_state(table.birth.location)
-    if bronze.exists and not bronze.has_columns:
+    if not bronze.exists:
+        raise BronzeGone(
+            f"bronze.{table.birth.name} at {table.birth.location} is gone, though its ledger has {n} batches: restore "
+            "its log, or begin anew as bronze's own refusal says; silver is left as it is"
+        )
+    if not bronze.has_columns:
         return None  # nothing readable has come yet
     location = lake.store.uri("silver", spec.name)
     app_id = f"tidegate:{lake.id}:silver:{spec.name}:{bronze.table_id}:{table.birth.generation}"
+    if acknowledged := bronze.properties.get(_ACKNOWLEDGED):
+        app_id += f":{acknowledged}"  # after a RESTORE it holds other rows under the same id
     silver = lake.delta.table_state(location, app_id)
     mark = silver.txn
     if mark is not None and mark >= n:
@@ -64,7 +79,7 @@ def pending(lake: Lake, spec: TableSpec) -> Pending | None:
     batches = _batches(lake, table, mark or 0, n, void)
     why_full = None
     if mark is None:
-        why_full = "silver holds nothing of this bronze table yet"
+        why_full = "silver holds nothing of this bronze table as it is now"
     elif spec.silver.on_removed == "full" and any(batch.removes for batch in batches):
         why_full = "files were removed from bronze, and on_removed is full"
         batches = _batches(lake, table, 0, n, table.ledger.void_batches(version, after=0))

@@ -30,6 +30,8 @@ _DDL = {
     "integer": "integer",
     "long": "long",
 }
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_TIMESTAMP = re.compile(rf"{_DATE.pattern}([ T]\d{{2}}:\d{{2}}(:\d{{2}}(\.\d{{1,6}})?)?(Z|[+-]\d{{2}}:\d{{2}})?)?")
 _DECIMAL = re.compile(r"^decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)$")
 
 #: Parquet columns that Spark reads into a wider one without a rewrite.
@@ -152,9 +154,14 @@ def _holds(kind: str, value: str) -> bool:
             case "boolean":
                 return value.lower() in ("true", "false")
             case "date":
-                date.fromisoformat(value)
+                # Python reads more spellings than Spark does: one that Spark does not read becomes null.
+                return bool(_DATE.fullmatch(value)) and date.fromisoformat(value) is not None
             case "timestamp" | "timestamp_ntz":
-                datetime.fromisoformat(value)
+                return bool(_TIMESTAMP.fullmatch(value)) and datetime.fromisoformat(value) is not None
+            case _ if decimal := _DECIMAL.match(kind):
+                digits, scale = int(decimal[1]), int(decimal[2])
+                number = re.fullmatch(r"[+-]?0*(\d*)(?:\.(\d*))?", value)
+                return number is not None and bool(value.strip("+-.")) and len(number[1]) <= digits - scale
     except ValueError:
         return False
     return True

@@ -71,7 +71,7 @@ class TableSpec(Model):
     columns: dict[Text, Text] = Field(default_factory=dict)
     """Spark SQL types of columns, instead of the inferred ones, at the table's birth."""
     partition_columns: dict[Text, Text] = Field(default_factory=dict)
-    """Spark SQL types of the `k=v` folders; string for those not named."""
+    """Spark SQL types of the `k=v` folders, all of them or none; string each where none is given."""
     window: Window = WINDOW_DEFAULT
     """Seconds that hints are gathered before a run."""
     max_files: MaxFiles = MAX_FILES_DEFAULT

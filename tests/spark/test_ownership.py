@@ -17,7 +17,7 @@ from tidegate.platform.testing import TestLake
 pytestmark = pytest.mark.spark
 
 MakeLake = Callable[..., TestLake]
-ORDERS = {"name": "orders", "prefix": "orders/", "silver": {"keys": ["id"], "order": "at", "every": 10}}
+ORDERS: dict[str, Any] = {"name": "orders", "prefix": "orders/", "silver": {"keys": ["id"], "order": "at", "every": 10}}
 
 
 def _land(lake: TestLake, kit: Any, id: int) -> None:
@@ -59,10 +59,14 @@ def test_a1_a_second_lake_on_the_same_prefix_is_refused(tidegate_lake: MakeLake,
     assert kit.bronze(first, "orders") == [(1, 1), (2, 1)]
 
 
-def test_a_restore_stops_ingestion_until_it_is_acknowledged(tidegate_lake: MakeLake, kit: Any) -> None:
-    lake = tidegate_lake([ORDERS])
+def test_a_restore_stops_ingestion_until_it_is_acknowledged_and_silver_follows(
+    tidegate_lake: MakeLake, kit: Any
+) -> None:
+    lake = tidegate_lake([{**ORDERS, "silver": {**ORDERS["silver"], "on_removed": "full"}}])
     _land(lake, kit, 1)
     _land(lake, kit, 2)
+    kit.merge(lake, "orders")
+    assert kit.silver(lake, "orders", "id") == [(1,), (2,)]
     kit.query(lake, "RESTORE TABLE {t} TO VERSION AS OF 0", t=kit.location(lake, "orders"))
 
     message = _refused(lake, kit, 3, "TIDEGATE_FOREIGN")
@@ -73,6 +77,10 @@ def test_a_restore_stops_ingestion_until_it_is_acknowledged(tidegate_lake: MakeL
     _follow(lake, kit, message)
     kit.run(lake, "orders")
     assert kit.bronze(lake, "orders") == [(1, 1), (3, 1)]
+    merged = kit.merge(lake, "orders")
+    assert merged.why_full == "silver holds nothing of this bronze table as it is now"
+    assert kit.silver(lake, "orders", "id") == [(1,), (3,)]
+    assert kit.merge(lake, "orders") is None
 
 
 def test_a_replace_stops_ingestion_until_it_is_acknowledged_and_silver_merges_in_full(

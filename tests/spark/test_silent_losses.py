@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable
 from typing import Any
@@ -170,3 +171,36 @@ def test_l8_a_mapped_table_is_refused_even_when_this_lake_owns_it(tidegate_lake:
     with pytest.raises(PySparkException, match="maps its columns"):
         kit.run(lake, "orders")
     assert kit.bronze(lake, "orders", "id, w") == [(1, 1)]
+
+
+def test_l6_a_loaded_parquet_file_loses_no_column(tidegate_lake: MakeLake, kit: Any) -> None:
+    """Spark reads the columns that it is asked for: others, and files that have none of them, go without a word."""
+    lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "mode": "load", "format": "parquet"}])
+    lake.put("orders/a.parquet", kit.parquet([{"id": 1, "v": 1}]))
+    lake.put("orders/b.parquet", kit.parquet([{"id": 2, "w": "x"}]))
+    kit.run(lake, "orders")
+    assert kit.bronze(lake, "orders", "id, v, w") == [(1, 1, None), (2, None, "x")]
+    lake.put("orders/c.parquet", kit.parquet([{"id": 3, "more": 1}]))
+    lake.put("orders/d.parquet", kit.parquet([{"other": 1}]))
+    lake.put("orders/e.parquet", b"PAR1 neither")
+    lake.put("orders/f.parquet", kit.parquet([{"id": 4, "v": 4}]))
+    kit.run(lake, "orders")
+    assert kit.bronze(lake, "orders", "id, v, w") == [(1, 1, None), (2, None, "x"), (4, 4, None)]
+    fate = kit.fate(lake, "orders")
+    assert "column more is not in the table" in fate["c.parquet"][1]
+    assert "column other is not in the table" in fate["d.parquet"][1]
+    assert fate["e.parquet"][0] == "quarantined"
+
+
+def test_l6_columns_are_not_lost_when_a_first_batch_is_halved(tidegate_lake: MakeLake, kit: Any) -> None:
+    """The first half gives the table its columns; a file of the second half has one more."""
+    lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "format": "csv"}])
+    lake.put("orders/a.csv", "id,v\n1,1\n")
+    lake.put("orders/b.csv", "id,v,extra\n2,2,x\n")
+    lake.put("orders/p.csv.gz", gzip.compress(b"id,v\n" + b"3,3\n" * 5000)[:-20])
+    kit.run(lake, "orders")
+    fate = kit.fate(lake, "orders")
+    assert fate["p.csv.gz"][0] == "quarantined"
+    assert fate["a.csv"][0] == "committed"
+    assert fate["b.csv"] == ("quarantined", "column extra is not in the table; schema evolution is not enabled")
+    assert kit.bronze(lake, "orders", "id, v") == [(1, 1)]

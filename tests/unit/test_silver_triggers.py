@@ -13,6 +13,7 @@ from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepo
 from dagster._core.test_utils import create_run_for_test
 
 from tests.unit.conftest import Paper
+from tidegate.assets.silver.pending import BronzeGone
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.spark import SparkUnreachable
 from tidegate.sensors import silver
@@ -23,13 +24,18 @@ pytestmark = pytest.mark.unit
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What a look at the tables finds; ``work`` None: nothing to merge."""
-    answer: dict[str, Any] = {"work": None, "error": None, "looks": 0, "decided": 5, "recorded": 5}
+    answer: dict[str, Any] = {"work": None, "error": None, "looks": 0, "decided": 5, "recorded": 5, "log": True}
 
     @contextmanager
     def opened(self: LakeResource) -> Iterator[Any]:
         if answer["error"]:
             raise answer["error"]
-        store = SimpleNamespace(is_decided=lambda table, n: n <= answer["decided"])
+        store = SimpleNamespace(
+            is_decided=lambda table, n: n <= answer["decided"],
+            bucket="lake",
+            key=lambda *parts: "/".join(parts),
+            objects=SimpleNamespace(under=lambda bucket, prefix: iter([prefix] if answer["log"] else [])),
+        )
         ledger = SimpleNamespace(clock=lambda: (0, answer["recorded"]))
         yield SimpleNamespace(store=store, ledger=lambda table: ledger)
 
@@ -61,6 +67,24 @@ def test_spark_is_not_asked_again_until_a_later_batch_is_decided(
     assert looks == [1, 1, 2, 3]
     assert len(tick.run_requests or []) == 1
     assert cursor == "5"
+
+
+@pytest.mark.parametrize(("decided", "log"), [(1, True), (5, False)], ids=["bronze begun anew", "silver dropped"])
+def test_what_silver_held_is_believed_only_while_the_tables_are_the_same(
+    decided: int, log: bool, paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
+) -> None:
+    found |= {"decided": decided, "recorded": decided, "log": log, "work": SimpleNamespace(mark=None, n=decided)}
+    verdict = silver.evaluate(instance, paper.resource, paper.config.tables[0], held=5)
+    assert isinstance(verdict.answer, dg.RunRequest)
+
+
+def test_a_bronze_table_that_is_gone_is_a_reason_to_skip(
+    paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
+) -> None:
+    found["error"] = BronzeGone("bronze.orders is gone")
+    skipped = ask(paper, instance)
+    assert isinstance(skipped, dg.SkipReason)
+    assert skipped.skip_message == "bronze.orders is gone"
 
 
 def test_the_same_answer_as_long_as_the_tables_say_the_same(
