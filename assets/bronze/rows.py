@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 #: Why a row cannot enter the table; null for good rows.
 BAD = "_bad"
@@ -78,7 +79,8 @@ def _json(session: SparkSession, paths: list[str], header: Sequence[str], types:
             ),
         }
     )
-    unknown = F.array_except("_keys", F.array(*[F.lit(name) for name in types]))
+    schema = session.createDataFrame([], ddl).schema
+    unknown = F.concat(*_unknown_fields(F.col("value"), "", schema))
     bad = (
         F.when(F.col("_keys").isNull(), F.lit("not a JSON object"))
         .when(~F.col("_alone"), F.lit("more than one JSON object in a line"))
@@ -96,6 +98,28 @@ def _json(session: SparkSession, paths: list[str], header: Sequence[str], types:
         "_path",
         bad.alias(BAD),
         F.when(bad.isNotNull(), F.col("value")).alias(RAW),
+    )
+
+
+def _unknown_fields(json: Column, path: str, struct: StructType) -> Iterator[Column]:
+    """Arrays of the names that a JSON object has and a struct has not, at every depth: Spark's parser drops them."""
+    names = F.array(*[F.lit(field.name) for field in struct])
+    found = F.array_except(F.json_object_keys(json), names)
+    yield F.coalesce(F.transform(found, lambda name: F.concat(F.lit(path), name)), F.array().cast("array<string>"))
+    for field in struct:
+        below = f"{path}{field.name}."
+        value = F.from_json(json, StructType([StructField(field.name, StringType())]))[field.name]
+        if isinstance(field.dataType, StructType):
+            yield from _unknown_fields(value, below, field.dataType)
+        elif isinstance(field.dataType, ArrayType) and isinstance(field.dataType.elementType, StructType):
+            yield _unknown_in_elements(value, below, field.dataType.elementType)
+
+
+def _unknown_in_elements(json: Column, path: str, struct: StructType) -> Column:
+    elements = F.from_json(json, ArrayType(StringType()))
+    nothing = F.array().cast("array<string>")
+    return F.coalesce(
+        F.flatten(F.transform(elements, lambda one: F.concat(*_unknown_fields(one, path, struct)))), nothing
     )
 
 

@@ -204,3 +204,23 @@ def test_l6_columns_are_not_lost_when_a_first_batch_is_halved(tidegate_lake: Mak
     assert fate["a.csv"][0] == "committed"
     assert fate["b.csv"] == ("quarantined", "column extra is not in the table; schema evolution is not enabled")
     assert kit.bronze(lake, "orders", "id, v") == [(1, 1)]
+
+
+def test_l6_a_json_field_that_a_nested_column_does_not_have_is_not_dropped(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([{"name": "items", "prefix": "items/", "format": "json"}])
+    good: dict[str, Any] = {"id": 1, "p": {"a": 1, "in": {"x": 1}}, "many": [{"y": 1}, {"y": 2}]}
+    lake.put("items/1.json", kit.lines(good))
+    kit.run(lake, "items")
+    bad = [
+        {**good, "p": {**good["p"], "b": 1}},
+        {**good, "p": {"a": 1, "in": {"x": 1, "z": 1}}},
+        {**good, "many": [{"y": 1}, {"y": 2, "w": 1}]},
+    ]
+    lake.put("items/2.json", kit.lines({**good, "id": 2}, *bad, {"id": 3, "p": None}, {"id": 4, "many": []}))
+    kit.run(lake, "items")
+    assert kit.bronze(lake, "items", "id") == [(1,), (2,), (3,), (4,)]
+    found = kit.query(
+        lake, f"SELECT reason FROM json.`{lake.lake.store.uri('quarantine', 'rows', lake.key('items'))}/*`"
+    )
+    reasons = sorted(row["reason"].rpartition(": ")[2] for row in found)
+    assert reasons == ["many.w", "p.b", "p.in.z"]
