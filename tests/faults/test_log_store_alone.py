@@ -1,4 +1,4 @@
-"""The log store alone, killed, paused, raced and refused (peers' F1, F6, F7 and F13), on AWS's DynamoDB Local."""
+"""The log store alone, killed, paused, raced and refused (peers' F1 to F3, F6 to F8, F13), on AWS's DynamoDB Local."""
 
 from __future__ import annotations
 
@@ -91,6 +91,40 @@ def test_f1_what_was_staged_and_not_claimed_is_nothing_and_is_swept(
     assert log.names() == [commit_file(0), commit_file(1)]
 
 
+def test_f2_what_a_killed_writer_claimed_is_published_by_the_next_reader(arena: Arena, log: DeltaLog) -> None:
+    writer, other = (arena.process(log.location).wait_ready() for _ in range(2))
+    assert writer.ask("write 0 first") == "ack"
+    held = arena.proxy.hold("PUT", log.publication(1))
+    writer.tell("write 1 claimed")
+    held.wait_caught(DEADLINE)
+    writer.kill()
+    assert log.open_entries() == [1]
+    assert other.ask("list") == "listed [0, 1]"
+    assert other.ask("read 1") == "read claimed"
+    held.release()
+    held.wait_forwarded(DEADLINE)
+    assert held.forwarded == [412], "the dead writer's own request published a second time"
+    assert log.names() == [commit_file(0), commit_file(1)]
+    assert log.open_entries() == []
+
+
+def test_f3_what_a_killed_writer_published_is_completed_by_the_next_writer(arena: Arena, log: DeltaLog) -> None:
+    writer, other = (arena.process(log.location).wait_ready() for _ in range(2))
+    assert writer.ask("write 0 first") == "ack"
+    held = arena.proxy.hold("POST", "/UpdateItem$")
+    writer.tell("write 1 published")
+    held.wait_caught(DEADLINE)
+    writer.kill()
+    assert log.versions() == [0, 1]
+    assert log.open_entries() == [1]
+    assert other.ask("write 2 next") == "ack"
+    assert log.open_entries() == []
+    held.release()
+    held.wait_forwarded(DEADLINE)
+    assert held.forwarded == [400], "the dead writer completed an entry that was complete"
+    assert [other.ask(f"read {n}") for n in range(3)] == ["read first", "read published", "read next"]
+
+
 def test_f6_eight_recoverers_and_a_paused_writer_publish_the_same_bytes_once(arena: Arena, log: DeltaLog) -> None:
     writer, *readers = [arena.process(log.location) for _ in range(9)]
     for process in (writer, *readers):
@@ -153,6 +187,49 @@ def test_f7_throttling_is_waited_out(arena: Arena, log: DeltaLog) -> None:
     ]
     assert writer.ask("write 1 second") == "ack"
     assert [rule.count for rule in throttled] == [3, 3]
+    assert log.open_entries() == []
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        (200, r"let 5 of 5 conditional creates of one object succeed"),
+        (403, r"cannot prove that"),
+    ],
+    ids=["an endpoint that ignores the condition", "a probe that is refused"],
+)
+def test_nothing_is_claimed_before_the_endpoint_is_proven(status: int, why: str, arena: Arena, log: DeltaLog) -> None:
+    arena.proxy.status("PUT", "/_tidegate_probe", status, times=None)
+    said = arena.process(log.location).wait_ready().ask("write 0 first", DEADLINE)
+    assert re.match(rf"failed .*{why}", said), said
+    assert log.names() == []
+    assert log.entries() == {}
+
+
+def test_f8_a_commit_whose_entry_has_expired_is_not_made_twice(arena: Arena, log: DeltaLog) -> None:
+    """A writer that slept for longer than the TTL claims a version whose entry is gone."""
+    writer, other = (arena.process(log.location).wait_ready() for _ in range(2))
+    assert writer.ask("write 0 first") == "ack"
+    held = arena.proxy.hold("POST", "/PutItem$")
+    writer.tell("write 1 late")
+    held.wait_caught(DEADLINE)
+    assert other.ask("write 1 other") == "ack"
+    log.forget(1)
+    held.release()
+    assert writer.answer(DEADLINE) == "exists"
+    assert other.ask("read 1") == "read other"
+    assert log.open_entries() == []
+
+
+def test_a_refusal_without_a_file_is_unknown_and_others_settle_it(arena: Arena, log: DeltaLog) -> None:
+    """S3 answers 412 though nothing is there: "exists" would send Delta round for ever."""
+    writer, other = (arena.process(log.location).wait_ready() for _ in range(2))
+    assert writer.ask("write 0 first") == "ack"
+    arena.proxy.status("PUT", log.publication(1), 412)
+    said = writer.ask("write 1 refused")
+    assert re.match(r"unknown .*outcome of version 1 of \S+ is unknown: its entry is pending", said), said
+    assert other.ask("list") == "listed [0, 1]"
+    assert other.ask("read 1") == "read refused"
     assert log.open_entries() == []
 
 

@@ -3,18 +3,49 @@
 from __future__ import annotations
 
 from importlib.metadata import version
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException
 
-from tidegate.platform.cli.doctor import check_jars, commit_table
+from tidegate.platform.cli.doctor import DYNAMODB_STORE, check_jars, check_store, commit_table
 from tidegate.platform.cli.findings import Failed
 from tidegate.resources.commit_table import CommitTableAddress
 
 pytestmark = pytest.mark.unit
 
 GOOD = {"Tidegate": f"tidegate-jvm-{version('tidegate')}.jar", "Delta": "delta-spark_4.2_2.13-4.4.0.jar"}
+
+
+class Settings:
+    """A Spark server as far as the check of its log store needs it."""
+
+    def __init__(self, **settings: str) -> None:
+        self.session = SimpleNamespace(
+            conf=SimpleNamespace(get=lambda key, default: settings.get(key.rpartition(".")[2], default))
+        )
+
+
+def test_a_store_of_ours_may_have_performance_flags() -> None:
+    assert check_store(Settings(impl=DYNAMODB_STORE, flags="*")) == DYNAMODB_STORE  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({}, f"none is set, so drivers overwrite each other's commits: spark.delta.logStore.s3a.impl={DYNAMODB_STORE}"),
+        ({"flags": "delete, create"}, "fs.s3a.performance.flags=create,delete: a commit overwrites another's"),
+        ({"impl": "org.acme.Store", "flags": "*"}, r"org\.acme\.Store with fs\.s3a\.performance\.flags=\*"),
+        (
+            {"impl": "io.delta.storage.S3DynamoDBLogStore"},
+            "Delta's own store loses commits beside writers",
+        ),
+    ],
+)
+def test_a_store_that_loses_commits_is_a_problem(settings: dict[str, str], why: str) -> None:
+    with pytest.raises(Failed, match=why):
+        check_store(Settings(**settings))  # type: ignore[arg-type]
 
 
 class Server:

@@ -100,7 +100,7 @@ final class ConditionalCreate {
                 + " each other. Use an endpoint that honours conditional writes; nothing was committed.");
       }
     } finally {
-      fs.delete(probe, false);
+      PlainDelete.delete(fs, probe);
     }
     PROVEN.add(fs.getUri());
   }

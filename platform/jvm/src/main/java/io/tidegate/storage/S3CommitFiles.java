@@ -7,8 +7,6 @@ import java.nio.file.FileAlreadyExistsException;
 import java.util.SortedSet;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.fs.s3a.S3AFileSystem;
-import software.amazon.awssdk.core.exception.SdkException;
 
 /** One table's {@code _delta_log} on S3, with one request for each operation. */
 final class S3CommitFiles implements CommitFiles {
@@ -53,18 +51,6 @@ final class S3CommitFiles implements CommitFiles {
 
   @Override
   public void delete(String name) throws IOException {
-    Path path = new Path(log, name);
-    if (!(fs instanceof S3AFileSystem s3)) {
-      fs.delete(path, false);
-      return;
-    }
-    // S3A's own delete looks at the object before and at its folder after it.
-    try {
-      s3.getS3AInternals()
-          .getAmazonS3Client("delete a staged commit")
-          .deleteObject(request -> request.bucket(s3.getBucket()).key(s3.pathToKey(path)));
-    } catch (SdkException e) {
-      throw new IOException("cannot delete " + path + ": " + e.getMessage(), e);
-    }
+    PlainDelete.delete(fs, new Path(log, name));
   }
 }

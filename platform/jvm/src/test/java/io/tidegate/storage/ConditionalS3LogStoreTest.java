@@ -77,6 +77,17 @@ class ConditionalS3LogStoreTest {
   }
 
   @Test
+  void nothingIsClaimedBeforeTheEndpointIsProven() {
+    Path path = commit("ignores", 0);
+    conf.set("io.tidegate.storage.DynamoDbLogStore.ddb.endpoint", "http://127.0.0.1:1");
+    IOException e =
+        assertThrows(
+            IOException.class,
+            () -> new DynamoDbLogStore(conf).write(path, List.of("first").iterator(), false, conf));
+    assertTrue(e.getMessage().contains("ignores If-None-Match"), e.getMessage());
+  }
+
+  @Test
   void aConflictIsTriedAgain() throws IOException {
     Path path = commit("busy", 0);
     write(path, "first");

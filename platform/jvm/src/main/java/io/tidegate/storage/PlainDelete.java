@@ -1,0 +1,27 @@
+package io.tidegate.storage;
+
+import java.io.IOException;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.s3a.S3AFileSystem;
+import software.amazon.awssdk.core.exception.SdkException;
+
+/** Deletes an object in one request and leaves no other: S3A looks at it before, and makes a folder marker after. */
+final class PlainDelete {
+  private PlainDelete() {}
+
+  /** Deletes a file; a missing one is no error. */
+  static void delete(FileSystem fs, Path path) throws IOException {
+    if (!(fs instanceof S3AFileSystem s3)) {
+      fs.delete(path, false);
+      return;
+    }
+    try {
+      s3.getS3AInternals()
+          .getAmazonS3Client("delete " + path.getName())
+          .deleteObject(request -> request.bucket(s3.getBucket()).key(s3.pathToKey(path)));
+    } catch (SdkException e) {
+      throw new IOException("cannot delete " + path + ": " + e.getMessage(), e);
+    }
+  }
+}
