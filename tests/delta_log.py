@@ -61,14 +61,17 @@ class DeltaLog:
         self._clients.s3.put_object(Bucket=self._bucket, Key=key, Body=body.encode(), IfNoneMatch="*")
 
     def entries(self) -> dict[int, dict[str, Any]]:
-        """The items of its commits, by version."""
+        """The items of its commits, by version; none while there is no table of entries."""
         pages = self._clients.dynamodb.get_paginator("query").paginate(
             TableName=ENTRIES,
             ConsistentRead=True,
             KeyConditionExpression="tablePath = :p",
             ExpressionAttributeValues={":p": {"S": self.location}},
         )
-        return {int(item["fileName"]["S"][:20]): dict(item) for page in pages for item in page["Items"]}
+        try:
+            return {int(item["fileName"]["S"][:20]): dict(item) for page in pages for item in page["Items"]}
+        except self._clients.dynamodb.exceptions.ResourceNotFoundException:
+            return {}
 
     def open_entries(self) -> list[int]:
         """The versions whose entries are not complete."""
