@@ -35,13 +35,11 @@ class CommitEntry:
         file_name: the commit's file, its version in 20 digits.
         temp_path: where its bytes are staged, relative to ``_delta_log``.
         complete: seen published, or given up.
-        evidence: complete, and never to expire: its staged bytes may be a lost commit.
     """
 
     file_name: str
     temp_path: str
     complete: bool
-    evidence: bool = False
 
     @property
     def version(self) -> int:
@@ -162,7 +160,4 @@ class CommitTable:
 
 
 def _entry(item: dict[str, Any]) -> CommitEntry:
-    complete = item["complete"]["S"] == "true"
-    return CommitEntry(
-        item["fileName"]["S"], item["tempPath"]["S"], complete, evidence=complete and "expireTime" not in item
-    )
+    return CommitEntry(item["fileName"]["S"], item["tempPath"]["S"], item["complete"]["S"] == "true")

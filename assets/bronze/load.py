@@ -16,16 +16,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 from ulid import ULID
 
-from tidegate.assets.bronze.parquet_tail import parquet_tail
+from tidegate.assets.bronze.parquet_footers import parquet_footers
 from tidegate.assets.bronze.prepared import Prepared
 from tidegate.assets.bronze.rows import BAD, RAW, read_group
 from tidegate.assets.bronze.source_files import SourceFile, source_file
 from tidegate.platform.core.batch import Add
-from tidegate.platform.core.footers import BadParquet
 from tidegate.platform.core.object_key import partition_values
 from tidegate.platform.core.planning import Candidate, Found, Plan
 from tidegate.platform.core.schema import SOURCE_COLUMNS, Misfit, check_fit, check_partition, json_type
-from tidegate.resources.footer_reader import read_footers
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_store import Birth
 from tidegate.resources.object_store import ObjectForbidden, StoreError, parallel
@@ -72,32 +70,15 @@ class _Load:
 
     def _with_fields(self, files: Sequence[SourceFile]) -> list[SourceFile]:
         """The files, those in Parquet with their columns: Spark reads what it is asked for and drops the rest."""
-        ready = [file for file in files if file.format != "parquet"]
-        tails: list[tuple[SourceFile, bytes]] = []
-        for file, tail in parallel(lambda one: (one, self._tail(one)), (one for one in files if one not in ready)):
-            match tail:
-                case bytes():
-                    tails.append((file, tail))
-                case BadParquet() | ObjectForbidden():
-                    self.prepared.quarantine(self.plan, file.candidate, str(tail))
-                case StoreError():
-                    self.prepared.defer(self.plan, file.candidate)
-        footers = read_footers([(tail, file.candidate.found.size) for file, tail in tails])
-        for (file, _), footer in zip(tails, footers, strict=True):
-            if isinstance(footer, BadParquet):
-                self.prepared.quarantine(self.plan, file.candidate, str(footer))
-            else:
-                ready.append(replace(file, fields=footer.fields))
-        return ready
-
-    def _tail(self, file: SourceFile) -> bytes | BadParquet | StoreError:
-        try:
-            return parquet_tail(self.lake.store.objects, self.table.key.bucket, file.candidate)
-        except (BadParquet, StoreError) as error:
-            return error
+        parquet = [file.candidate for file in files if file.format == "parquet"]
+        bucket = self.table.key.bucket
+        footers = parquet_footers(self.lake.store.objects, bucket, parquet, self.plan, self.prepared)
+        fields = {candidate.key: footer.fields for candidate, footer in footers}
+        ready = [file for file in files if file.format != "parquet" or file.candidate.key in fields]
+        return [replace(file, fields=fields.get(file.candidate.key, ())) for file in ready]
 
     def _fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
-        """The files whose path values and header fit the table."""
+        """The files whose path values fit the table."""
         todo = list(files)
         if todo:
             self._set_partitions(todo[0])

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from tidegate.assets.bronze.parquet_tail import parquet_tail
+from tidegate.assets.bronze.parquet_footers import parquet_footers
 from tidegate.assets.bronze.prepared import Prepared
 from tidegate.platform.core.batch import Add
 from tidegate.platform.core.file_format import format_of
-from tidegate.platform.core.footers import BadParquet, Footer
+from tidegate.platform.core.footers import Footer
 from tidegate.platform.core.object_key import partition_values
 from tidegate.platform.core.planning import Candidate, Plan
 from tidegate.platform.core.schema import Misfit, birth_schema, check_fit, check_partition, json_type
-from tidegate.resources.footer_reader import read_footers
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_store import Birth
-from tidegate.resources.object_store import ObjectChanged, ObjectForbidden, StoreError, parallel
 
 
 def prepare_register(lake: Lake, table: Table, birth: Birth, plan: Plan) -> Prepared:
@@ -25,24 +23,13 @@ def prepare_register(lake: Lake, table: Table, birth: Birth, plan: Plan) -> Prep
     or that S3 did not give, is deferred.
     """
     prepared = Prepared()
-    tails: list[tuple[Candidate, bytes]] = []
-    for candidate, tail in parallel(lambda one: (one, _tail(lake, table, one)), plan.candidates):
-        match tail:
-            case bytes():
-                tails.append((candidate, tail))
-            case BadParquet():
-                prepared.quarantine(plan, candidate, str(tail))
-            case ObjectForbidden():
-                prepared.quarantine(plan, candidate, str(tail))
-            case StoreError():
-                prepared.defer(plan, candidate)
-    good: list[tuple[Candidate, Footer]] = []
-    footers = read_footers([(tail, candidate.found.size) for candidate, tail in tails])
-    for (candidate, _), footer in zip(tails, footers, strict=True):
-        if isinstance(footer, BadParquet):
-            prepared.quarantine(plan, candidate, str(footer))
+    registrable = []
+    for candidate in plan.candidates:
+        if reason := _unregistrable(table, candidate):
+            prepared.quarantine(plan, candidate, reason)
         else:
-            good.append((candidate, footer))
+            registrable.append(candidate)
+    good = parquet_footers(lake.store.objects, table.key.bucket, registrable, plan, prepared)
     _set_schema(lake, table, birth, good, prepared)
     kinds = {field["name"]: field["type"] for field in (prepared.schema or {"fields": []})["fields"]}
     types = {name: kinds[name] for name in prepared.partition_columns}
@@ -74,19 +61,14 @@ def log_path(key: str, prefix: str) -> str:
     return quote(key[len(prefix) :], safe="/=~")
 
 
-def _tail(lake: Lake, table: Table, candidate: Candidate) -> bytes | BadParquet | StoreError:
-    try:
-        if (table.spec.format or format_of(candidate.key)) != "parquet":
-            return BadParquet("only Parquet files can be registered; configure the table with mode: load")
-        if "//" in candidate.key[max(0, len(table.key.prefix) - 1) :]:
-            return BadParquet(
-                "its key has an empty folder name, which Spark cannot address; write it under another key"
-            )
-        if candidate.found.size == 0:
-            return BadParquet("empty file")
-        return parquet_tail(lake.store.objects, table.key.bucket, candidate)
-    except (BadParquet, ObjectChanged, StoreError) as error:
-        return error
+def _unregistrable(table: Table, candidate: Candidate) -> str | None:
+    if (table.spec.format or format_of(candidate.key)) != "parquet":
+        return "only Parquet files can be registered; configure the table with mode: load"
+    if "//" in candidate.key[max(0, len(table.key.prefix) - 1) :]:
+        return "its key has an empty folder name, which Spark cannot address; write it under another key"
+    if candidate.found.size == 0:
+        return "empty file"
+    return None
 
 
 def _set_schema(

@@ -52,6 +52,14 @@ class Arena:
         folder = self.folder / f"process-{next(self.ids)}"
         return self.closing.enter_context(LogStoreProcess(folder, log, self.services.environ, **settings))
 
+    def begun(self, log: DeltaLog, processes: int, deadline: float = 60.0) -> list[LogStoreProcess]:
+        """Processes on a log, the first of which has begun it."""
+        found = [self.process(log.location) for _ in range(processes)]
+        for one in found:
+            one.wait_ready(deadline)
+        assert found[0].ask("write 0 first") == "ack"
+        return found
+
 
 @pytest.fixture
 def arena(proxied_aws: ProxiedAws, tmp_path: Path) -> Iterator[Arena]:
@@ -67,8 +75,7 @@ def log(proxied_aws: ProxiedAws) -> DeltaLog:
 def test_f1_what_was_staged_and_not_claimed_is_nothing_and_is_swept(
     arena: Arena, log: DeltaLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writer, other = (arena.process(log.location).wait_ready() for _ in range(2))
-    assert writer.ask("write 0 first") == "ack"
+    writer, other = arena.begun(log, 2)
     held = arena.proxy.hold("POST", "/PutItem$")
     writer.tell("write 1 lost")
     held.wait_caught(DEADLINE)
@@ -92,8 +99,7 @@ def test_f1_what_was_staged_and_not_claimed_is_nothing_and_is_swept(
 
 
 def test_f2_what_a_killed_writer_claimed_is_published_by_the_next_reader(arena: Arena, log: DeltaLog) -> None:
-    writer, other = (arena.process(log.location).wait_ready() for _ in range(2))
-    assert writer.ask("write 0 first") == "ack"
+    writer, other = arena.begun(log, 2)
     held = arena.proxy.hold("PUT", log.publication(1))
     writer.tell("write 1 claimed")
     held.wait_caught(DEADLINE)
@@ -109,8 +115,7 @@ def test_f2_what_a_killed_writer_claimed_is_published_by_the_next_reader(arena: 
 
 
 def test_f3_what_a_killed_writer_published_is_completed_by_the_next_writer(arena: Arena, log: DeltaLog) -> None:
-    writer, other = (arena.process(log.location).wait_ready() for _ in range(2))
-    assert writer.ask("write 0 first") == "ack"
+    writer, other = arena.begun(log, 2)
     held = arena.proxy.hold("POST", "/UpdateItem$")
     writer.tell("write 1 published")
     held.wait_caught(DEADLINE)
@@ -126,10 +131,7 @@ def test_f3_what_a_killed_writer_published_is_completed_by_the_next_writer(arena
 
 
 def test_f6_eight_recoverers_and_a_paused_writer_publish_the_same_bytes_once(arena: Arena, log: DeltaLog) -> None:
-    writer, *readers = [arena.process(log.location) for _ in range(9)]
-    for process in (writer, *readers):
-        process.wait_ready(DEADLINE)
-    assert writer.ask("write 0 first") == "ack"
+    writer, *readers = arena.begun(log, 9, DEADLINE)
     held = arena.proxy.hold("PUT", log.publication(1))
     published = arena.proxy.count("PUT", log.publication(1))
     completed = arena.proxy.count("POST", "/UpdateItem$")
@@ -155,8 +157,7 @@ def test_f6_eight_recoverers_and_a_paused_writer_publish_the_same_bytes_once(are
 @pytest.mark.parametrize("where", ["its claim", "its publication"])
 def test_an_interrupted_writer_does_not_lie_and_goes_on(where: str, arena: Arena, log: DeltaLog) -> None:
     """The request that is on its way arrives; what follows it the writer leaves to others."""
-    writer, other = (arena.process(log.location).wait_ready() for _ in range(2))
-    assert writer.ask("write 0 first") == "ack"
+    writer, other = arena.begun(log, 2)
     held = arena.proxy.hold("POST|PUT", "/PutItem$" if where == "its claim" else log.publication(1))
     writer.tell("interrupt 1 half")
     held.wait_caught(DEADLINE)
@@ -177,8 +178,7 @@ def refusal(kind: str) -> bytes:
 
 
 def test_f7_throttling_is_waited_out(arena: Arena, log: DeltaLog) -> None:
-    writer = arena.process(log.location).wait_ready()
-    assert writer.ask("write 0 first") == "ack"
+    (writer,) = arena.begun(log, 1)
     throttled = [
         arena.proxy.status(
             "POST", f"/{operation}$", 400, times=3, body=refusal("ProvisionedThroughputExceededException")
@@ -208,8 +208,7 @@ def test_nothing_is_claimed_before_the_endpoint_is_proven(status: int, why: str,
 
 def test_f8_a_commit_whose_entry_has_expired_is_not_made_twice(arena: Arena, log: DeltaLog) -> None:
     """A writer that slept for longer than the TTL claims a version whose entry is gone."""
-    writer, other = (arena.process(log.location).wait_ready() for _ in range(2))
-    assert writer.ask("write 0 first") == "ack"
+    writer, other = arena.begun(log, 2)
     held = arena.proxy.hold("POST", "/PutItem$")
     writer.tell("write 1 late")
     held.wait_caught(DEADLINE)
@@ -223,8 +222,7 @@ def test_f8_a_commit_whose_entry_has_expired_is_not_made_twice(arena: Arena, log
 
 def test_a_refusal_without_a_file_is_unknown_and_others_settle_it(arena: Arena, log: DeltaLog) -> None:
     """S3 answers 412 though nothing is there: "exists" would send Delta round for ever."""
-    writer, other = (arena.process(log.location).wait_ready() for _ in range(2))
-    assert writer.ask("write 0 first") == "ack"
+    writer, other = arena.begun(log, 2)
     arena.proxy.status("PUT", log.publication(1), 412)
     said = writer.ask("write 1 refused")
     assert re.match(r"unknown .*outcome of version 1 of \S+ is unknown: its entry is pending", said), said

@@ -78,15 +78,6 @@ def test_what_silver_held_is_believed_only_while_the_tables_are_the_same(
     assert isinstance(verdict.answer, dg.RunRequest)
 
 
-def test_a_bronze_table_that_is_gone_is_a_reason_to_skip(
-    paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
-) -> None:
-    found["error"] = BronzeGone("bronze.orders is gone")
-    skipped = ask(paper, instance)
-    assert isinstance(skipped, dg.SkipReason)
-    assert skipped.skip_message == "bronze.orders is gone"
-
-
 def test_the_same_answer_as_long_as_the_tables_say_the_same(
     paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
 ) -> None:
@@ -129,13 +120,16 @@ def test_a_merge_that_ended_is_asked_for_again_while_there_is_work(
     assert isinstance(ask(paper, instance), dg.RunRequest)
 
 
-def test_a_dead_spark_server_is_a_reason_to_skip(
-    paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
+@pytest.mark.parametrize(
+    "error", [SparkUnreachable("no Spark Connect server at sc://nowhere"), BronzeGone("bronze.orders is gone")]
+)
+def test_tables_that_cannot_be_looked_at_are_a_reason_to_skip(
+    error: Exception, paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
 ) -> None:
-    found["error"] = SparkUnreachable("no Spark Connect server at sc://nowhere")
+    found["error"] = error
     skipped = ask(paper, instance)
     assert isinstance(skipped, dg.SkipReason)
-    assert skipped.skip_message == "no Spark Connect server at sc://nowhere"
+    assert skipped.skip_message == str(error)
 
 
 def test_the_schedule_and_the_sensor_ask_the_same_question(
