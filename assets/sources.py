@@ -17,12 +17,18 @@ def queue_keys(config: LakeConfig) -> list[dg.AssetKey]:
     return [dg.AssetKey(["sqs", queue_name(spec)]) for spec in config.queues]
 
 
+def table_owners(config: LakeConfig, bucket: str | None = None) -> list[str]:
+    """Owners of the configured tables, or of those whose files lie in one bucket."""
+    return sorted({owner for spec in config.tables if bucket in (None, spec.table_key.bucket) for owner in spec.owners})
+
+
 def source_assets(config: LakeConfig) -> list[dg.AssetSpec]:
-    """One external asset for each source bucket and each queue."""
+    """One external asset for each source bucket and each queue, owned by those who own its tables."""
     buckets = [
         dg.AssetSpec(
             dg.AssetKey(["s3", bucket]),
             group_name="sources",
+            owners=table_owners(config, bucket),
             kinds={"s3"},
             description=f"Source bucket s3://{bucket}: producers put files here, and S3 notifies the queue.",
             metadata={"dagster/uri": f"s3://{bucket}/"},
@@ -34,6 +40,7 @@ def source_assets(config: LakeConfig) -> list[dg.AssetSpec]:
             key,
             deps=[spec.key for spec in buckets],
             group_name="sources",
+            owners=table_owners(config),
             kinds={"sqs"},
             description="SQS queue of S3 event notifications; the intake sensor drains it into the lake's inbox.",
         )

@@ -4,14 +4,14 @@ import json
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
 from pyspark.sql.types import StructType
 
 from tidegate.assets.bronze.run import Done, run_table
-from tidegate.assets.sources import queue_keys
+from tidegate.assets.sources import queue_keys, table_owners
+from tidegate.assets.volume import volume
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.ledger import OVERWRITTEN, Status
 from tidegate.resources.lake import Lake
@@ -34,14 +34,13 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
     ``backfill_policy`` stays unset: with any policy, backfill runs carry no ``dagster/partition`` tag and pass by the
     limit of one run per table.
     """
-    owners = sorted({owner for spec in config.tables for owner in spec.owners})
 
     @dg.asset(
         key=BRONZE,
         partitions_def=TABLES,
         deps=queue_keys(config),
         group_name="bronze",
-        owners=owners,
+        owners=table_owners(config),
         kinds={"deltalake", "pyspark", "bronze"},
         tags={"tidegate/layer": "bronze"},
         description="Append-only Delta tables, one partition per table prefix: every file that lands is in its table "
@@ -87,25 +86,16 @@ def _check_specs() -> list[dg.AssetCheckSpec]:
 
 
 def _metadata(lake: Lake, text: str, done: list[Done]) -> dict[str, Any]:
-    landed = [one for one in done if one.landed.outcome == "committed"]
-    adds = [add for one in landed for add in one.batch.adds]
-    counts = sum((one.batch.counts() for one in landed), Counter())
+    landed = [one.batch for one in done if one.landed.outcome == "committed"]
+    counts = sum((batch.counts() for batch in landed), Counter())
     metadata: dict[str, Any] = {
-        "files": counts[str(Status.COMMITTED)],
-        "rows": sum(add.records for add in adds),
-        "bytes": sum(add.size for add in adds),
+        **volume(landed),
         "batches": len(done),
         "events": counts.total(),
         "duplicates": counts[str(Status.DUPLICATE)],
         "removed": counts[str(Status.REMOVED)],
         "quarantined": counts[str(Status.QUARANTINED)],
     }
-    times = [
-        row.event_time for one in landed for row in one.batch.rows if row.event_time and row.status == Status.COMMITTED
-    ]
-    if times:
-        oldest = min(datetime.fromisoformat(time) for time in times)
-        metadata["oldest_event_age_seconds"] = round((datetime.now(UTC) - oldest).total_seconds(), 3)
     table = lake.table(text)
     if table.birth and (state := lake.delta.table_state(table.birth.location)).exists:
         # Delta answers this from the log's statistics, without reading a file.

@@ -7,6 +7,7 @@ from pyspark.sql.types import StructType
 
 from tidegate.assets.bronze.asset import BRONZE
 from tidegate.assets.silver.merge import merge_table
+from tidegate.assets.volume import volume
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.table_spec import TableSpec
 from tidegate.resources.lake import silver_query
@@ -45,7 +46,8 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
         merged = merge_table(handles, spec, context.log.info)
         location = handles.store.uri("silver", spec.name)
         state = handles.delta.table_state(location)
-        metadata: dict[str, Any] = {"batches": merged.batches if merged else 0}
+        batches = merged.batches if merged else ()
+        metadata: dict[str, Any] = {**volume(batches), "batches": len(batches)}
         if merged:
             metadata |= {
                 "inserted": merged.inserted,
@@ -58,7 +60,6 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
         if state.exists:
             rows = handles.delta.session.sql(silver_query(f"delta.`{location}`")).count()
             metadata |= {
-                "rows": rows,
                 "dagster/row_count": rows,
                 "dagster/uri": location.replace("s3a://", "s3://"),
                 "dagster/table_name": f"silver.{spec.name}",

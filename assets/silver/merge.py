@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from tidegate.assets.silver.pending import Pending, pending
+from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.schema import SOURCE_COLUMNS
 from tidegate.platform.core.table_spec import TableSpec
 from tidegate.resources.delta import Delta
@@ -31,13 +32,13 @@ class Merged:
     Attributes:
         version: Delta version of the silver table afterwards.
         n: the mark: last batch that silver holds now.
-        batches: number of batches merged.
+        batches: the batches merged.
         why_full: why the whole bronze table was merged; None if it was not.
     """
 
     version: int
     n: int
-    batches: int
+    batches: tuple[Batch, ...]
     why_full: str | None
     inserted: int
     updated: int
@@ -95,7 +96,7 @@ def _merge(lake: Lake, work: Pending, log: Callable[[str], None]) -> Merged:
     return Merged(
         state.version,
         work.n,
-        len(work.batches),
+        work.batches,
         work.why_full,
         int(row.get("num_inserted_rows") or 0),
         int(row.get("num_updated_rows") or 0),
@@ -178,7 +179,8 @@ def _statement(work: Pending, columns: Sequence[str] | dict[str, str]) -> str:
     names = list(columns)
     keys = ", ".join(f"`{key}`" for key in work.spec.keys)
     order = f"`{work.spec.order}`"
-    dead = f"coalesce(({work.spec.delete_when}), false)" if work.spec.delete_when else "false"
+    # On lines of its own: it may end in a comment.
+    dead = f"coalesce((\n{work.spec.delete_when}\n), false)" if work.spec.delete_when else "false"
     listed = ", ".join(f"`{name}`" for name in names)
     source = (
         f"SELECT {listed}, {dead} AS {DELETED}, _n AS {CHANGED_BATCH}, current_timestamp() AS {CHANGED_AT} FROM ("

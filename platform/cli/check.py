@@ -79,8 +79,8 @@ def findings(config: LakeConfig, known: set[TableKey]) -> Iterator[Finding]:
     for queue in config.queues:
         yield from check_queue(sqs, queue, queues)
     for bucket in config.buckets:
-        prefixes = [spec.table_key.prefix for spec in config.tables if spec.table_key.bucket == bucket]
-        yield from check_bucket(s3, bucket, prefixes, queues)
+        tables = [spec for spec in config.tables if spec.table_key.bucket == bucket]
+        yield from check_bucket(s3, bucket, tables, queues)
     store = LakeStore(ObjectStore(s3), config.lake.root)
     reachable = True
     for finding in check_root(s3, store):

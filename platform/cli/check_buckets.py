@@ -12,11 +12,28 @@ from botocore.exceptions import ClientError
 from tidegate.platform.cli.check_queues import CheckedQueue
 from tidegate.platform.cli.findings import Failed, Finding, checked, is_denied, permitted, status_of
 from tidegate.platform.cli.policy import lets_send
+from tidegate.platform.core.file_format import format_of
+from tidegate.platform.core.table_spec import TableSpec
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 _KINDS = ("s3:ObjectCreated", "s3:ObjectRemoved")
+
+
+@dataclass(frozen=True)
+class Filter:
+    """The keys that a notification is for."""
+
+    prefix: str
+    suffix: str
+
+    def lets_through(self, spec: TableSpec) -> bool:
+        """Whether files of a table pass."""
+        if not spec.table_key.prefix.startswith(self.prefix):
+            return False
+        format = format_of(f"x{self.suffix}")
+        return not self.suffix or (format is not None and format == (spec.format or format))
 
 
 @dataclass(frozen=True)
@@ -28,14 +45,14 @@ class Sender:
 
 
 def check_bucket(
-    s3: S3Client, bucket: str, prefixes: Sequence[str], queues: Sequence[CheckedQueue]
+    s3: S3Client, bucket: str, tables: Sequence[TableSpec], queues: Sequence[CheckedQueue]
 ) -> Iterator[Finding]:
     """Check one source bucket.
 
     Args:
         s3: client.
         bucket: its name.
-        prefixes: table prefixes that are configured in it.
+        tables: those that are configured in it.
         queues: the queues that answered.
     """
     first = checked(f"bucket {bucket}: reachable", lambda: _reachable(s3, bucket))
@@ -44,7 +61,7 @@ def check_bucket(
         return
     yield checked(f"bucket {bucket}: objects can be read", lambda: _readable(s3, bucket))
     senders: list[Sender] = []
-    notification = checked(f"bucket {bucket}: notification", lambda: _notified(s3, bucket, prefixes, queues, senders))
+    notification = checked(f"bucket {bucket}: notification", lambda: _notified(s3, bucket, tables, queues, senders))
     yield notification
     for sender in senders:
         yield checked(f"bucket {bucket}: may send to the queue", lambda sender=sender: _may_send(sender, queues))  # type: ignore[misc]
@@ -78,7 +95,7 @@ def _readable(s3: S3Client, bucket: str) -> str:
 
 
 def _notified(
-    s3: S3Client, bucket: str, prefixes: Sequence[str], queues: Sequence[CheckedQueue], senders: list[Sender]
+    s3: S3Client, bucket: str, tables: Sequence[TableSpec], queues: Sequence[CheckedQueue], senders: list[Sender]
 ) -> str:
     found = permitted(
         "s3:GetBucketNotification",
@@ -98,27 +115,30 @@ def _notified(
             "add one for s3:ObjectCreated:* and s3:ObjectRemoved:*"
         )
     for kind in _KINDS:
-        filters = [_prefix(one) for one in (*direct, *topics) if _sends(one["Events"], kind)]
+        filters = [_filter(one) for one in (*direct, *topics) if _sends(one["Events"], kind)]
         if not filters:
             raise Failed(f"no notification for {kind}:*, so such events are never seen: add it")
-        blind = [prefix for prefix in prefixes if not any(prefix.startswith(one) for one in filters)]
-        if blind:
-            raise Failed(
-                f"the filter of its notification for {kind}:* leaves out {blind[0]}: take the filter away, or add one "
-                "for that prefix"
-            )
+        for spec in tables:
+            if not any(one.lets_through(spec) for one in filters):
+                raise Failed(
+                    f"the filter of its notification for {kind}:* leaves out {spec.table_key.prefix} (table "
+                    f"{spec.name}, {spec.format or 'any'} files): take the filter away, or add one for them"
+                )
+        suffixes = sorted({one.suffix for one in filters})
     senders += [Sender("s3.amazonaws.com", f"arn:aws:s3:::{bucket}")] if direct else []
     senders += [Sender("sns.amazonaws.com", one["TopicArn"]) for one in topics]
-    return "created and removed objects, " + ("to the queue" if direct else f"to {topics[0]['TopicArn']}")
+    what = "created and removed objects" + ("" if "" in suffixes else f" that end in {' or '.join(suffixes)}")
+    return f"{what}, " + ("to the queue" if direct else f"to {topics[0]['TopicArn']}")
 
 
 def _sends(events: Sequence[str], kind: str) -> bool:
     return f"{kind}:*" in events or "s3:*" in events
 
 
-def _prefix(configuration: Any) -> str:
+def _filter(configuration: Any) -> Filter:
     rules = configuration.get("Filter", {}).get("Key", {}).get("FilterRules", [])
-    return next((str(rule["Value"]) for rule in rules if str(rule["Name"]).lower() == "prefix"), "")
+    found = {str(rule["Name"]).lower(): str(rule["Value"]) for rule in rules}
+    return Filter(found.get("prefix", ""), found.get("suffix", ""))
 
 
 def _may_send(sender: Sender, queues: Sequence[CheckedQueue]) -> str:

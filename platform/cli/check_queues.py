@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 #: Seconds that a received message must stay hidden: Dagster gives a tick up after 60.
 _VISIBILITY = 60
+_MORE_THAN_SQS_GIVES = 11
 _RETENTION = 4 * 24 * 3600
 
 
@@ -50,6 +51,7 @@ def check_queue(sqs: SQSClient, spec: QueueSpec, found: list[CheckedQueue]) -> I
     first = checked(f"queue {name}: reachable", reachable)
     yield first
     if first.ok:
+        yield checked(f"queue {name}: messages can be received", lambda: _receivable(sqs, attributes, name))
         yield checked(f"queue {name}: messages can be deleted", lambda: _deletable(sqs, attributes["url"], name))
         yield checked(f"queue {name}: visibility timeout", lambda: _patient(attributes))
         yield checked(f"queue {name}: retention", lambda: _kept(attributes))
@@ -79,6 +81,25 @@ def _missing(error: ClientError, name: str) -> Exception:
             f"there is no queue {name} in this account and region: create it, or correct `queues` of lake.yaml"
         )
     return error
+
+
+def _receivable(sqs: SQSClient, attributes: dict[str, str], name: str) -> str:
+    # Each receive of a message counts towards the dead-letter queue. While some wait, more are asked for than SQS
+    # gives at once, so that it refuses the number where receiving is allowed.
+    number = 1 if attributes.get("ApproximateNumberOfMessages") == "0" else _MORE_THAN_SQS_GIVES
+    try:
+        permitted(
+            "sqs:ReceiveMessage",
+            name,
+            sqs.receive_message,
+            QueueUrl=attributes["url"],
+            MaxNumberOfMessages=number,
+            VisibilityTimeout=0,
+            WaitTimeSeconds=0,
+        )
+    except ClientError:
+        return "allowed"
+    return "allowed"
 
 
 def _deletable(sqs: SQSClient, url: str, name: str) -> str:

@@ -6,9 +6,13 @@ import keyword
 import re
 from typing import Annotated
 
+import sqlglot
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from tidegate.platform.core.object_key import is_hidden, parse_s3_uri
+from tidegate.platform.core.schema import json_type
 from tidegate.platform.core.table_key import BUCKET, MAX_ENCODED_LENGTH, TableKey
 
 # What Python or SQL would read as its own word in `silver_<name>` or `SELECT … FROM bronze.<name>`.
@@ -98,6 +102,36 @@ def _checked_owner(owner: str) -> str:
     return owner
 
 
+def _checked_simple_type(text: str) -> str:
+    json_type(text)
+    return text
+
+
+#: How many types stand between the angle brackets of a nested one; None: any number from one.
+_NESTED = {exp.DType.ARRAY: 1, exp.DType.MAP: 2, exp.DType.STRUCT: None}
+
+
+def _checked_type(text: str) -> str:
+    try:
+        parsed = exp.DataType.build(text, dialect="databricks")
+    except SqlglotError as error:
+        raise ValueError(f"{text!r} is not a type of Spark SQL") from error
+    for part in parsed.find_all(exp.DataType):
+        if part.this in _NESTED and (not part.expressions or _NESTED[part.this] not in (None, len(part.expressions))):
+            raise ValueError(
+                f"{text!r} is not a type of Spark SQL: a nested one is written array<…>, map<…,…>, struct<…>"
+            )
+    return text
+
+
+def _checked_condition(text: str) -> str:
+    try:
+        sqlglot.parse_one(f"SELECT 1 WHERE (\n{text}\n)", read="databricks")
+    except SqlglotError as error:
+        raise ValueError(f"{text!r} is not a condition of Spark SQL, such as `op = 'D'`") from error
+    return text
+
+
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Name = Annotated[Text, AfterValidator(_checked_name)]
 Root = Annotated[Text, AfterValidator(_checked_root)]
@@ -106,6 +140,9 @@ Bucket = Annotated[Text, AfterValidator(_checked_bucket)]
 QueueUrl = Annotated[Text, AfterValidator(_checked_queue_url)]
 QueueName = Annotated[Text, AfterValidator(_checked_queue_name)]
 Cron = Annotated[Text, AfterValidator(_checked_cron)]
+SimpleType = Annotated[Text, AfterValidator(_checked_simple_type)]
+Type = Annotated[Text, AfterValidator(_checked_type)]
+Condition = Annotated[Text, AfterValidator(_checked_condition)]
 Owner = Annotated[Text, AfterValidator(_checked_owner)]
 Window = Annotated[int, Field(ge=0)]
 MaxFiles = Annotated[int, Field(ge=1, le=10_000)]

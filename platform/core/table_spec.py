@@ -10,15 +10,19 @@ from tidegate.platform.core.file_format import Format, Mode, mode_of
 from tidegate.platform.core.lake_fields import (
     MAX_FILES_DEFAULT,
     WINDOW_DEFAULT,
+    Condition,
     Cron,
     MaxFiles,
     Model,
     Name,
     Owner,
     Prefix,
+    SimpleType,
     Text,
+    Type,
     Window,
 )
+from tidegate.platform.core.schema import json_type
 from tidegate.platform.core.table_key import TableKey
 
 
@@ -29,7 +33,7 @@ class SilverSpec(Model):
     """Columns that identify a row."""
     order: Text
     """Column that says which of two rows of one key is newer."""
-    delete_when: Text | None = None
+    delete_when: Condition | None = None
     """SQL condition over the row: where it holds, the row is deleted."""
     on_removed: Literal["ignore", "full"] = "ignore"
     """What a file's removal from bronze does: nothing, or a full merge."""
@@ -68,9 +72,9 @@ class TableSpec(Model):
     mode: Mode | None = None
     """`register`: Parquet files join the table where they lie (write-once keys). `load`: rows are copied.
     By default Parquet is registered, CSV and JSON are loaded."""
-    columns: dict[Text, Text] = Field(default_factory=dict)
+    columns: dict[Text, Type] = Field(default_factory=dict)
     """Spark SQL types of columns, instead of the inferred ones, at the table's birth."""
-    partition_columns: dict[Text, Text] = Field(default_factory=dict)
+    partition_columns: dict[Text, SimpleType] = Field(default_factory=dict)
     """Spark SQL types of the `k=v` folders, all of them or none; string each where none is given."""
     window: Window = WINDOW_DEFAULT
     """Seconds that hints are gathered before a run."""
@@ -90,6 +94,18 @@ class TableSpec(Model):
         if mode == "register" and format in ("csv", "json"):
             raise ValueError(f"only parquet files can be registered, {format} files must be loaded: use `mode: load`")
         return mode
+
+    @field_validator("columns")
+    @classmethod
+    def _registered_columns_are_simple(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        format, mode = info.data.get("format"), info.data.get("mode")
+        if mode == "register" or (mode is None and format == "parquet"):
+            for name, kind in columns.items():
+                try:
+                    json_type(kind)
+                except ValueError as error:
+                    raise ValueError(f"{name}: {error}; a table with `mode: load` takes nested types too") from error
+        return columns
 
     @property
     def table_key(self) -> TableKey:

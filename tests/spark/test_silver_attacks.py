@@ -15,6 +15,7 @@ from pyspark.sql.types import BooleanType
 
 from tests.delta_log import DeltaLog
 from tidegate.assets.silver import merge as silver_merge
+from tidegate.assets.silver.merge import Merged
 from tidegate.assets.silver.pending import Pending, pending
 from tidegate.platform.testing import TestLake
 
@@ -90,7 +91,7 @@ def test_b2_a_file_added_and_removed_within_the_range_does_not_stick_silver(tide
 
     merged = kit.merge(lake, "orders")
 
-    assert (merged.batches, merged.why_full) == (3, None)
+    assert (len(merged.batches), merged.why_full) == (3, None)
     assert kit.silver(lake, "orders", "id, at") == [(1, 1), (3, 1)]
 
 
@@ -169,7 +170,7 @@ def test_b6_duplicates_within_one_range_become_the_newest_row(tidegate_lake: Mak
 
     merged = kit.merge(lake, "items")
 
-    assert merged.batches == 3
+    assert len(merged.batches) == 3
     assert kit.silver(lake, "items", "id, v") == [(1, "same order, later batch"), (2, "x"), (3, "lower")]
 
 
@@ -190,22 +191,15 @@ def test_b7_a_merge_that_changes_nothing_records_its_mark(tidegate_lake: MakeLak
     assert pending(lake.lake, lake.spec("items")) is None
 
 
-@pytest.mark.parametrize(
-    "rival",
-    ["OPTIMIZE {t}", "INSERT INTO {t} (id, at, v, _deleted, _changed_batch) VALUES (2, 0, 'foreign', false, 0)"],
-)
-def test_f24_a_merge_that_loses_to_another_commit_starts_again_from_a_fresh_look(
-    tidegate_lake: MakeLake, kit: Any, rival: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The merge is held while it reads its source, so its snapshot is older than the rival's commit."""
-    lake = tidegate_lake([LOADED])
-    for n, v in ((1, "a"), (3, "b")):
-        _land(lake, kit, str(n), _row(n, 1, v))
-        kit.merge(lake, "items")
-    _land(lake, kit, "9", _row(1, 2, "A"), _row(2, 1, "c"))
+@pytest.fixture
+def merge_beside(kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Merged, int]]:
+    """Merges ``items`` beside a rival; what it did, and its attempts.
+
+    The merge is held while it reads its source, so its snapshots are older than what the rival commits.
+    """
     reading, go_on = tmp_path / "reading", tmp_path / "go on"
     attempts: list[str] = []
-    statement = silver_merge._statement
+    statement, source = silver_merge._statement, silver_merge._source
 
     def held(work: Pending, columns: Any) -> str:
         attempts.append("")
@@ -213,26 +207,65 @@ def test_f24_a_merge_that_loses_to_another_commit_starts_again_from_a_fresh_look
             return statement(work, columns)
         return statement(work, columns).replace("FROM changes)", "FROM changes WHERE hold(_n))")
 
-    source = silver_merge._source
-
     def with_hold(delta: Any, work: Pending, log: Any) -> Pending:
         delta.session.udf.register("hold", _hold(reading, go_on), BooleanType())
         return source(delta, work, log)
 
-    monkeypatch.setattr(silver_merge, "_statement", held)
-    monkeypatch.setattr(silver_merge, "_source", with_hold)
-    with ThreadPoolExecutor(1) as pool:
-        merging = pool.submit(kit.merge, lake, "items")
-        _wait_for(reading)
-        try:
-            kit.query(lake, rival, t=lake.lake.store.uri("silver", "items"))
-        finally:
-            go_on.touch()
-        merged = merging.result(timeout=120)
+    def beside(lake: TestLake, rival: Callable[[], object]) -> tuple[Merged, int]:
+        monkeypatch.setattr(silver_merge, "_statement", held)
+        monkeypatch.setattr(silver_merge, "_source", with_hold)
+        with ThreadPoolExecutor(1) as pool:
+            merging = pool.submit(kit.merge, lake, "items")
+            _wait_for(reading)
+            try:
+                rival()
+            finally:
+                go_on.touch()
+            return merging.result(timeout=120), len(attempts)
 
-    assert len(attempts) == 2, "the merge did not lose: nothing was tried here"
+    return beside
+
+
+@pytest.mark.parametrize(
+    "rival",
+    ["OPTIMIZE {t}", "INSERT INTO {t} (id, at, v, _deleted, _changed_batch) VALUES (2, 0, 'foreign', false, 0)"],
+)
+def test_f24_a_merge_that_loses_to_another_commit_starts_again_from_a_fresh_look(
+    tidegate_lake: MakeLake, kit: Any, rival: str, merge_beside: Callable[..., tuple[Merged, int]]
+) -> None:
+    lake = tidegate_lake([LOADED])
+    for n, v in ((1, "a"), (3, "b")):
+        _land(lake, kit, str(n), _row(n, 1, v))
+        kit.merge(lake, "items")
+    _land(lake, kit, "9", _row(1, 2, "A"), _row(2, 1, "c"))
+
+    merged, attempts = merge_beside(lake, lambda: kit.query(lake, rival, t=lake.lake.store.uri("silver", "items")))
+
+    assert attempts == 2, "the merge did not lose: nothing was tried here"
     assert merged.n == 3
     assert kit.silver(lake, "items", "id, v") == [(1, "A"), (2, "c"), (3, "b")]
+
+
+def test_f24_bronze_is_appended_to_compacted_and_vacuumed_during_a_merge(
+    tidegate_lake: MakeLake, kit: Any, merge_beside: Callable[..., tuple[Merged, int]]
+) -> None:
+    """Another table's commits are no conflict: the merge ends with what it saw, the next one has the rest."""
+    lake = tidegate_lake([LOADED])
+    _land(lake, kit, "1", _row(1, 1, "a"), _row(2, 1, "b"))
+    _land(lake, kit, "2", _row(2, 2, "B"))
+
+    def rival() -> None:
+        _land(lake, kit, "3", _row(1, 2, "A"), _row(3, 1, "c"))
+        for statement in ("OPTIMIZE {t}", "VACUUM {t} LITE"):
+            kit.query(lake, statement, t=kit.location(lake, "items"))
+
+    merged, attempts = merge_beside(lake, rival)
+
+    assert kit.state(lake, "items").files == 1, "bronze was not compacted: nothing was tried here"
+    assert (merged.n, attempts) == (2, 1)
+    assert kit.silver(lake, "items", "id, v") == [(1, "a"), (2, "B")]
+    assert kit.merge(lake, "items").n == 3
+    assert kit.silver(lake, "items", "id, v") == [(1, "A"), (2, "B"), (3, "c")]
 
 
 def _hold(reading: Path, go_on: Path) -> Callable[[int], bool]:

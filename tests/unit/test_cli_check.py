@@ -18,6 +18,7 @@ from tidegate.platform.cli.findings import Failed, Finding, checked, permitted
 from tidegate.platform.cli.policy import lets_send
 from tidegate.platform.core.lake import LakeConfig, QueueSpec
 from tidegate.platform.core.table_key import TableKey
+from tidegate.platform.core.table_spec import TableSpec
 
 pytestmark = pytest.mark.unit
 
@@ -115,7 +116,7 @@ def failures(client: Client, spec: QueueSpec | None = None) -> list[Finding]:
 def test_a_right_queue() -> None:
     taken: list[CheckedQueue] = []
     found = list(check_queue(sqs(), QueueSpec(name="events", dlq="events-dlq"), taken))  # type: ignore[arg-type]
-    assert [finding.ok for finding in found] == [True] * 5
+    assert [finding.ok for finding in found] == [True] * 6
     assert found[0] == Finding("queue events: reachable", True, "3 messages wait, 1 are in flight")
     assert taken == [CheckedQueue("events", ARN, policy())]
 
@@ -146,6 +147,11 @@ def test_a_right_queue() -> None:
             "cannot be reached.*AWS_ENDPOINT_URL",
         ),
         (
+            sqs(receive_message=refusal("AccessDenied", 403)),
+            "messages can be received",
+            "allow sqs:ReceiveMessage on events",
+        ),
+        (
             sqs(delete_message=refusal("AccessDenied", 403)),
             "messages can be deleted",
             "allow sqs:DeleteMessage on events",
@@ -171,24 +177,42 @@ def test_a_receipt_that_no_message_has_is_no_missing_permission() -> None:
     assert failures(sqs(delete_message=refusal("ReceiptHandleIsInvalid", 400))) == []
 
 
+def test_a_receive_takes_no_message_that_waits() -> None:
+    """Were one received, each `tidegate check` would bring it nearer to the dead-letter queue."""
+    asked: list[int] = []
+
+    def receive(**given: Any) -> dict[str, Any]:
+        asked.append(given["MaxNumberOfMessages"])
+        raise refusal("ReadCountOutOfRange", 400)
+
+    for waiting in ("3", "0"):
+        client = sqs({"ApproximateNumberOfMessages": waiting})
+        client.__dict__["receive_message"] = receive
+        assert failures(client) == []
+    assert asked == [11, 1]
+
+
 DIRECT: dict[str, Any] = {"QueueArn": ARN, "Events": ["s3:ObjectCreated:*", "s3:ObjectRemoved:*"]}
 RIGHT = {"QueueConfigurations": [DIRECT]}
 QUEUE = CheckedQueue("events", ARN, policy())
 
 
-def filtered(prefix: str) -> dict[str, Any]:
-    return {"Filter": {"Key": {"FilterRules": [{"Name": "Prefix", "Value": prefix}]}}}
+ORDERS = {"name": "orders", "prefix": "s3://landing/orders/"}
+
+
+def filtered(prefix: str, suffix: str = "") -> dict[str, Any]:
+    rules = [{"Name": "Prefix", "Value": prefix}, {"Name": "suffix", "Value": suffix}]
+    return {"Filter": {"Key": {"FilterRules": rules if suffix else rules[:1]}}}
 
 
 def notified(*queues: dict[str, Any]) -> dict[str, Any]:
     return {"get_bucket_notification_configuration": {"QueueConfigurations": list(queues)}}
 
 
-def bucket_failures(
-    queue: CheckedQueue = QUEUE, prefixes: tuple[str, ...] = ("orders/",), **answers: Any
-) -> list[Finding]:
+def bucket_failures(queue: CheckedQueue = QUEUE, format: str | None = None, **answers: Any) -> list[Finding]:
+    tables = [TableSpec.model_validate({**ORDERS, "format": format})]
     client = Client(**{"get_bucket_notification_configuration": RIGHT, **answers})
-    return [one for one in check_bucket(client, "landing", prefixes, [queue]) if not one.ok]  # type: ignore[arg-type]
+    return [one for one in check_bucket(client, "landing", tables, [queue]) if not one.ok]  # type: ignore[arg-type]
 
 
 def test_a_right_bucket() -> None:
@@ -231,13 +255,40 @@ def test_a_bucket_behind_a_topic_or_eventbridge_needs_that_service_in_the_policy
         ),
         (
             notified({**DIRECT, **filtered("items/")}),
-            "leaves out orders/",
+            "leaves out orders/ (table orders, any files)",
+        ),
+        (
+            notified({**DIRECT, **filtered("", "_SUCCESS")}),
+            "leaves out orders/ (table orders, any files)",
         ),
     ],
 )
 def test_a_wrong_bucket_and_the_remedy(answers: dict[str, Any], remedy: str) -> None:
     (failed,) = bucket_failures(**answers)
     assert remedy in failed.detail
+
+
+@pytest.mark.parametrize(
+    ("suffix", "format", "seen"),
+    [
+        (".parquet", None, True),
+        (".parquet", "parquet", True),
+        (".csv.gz", "csv", True),
+        (".csv", "parquet", False),
+        (".gz", "csv", False),
+    ],
+)
+def test_a_suffix_filter_lets_through_files_of_its_format(suffix: str, format: str | None, seen: bool) -> None:
+    """``.gz`` alone may be right for a producer, and Tidegate cannot know that all its files end so."""
+    configured = notified({**DIRECT, **filtered("orders/", suffix)})
+    failed = bucket_failures(format=format, **configured)
+    assert [one.detail.split(":* ")[1].split(" (")[0] for one in failed] == ([] if seen else ["leaves out orders/"])
+
+
+def test_what_a_suffix_filter_leaves_is_said() -> None:
+    client = Client(**notified({**DIRECT, **filtered("", ".parquet")}))
+    found = {one.what: one.detail for one in check_bucket(client, "landing", [], [QUEUE])}  # type: ignore[arg-type]
+    assert found["bucket landing: notification"] == "created and removed objects that end in .parquet, to the queue"
 
 
 def test_a_policy_that_does_not_name_the_bucket() -> None:

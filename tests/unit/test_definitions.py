@@ -78,10 +78,10 @@ def test_assets_carry_what_the_ui_shows(paper: Paper) -> None:
         if (node := graph.get(key))
     }
     assert shown == {
-        "s3/landing": ("sources", ["s3"], [], True),
+        "s3/landing": ("sources", ["s3"], ["a@example.org", "team:sales"], True),
         "s3/second": ("sources", ["s3"], [], True),
-        "sqs/events": ("sources", ["sqs"], [], True),
-        "sqs/more": ("sources", ["sqs"], [], True),
+        "sqs/events": ("sources", ["sqs"], ["a@example.org", "team:sales"], True),
+        "sqs/more": ("sources", ["sqs"], ["a@example.org", "team:sales"], True),
         "bronze": ("bronze", ["bronze", "deltalake", "pyspark"], ["a@example.org", "team:sales"], False),
         "silver_orders": ("silver", ["deltalake", "pyspark", "silver"], ["team:sales"], False),
         "silver_items": ("silver", ["deltalake", "pyspark", "silver"], ["a@example.org"], False),

@@ -183,6 +183,11 @@ def _same_but_line(one: str, line: str) -> bool:
         ("format: avro", "format: input should be 'parquet', 'csv' or 'json'"),
         ("columns: {a: ''}", "columns.a: string should have at least 1 character"),
         ("columns: [a]", "columns: must be a mapping"),
+        ("columns: {a: strin}", "columns.a: 'strin' is not a type of Spark SQL"),
+        ("columns: {a: array<strin>}", "columns.a: 'array<strin>' is not a type of Spark SQL: a nested one is written"),
+        ("columns: {a: map<string>}", "columns.a: 'map<string>' is not a type of Spark SQL: a nested one is written"),
+        ("partition_columns: {a: integr}", "partition_columns.a: 'integr' is not a simple SQL type; known are bigint"),
+        ("partition_columns: {a: array<int>}", "partition_columns.a: 'array<int>' is not a simple SQL type"),
         ("window: soon", "window: input should be a valid integer"),
         ("owners: [data]", "owners[0]: 'data' is neither team:<name> nor an email address"),
         ("owners: data", "owners: must be a list"),
@@ -194,6 +199,28 @@ def test_problems_of_a_table(tmp_path: Path, field: str, expected: str) -> None:
     text = SMALL + "tables:\n  - " + "\n    ".join(fields.values()) + "\n"
     line = 5 + list(fields).index(field.split(":")[0])
     assert f"lake.yaml:{line}: tables[0].{expected}" in "\n".join(problems(tmp_path, text))
+
+
+@pytest.mark.parametrize("registered", ["format: parquet", "mode: register"])
+def test_registered_columns_are_simple(tmp_path: Path, registered: str) -> None:
+    (problem,) = problems(tmp_path, SMALL + TABLE + f"    {registered}\n    columns: {{a: array<int>}}\n")
+    assert problem.startswith("lake.yaml:8: tables[0].columns: a: 'array<int>' is not a simple SQL type; known are")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "decimal(10,2)",
+        "array<string>",
+        "map<string, array<int>>",
+        "struct<a: int, b: map<string,date>>",
+        "long",
+        "VARIANT",
+    ],
+)
+def test_loaded_columns_take_every_type(tmp_path: Path, kind: str) -> None:
+    config = load(tmp_path, SMALL + TABLE + f"    mode: load\n    columns: {{a: '{kind}'}}\n")
+    assert config.tables[0].columns == {"a": kind}
 
 
 @pytest.mark.parametrize("format", ["csv", "json"])
@@ -219,11 +246,35 @@ def test_register_needs_parquet(tmp_path: Path, format: str) -> None:
             "      every: 1\n      on_removed: drop\n",
             "lake.yaml:11: tables[0].silver.on_removed: input should be",
         ),
+        (
+            "      every: 1\n      delete_when: op = \n",
+            "lake.yaml:11: tables[0].silver.delete_when: 'op =' is not a condition of Spark SQL",
+        ),
+        (
+            "      every: 1\n      delete_when: gone; drop table x\n",
+            "lake.yaml:11: tables[0].silver.delete_when: 'gone; drop table x' is not a condition of Spark SQL",
+        ),
     ],
 )
 def test_problems_of_silver(tmp_path: Path, more: str, expected: str) -> None:
     (problem,) = problems(tmp_path, SMALL + SILVER + more)
     assert problem.startswith(expected)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "gone",
+        "op IN ('d', 'D') OR coalesce(gone, false)",
+        "m['op'] rlike '^d' -- deleted",
+        "not (a <=> b.c)",
+        "x::boolean",
+    ],
+)
+def test_conditions(tmp_path: Path, condition: str) -> None:
+    config = load(tmp_path, SMALL + SILVER + f'      every: 1\n      delete_when: "{condition}"\n')
+    assert config.tables[0].silver is not None
+    assert config.tables[0].silver.delete_when == condition
 
 
 def test_silver_keys(tmp_path: Path) -> None:

@@ -1,0 +1,27 @@
+"""What some batches brought, as materialization metadata of bronze and silver alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from tidegate.platform.core.batch import Batch
+from tidegate.platform.core.ledger import Status
+
+
+def volume(batches: Sequence[Batch]) -> dict[str, int | float]:
+    """``files`` (source objects), ``rows``, ``bytes`` (of data files) and, where events told it, the age of the oldest.
+
+    Args:
+        batches: batches that landed and are not void.
+    """
+    adds = [add for batch in batches for add in batch.adds]
+    committed = [row for batch in batches for row in batch.rows if row.status == Status.COMMITTED]
+    found: dict[str, int | float] = {
+        "files": len(committed),
+        "rows": sum(add.records for add in adds),
+        "bytes": sum(add.size for add in adds),
+    }
+    if times := [datetime.fromisoformat(row.event_time) for row in committed if row.event_time]:
+        found["oldest_event_age_seconds"] = round((datetime.now(UTC) - min(times)).total_seconds(), 3)
+    return found
