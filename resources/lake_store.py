@@ -3,6 +3,7 @@
 Layout, fixed for ever (docs/architecture.md, "What lies under the lake root")::
 
     lake.json                               the lake's identity
+    proven/<endpoint>.json                  its conditional put was proven
     inbox/<table key>/<manifest id>.json
     batches/<table key>/<n, 20 digits>.json and .void
     tables/<table key>.json                 birth: generation, location, SQL name
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
+from urllib.parse import quote
 
 from ulid import ULID
 
@@ -87,16 +89,23 @@ class LakeStore:
         Raises:
             StoreError: the lake's bucket is missing, or its endpoint has no conditional put.
         """
+        self._prove_endpoint()
         body = self.objects.get(self.bucket, self.key("lake.json"))
         if body is None:
-            if not self.objects.bucket_exists(self.bucket):
-                raise StoreError(
-                    f"the lake's bucket s3://{self.bucket} does not exist: create it, or correct lake.root"
-                )
-            self.objects.prove_conditional_put(self.bucket, self.key(f"probe-{uuid.uuid4()}"))
             self.objects.put_if_absent(self.bucket, self.key("lake.json"), json.dumps({"lake": str(uuid.uuid4())}))
             body = self.objects.get(self.bucket, self.key("lake.json"))
         return str(json.loads(body or "{}")["lake"])
+
+    def _prove_endpoint(self) -> None:
+        """Once for each endpoint: a lake may be moved to another one, or reached through it."""
+        endpoint = self.objects.endpoint
+        proven = self.key("proven", f"{quote(endpoint, safe='')}.json")
+        if self.objects.get(self.bucket, proven) is not None:
+            return
+        if not self.objects.bucket_exists(self.bucket):
+            raise StoreError(f"the lake's bucket s3://{self.bucket} does not exist: create it, or correct lake.root")
+        self.objects.prove_conditional_put(self.bucket, self.key(f"probe-{uuid.uuid4()}"))
+        self.objects.put(self.bucket, proven, json.dumps({"endpoint": endpoint, "at": datetime.now(UTC).isoformat()}))
 
     # Inbox
 

@@ -53,6 +53,11 @@ class ObjectStore:
     def __init__(self, client: S3Client) -> None:
         self._client = client
 
+    @property
+    def endpoint(self) -> str:
+        """URL of the S3 endpoint in use."""
+        return self._client.meta.endpoint_url
+
     def head(self, bucket: str, key: str) -> Probe:
         """Ask for an object's present state; never raises."""
         try:
