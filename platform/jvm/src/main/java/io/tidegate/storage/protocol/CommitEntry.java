@@ -29,7 +29,8 @@ public record CommitEntry(long version, String tempPath, boolean complete) {
 
   /** The commit's file in {@code _delta_log}. */
   public static String fileName(long version) {
-    return "%020d.json".formatted(version);
+    String digits = Long.toString(version);
+    return "0".repeat(20 - digits.length()) + digits + ".json";
   }
 
   /** The commit's file in {@code _delta_log}. */

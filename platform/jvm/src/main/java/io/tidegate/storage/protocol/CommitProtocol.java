@@ -18,8 +18,8 @@ import java.util.SortedSet;
  * makes necessary is one method, which the tests replace to see that it is necessary.
  */
 public class CommitProtocol {
-  /** Milliseconds after which staged bytes without an entry may be swept. */
-  public static final long SAFE_AGE = 24L * 60 * 60 * 1000;
+  /** Milliseconds after which staged bytes without an entry may be swept, which {@code tidegate doctor} does. */
+  static final long SAFE_AGE = 24L * 60 * 60 * 1000;
 
   /** Milliseconds: far above what staging takes, far below the age of what is swept or cleaned up. */
   static final long PAUSE = 10L * 60 * 1000;
@@ -115,16 +115,6 @@ public class CommitProtocol {
       recent.settled(seen.last(), before);
     }
     return settled == Settled.MOVED;
-  }
-
-  /** Deletes staged bytes that no entry names, once they are old enough that no writer is about to claim them. */
-  public boolean sweep(long version, String tempPath, long ageMillis) throws IOException {
-    CommitEntry entry = entries.get(version);
-    boolean swept = ageMillis > SAFE_AGE && (entry == null || !entry.tempPath().equals(tempPath));
-    if (swept) {
-      files.delete(tempPath);
-    }
-    return swept;
   }
 
   private void requireHead(long version) throws IOException {

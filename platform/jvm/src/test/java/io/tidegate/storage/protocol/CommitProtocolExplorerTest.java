@@ -31,8 +31,8 @@ class CommitProtocolExplorerTest {
     Map<String, Explorer.Participant> with(Maker maker);
   }
 
-  /** A worse protocol: what it leaves out, and how it is made. */
-  private record Mutant(String without, Maker maker) {}
+  /** A worse protocol: what it leaves out, what it does to the table, and how it is made. */
+  private record Mutant(String without, String violation, Maker maker) {}
 
   private static World world(int lostReplies, int failures, int deaths, int pauses) {
     World world = new World();
@@ -62,7 +62,7 @@ class CommitProtocolExplorerTest {
               maker -> of("A", Participants.writer("A", 2, maker), "F", Participants.foreign("F", 2),
                   "R", Participants.reader(maker)),
               Map.of(),
-              new Mutant("isPublished", (step, name, entries, files) ->
+              new Mutant("isPublished", "A was acknowledged and is lost", (step, name, entries, files) ->
                   new Ours(step, name, entries, files) {
                     @Override
                     boolean isPublished(byte[] content, byte[] published) {
@@ -75,14 +75,14 @@ class CommitProtocolExplorerTest {
               maker -> of("A", Participants.writer("A", 2, maker), "F", Participants.foreign("F", 2),
                   "R", Participants.reader(maker)),
               Map.of(),
-              new Mutant("conditional create", (step, name, entries, files) ->
+              new Mutant("conditional create", "version 1 changed from F to A", (step, name, entries, files) ->
                   new Ours(step, name, entries, new LookThenWrite(files)))),
           new Scene(
               "C3: staged bytes go before the entry is completed",
               world(0, 0, 0, 0),
               maker -> of("A", Participants.writer("A", 1, maker), "R", Participants.reader(maker)),
               Map.of(),
-              new Mutant("order of tidying", (step, name, entries, files) ->
+              new Mutant("order of tidying", "delta-rs 1.6.0 is locked out", (step, name, entries, files) ->
                   new Ours(step, name, entries, files) {
                     @Override
                     void tidy(CommitEntry entry) {
@@ -99,7 +99,7 @@ class CommitProtocolExplorerTest {
               world(0, 1, 0, 0),
               maker -> of("A", Participants.writer("A", 1, maker), "F", Participants.foreign("F", 2)),
               Map.of(),
-              new Mutant("unknown outcome", (step, name, entries, files) ->
+              new Mutant("unknown outcome", "A was acknowledged and is lost", (step, name, entries, files) ->
                   new Ours(step, name, entries, files) {
                     @Override
                     void afterFailedPublish(CommitEntry mine, IOException cause) {}
@@ -110,7 +110,7 @@ class CommitProtocolExplorerTest {
               maker -> of("A", Participants.writer("A", 1, maker), "F", Participants.foreign("F", 2),
                   "cleaner", Participants.cleaner()),
               Map.of(),
-              new Mutant("head first", (step, name, entries, files) ->
+              new Mutant("head first", "version 1 was published below the head 2", (step, name, entries, files) ->
                   new Ours(step, name, entries, files) {
                     @Override
                     Place place(long version, SortedSet<Long> near) {
@@ -123,7 +123,7 @@ class CommitProtocolExplorerTest {
               maker -> of("classic", Participants.classic("J", S3A), "F", Participants.foreign("F", 2),
                   "R", Participants.reader(maker)),
               Map.of("J", classicTemp("J", 1)),
-              new Mutant("evidence", (step, name, entries, files) ->
+              new Mutant("evidence", "J was acknowledged by a classic writer and is lost", (step, name, entries, files) ->
                   new Ours(step, name, entries, files) {
                     @Override
                     boolean keepsEvidence(CommitEntry entry) {
@@ -135,7 +135,7 @@ class CommitProtocolExplorerTest {
               world(0, 0, 0, 0),
               maker -> of("aborting", Participants.aborting("J", "K", 1), "R", Participants.reader(maker)),
               Map.of("K", classicTemp("K", 1)),
-              new Mutant("condition of completing", (step, name, entries, files) ->
+              new Mutant("condition of completing", "K was acknowledged by a classic writer and is lost", (step, name, entries, files) ->
                   new Ours(step, name, new BlindlyCompleted(entries, step), files))),
           new Scene(
               "C8: what was learned long ago is not believed",
@@ -143,7 +143,7 @@ class CommitProtocolExplorerTest {
               maker -> of("A", Participants.writer("A", 2, maker), "F", Participants.foreign("F", 3),
                   "G", Participants.foreign("G", 3), "cleaner", Participants.cleaner()),
               Map.of(),
-              new Mutant("freshness", (step, name, entries, files) ->
+              new Mutant("freshness", "version 1 changed from F to A", (step, name, entries, files) ->
                   new Ours(step, name, entries, files) {
                     private boolean known;
 
@@ -165,7 +165,7 @@ class CommitProtocolExplorerTest {
               maker -> of("A", Participants.writer("A", 1, maker),
                   "sweeper", Participants.sweeper(maker, 1, Participants.temp("A", 1, 0))),
               Map.of(),
-              new Mutant("staging again", (step, name, entries, files) ->
+              new Mutant("staging again", "the table cannot be read any more", (step, name, entries, files) ->
                   new Ours(step, name, entries, files) {
                     @Override
                     boolean hasPaused(Clocks.Moment begun) {
@@ -179,7 +179,7 @@ class CommitProtocolExplorerTest {
               maker -> of("classic", Participants.classic("J", S3),
                   "A", Participants.writer("A", 2, new BothSpellings(maker))),
               Map.of("J", classicTemp("J", 1)),
-              new Mutant("the other spelling", new OneSpelling())),
+              new Mutant("the other spelling", "J was acknowledged by a classic writer and is lost", new OneSpelling())),
           new Scene(
               "two of ours, one dies",
               world(0, 0, 1, 0),
@@ -196,6 +196,18 @@ class CommitProtocolExplorerTest {
           new Scene(
               "ours and a classic one, one dies",
               world(0, 0, 1, 0),
+              maker -> of("A", Participants.writer("A", 2, maker), "classic", Participants.classic("J", S3A)),
+              Map.of("J", classicTemp("J", 1)),
+              null),
+          new Scene(
+              "any request of two writers fails",
+              world(0, 1, 0, 0),
+              maker -> of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 2, maker)),
+              Map.of(),
+              null),
+          new Scene(
+              "any reply of a writer beside a classic one is lost",
+              world(1, 0, 0, 0),
               maker -> of("A", Participants.writer("A", 2, maker), "classic", Participants.classic("J", S3A)),
               Map.of("J", classicTemp("J", 1)),
               null),
@@ -234,6 +246,7 @@ class CommitProtocolExplorerTest {
         () -> {
           String violation = explorer(scene, scene.mutant().maker()).explore(scene.world().copy());
           assertNotNull(violation);
+          assertTrue(violation.startsWith(scene.mutant().violation()), violation);
         }));
   }
 

@@ -316,17 +316,4 @@ class CommitProtocolTest {
     assertEquals("A", content(1));
     assertTidy(1);
   }
-
-  @Test
-  void oldStagedBytesWithoutAnEntryAreSweptAndNoOthers() throws IOException {
-    published(0, "birth");
-    world.put(JAVA_TEMP, "orphan");
-    with((protocol, files) -> assertFalse(protocol.sweep(1, JAVA_TEMP, CommitProtocol.SAFE_AGE)));
-    assertTrue(world.files.containsKey(JAVA_TEMP));
-    pending(2, RUST_TEMP, "claimed");
-    with((protocol, files) -> assertFalse(protocol.sweep(2, RUST_TEMP, CommitProtocol.SAFE_AGE + 1)));
-    assertTrue(world.files.containsKey(RUST_TEMP));
-    with((protocol, files) -> assertTrue(protocol.sweep(1, JAVA_TEMP, CommitProtocol.SAFE_AGE + 1)));
-    assertFalse(world.files.containsKey(JAVA_TEMP));
-  }
 }

@@ -75,7 +75,10 @@ final class Participants {
           step.acknowledge(name, false);
           return;
         } catch (FileAlreadyExistsException e) {
-          next++;
+          long version = next++;
+          step.require(
+              world -> world.published.containsKey(version),
+              "version " + version + " was said to exist and does not: Delta would try it again for ever");
         }
       }
     };
@@ -152,11 +155,14 @@ final class Participants {
     };
   }
 
-  /** Sweeps what is staged and not claimed, once it is old. */
+  /** {@code tidegate doctor --repair}: looks at ages, then at the entry, and deletes what is old and not claimed. */
   static Explorer.Participant sweeper(Maker maker, long version, String tempPath) {
     return step -> {
       long age = (Long) step.ask("age", false, false, true, world -> world.ageOf(tempPath)).value();
-      maker.make(step, "sweeper", entries(step, maker), step.files()).sweep(version, tempPath, age);
+      CommitEntry entry = entries(step, maker).get(version);
+      if (age > CommitProtocol.SAFE_AGE && (entry == null || !entry.tempPath().equals(tempPath))) {
+        step.files().delete(tempPath);
+      }
     };
   }
 }

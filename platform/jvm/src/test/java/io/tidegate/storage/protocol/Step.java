@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 
 /**
  * Lets a participant go one request further: it runs from its beginning, is told the answers it has already had, and
@@ -25,7 +26,13 @@ final class Step {
   }
 
   /** An answer; a failure is one too. */
-  record Reply(Object value, boolean unanswered, boolean failed) {}
+  record Reply(Object value, boolean unanswered, boolean failed) {
+    /** A record's own is fifty times slower, and every state is told by its text. */
+    @Override
+    public String toString() {
+      return (value instanceof CommitEntry entry ? World.text(entry) : value) + (unanswered ? "?" : failed ? "!" : ".");
+    }
+  }
 
   interface Request {
     Object on(World world);
@@ -62,7 +69,26 @@ final class Step {
     (classic ? world.acknowledgedByClassic : world.acknowledged).add(content);
   }
 
-  Reply ask(String what, boolean changes, boolean publishes, boolean clock, Request request) {
+  /** Something that must hold of the world by now, and from now on. */
+  void require(Predicate<World> holds, String otherwise) {
+    if (!holds.test(world)) {
+      world.violations.add(otherwise);
+    }
+  }
+
+  /** A request that may be lost on its way; one that changes something may also lose its reply. */
+  private Object request(String what, boolean changes, Request request) throws IOException {
+    Reply reply = ask(what, changes, true, false, request);
+    if (reply.unanswered()) {
+      throw new EntryTable.Unanswered("the reply was lost", null);
+    }
+    if (reply.failed()) {
+      throw new IOException("503");
+    }
+    return reply.value();
+  }
+
+  Reply ask(String what, boolean changes, boolean fallible, boolean clock, Request request) {
     if (told < replies.size()) {
       return replies.get(told++);
     }
@@ -72,7 +98,7 @@ final class Step {
     done = true;
     name = what + (luck == Luck.GOOD ? "" : " " + luck);
     canLoseReply = changes;
-    canFail = publishes;
+    canFail = fallible;
     canPause = clock;
     Reply reply =
         switch (luck) {
@@ -97,35 +123,25 @@ final class Step {
     return reply;
   }
 
-  private static Object value(Reply reply) throws IOException {
-    if (reply.unanswered()) {
-      throw new EntryTable.Unanswered("the reply was lost", null);
-    }
-    if (reply.failed()) {
-      throw new IOException("503");
-    }
-    return reply.value();
-  }
-
   EntryTable entries(String spelling) {
     return new EntryTable() {
       @Override
       public CommitEntry newest() throws IOException {
-        return (CommitEntry) value(ask("newest", false, false, false, w -> {
+        return (CommitEntry) request("newest", false, w -> {
           var last = w.table(spelling).lastEntry();
           return last == null ? null : last.getValue();
-        }));
+        });
       }
 
       @Override
       public CommitEntry get(long version) throws IOException {
-        return (CommitEntry) value(ask("get " + version, false, false, false, w -> w.table(spelling).get(version)));
+        return (CommitEntry) request("get " + version, false, w -> w.table(spelling).get(version));
       }
 
       @Override
       public boolean create(CommitEntry entry) throws IOException {
-        return (Boolean) value(ask("claim " + entry.version(), true, false, false,
-            w -> w.table(spelling).putIfAbsent(entry.version(), entry) == null));
+        return (Boolean) request("claim " + entry.version(), true,
+            w -> w.table(spelling).putIfAbsent(entry.version(), entry) == null);
       }
 
       @Override
@@ -135,10 +151,10 @@ final class Step {
 
       @Override
       public boolean complete(CommitEntry entry) throws IOException {
-        return (Boolean) value(ask("complete " + entry.version(), false, false, false, w -> {
+        return (Boolean) request("complete " + entry.version(), true, w -> {
           w.complete(spelling, entry, false);
           return true;
-        }));
+        });
       }
     };
   }
@@ -148,41 +164,40 @@ final class Step {
       @Override
       @SuppressWarnings("unchecked")
       public SortedSet<Long> versionsFrom(long first) throws IOException {
-        return new TreeSet<>((SortedSet<Long>) value(ask("list from " + first, false, false, false,
-            w -> w.versions(first))));
+        return new TreeSet<>((SortedSet<Long>) request("list from " + first, false, w -> w.versions(first)));
       }
 
       @Override
       public byte[] read(String file) throws IOException {
-        String found = (String) value(ask("read " + file, false, false, false, w -> w.files.get(file)));
+        String found = (String) request("read " + file, false, w -> w.files.get(file));
         return found == null ? null : found.getBytes(StandardCharsets.UTF_8);
       }
 
       @Override
       public void write(String file, byte[] content) throws IOException {
-        value(ask("write " + file, false, false, false, w -> {
+        request("write " + file, true, w -> {
           w.put(file, new String(content, StandardCharsets.UTF_8));
           return null;
-        }));
+        });
       }
 
       @Override
       public boolean create(String file, byte[] content) throws IOException {
-        return (Boolean) value(ask("create " + file, true, true, false, w -> {
+        return (Boolean) request("create " + file, true, w -> {
           boolean free = !w.files.containsKey(file);
           if (free) {
             w.put(file, new String(content, StandardCharsets.UTF_8));
           }
           return free;
-        }));
+        });
       }
 
       @Override
       public void delete(String file) throws IOException {
-        value(ask("delete " + file, false, false, false, w -> {
+        request("delete " + file, true, w -> {
           w.files.remove(file);
           return null;
-        }));
+        });
       }
     };
   }

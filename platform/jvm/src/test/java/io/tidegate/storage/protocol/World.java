@@ -5,9 +5,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.regex.Pattern;
 
 /** Everything that the participants of one table share, and what must never happen to it. */
 final class World {
+  private static final Pattern VERSION = Pattern.compile("\\d{20}\\.json");
+
   final Map<String, TreeMap<Long, CommitEntry>> entries = new TreeMap<>();
   final TreeMap<String, String> files = new TreeMap<>();
 
@@ -21,6 +24,10 @@ final class World {
   final TreeSet<String> alarmed = new TreeSet<>();
   final List<String> violations = new ArrayList<>();
   final TreeSet<String> writtenLate = new TreeSet<>();
+
+  /** The entries do not fit the log, so that ours must write nothing. */
+  boolean refused;
+
   boolean longTimePassed;
   String pausing = "";
   int lostReplies;
@@ -41,6 +48,7 @@ final class World {
     w.alarmed.addAll(alarmed);
     w.violations.addAll(violations);
     w.writtenLate.addAll(writtenLate);
+    w.refused = refused;
     w.longTimePassed = longTimePassed;
     w.pausing = pausing;
     w.lostReplies = lostReplies;
@@ -59,10 +67,14 @@ final class World {
     return versions(0).isEmpty() ? -1 : versions(0).last();
   }
 
+  private static boolean isVersion(String name) {
+    return VERSION.matcher(name).matches();
+  }
+
   TreeSet<Long> versions(long first) {
     TreeSet<Long> found = new TreeSet<>();
     for (String name : files.keySet()) {
-      if (name.matches("\\d{20}\\.json") && Long.parseLong(name.substring(0, 20)) >= first) {
+      if (isVersion(name) && Long.parseLong(name.substring(0, 20)) >= first) {
         found.add(Long.parseLong(name.substring(0, 20)));
       }
     }
@@ -70,12 +82,15 @@ final class World {
   }
 
   void put(String name, String content) {
-    if (name.matches("\\d{20}\\.json")) {
+    if (isVersion(name)) {
       long version = Long.parseLong(name.substring(0, 20));
       String before = published.putIfAbsent(version, content);
       if (before != null && !before.equals(content)) {
         violations.add("version " + version + " changed from " + before + " to " + content);
         published.put(version, content);
+      }
+      if (refused && (content.equals("A") || content.equals("B"))) {
+        violations.add(content + " was published as version " + version + " below entries of a dropped table");
       }
       if (head() > version) {
         violations.add("version " + version + " was published below the head " + head());
@@ -122,9 +137,18 @@ final class World {
     }
   }
 
+  static String text(CommitEntry entry) {
+    return entry.tempPath() + (entry.complete() ? " complete" : " pending");
+  }
+
   @Override
   public String toString() {
-    return entries + " " + files + " " + published + " " + acknowledged + acknowledgedByClassic + alarmed
+    StringBuilder text = new StringBuilder();
+    entries.forEach((spelling, table) -> {
+      text.append(spelling);
+      table.forEach((version, entry) -> text.append(' ').append(version).append(' ').append(text(entry)));
+    });
+    return text + " " + files + " " + published + " " + acknowledged + acknowledgedByClassic + alarmed
         + longTimePassed + writtenLate + pausing + lostReplies + failures + deaths + pauses;
   }
 }
