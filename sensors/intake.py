@@ -18,6 +18,7 @@ from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_store import Waiting
 from tidegate.resources.queue import Message
+from tidegate.sensors.runs import ACTIVE, rest_seconds
 
 BRONZE_JOB = dg.define_asset_job(
     "bronze_job",
@@ -25,16 +26,6 @@ BRONZE_JOB = dg.define_asset_job(
     executor_def=dg.in_process_executor,
     description="Brings one bronze table up to date with its inbox.",
 )
-
-_ACTIVE = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
-_FAILED = [dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
-_LONGEST_BACKOFF = 3600.0
 
 
 @dataclass
@@ -175,23 +166,12 @@ def ready_tables(waiting: Sequence[Waiting], config: LakeConfig, now: float) -> 
     return ready
 
 
-def backoff_seconds(failures: int, window: float) -> float:
-    """How long to wait after so many failures in a row before the next run is asked for."""
-    return 0.0 if failures == 0 else min(max(window, 5.0) * 2 ** (failures - 1), _LONGEST_BACKOFF)
-
-
 def _held_back(instance: dg.DagsterInstance, text: str, window: float, now: float) -> bool:
     """Whether the table has an active run, or failed so lately that it should rest."""
     tags = {"dagster/partition": text}
-    if instance.get_run_records(dg.RunsFilter(tags=tags, statuses=_ACTIVE), limit=1):
+    if instance.get_run_records(dg.RunsFilter(tags=tags, statuses=ACTIVE), limit=1):
         return True
-    failures, latest = 0, 0.0
-    for record in instance.get_run_records(dg.RunsFilter(tags=tags, job_name=BRONZE_JOB.name), limit=12):
-        if record.dagster_run.status not in _FAILED:
-            break
-        failures += 1
-        latest = max(latest, record.end_time or record.update_timestamp.replace(tzinfo=UTC).timestamp())
-    return now - latest < backoff_seconds(failures, window)
+    return rest_seconds(instance, BRONZE_JOB.name, window, now, tags) > 0
 
 
 def build_intake_sensor(config: LakeConfig) -> dg.SensorDefinition:

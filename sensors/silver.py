@@ -1,5 +1,6 @@
 """What starts silver merges: level-triggered schedules, or sensors where less than a minute is wanted."""
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +13,7 @@ from tidegate.platform.core.table_spec import TableSpec
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.spark import SparkUnreachable
-
-_ACTIVE = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
+from tidegate.sensors.runs import ACTIVE, rest_seconds
 
 
 def job_name(spec: TableSpec) -> str:
@@ -53,8 +47,8 @@ class Verdict:
 def evaluate(instance: dg.DagsterInstance, lake: LakeResource, spec: TableSpec, held: int | None = None) -> Verdict:
     """Whether a merge is due: bronze's ledger has moved past what silver holds, and no merge is active.
 
-    Level-triggered on the tables themselves: no update is lost while a merge runs, a failed merge is asked for again,
-    and nothing depends on Dagster's memory.
+    Level-triggered on the tables themselves: no update is lost while a merge runs, a failed merge is asked for again
+    (by a sensor after a rest that grows, by a schedule at its next time), and no more depends on Dagster's memory.
 
     Args:
         instance: Dagster's instance.
@@ -62,8 +56,11 @@ def evaluate(instance: dg.DagsterInstance, lake: LakeResource, spec: TableSpec, 
         spec: the table.
         held: what an earlier verdict found; while no later batch is even decided, Spark need not be asked.
     """
-    if instance.get_run_records(dg.RunsFilter(job_name=job_name(spec), statuses=_ACTIVE), limit=1):
+    if instance.get_run_records(dg.RunsFilter(job_name=job_name(spec), statuses=ACTIVE), limit=1):
         return Verdict(dg.SkipReason(f"a merge of silver.{spec.name} is active"))
+    every = spec.silver.every if spec.silver else None
+    if every and (rest := rest_seconds(instance, job_name(spec), every, time.time())):
+        return Verdict(dg.SkipReason(f"the last merge of silver.{spec.name} failed; the next is tried in {rest:.0f} s"))
     everything = dg.SkipReason(f"silver.{spec.name} holds everything that bronze has recorded")
     try:
         with lake.opened() as handles:

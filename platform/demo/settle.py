@@ -10,14 +10,7 @@ import dagster as dg
 from tidegate.assets.silver.pending import pending
 from tidegate.platform.demo.accounts import Accounts, read_accounts
 from tidegate.resources.lake import Lake
-
-_ACTIVE = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
+from tidegate.sensors.runs import ACTIVE
 
 
 class NotSettled(RuntimeError):
@@ -72,7 +65,7 @@ def _on_the_way(lake: Lake, instance: dg.DagsterInstance) -> str | None:
     if manifests:
         tables = len({one.table for one in manifests})
         return f"{sum(one.hints for one in manifests)} hints wait in the inbox for {tables} tables"
-    active = instance.get_runs_count(dg.RunsFilter(statuses=_ACTIVE))
+    active = instance.get_runs_count(dg.RunsFilter(statuses=ACTIVE))
     return f"{active} runs are active" if active else None
 
 

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-from tidegate.platform.local.fault_rules import Drop, Hold, Rule, Status
+from tidegate.platform.local.fault_rules import Cut, Drop, Hold, Rule, Status
 from tidegate.platform.local.ports import LOOPBACK
 
 _HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "upgrade", "expect", "proxy-connection", "te"}
@@ -43,6 +43,10 @@ class FaultProxy:
         rule = Hold(method, path, times)
         self._rules.insert(0, rule)
         return rule
+
+    def cut(self, method: str, path: str, times: int | None = 1) -> Rule:
+        """Close the connection of matching requests instead of forwarding them."""
+        return self._add(Cut(method, path, times))
 
     def drop_reply(self, method: str, path: str, times: int | None = 1) -> Rule:
         """Forward matching requests and close the connection instead of answering."""
@@ -154,6 +158,9 @@ class _Handler(BaseHTTPRequestHandler):
         rules = self.owner._match(self.command, self.path + self._target.rpartition(".")[2])
         for rule in rules:
             rule.before()
+        if any(rule.cuts() for rule in rules):
+            self.close_connection = True
+            return
         reply = next((found for rule in rules if (found := rule.reply()) is not None), None)
         if reply is not None:
             status, content = reply

@@ -77,6 +77,10 @@ class Rule:
         """A status and body to answer instead of forwarding."""
         return None
 
+    def cuts(self) -> bool:
+        """Whether the connection is closed instead of forwarding."""
+        return False
+
     def drops(self) -> bool:
         """Whether the upstream's answer is thrown away."""
         return False
@@ -96,6 +100,14 @@ class Hold(Rule):
     def before(self) -> None:
         """Waits for `release`."""
         self._released.wait()
+
+
+class Cut(Rule):
+    """Closes the connection; the upstream hears nothing of the request."""
+
+    def cuts(self) -> bool:
+        """Always."""
+        return True
 
 
 class Drop(Rule):

@@ -99,6 +99,19 @@ def test_f4_a_claim_whose_reply_was_lost_is_recognised(table: Table) -> None:
     table.assert_tidy()
 
 
+def test_requests_that_are_cut_on_their_way_are_sent_again(table: Table) -> None:
+    """Claim, publication and completion of one commit; what S3 or DynamoDB never heard of was not done."""
+    cuts = [
+        table.proxy.cut(method, path)
+        for method, path in (("POST", "/PutItem$"), ("PUT", table.log.publication(1)), ("POST", "/UpdateItem$"))
+    ]
+    table.append(10)
+    assert [cut.count for cut in cuts] == [1, 1, 1]
+    assert table.rows() == list(range(20))
+    assert table.log.versions() == [0, 1]
+    table.assert_tidy()
+
+
 def test_f5_a_commit_file_whose_reply_was_lost_is_recognised(table: Table) -> None:
     dropped = table.proxy.drop_reply("PUT", table.log.publication(1))
     table.append(10)

@@ -68,6 +68,16 @@ def test_it_forwards_faithfully(proxy: FaultProxy) -> None:
     assert counted.forwarded == [200, 200, 206, 200, 200, 412, 404]
 
 
+def test_a_request_that_is_cut_never_arrives(aws: LocalAws, proxy: FaultProxy) -> None:
+    cut = proxy.cut("PUT", "/bucket/cut$")
+    with pytest.raises(ConnectionClosedError):
+        s3(proxy.endpoint).put_object(Bucket="bucket", Key="cut", Body=b"1")
+    assert (cut.count, cut.forwarded) == (1, [])
+    assert not exists(aws, "cut")
+    s3(proxy.endpoint).put_object(Bucket="bucket", Key="cut", Body=b"1")
+    assert exists(aws, "cut")
+
+
 def test_a_held_put_lands_after_its_client_has_gone(aws: LocalAws, proxy: FaultProxy) -> None:
     held = proxy.hold("PUT", r"/_delta_log/0+7\.json$")
     client = socket.create_connection(("127.0.0.1", proxy.port))

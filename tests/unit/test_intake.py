@@ -14,7 +14,8 @@ from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake_store import Waiting
 from tidegate.resources.queue import Message
-from tidegate.sensors.intake import Intake, backoff_seconds, ready_tables, sort_messages
+from tidegate.sensors.intake import Intake, ready_tables, sort_messages
+from tidegate.sensors.runs import backoff_seconds
 
 pytestmark = pytest.mark.unit
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -118,6 +120,31 @@ def test_a_merge_that_ended_is_asked_for_again_while_there_is_work(
     merging(instance, "silver_orders_job", status)
     merging(instance, "silver_items_job", "STARTED")  # another table's
     assert isinstance(ask(paper, instance), dg.RunRequest)
+
+
+def test_a_sensor_rests_after_a_failed_merge_and_a_schedule_keeps_its_times(
+    paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found["work"] = SimpleNamespace(mark=0, n=1)
+    for job in ("silver_orders_job", "silver_items_job"):
+        for _ in range(3):
+            merging(instance, job, "FAILURE")
+    orders, items = paper.config.tables[:2]
+    assert isinstance(silver.evaluate(instance, paper.resource, orders).answer, dg.RunRequest)
+    looks = found["looks"]
+    skipped = silver.evaluate(instance, paper.resource, items).answer
+    assert isinstance(skipped, dg.SkipReason)
+    # `every: 10`, three failures: 10 s, 20 s, 40 s.
+    assert re.fullmatch(
+        r"the last merge of silver.items failed; the next is tried in (3\d|40) s", str(skipped.skip_message)
+    )
+    assert found["looks"] == looks
+    now = time.time()
+    monkeypatch.setattr(silver.time, "time", lambda: now + 40)
+    assert isinstance(silver.evaluate(instance, paper.resource, items).answer, dg.RunRequest)
+    merging(instance, "silver_items_job", "SUCCESS")
+    monkeypatch.setattr(silver.time, "time", lambda: now)
+    assert isinstance(silver.evaluate(instance, paper.resource, items).answer, dg.RunRequest)
 
 
 @pytest.mark.parametrize(
