@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import keyword
 import re
+from contextlib import suppress
 from typing import Annotated
 
-import sqlglot
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from tidegate.platform.core.object_key import is_hidden, parse_s3_uri
 from tidegate.platform.core.schema import json_type
@@ -107,24 +105,31 @@ def _checked_simple_type(text: str) -> str:
     return text
 
 
-#: How many types stand between the angle brackets of a nested one; None: any number from one.
-_NESTED = {exp.DType.ARRAY: 1, exp.DType.MAP: 2, exp.DType.STRUCT: None}
-
-
+# Each run of Dagster loads lake.yaml in a new process, and sqlglot takes 0.3 s of it: it is asked only about what is
+# more than a simple type or a column's name.
 def _checked_type(text: str) -> str:
+    with suppress(ValueError):
+        return _checked_simple_type(text)
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
     try:
         parsed = exp.DataType.build(text, dialect="databricks")
     except SqlglotError as error:
         raise ValueError(f"{text!r} is not a type of Spark SQL") from error
+    inner = {exp.DType.ARRAY: 1, exp.DType.MAP: 2, exp.DType.STRUCT: None}
     for part in parsed.find_all(exp.DataType):
-        if part.this in _NESTED and (not part.expressions or _NESTED[part.this] not in (None, len(part.expressions))):
-            raise ValueError(
-                f"{text!r} is not a type of Spark SQL: a nested one is written array<…>, map<…,…>, struct<…>"
-            )
+        if part.this in inner and (not part.expressions or inner[part.this] not in (None, len(part.expressions))):
+            raise ValueError(f"{text!r} is not a type of Spark SQL: a nested one is array<…>, map<…,…> or struct<…>")
     return text
 
 
 def _checked_condition(text: str) -> str:
+    if text.isidentifier():
+        return text
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
     try:
         sqlglot.parse_one(f"SELECT 1 WHERE (\n{text}\n)", read="databricks")
     except SqlglotError as error:

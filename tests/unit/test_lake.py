@@ -184,8 +184,11 @@ def _same_but_line(one: str, line: str) -> bool:
         ("columns: {a: ''}", "columns.a: string should have at least 1 character"),
         ("columns: [a]", "columns: must be a mapping"),
         ("columns: {a: strin}", "columns.a: 'strin' is not a type of Spark SQL"),
-        ("columns: {a: array<strin>}", "columns.a: 'array<strin>' is not a type of Spark SQL: a nested one is written"),
-        ("columns: {a: map<string>}", "columns.a: 'map<string>' is not a type of Spark SQL: a nested one is written"),
+        (
+            "columns: {a: array<strin>}",
+            "columns.a: 'array<strin>' is not a type of Spark SQL: a nested one is array<…>",
+        ),
+        ("columns: {a: map<string>}", "columns.a: 'map<string>' is not a type of Spark SQL: a nested one is array<…>"),
         ("partition_columns: {a: integr}", "partition_columns.a: 'integr' is not a simple SQL type; known are bigint"),
         ("partition_columns: {a: array<int>}", "partition_columns.a: 'array<int>' is not a simple SQL type"),
         ("window: soon", "window: input should be a valid integer"),
