@@ -19,6 +19,8 @@ from tidegate.platform.local.spark_conf import LOG_STORE, spark_conf
 #: The programs there are: the log store alone, and Delta Kernel with it.
 ALONE = "io.tidegate.storage.LogStoreProcess"
 KERNEL = "io.tidegate.storage.KernelProcess"
+#: Publishes conditionally, and knows nothing of DynamoDB.
+CONDITIONAL = "io.tidegate.storage.ConditionalS3LogStore"
 _TEST_CLASSES = Path(__file__).resolve().parents[1] / "platform" / "jvm" / "target" / "test-classes"
 _HADOOP = "spark.hadoop."
 
@@ -31,16 +33,25 @@ class LogStoreProcess:
         table: ``s3a://`` root of a table; of a race, what the roots begin with.
         aws: address, region and keys of S3 and DynamoDB.
         program: ``ALONE`` or ``KERNEL``.
+        store: class of the log store that ``ALONE`` runs.
         settings: of the log store, without its prefix, ``_`` for ``.``.
     """
 
-    def __init__(self, folder: Path, table: str, aws: Mapping[str, str], program: str = ALONE, **settings: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        table: str,
+        aws: Mapping[str, str],
+        program: str = ALONE,
+        store: str = LOG_STORE,
+        **settings: str,
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._said = folder / "said"
         self._errors = folder / "errors"
         self._seen = 0
         command = [str(require_java()), "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-        command += ["-cp", _class_path(), program, table]
+        command += ["-cp", _class_path(), program, table, f"test.store={store}"]
         command += [f"{LOG_STORE}.{key.replace('_', '.')}={value}" for key, value in settings.items()]
         command += [f"{key}={value}" for key, value in _conf(folder, aws).items()]
         with self._said.open("wb") as said, self._errors.open("wb") as errors:

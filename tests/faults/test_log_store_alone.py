@@ -19,7 +19,7 @@ from botocore.exceptions import ClientError
 
 from tests.delta_log import ENTRIES, DeltaLog, commit_file
 from tests.faults.client import DEADLINE
-from tests.log_store_process import LogStoreProcess
+from tests.log_store_process import CONDITIONAL, LogStoreProcess
 from tests.proxied_aws import ProxiedAws
 from tidegate.platform.cli import doctor_logs
 from tidegate.platform.cli.doctor_logs import LogDoctor
@@ -204,6 +204,21 @@ def test_nothing_is_claimed_before_the_endpoint_is_proven(status: int, why: str,
     assert re.match(rf"failed .*{why}", said), said
     assert log.names() == []
     assert log.entries() == {}
+
+
+def test_without_dynamodb_one_of_two_writers_wins_a_version_and_knows_it(arena: Arena, log: DeltaLog) -> None:
+    """The class to switch to where no table of entries is wanted, through real HTTP."""
+    first, second = (arena.process(log.location, store=CONDITIONAL).wait_ready() for _ in range(2))
+    entries = arena.proxy.count("POST", "/(PutItem|UpdateItem)$")
+    assert first.ask("write 0 birth") == "ack"
+    assert second.ask("write 0 mine") == "exists"
+    dropped = arena.proxy.drop_reply("PUT", log.publication(1))
+    assert second.ask("write 1 second") == "ack"
+    assert dropped.count == 1
+    arena.proxy.status("PUT", log.publication(2), 412)
+    assert re.match("failed .*refused as if it were there, and is not there", first.ask("write 2 third"))
+    assert [first.ask(f"read {version}") for version in (0, 1)] == ["read birth", "read second"]
+    assert entries.count == 0
 
 
 def test_f8_a_commit_whose_entry_has_expired_is_not_made_twice(arena: Arena, log: DeltaLog) -> None:

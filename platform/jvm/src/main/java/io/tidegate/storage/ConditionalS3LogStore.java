@@ -5,6 +5,8 @@ import java.io.ByteArrayOutputStream;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
@@ -37,9 +39,25 @@ public class ConditionalS3LogStore extends HadoopFileSystemLogStore {
     }
   }
 
-  /** Creates a file where there is none. */
+  /**
+   * Creates a file where there is none.
+   *
+   * <p>One that holds our bytes is ours, created by a request whose answer was lost: each commit of Delta's has an
+   * identifier of its own.
+   */
   void publish(FileSystem fs, Path path, byte[] content) throws IOException {
-    new ConditionalCreate(fs).create(path, content);
+    S3CommitFiles files = new S3CommitFiles(fs, path.getParent());
+    if (files.create(path.getName(), content)) {
+      return;
+    }
+    byte[] published = files.read(path.getName());
+    if (published == null) {
+      // Never "exists" without a file: Delta would try this version again ten million times.
+      throw new IOException(path + " was refused as if it were there, and is not there");
+    }
+    if (!Arrays.equals(published, content)) {
+      throw new FileAlreadyExistsException(path.toString());
+    }
   }
 
   @Override

@@ -1,6 +1,7 @@
 package io.tidegate.storage;
 
 import io.delta.storage.CloseableIterator;
+import io.delta.storage.LogStore;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
@@ -14,7 +15,7 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 
 /**
- * The log store alone in a process of its own.
+ * A log store alone in a process of its own; {@code test.store} is its class.
  *
  * <p>Arguments: a table, then {@code key=value} settings. Commands: {@code list}, {@code read <version>}, {@code write
  * <version> <line>}, {@code interrupt <version> <line>}, a write whose thread is interrupted after a second, and {@code
@@ -23,15 +24,15 @@ import org.apache.hadoop.fs.Path;
  * nanoseconds of the machine's monotonic clock, table, version and content.
  */
 public final class LogStoreProcess {
-  private final DynamoDbLogStore store;
+  private final LogStore store;
   private final Configuration conf;
 
-  private LogStoreProcess(Configuration conf) {
+  private LogStoreProcess(Configuration conf) throws ReflectiveOperationException {
     this.conf = conf;
-    this.store = new DynamoDbLogStore(conf);
+    this.store = conf.getClass("test.store", null, LogStore.class).getConstructor(Configuration.class).newInstance(conf);
   }
 
-  public static void main(String[] args) throws IOException {
+  public static void main(String[] args) throws IOException, ReflectiveOperationException {
     LogStoreProcess process = new LogStoreProcess(Commands.settings(args));
     Commands.serve(command -> process.answer(args[0], command.split(" ", 5)));
   }
