@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -55,7 +55,7 @@ def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair
 
 def _examined(opened: Lake, *, repair: bool) -> Iterator[Finding]:
     server = f"Spark {opened.delta.remote}"
-    yield checked(f"{server}: log store", lambda: check_store(opened.delta))
+    yield checked(f"{server}: log store", lambda: check_store(opened.delta, _buckets(opened)))
     yield checked(f"{server}: jars", lambda: check_jars(opened.delta))
     entries = None
     if log_store(opened.delta) in (DYNAMODB_STORE, _CLASSIC):
@@ -99,14 +99,24 @@ def commit_table(delta: Delta) -> CommitTable:
     return CommitTable(aws.client("dynamodb"), address)
 
 
-def check_store(delta: Delta) -> str:
+def _buckets(opened: Lake) -> list[str]:
+    return [*opened.config.buckets, opened.store.bucket]
+
+
+def check_store(delta: Delta, buckets: Iterable[str]) -> str:
     """Which log store commits really go through, and whether the server's settings are safe with it.
+
+    Args:
+        delta: the server.
+        buckets: where tables lie; S3A takes settings of one bucket too.
 
     Raises:
         Failed: commits may be lost.
     """
     store = log_store(delta)
-    flags = {one.strip() for one in conf(delta, "spark.hadoop.fs.s3a.performance.flags").split(",")}
+    scopes = ["fs.s3a", *(f"fs.s3a.bucket.{bucket}" for bucket in buckets)]
+    settings = [conf(delta, f"spark.hadoop.{scope}.performance.flags") for scope in scopes]
+    flags = {flag.strip() for setting in settings for flag in setting.split(",") if flag.strip()}
     if store not in _CONDITIONAL and flags & {"*", "create"}:
         raise Failed(
             f"{store or 'Delta’s own single-driver store'} with fs.s3a.performance.flags={','.join(sorted(flags))}: a "

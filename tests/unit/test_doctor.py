@@ -18,17 +18,24 @@ pytestmark = pytest.mark.unit
 GOOD = {"Tidegate": f"tidegate-jvm-{version('tidegate')}.jar", "Delta": "delta-spark_4.2_2.13-4.4.0.jar"}
 
 
+_NAMES = {
+    "spark.delta.logStore.s3a.impl": "impl",
+    "spark.hadoop.fs.s3a.performance.flags": "flags",
+    "spark.hadoop.fs.s3a.bucket.landing.performance.flags": "flags_of_landing",
+}
+
+
 class Settings:
     """A Spark server as far as the check of its log store needs it."""
 
     def __init__(self, **settings: str) -> None:
         self.session = SimpleNamespace(
-            conf=SimpleNamespace(get=lambda key, default: settings.get(key.rpartition(".")[2], default))
+            conf=SimpleNamespace(get=lambda key, default: settings.get(_NAMES.get(key, ""), default))
         )
 
 
 def test_a_store_of_ours_may_have_performance_flags() -> None:
-    assert check_store(Settings(impl=DYNAMODB_STORE, flags="*")) == DYNAMODB_STORE  # type: ignore[arg-type]
+    assert check_store(Settings(impl=DYNAMODB_STORE, flags="*"), ["landing"]) == DYNAMODB_STORE  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -36,6 +43,7 @@ def test_a_store_of_ours_may_have_performance_flags() -> None:
     [
         ({}, f"none is set, so drivers overwrite each other's commits: spark.delta.logStore.s3a.impl={DYNAMODB_STORE}"),
         ({"flags": "delete, create"}, "fs.s3a.performance.flags=create,delete: a commit overwrites another's"),
+        ({"impl": "org.acme.Store", "flags_of_landing": "create"}, r"org\.acme\.Store with .*flags=create"),
         ({"impl": "org.acme.Store", "flags": "*"}, r"org\.acme\.Store with fs\.s3a\.performance\.flags=\*"),
         (
             {"impl": "io.delta.storage.S3DynamoDBLogStore"},
@@ -45,7 +53,7 @@ def test_a_store_of_ours_may_have_performance_flags() -> None:
 )
 def test_a_store_that_loses_commits_is_a_problem(settings: dict[str, str], why: str) -> None:
     with pytest.raises(Failed, match=why):
-        check_store(Settings(**settings))  # type: ignore[arg-type]
+        check_store(Settings(**settings), ["lake", "landing"])  # type: ignore[arg-type]
 
 
 class Server:

@@ -1,0 +1,72 @@
+"""What S3's refusals mean for one object: changed, forbidden for good, or not answered now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tidegate.platform.local.aws import REGION, LocalAws
+from tidegate.platform.local.fault_proxy import FaultProxy
+from tidegate.platform.local.provision import Clients
+from tidegate.resources.object_store import ObjectChanged, ObjectForbidden, ObjectStore, StoreError
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.fixture(scope="module")
+def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultProxy]:
+    with LocalAws(tmp_path_factory.mktemp("aws"), 0) as aws, FaultProxy(aws.endpoint) as running:
+        yield running
+
+
+@pytest.fixture
+def objects(proxy: FaultProxy) -> Iterator[ObjectStore]:
+    s3 = Clients.connect(proxy.endpoint, REGION, key="test", secret="test").s3
+    for bucket in ("source", "lake"):
+        s3.create_bucket(Bucket=bucket)
+    s3.put_object(Bucket="source", Key="x", Body=b"content")
+    yield ObjectStore(s3)
+    proxy.clear()
+
+
+def etag(objects: ObjectStore) -> str:
+    return next(objects.under("source", "x")).etag
+
+
+def refusal(code: str) -> bytes:
+    return f"<Error><Code>{code}</Code><Message>no</Message></Error>".encode()
+
+
+def test_an_object_is_copied_if_it_is_the_one_that_was_seen(objects: ObjectStore) -> None:
+    objects.copy("source", "x", etag(objects), "lake", "copy")
+    assert objects.get("lake", "copy") == b"content"
+    with pytest.raises(ObjectChanged, match="s3://source/x changed"):
+        objects.copy("source", "x", "0" * 32, "lake", "copy")
+    with pytest.raises(ObjectChanged, match="s3://source/gone changed"):
+        objects.copy("source", "gone", "0" * 32, "lake", "copy")
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "error"),
+    [
+        (400, "InvalidRequest", ObjectForbidden),  # above 5 GB
+        (403, "AccessDenied", ObjectForbidden),
+        (403, "InvalidObjectState", ObjectForbidden),  # archived
+        (403, "ExpiredToken", StoreError),
+        (501, "NotImplemented", StoreError),
+    ],
+)
+def test_what_a_refusal_says_of_the_object(
+    status: int, code: str, error: type[StoreError], objects: ObjectStore, proxy: FaultProxy
+) -> None:
+    seen = etag(objects)
+    proxy.status("PUT", "/lake/copy$", status, None, body=refusal(code))
+    with pytest.raises(StoreError, match=f"s3://source/x: .*{code}") as copied:
+        objects.copy("source", "x", seen, "lake", "copy")
+    assert copied.type is error
+    if status != 400:
+        proxy.status("GET", "/source/x$", status, None, body=refusal(code))
+        with pytest.raises(StoreError, match=f"s3://source/x: .*{code}") as read:
+            objects.tail("source", "x", seen, 4)
+        assert read.type is error
