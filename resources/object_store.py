@@ -177,6 +177,10 @@ class ObjectStore:
             for item in page.get("Contents", []):
                 yield Listed(item["Key"], item["ETag"].strip('"'), item["Size"], item["LastModified"].timestamp())
 
+    def is_empty(self, bucket: str, prefix: str) -> bool:
+        """Whether no object is under a prefix."""
+        return not self._client.list_objects_v2(Bucket=bucket, Prefix=prefix, MaxKeys=1).get("Contents")
+
     def folders(self, bucket: str, prefix: str) -> list[str]:
         """Names of the folders directly under a prefix, without slashes."""
         pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix, Delimiter="/")

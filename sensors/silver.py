@@ -81,8 +81,7 @@ def _unchanged(lake: Lake, spec: TableSpec, held: int) -> bool:
     key, store = spec.table_key.encode(), lake.store
     if store.is_decided(key, held + 1) or not store.is_decided(key, held):
         return False
-    log = store.objects.under(store.bucket, store.key("silver", spec.name, "_delta_log/"))
-    return next(log, None) is not None
+    return not store.objects.is_empty(store.bucket, store.key("silver", spec.name, "_delta_log/"))
 
 
 def build_silver_triggers(config: LakeConfig) -> list[dg.ScheduleDefinition | dg.SensorDefinition]:

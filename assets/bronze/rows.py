@@ -79,8 +79,7 @@ def _json(session: SparkSession, paths: list[str], header: Sequence[str], types:
             ),
         }
     )
-    schema = session.createDataFrame([], ddl).schema
-    unknown = F.concat(*_unknown_fields(F.col("value"), "", schema))
+    unknown = F.concat(*_unknown_fields(F.col("value"), "", _nesting(session, types)))
     bad = (
         F.when(F.col("_keys").isNull(), F.lit("not a JSON object"))
         .when(~F.col("_alone"), F.lit("more than one JSON object in a line"))
@@ -99,6 +98,13 @@ def _json(session: SparkSession, paths: list[str], header: Sequence[str], types:
         bad.alias(BAD),
         F.when(bad.isNotNull(), F.col("value")).alias(RAW),
     )
+
+
+def _nesting(session: SparkSession, types: Mapping[str, str]) -> StructType:
+    """The columns' names, and the types of those that have fields: to parse a type is a request to Spark."""
+    ddl = ", ".join(f"`{name}` {kind}" for name, kind in types.items() if "struct" in kind.lower())
+    nested = {field.name: field.dataType for field in session.createDataFrame([], ddl).schema} if ddl else {}
+    return StructType([StructField(name, nested.get(name, StringType())) for name in types])
 
 
 def _unknown_fields(json: Column, path: str, struct: StructType) -> Iterator[Column]:

@@ -36,7 +36,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             is_decided=lambda table, n: n <= answer["decided"],
             bucket="lake",
             key=lambda *parts: "/".join(parts),
-            objects=SimpleNamespace(under=lambda bucket, prefix: iter([prefix] if answer["log"] else [])),
+            objects=SimpleNamespace(is_empty=lambda bucket, prefix: not answer["log"]),
         )
         ledger = SimpleNamespace(clock=lambda: (0, answer["recorded"]))
         yield SimpleNamespace(store=store, ledger=lambda table: ledger)
