@@ -168,6 +168,15 @@ class LakeStore:
         """Whether batch n was decided; True also where S3 does not say."""
         return not isinstance(self.objects.head(self.bucket, self.key("batches", table, f"{n:020d}.json")), Gone)
 
+    def void_batches(self, table: str, after: int) -> set[int]:
+        """Numbers of the batches after ``after`` that landed void; all of them that the ledger has recorded.
+
+        ``add_files`` puts the void object before it says that a batch landed so, and only then it is recorded.
+        """
+        folder = self.key("batches", table, "")
+        listed = self.objects.under(self.bucket, folder, after=f"{folder}{after:020d}.void")
+        return {int(item.key[len(folder) : -len(".void")]) for item in listed if item.key.endswith(".void")}
+
     def decide(self, batch: Batch) -> Batch:
         """Put batch n if there is none; the batch that stands, which may be another writer's."""
         self.objects.put_if_absent(

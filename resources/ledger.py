@@ -68,39 +68,39 @@ class Ledger:
         Raises:
             RuntimeError: the ledger's txn says n, but the row is not there: somebody changed the ledger.
         """
-        if n == 0:
-            return None
-        rows = self._at(version).where((F.col("kind") == "header") & (F.col("n") == n)).collect()
-        if len(rows) != 1:
-            raise RuntimeError(
-                f"the ledger {self.location} has {len(rows)} header rows of batch {n} instead of one: it "
-                "was changed by hand; restore it to the version before with RESTORE TABLE"
-            )
-        row = rows[0]
-        return Header(n, row["digest"], row["outcome"], row["generation"], row["bronze_version"])
+        return self.memory(version, n, [])[0]
 
-    def states(self, version: int, keys: Collection[str]) -> dict[str, LastState]:
-        """The last state of each of these keys that the ledger knows, as of a ledger version."""
-        if version < 0 or not keys:
-            return {}
-        wanted = self._delta.session.createDataFrame(pa.table({"key": pa.array(sorted(keys), pa.string())}))
+    def memory(self, version: int, n: int, keys: Collection[str]) -> tuple[Header | None, dict[str, LastState]]:
+        """The header row of batch n, and the last state of each of these keys that is known, as of a ledger version.
+
+        One query: on a small ledger, what a query costs is Spark's planning of it.
+
+        Raises:
+            RuntimeError: as ``header``.
+        """
+        if version < 0 or n == 0:
+            return None, {}
+        wanted = self._delta.session.createDataFrame(pa.table({"wanted": pa.array([None, *sorted(keys)], pa.string())}))
+        is_header = (F.col("kind") == "header") & (F.col("n") == n)
+        candidates = is_header
+        if keys:
+            candidates = candidates | ((F.col("kind") == "row") & F.col("key").between(min(keys), max(keys)))
         rows = (
             self._at(version)
-            .where(F.col("key").between(min(keys), max(keys)))
-            .join(F.broadcast(wanted), "key", "left_semi")
+            .where(candidates)
+            .join(F.broadcast(wanted), F.col("key").eqNullSafe(F.col("wanted")), "left_semi")
         )
-        return _last(rows)
+        headers, states = _collected(rows)
+        if len(headers) != 1:
+            raise RuntimeError(
+                f"the ledger {self.location} has {len(headers)} header rows of batch {n} instead of one: it "
+                "was changed by hand; restore it to the version before with RESTORE TABLE"
+            )
+        return headers[0], states
 
     def live_keys(self, version: int) -> dict[str, LastState]:
         """The last state of every key, as of a ledger version."""
-        return _last(self._at(version)) if version >= 0 else {}
-
-    def void_batches(self, version: int, after: int) -> set[int]:
-        """Numbers of the batches after ``after`` that landed void, as of a ledger version."""
-        rows = self._at(version).where(
-            (F.col("kind") == "header") & (F.col("n") > after) & (F.col("outcome") == "void")
-        )
-        return {row["n"] for row in rows.select("n").collect()}
+        return _collected(self._at(version).where(F.col("kind") == "row"))[1] if version >= 0 else {}
 
     def append(self, batch: Batch, landed: Landed, run_id: str) -> None:
         """Record what landed: the header row, and the batch's rows unless it is void.
@@ -142,24 +142,35 @@ class Ledger:
         return self._delta.session.read.format("delta").option("versionAsOf", version).load(self.location)
 
 
-def _last(rows: Any) -> dict[str, LastState]:
-    """Rows that change no state are left out: duplicates, and looks that S3 refused (403), which saw no object.
+def _collected(rows: Any) -> tuple[list[Header], dict[str, LastState]]:
+    """Headers, and the last state by key.
 
-    Would a refusal count, an object that entered bronze before it would enter a second time after it.
+    Rows that change no state are left out: duplicates, and looks that S3 refused (403), which saw no object. Would a
+    refusal count, an object that entered bronze before it would enter a second time after it.
     """
     refused = (F.col("status") == str(Status.QUARANTINED)) & F.col("etag").isNull()
+    header = F.col("kind") == "header"
     found = (
-        rows.where((F.col("kind") == "row") & (F.col("status") != str(Status.DUPLICATE)) & ~refused)
-        .groupBy("key")
-        .agg(F.max_by(F.struct("status", "etag", "n", "reason"), F.struct("n", "position")).alias("last"))
+        rows.where(header | ((F.col("status") != str(Status.DUPLICATE)) & ~refused))
+        # Headers are as many as they are; of the rows of a key the last one counts.
+        .groupBy(
+            "key", F.when(header, F.struct("n", "digest", "outcome", "generation", "bronze_version")).alias("header")
+        )
+        .agg(
+            F.max_by(F.struct("status", "etag", "n", "reason"), F.struct("n", "position")).alias("last"),
+            F.count("*").alias("times"),
+        )
         .collect()
     )
-    return {
+    headers = [Header(*row["header"]) for row in found if row["header"] for _ in range(row["times"])]
+    states = {
         row["key"]: LastState(
             Status(row["last"]["status"]), row["last"]["etag"], row["last"]["n"], row["last"]["reason"]
         )
         for row in found
+        if not row["header"]
     }
+    return headers, states
 
 
 def _plain(row: LedgerRow) -> dict[str, Any]:

@@ -171,9 +171,10 @@ class ObjectStore:
         except BotoCoreError as error:
             raise StoreError(f"s3://{source_bucket}/{source_key}: {_first_line(error)}") from error
 
-    def under(self, bucket: str, prefix: str) -> Iterator[Listed]:
-        """Every object under a prefix, in key order."""
-        for page in self._client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
+    def under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Listed]:
+        """Every object under a prefix, in key order; from the first key after ``after`` on."""
+        pages = self._client.get_paginator("list_objects_v2")
+        for page in pages.paginate(Bucket=bucket, Prefix=prefix, StartAfter=after):
             for item in page.get("Contents", []):
                 yield Listed(item["Key"], item["ETag"].strip('"'), item["Size"], item["LastModified"].timestamp())
 

@@ -79,11 +79,10 @@ def look(lake: Lake, table: Table, clock: Clock, *, allow_removals: bool = False
     if any(isinstance(probe, Gone) for probe in probes.values()):
         _require_bucket(lake, table)
     birth = lake.bear(table, keys[0])
-    states = table.ledger.states(clock.version, keys)
+    previous, states = table.ledger.memory(clock.version, clock.n, keys)
     plan = make_plan(taken, probes, states, registered=birth.registered)
     if not allow_removals:
         _guard_removals(lake, birth, plan)
-    previous = table.ledger.header(clock.version, clock.n)
     return Work(clock.n + 1, birth, previous, tuple(manifest.id for manifest in manifests), plan)
 
 

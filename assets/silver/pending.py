@@ -56,7 +56,7 @@ def pending(lake: Lake, spec: TableSpec) -> Pending | None:
     table = lake.table(spec.table_key.encode())
     if table.birth is None:
         return None
-    version, n = table.ledger.clock()
+    n = table.ledger.clock()[1]
     if n == 0:
         return None
     bronze = lake.delta.table_state(table.birth.location)
@@ -75,18 +75,18 @@ def pending(lake: Lake, spec: TableSpec) -> Pending | None:
     mark = silver.txn
     if mark is not None and mark >= n:
         return None
-    void = table.ledger.void_batches(version, after=mark or 0)
-    batches = _batches(lake, table, mark or 0, n, void)
+    batches = _batches(lake, table, mark or 0, n)
     why_full = None
     if mark is None:
         why_full = "silver holds nothing of this bronze table as it is now"
     elif spec.silver.on_removed == "full" and any(batch.removes for batch in batches):
         why_full = "files were removed from bronze, and on_removed is full"
-        batches = _batches(lake, table, 0, n, table.ledger.void_batches(version, after=0))
+        batches = _batches(lake, table, 0, n)
     return Pending(table, spec.silver, location, bronze, silver, mark, n, app_id, why_full, batches)
 
 
-def _batches(lake: Lake, table: Table, after: int, upto: int, void: set[int]) -> tuple[Batch, ...]:
+def _batches(lake: Lake, table: Table, after: int, upto: int) -> tuple[Batch, ...]:
+    void = lake.store.void_batches(table.text, after)
     numbers = [n for n in range(after + 1, upto + 1) if n not in void]
     found = list(parallel(lambda n: lake.store.batch(table.text, n), numbers))
     missing = [n for n, batch in zip(numbers, found, strict=True) if batch is None]
