@@ -173,8 +173,8 @@ class ObjectStore:
 
     def under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Listed]:
         """Every object under a prefix, in key order; from the first key after ``after`` on."""
-        pages = self._client.get_paginator("list_objects_v2")
-        for page in pages.paginate(Bucket=bucket, Prefix=prefix, StartAfter=after):
+        start: Any = {"StartAfter": after} if after else {}
+        for page in self._client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix, **start):
             for item in page.get("Contents", []):
                 yield Listed(item["Key"], item["ETag"].strip('"'), item["Size"], item["LastModified"].timestamp())
 

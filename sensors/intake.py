@@ -18,7 +18,7 @@ from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_store import Waiting
 from tidegate.resources.queue import Message
-from tidegate.sensors.runs import ACTIVE, rest_seconds
+from tidegate.sensors.runs import is_active, rest_seconds
 
 BRONZE_JOB = dg.define_asset_job(
     "bronze_job",
@@ -169,9 +169,7 @@ def ready_tables(waiting: Sequence[Waiting], config: LakeConfig, now: float) -> 
 def _held_back(instance: dg.DagsterInstance, text: str, window: float, now: float) -> bool:
     """Whether the table has an active run, or failed so lately that it should rest."""
     tags = {"dagster/partition": text}
-    if instance.get_run_records(dg.RunsFilter(tags=tags, statuses=ACTIVE), limit=1):
-        return True
-    return rest_seconds(instance, BRONZE_JOB.name, window, now, tags) > 0
+    return is_active(instance, tags=tags) or rest_seconds(instance, BRONZE_JOB.name, window, now, tags) > 0
 
 
 def build_intake_sensor(config: LakeConfig) -> dg.SensorDefinition:

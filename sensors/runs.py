@@ -16,6 +16,11 @@ _FAILED = [dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 _LONGEST_BACKOFF = 3600.0
 
 
+def is_active(instance: dg.DagsterInstance, job: str | None = None, tags: Mapping[str, str] | None = None) -> bool:
+    """Whether a run of the job, or with the tags, is queued or at work."""
+    return bool(instance.get_run_records(dg.RunsFilter(job_name=job, tags=tags, statuses=ACTIVE), limit=1))
+
+
 def backoff_seconds(failures: int, pace: float) -> float:
     """How long to rest after so many failures in a row.
 

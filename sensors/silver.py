@@ -13,7 +13,7 @@ from tidegate.platform.core.table_spec import TableSpec
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.spark import SparkUnreachable
-from tidegate.sensors.runs import ACTIVE, rest_seconds
+from tidegate.sensors.runs import is_active, rest_seconds
 
 
 def job_name(spec: TableSpec) -> str:
@@ -56,7 +56,7 @@ def evaluate(instance: dg.DagsterInstance, lake: LakeResource, spec: TableSpec, 
         spec: the table.
         held: what an earlier verdict found; while no later batch is even decided, Spark need not be asked.
     """
-    if instance.get_run_records(dg.RunsFilter(job_name=job_name(spec), statuses=ACTIVE), limit=1):
+    if is_active(instance, job_name(spec)):
         return Verdict(dg.SkipReason(f"a merge of silver.{spec.name} is active"))
     every = spec.silver.every if spec.silver else None
     if every and (rest := rest_seconds(instance, job_name(spec), every, time.time())):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -87,27 +88,26 @@ def _receivable(sqs: SQSClient, attributes: dict[str, str], name: str) -> str:
     # Each receive of a message counts towards the dead-letter queue. While some wait, more are asked for than SQS
     # gives at once, so that it refuses the number where receiving is allowed.
     number = 1 if attributes.get("ApproximateNumberOfMessages") == "0" else _MORE_THAN_SQS_GIVES
-    try:
-        permitted(
-            "sqs:ReceiveMessage",
-            name,
-            sqs.receive_message,
-            QueueUrl=attributes["url"],
-            MaxNumberOfMessages=number,
-            VisibilityTimeout=0,
-            WaitTimeSeconds=0,
-        )
-    except ClientError:
-        return "allowed"
-    return "allowed"
+    return _allowed(
+        "sqs:ReceiveMessage",
+        name,
+        sqs.receive_message,
+        QueueUrl=attributes["url"],
+        MaxNumberOfMessages=number,
+        VisibilityTimeout=0,
+        WaitTimeSeconds=0,
+    )
 
 
 def _deletable(sqs: SQSClient, url: str, name: str) -> str:
     # A receipt that no message has: refused as invalid, or ignored, where deleting is allowed.
-    try:
-        permitted("sqs:DeleteMessage", name, sqs.delete_message, QueueUrl=url, ReceiptHandle="tidegate-check")
-    except ClientError:
-        return "allowed"
+    return _allowed("sqs:DeleteMessage", name, sqs.delete_message, QueueUrl=url, ReceiptHandle="tidegate-check")
+
+
+def _allowed(action: str, name: str, call: Callable[..., Any], **arguments: Any) -> str:
+    """What is refused for its arguments is not refused for want of the permission."""
+    with suppress(ClientError):
+        permitted(action, name, call, **arguments)
     return "allowed"
 
 

@@ -55,7 +55,8 @@ def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair
 
 def _examined(opened: Lake, *, repair: bool) -> Iterator[Finding]:
     server = f"Spark {opened.delta.remote}"
-    yield checked(f"{server}: log store", lambda: check_store(opened.delta, _buckets(opened)))
+    buckets = [*opened.config.buckets, opened.store.bucket]
+    yield checked(f"{server}: log store", lambda: check_store(opened.delta, buckets))
     yield checked(f"{server}: jars", lambda: check_jars(opened.delta))
     entries = None
     if log_store(opened.delta) in (DYNAMODB_STORE, _CLASSIC):
@@ -97,10 +98,6 @@ def commit_table(delta: Delta) -> CommitTable:
         raise Failed("nobody says its region: set fs.s3a.endpoint.region, or the log store's ddb.region, on the server")
     aws = AwsResource(region_name=address.region, endpoint_url=address.endpoint)
     return CommitTable(aws.client("dynamodb"), address)
-
-
-def _buckets(opened: Lake) -> list[str]:
-    return [*opened.config.buckets, opened.store.bucket]
 
 
 def check_store(delta: Delta, buckets: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from tidegate.platform.core.object_key import parse_s3_uri
 from tidegate.resources.commit_table import CommitEntry, CommitTable
 from tidegate.resources.object_store import Listed, ObjectStore
 
-#: Seconds after which staged bytes that no entry names may be deleted; the log store's SAFE_AGE.
+#: Seconds after which staged bytes that no entry names may be deleted; far above what a writer of ours may stand still.
 SAFE_AGE = 24 * 60 * 60
 #: Seconds that a pending commit's writer is given before it is called pending.
 _GRACE = 1.0

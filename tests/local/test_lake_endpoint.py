@@ -22,7 +22,6 @@ class Endpoint:
 
     def __init__(self, aws: LocalAws) -> None:
         self.s3 = Clients.connect(aws.endpoint, REGION, key="test", secret="test").s3
-        self.url = aws.endpoint
         self.conditional = 0
         self.obeys = True
         self.s3.meta.events.register("before-call.s3.PutObject", self._called)

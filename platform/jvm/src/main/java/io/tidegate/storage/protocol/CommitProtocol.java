@@ -18,10 +18,7 @@ import java.util.SortedSet;
  * makes necessary is one method, which the tests replace to see that it is necessary.
  */
 public class CommitProtocol {
-  /** Milliseconds after which staged bytes without an entry may be swept, which {@code tidegate doctor} does. */
-  static final long SAFE_AGE = 24L * 60 * 60 * 1000;
-
-  /** Milliseconds: far above what staging takes, far below the age of what is swept or cleaned up. */
+  /** Milliseconds: far above what staging takes, far below the age of what the doctor sweeps or log cleanup takes. */
   static final long PAUSE = 10L * 60 * 1000;
 
   /** Milliseconds that a pending commit's writer is given before others publish it. */

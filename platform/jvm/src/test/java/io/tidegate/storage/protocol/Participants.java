@@ -160,7 +160,7 @@ final class Participants {
     return step -> {
       long age = (Long) step.ask("age", false, false, true, world -> world.ageOf(tempPath)).value();
       CommitEntry entry = entries(step, maker).get(version);
-      if (age > CommitProtocol.SAFE_AGE && (entry == null || !entry.tempPath().equals(tempPath))) {
+      if (age > World.SAFE_AGE && (entry == null || !entry.tempPath().equals(tempPath))) {
         step.files().delete(tempPath);
       }
     };

@@ -208,7 +208,7 @@ final class Step {
       public Moment now() {
         // Only a long time matters, so the clock has two positions.
         boolean late = world.timeMatters && (Boolean) ask("clock", false, false, true, w -> w.longTimePassed).value();
-        long millis = late ? 2 * CommitProtocol.SAFE_AGE : 0;
+        long millis = late ? 2 * World.SAFE_AGE : 0;
         return new Moment(millis, millis);
       }
 

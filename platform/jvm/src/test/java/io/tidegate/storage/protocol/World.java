@@ -9,6 +9,9 @@ import java.util.regex.Pattern;
 
 /** Everything that the participants of one table share, and what must never happen to it. */
 final class World {
+  /** Milliseconds after which {@code tidegate doctor --repair} sweeps staged bytes that no entry names. */
+  static final long SAFE_AGE = 24L * 60 * 60 * 1000;
+
   private static final Pattern VERSION = Pattern.compile("\\d{20}\\.json");
 
   final Map<String, TreeMap<Long, CommitEntry>> entries = new TreeMap<>();
@@ -103,7 +106,7 @@ final class World {
   }
 
   long ageOf(String name) {
-    return longTimePassed && files.containsKey(name) && !writtenLate.contains(name) ? 2 * CommitProtocol.SAFE_AGE : 0;
+    return longTimePassed && files.containsKey(name) && !writtenLate.contains(name) ? 2 * SAFE_AGE : 0;
   }
 
   void complete(String spelling, CommitEntry entry, boolean evenAnother) {
