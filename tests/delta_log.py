@@ -34,6 +34,10 @@ class DeltaLog:
         """The same log, with its entries under another scheme."""
         return DeltaLog(self._clients, f"{scheme}://{self.location.partition('://')[2]}")
 
+    def below(self, folder: str) -> DeltaLog:
+        """The log of a table in a folder of this one's, ``""`` for the same, as ``/a/b``."""
+        return DeltaLog(self._clients, self.location + folder)
+
     def names(self) -> list[str]:
         """Everything in it, in order; relative to ``_delta_log``."""
         pages = self._clients.s3.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=self._folder)

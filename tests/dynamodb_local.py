@@ -16,15 +16,17 @@ _MAIN = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner"
 
 
 class DynamoDbLocal:
-    """DynamoDB in memory, on a free port of loopback, for every key and region alike.
+    """DynamoDB in memory, on a free port of loopback.
 
     Args:
         home: folder of its log.
+        regional: each region has tables of its own, as in AWS; otherwise every region and key sees the same.
     """
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, regional: bool = False) -> None:
         self.port = free_port()
         self._home = home
+        self._regional = regional
         self._process: Process | None = None
 
     @property
@@ -35,7 +37,8 @@ class DynamoDbLocal:
     def __enter__(self) -> Self:
         assert any(_JARS.glob("DynamoDBLocal-*.jar")), "DynamoDB Local is missing: run `make test`, which fetches it"
         self._home.mkdir(parents=True, exist_ok=True)
-        options = ["-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(self.port)]
+        options = ["-inMemory", "-disableTelemetry", "-port", str(self.port)]
+        options += [] if self._regional else ["-sharedDb"]
         java = [str(require_java()), "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", f"{_JARS}/*"]
         self._process = spawn(
             "DynamoDB Local", [*java, _MAIN, *options], log=self._home / "dynamodb.log", cwd=self._home

@@ -52,8 +52,8 @@ class LogStoreProcess:
         self._seen = 0
         command = [str(require_java()), "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         command += ["-cp", _class_path(), program, table, f"test.store={store}"]
-        command += [f"{LOG_STORE}.{key.replace('_', '.')}={value}" for key, value in settings.items()]
-        command += [f"{key}={value}" for key, value in _conf(folder, aws).items()]
+        own = {f"spark.{LOG_STORE}.{key.replace('_', '.')}": value for key, value in settings.items()}
+        command += [f"{key}={value}" for key, value in {**_conf(folder, aws), **own}.items()]
         with self._said.open("wb") as said, self._errors.open("wb") as errors:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=said, stderr=errors, env={**os.environ, **aws}

@@ -5,10 +5,14 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
+from tests.delta_log import DeltaLog
+from tests.faults.arena import Arena
 from tests.faults.harness import PROXIED, FaultLake, FaultServers
+from tests.proxied_aws import ProxiedAws
 
 MakeLake = Callable[..., FaultLake]
 
@@ -50,3 +54,14 @@ def proxied(make_lake: MakeLake, servers: FaultServers) -> Callable[..., FaultLa
     """Makes the lake whose S3 requests from Spark pass through the proxy, with tables that no test had before."""
     unique = uuid.uuid4().hex[:6]
     return lambda *kinds: make_lake(*[f"{kind}_{unique}" for kind in kinds], name=PROXIED)
+
+
+@pytest.fixture
+def arena(proxied_aws: ProxiedAws, tmp_path: Path) -> Iterator[Arena]:
+    with ExitStack() as closing:
+        yield Arena(tmp_path, proxied_aws, closing)
+
+
+@pytest.fixture
+def log(proxied_aws: ProxiedAws) -> DeltaLog:
+    return proxied_aws.new_log()

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 import re
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
 import pytest
 from botocore.exceptions import ClientError
 
 from tests.delta_log import ENTRIES, DeltaLog, commit_file
+from tests.faults.arena import Arena, refusal
 from tests.faults.client import DEADLINE
 from tests.log_store_process import CONDITIONAL, LogStoreProcess
-from tests.proxied_aws import ProxiedAws
 from tidegate.platform.cli import doctor_logs
 from tidegate.platform.cli.doctor_logs import LogDoctor
-from tidegate.platform.local.fault_proxy import FaultProxy
 from tidegate.resources.commit_table import CommitTable, CommitTableAddress
 from tidegate.resources.object_store import ObjectStore
 
@@ -32,44 +28,6 @@ pytestmark = pytest.mark.faults
 
 #: Seconds after which a process that was told so interrupts its own write.
 INTERRUPTED_AFTER = 1.0
-
-
-@dataclass
-class Arena:
-    """Where processes that end with the test meet; their requests pass the proxy."""
-
-    folder: Path
-    services: ProxiedAws
-    closing: ExitStack
-    ids: Iterator[int] = field(default_factory=itertools.count)
-
-    @property
-    def proxy(self) -> FaultProxy:
-        return self.services.proxy
-
-    def process(self, log: str, **settings: str) -> LogStoreProcess:
-        """A process on a log, or on all whose names begin so."""
-        folder = self.folder / f"process-{next(self.ids)}"
-        return self.closing.enter_context(LogStoreProcess(folder, log, self.services.environ, **settings))
-
-    def begun(self, log: DeltaLog, processes: int, deadline: float = 60.0) -> list[LogStoreProcess]:
-        """Processes on a log, the first of which has begun it."""
-        found = [self.process(log.location) for _ in range(processes)]
-        for one in found:
-            one.wait_ready(deadline)
-        assert found[0].ask("write 0 first") == "ack"
-        return found
-
-
-@pytest.fixture
-def arena(proxied_aws: ProxiedAws, tmp_path: Path) -> Iterator[Arena]:
-    with ExitStack() as closing:
-        yield Arena(tmp_path, proxied_aws, closing)
-
-
-@pytest.fixture
-def log(proxied_aws: ProxiedAws) -> DeltaLog:
-    return proxied_aws.new_log()
 
 
 def test_f1_what_was_staged_and_not_claimed_is_nothing_and_is_swept(
@@ -172,11 +130,6 @@ def test_an_interrupted_writer_does_not_lie_and_goes_on(where: str, arena: Arena
     assert log.open_entries() == []
 
 
-def refusal(kind: str) -> bytes:
-    """What DynamoDB answers with status 400."""
-    return json.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{kind}", "message": "refused"}).encode()
-
-
 def test_f7_throttling_is_waited_out(arena: Arena, log: DeltaLog) -> None:
     (writer,) = arena.begun(log, 1)
     throttled = [
@@ -244,22 +197,6 @@ def test_a_refusal_without_a_file_is_unknown_and_others_settle_it(arena: Arena, 
     assert other.ask("list") == "listed [0, 1]"
     assert other.ask("read 1") == "read refused"
     assert log.open_entries() == []
-
-
-@pytest.mark.parametrize("operation", ["CreateTable", "Query", "PutItem"])
-def test_a_missing_permission_is_named(arena: Arena, log: DeltaLog, operation: str) -> None:
-    entries = f"entries-{operation}"
-    arena.proxy.status("POST", f"/{operation}$", 400, times=None, body=refusal("AccessDeniedException"))
-    said = arena.process(log.location, ddb_tableName=entries).wait_ready().ask("write 0 first")
-    assert re.match(rf"failed .*the permission dynamodb:{operation} on table {entries} .*is missing", said), said
-    assert log.versions() == []
-
-
-def test_a_missing_table_is_not_made_when_that_is_forbidden(arena: Arena, log: DeltaLog) -> None:
-    said = arena.process(log.location, ddb_tableName="absent", ddb_create="false").wait_ready().ask("write 0 first")
-    assert re.match(r"failed .*there is no DynamoDB table absent.*ddb\.create=false forbids to create it", said), said
-    assert "absent" not in arena.services.clients.dynamodb.list_tables()["TableNames"]
-    assert log.versions() == []
 
 
 @dataclass(frozen=True)

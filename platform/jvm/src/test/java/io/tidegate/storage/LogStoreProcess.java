@@ -39,13 +39,25 @@ public final class LogStoreProcess {
 
   private String answer(String table, String[] words) throws IOException {
     return switch (words[0]) {
-      case "list" -> "listed " + versions(table);
+      case "list" -> list(table);
       case "read" -> "read " + read(file(table, Long.parseLong(words[1])));
       case "write" -> write(table, Long.parseLong(words[1]), words[2]);
       case "interrupt" -> interrupted(table, Long.parseLong(words[1]), words[2]);
       case "race" -> race(table, words);
       default -> throw new IllegalArgumentException(String.join(" ", words));
     };
+  }
+
+  private String list(String table) {
+    try {
+      return "listed " + versions(table);
+    } catch (IOException e) {
+      return failed(e);
+    }
+  }
+
+  private static String failed(IOException error) {
+    return "failed " + String.valueOf(error.getMessage()).replace('\n', ' ');
   }
 
   private String write(String table, long version, String content) {
@@ -55,8 +67,8 @@ public final class LogStoreProcess {
     } catch (FileAlreadyExistsException e) {
       return "exists";
     } catch (IOException e) {
-      String message = String.valueOf(e.getMessage()).replace('\n', ' ');
-      return (message.contains("TIDEGATE_LOG_UNKNOWN") ? "unknown " : "failed ") + message;
+      String said = failed(e);
+      return said.contains("TIDEGATE_LOG_UNKNOWN") ? said.replaceFirst("failed", "unknown") : said;
     }
   }
 
