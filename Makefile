@@ -17,6 +17,9 @@ ARGS ?=
 LINKS := build/links
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
+# One process per core; the tests that share a server stay together.
+PARALLEL := --numprocesses=auto --dist=loadgroup --no-loadscope-reorder
+
 .DEFAULT_GOAL := help
 .PHONY: help demo dev test soak check lint types layers unit format jars schema lock clean
 
@@ -29,8 +32,9 @@ demo: $(BIN)/.runtime $(DIST)/.built ## Real files, end to end on this machine (
 dev: $(BIN)/.runtime $(DIST)/.built ## The local platform with Dagster's UI for your own lake.yaml
 	$(BIN)/tidegate dev $(ARGS)
 
-test: check $(DIST)/.tested $(DYNAMODB)/.fetched $(DELTA_RS)/.installed chromium ## Every check and every test; installs what it needs
-	$(BIN)/python -m pytest --every-group $(ARGS)
+test: ## Every check and every test; installs what it needs
+	@$(MAKE) --no-print-directory -j2 --output-sync=line ready-to-test
+	$(BIN)/python -m pytest --every-group $(PARALLEL) $(ARGS)
 
 soak: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Hours of racing, killed and paused writers (ARGS="--seed N" for another course)
 	$(BIN)/python -m pytest -s tests/faults/test_log_store_alone.py --soak $(ARGS)
@@ -38,7 +42,7 @@ soak: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Hours of racing, kille
 check: $(BIN)/.dev lint types layers ## Lint, types and layers
 
 unit: $(BIN)/.dev ## The fast tests
-	$(BIN)/python -m pytest -m unit $(ARGS)
+	$(BIN)/python -m pytest -m unit $(PARALLEL) $(ARGS)
 
 lint: $(BIN)/.dev ## Style
 	$(BIN)/ruff check .
@@ -102,7 +106,9 @@ $(DELTA_RS)/.installed: requirements/delta-rs.txt
 	$(DELTA_RS)/bin/pip install -q --no-deps --require-hashes -r requirements/delta-rs.txt
 	touch $@
 
-.PHONY: require-jvm chromium
+.PHONY: ready-to-test require-jvm chromium
+ready-to-test: $(DIST)/.tested check $(DYNAMODB)/.fetched $(DELTA_RS)/.installed chromium
+
 require-jvm:
 	@command -v javac >/dev/null || { echo "error: no JDK found: install a JDK 17 (Debian: apt-get install openjdk-17-jdk-headless)"; exit 1; }
 	@javac -version 2>&1 | grep -qE ' (1[7-9]|2[0-9])' || { echo "error: a JDK 17 or newer is needed, this is `javac -version 2>&1`"; exit 1; }

@@ -10,8 +10,10 @@ import pytest
 pytest_plugins = ["tidegate.platform.testing.fixtures", "tests.proxied_aws"]
 
 GROUPS = ("unit", "jvm", "spark", "browser", "faults", "interop")
-#: Fast groups first, so that a mistake shows early; the groups that share the warm stack lie together.
-_ORDER = {name: place for place, name in enumerate(GROUPS)}
+#: The fast group first, so that a mistake shows early; then the longest, so that parallel runs end together.
+_ORDER = {name: place for place, name in enumerate(("unit", "browser", "spark", "faults", "interop", "jvm"))}
+#: Servers of which a process has one: all the tests on it run in one process.
+_SERVERS = ("tidegate_stack", "proxied_services", "servers")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,7 +28,8 @@ def pytest_configure(config: pytest.Config) -> None:
     for each in (signal.SIGINT, signal.SIGTERM):
         # A background job has SIGINT ignored, and after a run of Dagster SIGTERM too: fixtures must end in order.
         signal.signal(each, signal.default_int_handler)
-    config.pluginmanager.register(_Guard(config), "every-group")
+    if not hasattr(config, "workerinput"):  # a parallel run is judged as a whole
+        config.pluginmanager.register(_Guard(config), "every-group")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -34,6 +37,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if unmarked:
         raise pytest.UsageError(f"these tests have none of the markers {', '.join(GROUPS)}: {', '.join(unmarked[:5])}")
     items.sort(key=lambda item: min(_ORDER[name] for name in _groups(item)))
+    for item in items:
+        if not item.get_closest_marker("unit"):
+            item.add_marker(pytest.mark.xdist_group(_server(item)))
+
+
+def _server(item: pytest.Item) -> str:
+    assert isinstance(item, pytest.Function)
+    return next((name for name in _SERVERS if name in item.fixturenames), item.path.stem)
 
 
 def _groups(item: pytest.Item) -> list[str]:
