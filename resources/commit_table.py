@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+
+#: UUIDs of this version are made by our log store only.
+_OURS = 8
+
+
+def is_ours(temp_path: str) -> bool:
+    """Whether our log store staged this: it acknowledges nothing before it is published, others do once it is claimed.
+
+    Args:
+        temp_path: relative to ``_delta_log``.
+    """
+    try:
+        return uuid.UUID(temp_path.rpartition(".")[2]).version == _OURS
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -128,12 +144,13 @@ class CommitTable:
         except self._client.exceptions.ResourceNotFoundException:
             return  # the table is made by the first commit
 
-    def close(self, table_path: str, entry: CommitEntry) -> bool:
+    def close(self, table_path: str, entry: CommitEntry, *, evidence: bool = False) -> bool:
         """Mark an open entry as complete, as the log store does with a version that has been decided.
 
         Args:
             table_path: the table's root, as the entry has it.
             entry: as it was read; nothing is done when it has changed since.
+            evidence: it tells of a commit that is possibly lost, so it never expires.
 
         Returns:
             Whether it was open still.
@@ -141,17 +158,18 @@ class CommitTable:
         Raises:
             ClientError: DynamoDB refused, for example for want of ``dynamodb:UpdateItem``.
         """
+        expires = {} if evidence else {":expires": {"N": str(int(time.time()) + self.address.ttl)}}
         try:
             self._client.update_item(
                 TableName=self.name,
                 Key={"tablePath": {"S": table_path}, "fileName": {"S": entry.file_name}},
-                UpdateExpression="SET complete = :true, expireTime = :expires",
+                UpdateExpression="SET complete = :true" + (", expireTime = :expires" if expires else ""),
                 ConditionExpression="complete = :false AND tempPath = :temp",
                 ExpressionAttributeValues={
                     ":true": {"S": "true"},
                     ":false": {"S": "false"},
-                    ":expires": {"N": str(int(time.time()) + self.address.ttl)},
                     ":temp": {"S": entry.temp_path},
+                    **expires,
                 },
             )
         except self._client.exceptions.ConditionalCheckFailedException:

@@ -6,8 +6,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -109,6 +110,14 @@ class ObjectStore:
     def first_bytes(self, bucket: str, key: str, etag: str, length: int) -> bytes:
         """The object's first ``length`` bytes, if it still has this etag; raises as ``tail`` does."""
         return self._get(bucket, key, IfMatch=f'"{etag}"', Range=f"bytes=0-{length - 1}")
+
+    @contextmanager
+    def reading(self, bucket: str, key: str, etag: str) -> Iterator[BinaryIO]:
+        """The object, to be read from its beginning, if it still has this etag; raises as ``tail`` does."""
+        with self._asking(bucket, key):
+            body = self._client.get_object(Bucket=bucket, Key=key, IfMatch=f'"{etag}"')["Body"]
+            with body:
+                yield cast(BinaryIO, body)
 
     def get(self, bucket: str, key: str) -> bytes | None:
         """A whole object, or None if there is none.
@@ -218,8 +227,13 @@ class ObjectStore:
             )
 
     def _get(self, bucket: str, key: str, **conditions: Any) -> bytes:
-        try:
+        with self._asking(bucket, key):
             return self._client.get_object(Bucket=bucket, Key=key, **conditions)["Body"].read()
+
+    @contextmanager
+    def _asking(self, bucket: str, key: str) -> Iterator[None]:
+        try:
+            yield
         except ClientError as error:
             if _status(error) in (404, 412):
                 raise ObjectChanged(f"s3://{bucket}/{key} changed or went while it was read") from error

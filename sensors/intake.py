@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
+from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.assets.bronze.asset import BRONZE, TABLES, TRIGGER_TAG
 from tidegate.platform.core.events import Reject, S3Event, parse_body
@@ -37,6 +38,7 @@ class Intake:
         counters: events that are no table's, by outcome.
         rows: the intake log's rows for them.
         received: events, tests included.
+        failures: why a queue could not be drained, by its name.
     """
 
     hints: dict[TableKey, list[Hint]] = field(default_factory=dict)
@@ -44,6 +46,7 @@ class Intake:
     rows: list[dict[str, Any]] = field(default_factory=list)
     rejects: list[Reject] = field(default_factory=list)
     received: int = 0
+    failures: dict[str, Exception] = field(default_factory=dict)
 
     def count(self, outcome: str, by: int = 1) -> None:
         """Count events that end here."""
@@ -102,6 +105,8 @@ def _sort_event(intake: Intake, event: S3Event, config: LakeConfig, known: set[T
 def take_in(lake: Lake, *, seconds: float | None = None) -> Intake:
     """Drain the queues once: manifests and logs are written first, messages are deleted last.
 
+    Each queue has an equal share of what is left of the budget, so that a busy one does not starve those after it.
+
     Args:
         lake: handles.
         seconds: time budget of the receives; the configuration's by default.
@@ -110,11 +115,16 @@ def take_in(lake: Lake, *, seconds: float | None = None) -> Intake:
     deadline = time.monotonic() + (seconds or budget.seconds)
     known = {TableKey.decode(text) for text in lake.store.table_keys()}
     total = Intake()
-    for queue in lake.queues:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            break
-        messages = queue.drain(seconds=left, messages=budget.events - total.received, threads=budget.threads)
+    for place, queue in enumerate(lake.queues):
+        share = len(lake.queues) - place
+        left = max(0.0, deadline - time.monotonic()) / share
+        most = max(1, (budget.events - total.received) // share)
+        try:
+            messages = queue.drain(seconds=left, messages=most, threads=budget.threads)
+        except (BotoCoreError, ClientError) as error:
+            # What it has received comes back; the other queues need not wait for it.
+            total.failures[queue.name] = error
+            continue
         intake = sort_messages(messages, lake.config, known)
         _keep(lake, intake)
         queue.delete(messages)
@@ -204,6 +214,10 @@ def build_intake_sensor(config: LakeConfig) -> dg.SensorDefinition:
             f"{sum(one.hints for one in waiting)} hints wait for {len(keys)} tables"
         )
         context.log.info(said)
+        for name, error in taken.failures.items():
+            context.log.error(f"queue {name} could not be drained: {error}")
+            if not requests:
+                raise error  # A tick that has nothing else to say fails, where people look.
         return dg.SensorResult(
             run_requests=requests,
             dynamic_partitions_requests=[TABLES.build_add_request(unknown)] if unknown else [],

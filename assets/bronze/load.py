@@ -16,11 +16,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 from ulid import ULID
 
+from tidegate.assets.bronze.csv_bytes import csv_problem
 from tidegate.assets.bronze.parquet_footers import parquet_footers
 from tidegate.assets.bronze.prepared import Prepared
-from tidegate.assets.bronze.rows import BAD, RAW, read_group
+from tidegate.assets.bronze.rows import BAD, RAW, SUSPECT, read_group
 from tidegate.assets.bronze.source_files import SourceFile, source_file
-from tidegate.platform.core.batch import Add
 from tidegate.platform.core.object_key import partition_values
 from tidegate.platform.core.planning import Candidate, Found, Plan
 from tidegate.platform.core.schema import SOURCE_COLUMNS, Misfit, check_fit, check_partition, json_type
@@ -36,6 +36,7 @@ _TRANSIENT = re.compile(r"503|500 Internal|SlowDown|SocketTimeout|ConnectExcepti
 class _Counted:
     good: int
     bad: int
+    suspect: int = 0
 
 
 class _Load:
@@ -46,7 +47,6 @@ class _Load:
         self.state = lake.delta.table_state(birth.location)
         self.prepared = Prepared()
         self.partitions: dict[str, str] = {}
-        self.quarantine_folder = f"{n:020d}-{ULID()}"
 
     def run(self) -> Prepared:
         """Prepare all candidates."""
@@ -108,7 +108,7 @@ class _Load:
         if not files:
             return
         try:
-            adds, counted = self._stage_once(files)
+            again = self._stage_once(files)
         except PySparkException as error:
             self.lake.delta.require_session()
             if len(files) > 1:
@@ -118,16 +118,7 @@ class _Load:
             else:
                 self._poisoned(files[0], error)
             return
-        changed = self._changed(files)
-        if changed:
-            for file in files:
-                if file.candidate.key in changed:
-                    self.prepared.defer(self.plan, file.candidate)
-            self._stage([file for file in files if file.candidate.key not in changed])
-            return
-        self.prepared.adds += adds
-        for file in files:
-            self._end(file.candidate, counted.get(file.candidate.key, _Counted(0, 0)))
+        self._stage(again)
 
     def _knowing(self, files: Sequence[SourceFile]) -> list[SourceFile]:
         """The files whose columns the table has; at its birth, those that the first staged part has given it."""
@@ -149,16 +140,16 @@ class _Load:
                 self.prepared.quarantine(self.plan, file.candidate, str(misfit))
         return fitting
 
-    def _end(self, candidate: Candidate, counted: _Counted) -> None:
-        if counted.bad and not counted.good:
+    def _end(self, candidate: Candidate, counted: _Counted, apart: str | None) -> None:
+        if not counted.bad:
+            self.prepared.commit(self.plan, candidate, rows=counted.good)
+        elif counted.good:
+            reason = f"{counted.bad} of its {counted.good + counted.bad} rows do not fit the table; see {apart}"
+            self.prepared.commit(self.plan, candidate, rows=counted.good, bad_rows=counted.bad, reason=reason)
+        else:
             self.prepared.quarantine(
-                self.plan, candidate, f"none of its {counted.bad} rows fits the table; {self._where()}"
+                self.plan, candidate, f"none of its {counted.bad} rows fits the table; see {apart}"
             )
-            return
-        self.prepared.commit(self.plan, candidate, rows=counted.good, bad_rows=counted.bad or None)
-
-    def _where(self) -> str:
-        return f"see {self.lake.store.uri('quarantine', 'rows', self.table.text, self.quarantine_folder)}"
 
     def _poisoned(self, file: SourceFile, error: PySparkException) -> None:
         probed = self.lake.store.objects.head(self.table.key.bucket, file.candidate.key)
@@ -178,14 +169,17 @@ class _Load:
             if not isinstance(found := probes[file.candidate.key], Found) or found.etag != file.candidate.found.etag
         }
 
-    def _stage_once(self, files: Sequence[SourceFile]) -> tuple[list[Add], dict[str, _Counted]]:
+    def _stage_once(self, files: Sequence[SourceFile]) -> list[SourceFile]:
+        """Stage a set; when some files prove unfit, they are ended and the others returned, to be staged again."""
         delta = self.lake.delta
         rows = self._rows(files).persist()
         try:
             counted = self._count(rows)
-            if any(count.bad for count in counted.values()):
-                self._set_apart(rows)
-            good = rows.where(F.col(BAD).isNull()).drop(BAD, RAW)
+            sound = self._without_misread(files, counted)
+            if len(sound) < len(files):
+                return sound
+            apart = self._set_apart(rows) if any(count.bad for count in counted.values()) else None
+            good = rows.where(F.col(BAD).isNull()).drop(BAD, RAW, SUSPECT)
             if self.prepared.schema is None:
                 self._set_schema(good.schema)
             view = f"staged_{ULID()}".lower()
@@ -199,7 +193,37 @@ class _Load:
             delta.session.catalog.dropTempView(view)
         finally:
             rows.unpersist()
-        return adds, counted
+        if changed := self._changed(files):
+            for file in files:
+                if file.candidate.key in changed:
+                    self.prepared.defer(self.plan, file.candidate)
+            return [file for file in files if file.candidate.key not in changed]
+        self.prepared.adds += adds
+        for file in files:
+            self._end(file.candidate, counted.get(file.candidate.key, _Counted(0, 0)), apart)
+        return []
+
+    def _without_misread(self, files: Sequence[SourceFile], counted: dict[str, _Counted]) -> list[SourceFile]:
+        """The files without those whose bytes are not what Spark took them for."""
+        suspects = [file for file in files if (count := counted.get(file.candidate.key)) and count.suspect]
+        ended = set()
+        for file, problem in parallel(self._problem, suspects):
+            if problem is None:
+                continue
+            ended.add(file.candidate.key)
+            if isinstance(problem, StoreError):
+                self.prepared.defer(self.plan, file.candidate)
+            else:
+                self.prepared.quarantine(self.plan, file.candidate, problem)
+        return [file for file in files if file.candidate.key not in ended]
+
+    def _problem(self, file: SourceFile) -> tuple[SourceFile, str | StoreError | None]:
+        key, etag = file.candidate.key, file.candidate.found.etag
+        try:
+            with self.lake.store.objects.reading(self.table.key.bucket, key, etag) as body:
+                return file, csv_problem(body, packed=key.endswith(".gz"))
+        except StoreError as error:
+            return file, error
 
     def _rows(self, files: Sequence[SourceFile]) -> DataFrame:
         """The rows of all files with the table's columns, the source columns, BAD and RAW."""
@@ -216,7 +240,7 @@ class _Load:
         for frame in frames[1:]:
             union = union.unionByName(frame)
         joined = union.join(F.broadcast(session.createDataFrame(self._sources(files))), "_path", "left").drop("_path")
-        order = [*types, *self.partitions, *SOURCE_COLUMNS, BAD, RAW]
+        order = [*types, *self.partitions, *SOURCE_COLUMNS, BAD, RAW, SUSPECT]
         typed = {name: F.col(f"_p_{i}").cast(kind) for i, (name, kind) in enumerate(self.partitions.items())}
         return joined.withColumns(
             {
@@ -292,21 +316,26 @@ class _Load:
 
     def _count(self, rows: DataFrame) -> dict[str, _Counted]:
         bucket = f"s3://{self.table.key.bucket}/"
-        found = rows.groupBy("_source_path").agg(F.count("*").alias("all"), F.count(BAD).alias("bad")).collect()
+        counts = {"all": F.count("*"), "bad": F.count(BAD), "suspect": F.count_if(SUSPECT)}
+        found = rows.groupBy("_source_path").agg(*[count.alias(name) for name, count in counts.items()]).collect()
         if any(row["_source_path"] is None for row in found):
             raise RuntimeError(
                 f"Spark reported rows of {self.table.text} under a path that was not asked for; nothing was "
                 "staged. Please report this with the keys of the batch"
             )
-        return {row["_source_path"][len(bucket) :]: _Counted(row["all"] - row["bad"], row["bad"]) for row in found}
+        return {
+            row["_source_path"][len(bucket) :]: _Counted(row["all"] - row["bad"], row["bad"], row["suspect"])
+            for row in found
+        }
 
-    def _set_apart(self, rows: DataFrame) -> None:
+    def _set_apart(self, rows: DataFrame) -> str:
+        """Keep the bad rows; where. A folder that the ledger does not name is of an attempt that came to nothing."""
+        folder = self.lake.store.uri("quarantine", "rows", self.table.text, f"{self.n:020d}-{ULID()}")
         bad = rows.where(F.col(BAD).isNotNull()).select(
             "_source_path", "_source_etag", F.col(BAD).alias("reason"), F.col(RAW).alias("raw")
         )
-        bad.write.mode("append").json(
-            self.lake.store.uri("quarantine", "rows", self.table.text, self.quarantine_folder)
-        )
+        bad.write.json(folder)
+        return folder
 
     def _set_schema(self, schema: StructType) -> None:
         body = json.loads(schema.json())
@@ -319,7 +348,8 @@ class _Load:
 def prepare_load(lake: Lake, table: Table, birth: Birth, n: int, plan: Plan) -> Prepared:
     """Stage the rows of all candidates as Parquet in the table's directory, uncommitted.
 
-    Rows that do not fit are set apart under ``quarantine/rows`` with their source, reason and raw text; files that
-    cannot be read are quarantined; files that changed while they were read are deferred.
+    Rows that do not fit are set apart under ``quarantine/rows`` with their source, reason and raw text, in a folder
+    that the ledger's reason names; files that cannot be read are quarantined; files that changed while they were read
+    are deferred.
     """
     return _Load(lake, table, birth, n, plan).run()

@@ -28,9 +28,11 @@ class Prepared:
     partition_columns: tuple[str, ...] = ()
     gives_columns: bool = False
 
-    def commit(self, plan: Plan, candidate: Candidate, *, rows: int, bad_rows: int | None = None) -> None:
-        """Note that a candidate's rows are among the adds."""
-        self._end(plan, candidate, candidate.row(Status.COMMITTED, rows=rows, bad_rows=bad_rows))
+    def commit(
+        self, plan: Plan, candidate: Candidate, *, rows: int, bad_rows: int | None = None, reason: str | None = None
+    ) -> None:
+        """Note that a candidate's rows are among the adds; ``reason`` is that of its bad rows."""
+        self._end(plan, candidate, candidate.row(Status.COMMITTED, reason, rows=rows, bad_rows=bad_rows))
 
     def quarantine(self, plan: Plan, candidate: Candidate, reason: str) -> None:
         """Note that a candidate cannot be ingested."""

@@ -12,7 +12,11 @@ from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 BAD = "_bad"
 #: A bad row's text as it stood in the file.
 RAW = "_raw"
+#: Whether a row may show that its whole file was misread, which only a look at the file's bytes can tell.
+SUSPECT = "_suspect"
 
+#: A quote that is never closed swallows lines; bytes that are not UTF-8 become the replacement character.
+_SUSPICIOUS = "[\\n\\r\ufffd]"
 _CORRUPT = "_corrupt_record"
 
 
@@ -29,7 +33,7 @@ def read_group(
         types: SQL types of the table's data columns.
 
     Returns:
-        The columns of ``types``, and ``_path``, ``_bad``, ``_raw``.
+        The columns of ``types``, and ``_path``, ``_bad``, ``_raw``, ``_suspect``.
     """
     reader = {"csv": _csv, "json": _json, "parquet": _parquet}[format]
     return reader(session, list(paths), header, types)
@@ -56,8 +60,13 @@ def _csv(session: SparkSession, paths: list[str], header: Sequence[str], types: 
         F.col(f"`{name}`") if name in names else F.lit(None).cast(kind).alias(name) for name, kind in types.items()
     ]
     bad = F.when(F.col(_CORRUPT).isNotNull(), F.lit("wrong number of cells, or a value of another type"))
+    texts = [F.col(f"`{name}`") for name in names if types.get(name, "string") == "string"]
     return frame.select(
-        *columns, F.col("_metadata.file_path").alias("_path"), bad.alias(BAD), F.col(_CORRUPT).alias(RAW)
+        *columns,
+        F.col("_metadata.file_path").alias("_path"),
+        bad.alias(BAD),
+        F.col(_CORRUPT).alias(RAW),
+        F.concat_ws("", *texts, _CORRUPT).rlike(_SUSPICIOUS).alias(SUSPECT),
     )
 
 
@@ -80,8 +89,11 @@ def _json(session: SparkSession, paths: list[str], header: Sequence[str], types:
         }
     )
     unknown = F.concat(*_unknown_fields(F.col("value"), "", _nesting(session, types)))
+    # Spark's parser puts a replacement character for such bytes, without a word.
+    utf8 = F.is_valid_utf8("value")
     bad = (
-        F.when(F.col("_keys").isNull(), F.lit("not a JSON object"))
+        F.when(~utf8, F.lit("not UTF-8; its bytes are here in base64"))
+        .when(F.col("_keys").isNull(), F.lit("not a JSON object"))
         .when(~F.col("_alone"), F.lit("more than one JSON object in a line"))
         .when(
             F.size(unknown) > 0,
@@ -96,7 +108,8 @@ def _json(session: SparkSession, paths: list[str], header: Sequence[str], types:
         *[F.col(f"_row.`{name}`").alias(name) for name in types],
         "_path",
         bad.alias(BAD),
-        F.when(bad.isNotNull(), F.col("value")).alias(RAW),
+        F.when(bad.isNotNull(), F.when(utf8, F.col("value")).otherwise(F.base64("value"))).alias(RAW),
+        F.lit(False).alias(SUSPECT),
     )
 
 
@@ -140,5 +153,6 @@ def _parquet(session: SparkSession, paths: list[str], header: Sequence[str], typ
             F.col("_metadata.file_path").alias("_path"),
             nothing.alias(BAD),
             nothing.alias(RAW),
+            F.lit(False).alias(SUSPECT),
         )
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
@@ -83,8 +84,8 @@ def _header(lake: Lake, table: Table, candidate: Candidate) -> tuple[str, ...]:
         except zlib.error as error:
             raise Misfit(f"its name ends in .gz, but it is not gzip: {error}") from error
     try:
-        # The cut may fall inside a character, far behind the header.
-        text = head.decode("utf-8-sig", errors="strict" if len(head) < _HEADER_BYTES else "ignore")
+        # The cut may fall inside a character.
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(head, final=len(head) < _HEADER_BYTES)
     except UnicodeDecodeError as error:
         raise Misfit(f"not UTF-8: {error.reason} at byte {error.start}") from error
     names = next(csv.reader(io.StringIO(text)), [])

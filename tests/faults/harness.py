@@ -6,8 +6,9 @@ import io
 import itertools
 import json
 import os
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -162,6 +163,7 @@ class Watched:
     Attributes:
         rows: ids that must be in bronze, each as often as counted.
         outcomes: ledger decisions that must exist, by key and status.
+        apart: texts of rows that must be set apart, by key, where the ledger says.
         events: ids of the events that intake has seen.
     """
 
@@ -172,6 +174,7 @@ class Watched:
         self.text = lake.key(name)
         self.rows: Counter[int] = Counter()
         self.outcomes: Counter[tuple[str, str]] = Counter()
+        self.apart: Counter[tuple[str, str]] = Counter()
         self.events: Counter[str | None] = Counter()
         self._content: dict[str, tuple[bytes, list[int]]] = {}
 
@@ -195,6 +198,19 @@ class Watched:
         """A file that nobody can read."""
         self._put(stem, b"neither PAR1 nor JSON\n", [])
         self.outcomes[self.key(stem), "quarantined"] += 1
+        if not self.registered:
+            self.apart[self.key(stem), "neither PAR1 nor JSON"] += 1
+
+    def mixed(self, stem: str) -> None:
+        """A file with new rows and, where rows can be set apart, one that fits no table."""
+        if self.registered:
+            self.put(stem)
+            return
+        ids = [next(_ids)]
+        self._put(stem, self._body(ids) + b"no JSON\n", ids)
+        self.outcomes[self.key(stem), "committed"] += 1
+        self.rows.update(ids)
+        self.apart[self.key(stem), "no JSON"] += 1
 
     def overwrite(self, stem: str, count: int = 3) -> None:
         """Other rows under a committed key: loaded tables have both, registered ones refuse the key."""
@@ -236,6 +252,7 @@ class Watched:
             self.put(stem)
         self.again("b")
         self.bad("bad")
+        self.mixed("mixed")
         self.put(FLAKY)
 
     def second_wave(self) -> None:
@@ -245,6 +262,7 @@ class Watched:
         self.again("b")
         self.again("d")
         self.bad("bad2")
+        self.mixed("mixed2")
         self.remove("a")
         self.overwrite("c")
         self.put(f"{FLAKY}2")
@@ -302,6 +320,19 @@ class Watched:
         rows = [row for row in ledger if row["kind"] == "row"]
         self._equal("decisions by event", Counter(row["event_id"] for row in rows), self.events)
         self._equal("outcomes", Counter((row["key"], row["status"]) for row in rows), self.outcomes)
+        self._equal("rows set apart", Counter(self._apart(rows)), self.apart)
+
+    def _apart(self, ledger: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+        """Key and text of every row in the folders that the ledger names."""
+        s3 = self.lake.clients.s3
+        for row in ledger:
+            if not (said := re.search(r"; see s3a://([^/]+)/(.+)$", row["reason"] or "")):
+                continue
+            for item in s3.list_objects_v2(Bucket=said[1], Prefix=f"{said[2]}/").get("Contents", []):
+                body = s3.get_object(Bucket=said[1], Key=item["Key"])["Body"].read().decode()
+                for one in map(json.loads, body.splitlines()):
+                    if one["_source_path"].endswith(f"/{row['key']}"):
+                        yield row["key"], one["raw"]
 
     def _headers(self, ledger: list[dict[str, Any]]) -> dict[int, Any]:
         rows = [row for row in ledger if row["kind"] == "header"]

@@ -164,3 +164,9 @@ def _merges_share_a_session(merge_session: SparkSession, monkeypatch: pytest.Mon
         yield merge_session
 
     monkeypatch.setattr(silver_merge, "session_of_its_own", as_good_as_new)
+
+
+@pytest.fixture
+def _merges_in_sessions_of_their_own(_merges_share_a_session: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For what is said of those sessions."""
+    monkeypatch.setattr(silver_merge, "session_of_its_own", session_of_its_own)

@@ -5,8 +5,10 @@ One lake takes it all in, in one batch per table; each test looks at one kind.
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -61,6 +63,8 @@ JSON_OBJECTS: dict[str, str | bytes] = {
     "huge.json": '{"id": 99999999999, "name": "too big"}\n',
     "fake.json.gz": _json(8, "not packed"),
     "cut.json.gz": _gz("".join(_json(n, "cut") for n in range(5000)))[:-50],
+    "latin.json": _json(10, "utf-8").encode() + _json(11, "M\u00fcller").encode("latin-1"),
+    "replaced.json": _json(12, "\ufffd is a character"),
     "_x.json": _json(9, "hidden"),
     ".x.json": _json(9, "hidden"),
     "_work/x.json": _json(9, "hidden"),
@@ -78,6 +82,10 @@ CSV_OBJECTS: dict[str, str | bytes] = {
     "twice.csv": "id,id\n13,14\n",
     "fake.csv.gz": "id,name\n15,not packed\n",
     "latin.csv": "id,name\n16,M\u00fcller\n".encode("latin-1"),
+    "late_latin.csv": f"id,name\n19,{'x' * (1 << 20)}\n20,M\u00fcller\n".encode("latin-1"),
+    "replaced.csv": "id,name\n21,\ufffd is a character\n",
+    "unclosed.csv": 'id,name\n22,before\n23,"never closed\n24,swallowed\n',
+    "closed_late.csv": 'id,name\n25,"never closed\n26,"swallowed"\n',
     "empty.csv": "",
     "odd [1]%.csv": "id,name\n17,odd\n",
     "a//twice.csv": "id,name\n18,a//twice\n",
@@ -249,7 +257,7 @@ def test_an_object_gone_before_it_was_read_is_recorded_as_removed(scene: Scene, 
 def test_csv_is_read_as_rfc_4180_says_in_any_order_of_columns(scene: Scene, kit: Any) -> None:
     expected = {
         (0, "good"), (1, 'a "q" b'), (2, "two\nlines"), (3, "a,b"), (4, "reordered"), (5, "case"), (6, "bom"),
-        (7, "packed"), (8, None), (9, "kept"), (17, "odd"), (18, "a//twice"),
+        (7, "packed"), (8, None), (9, "kept"), (17, "odd"), (18, "a//twice"), (21, "\ufffd is a character"),
     }  # fmt: skip
     assert set(kit.bronze(scene.lake, "csv", "id, name")) == expected
     assert len(kit.bronze(scene.lake, "csv", "id")) == len(expected)
@@ -263,6 +271,15 @@ def test_ragged_and_mistyped_csv_rows_are_set_apart_with_their_text(scene: Scene
     assert rows["csv/ragged.csv"] == (1, 3)
 
 
+def test_the_ledger_names_the_folder_that_holds_the_rows_set_apart(scene: Scene, kit: Any) -> None:
+    for key in ("ragged.csv", "all_bad.csv"):
+        said = re.search(r"rows? .*the table; see (s3a://\S+)$", scene.fate["csv"][key][1])
+        assert said is not None, scene.fate["csv"][key]
+        found = scene.lake.lake.delta.session.read.json(said[1]).collect()
+        texts = [row["raw"] for row in found if row["_source_path"].endswith(f"/{key}")]
+        assert len(texts) == {"ragged.csv": 3, "all_bad.csv": 1}[key]
+
+
 @pytest.mark.parametrize(
     ("key", "reason"),
     [
@@ -270,6 +287,9 @@ def test_ragged_and_mistyped_csv_rows_are_set_apart_with_their_text(scene: Scene
         ("twice.csv", "header names a column twice"),
         ("fake.csv.gz", "it is not gzip"),
         ("latin.csv", "not UTF-8"),
+        ("late_latin.csv", "not UTF-8"),
+        ("unclosed.csv", "broken quoting in the row that begins in line 3"),
+        ("closed_late.csv", "broken quoting in the row that begins in line 2"),
         ("all_bad.csv", "none of its 1 rows fits the table"),
     ],
 )
@@ -290,6 +310,13 @@ def test_json_lines_that_do_not_fit_are_set_apart_with_their_text(scene: Scene, 
     assert "extra" in reason
     assert {"well typed", "beside broken", "less", "packed"} <= _names(scene, kit, "json")
     assert not {"mistyped", "more"} & _names(scene, kit, "json")
+
+
+def test_json_lines_that_are_not_utf_8_are_set_apart_with_their_bytes(scene: Scene, kit: Any) -> None:
+    ((reason, raw),) = _rows_apart(scene, kit, "json")["latin.json"]
+    assert reason.startswith("not UTF-8")
+    assert base64.b64decode(raw).decode("latin-1") == _json(11, "M\u00fcller").rstrip()
+    assert {"utf-8", "\ufffd is a character"} <= _names(scene, kit, "json")
 
 
 def test_a_line_of_two_json_objects_is_set_apart_not_cut_after_the_first(scene: Scene, kit: Any) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
 
+from tidegate.assets.bronze import load, run
+from tidegate.platform.core.manifest import Hint, Manifest
 from tidegate.platform.testing import TestLake
 from tidegate.resources.spark import session_of_its_own
 
@@ -47,6 +50,7 @@ def test_l1_vacuum_of_a_registered_table_keeps_files_that_are_not_registered_yet
     assert kit.bronze(lake, "orders") == [(1, 1), (2, 1)]
 
 
+@pytest.mark.usefixtures("_merges_in_sessions_of_their_own")
 def test_l2_no_txn_stays_in_a_session_so_that_later_writes_land(tidegate_lake: MakeLake, kit: Any) -> None:
     lake = tidegate_lake([_orders()])
     lake.put("orders/a.parquet", kit.parquet([{"id": 1, "v": 1}]))
@@ -206,6 +210,31 @@ def test_l6_columns_are_not_lost_when_a_first_batch_is_halved(tidegate_lake: Mak
     assert kit.bronze(lake, "orders", "id, v") == [(1, 1)]
 
 
+def test_l6_objects_that_go_or_change_while_they_are_read_are_put_off_and_the_others_loaded(
+    tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One missing path fails Spark's read of the whole list."""
+    lake = tidegate_lake([{"name": "items", "prefix": "items/", "format": "json"}])
+    for name, id in (("a", 1), ("gone", 2), ("b", 3), ("changed", 4)):
+        lake.put(f"items/{name}.json", kit.lines({"id": id}))
+    read = load.read_group
+
+    def after_a_change(*args: Any) -> Any:
+        monkeypatch.setattr(load, "read_group", read)
+        lake.delete("items/gone.json")
+        lake.put("items/changed.json", kit.lines({"id": 5}))
+        return read(*args)
+
+    monkeypatch.setattr(load, "read_group", after_a_change)
+    first, *_ = kit.run(lake, "items")
+    assert {hint.key for hint in first.batch.deferred} == {"items/gone.json", "items/changed.json"}
+    assert {(row.key, row.status) for row in first.batch.rows} == {
+        ("items/a.json", "committed"), ("items/b.json", "committed"),
+    }  # fmt: skip
+    kit.run(lake, "items")
+    assert kit.bronze(lake, "items", "id") == [(1,), (3,), (5,)]
+
+
 def test_l6_a_json_field_that_a_nested_column_does_not_have_is_not_dropped(tidegate_lake: MakeLake, kit: Any) -> None:
     lake = tidegate_lake([{"name": "items", "prefix": "items/", "format": "json"}])
     good: dict[str, Any] = {"id": 1, "p": {"a": 1, "in": {"x": 1}}, "many": [{"y": 1}, {"y": 2}]}
@@ -224,3 +253,27 @@ def test_l6_a_json_field_that_a_nested_column_does_not_have_is_not_dropped(tideg
     )
     reasons = sorted(row["reason"].rpartition(": ")[2] for row in found)
     assert reasons == ["many.w", "p.b", "p.in.z"]
+
+
+def test_l9_a_batch_that_is_not_the_one_that_landed_touches_neither_ledger_nor_inbox(
+    tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer that slept finds its batch's object cleaned away, puts its stale one, and is told that n has landed."""
+    lake = tidegate_lake([{"name": "items", "prefix": "items/", "format": "json"}])
+    lake.put("items/a.json", kit.lines({"id": 1}))
+    (landed,) = kit.run(lake, "items")
+    before = kit.ledger(lake, "items")
+    store, text = lake.lake.store, lake.key("items")
+    waiting = Manifest.new(text, "intake", [Hint("items/b.json")])
+    stale = replace(landed.batch, rows=(), adds=(), manifests=(waiting.id,)).sealed()
+    store.objects.delete(store.bucket, [store.key("batches", text, f"{stale.n:020d}.json")])
+    assert store.decide(stale) == stale
+    store.put_manifests([waiting])
+    again = lake.lake.delta.add_files(stale.location, store.batch_uri(text, stale.n), verify_files=True)
+    assert again.digest == landed.batch.digest != stale.digest
+
+    with pytest.raises(RuntimeError, match="carries digest"):
+        run._record(lake.lake, lake.lake.table(text), stale, again, "stale")
+
+    assert [one.id for one in store.waiting(text)] == [waiting.id]
+    assert kit.ledger(lake, "items") == before

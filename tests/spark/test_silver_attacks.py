@@ -146,6 +146,7 @@ def _work_mark(lake: TestLake) -> int | None:
     return lake.lake.delta.table_state(lake.lake.store.uri("silver", "items"), app_id).txn
 
 
+@pytest.mark.usefixtures("_merges_in_sessions_of_their_own")
 def test_b5_the_txn_of_a_merge_does_not_leak_into_later_writes(tidegate_lake: MakeLake, kit: Any) -> None:
     lake = tidegate_lake([LOADED])
     _land(lake, kit, "1", _row(1, 1))
@@ -230,6 +231,7 @@ def merge_beside(kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
     "rival",
     ["OPTIMIZE {t}", "INSERT INTO {t} (id, at, v, _deleted, _changed_batch) VALUES (2, 0, 'foreign', false, 0)"],
 )
+@pytest.mark.usefixtures("_merges_in_sessions_of_their_own")
 def test_f24_a_merge_that_loses_to_another_commit_starts_again_from_a_fresh_look(
     tidegate_lake: MakeLake, kit: Any, rival: str, merge_beside: Callable[..., tuple[Merged, int]]
 ) -> None:

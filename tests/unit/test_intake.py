@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote_plus
 
 import pytest
+from botocore.exceptions import ClientError
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.manifest import Manifest
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake_store import Waiting
-from tidegate.resources.queue import Message
-from tidegate.sensors.intake import Intake, ready_tables, sort_messages
+from tidegate.resources.queue import Message, Queue
+from tidegate.sensors.intake import Intake, ready_tables, sort_messages, take_in
 from tidegate.sensors.runs import backoff_seconds
 
 pytestmark = pytest.mark.unit
@@ -121,6 +126,71 @@ def test_every_event_received_is_a_hint_or_counted(bodies: list[str]) -> None:
 
 def waiting(table: str, hints: int, since: float) -> Waiting:
     return Waiting(table, f"x-{hints}", hints, since)
+
+
+class Store:
+    """Keeps what the intake writes."""
+
+    def __init__(self) -> None:
+        self.keys: list[str] = []
+
+    def table_keys(self) -> set[str]:
+        return set()
+
+    def put_manifests(self, manifests: list[Manifest]) -> None:
+        self.keys += [hint.key for manifest in manifests for hint in manifest.hints]
+
+
+class Sqs:
+    """A queue that never runs dry, or does not answer."""
+
+    def __init__(self, name: str, fails: bool = False) -> None:
+        self.name, self.fails = name, fails
+        self.deleted = 0
+
+    def receive_message(self, **_: Any) -> dict[str, Any]:
+        if self.fails:
+            raise ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "ReceiveMessage")
+        one = {"MessageId": "m", "Body": body(record(f"orders/{self.name}.json")), "ReceiptHandle": "r"}
+        return {"Messages": [one] * 10}
+
+    def delete_message_batch(self, **given: Any) -> dict[str, Any]:
+        self.deleted += len(given["Entries"])
+        return {}
+
+
+def drain(*clients: Sqs, seconds: float = 60.0) -> tuple[Intake, list[str]]:
+    budget = LAKE.intake.model_copy(update={"threads": 1, "events": 300})
+    store, config = Store(), LAKE.model_copy(update={"intake": budget})
+    queues = [Queue(client, f"https://sqs/1/{client.name}") for client in clients]  # type: ignore[arg-type]
+    found = take_in(SimpleNamespace(config=config, queues=queues, store=store), seconds=seconds)  # type: ignore[arg-type]
+    return found, store.keys
+
+
+def test_a_busy_queue_leaves_the_others_their_share() -> None:
+    clients = [Sqs(name) for name in "abc"]
+    found, keys = drain(*clients)
+    assert found.received == 300
+    assert Counter(keys) == {"orders/a.json": 100, "orders/b.json": 100, "orders/c.json": 100}
+    assert [client.deleted for client in clients] == [100, 100, 100]
+
+
+def test_a_busy_queue_leaves_the_others_time() -> None:
+    _, keys = drain(Sqs("slow"), Sqs("next"), seconds=1e-9)
+    assert keys == [], "without time nothing is received"
+    ticks = itertools.count()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("time.monotonic", lambda: next(ticks) * 0.1)
+        _, keys = drain(Sqs("slow"), Sqs("next"), seconds=3.0)
+    assert set(keys) == {"orders/slow.json", "orders/next.json"}
+
+
+def test_a_queue_that_fails_does_not_keep_the_others_waiting() -> None:
+    failing, other = Sqs("failing", fails=True), Sqs("other")
+    found, keys = drain(failing, other)
+    assert set(keys) == {"orders/other.json"}
+    assert list(found.failures) == ["failing"]
+    assert (failing.deleted, other.deleted) == (0, 300)
 
 
 @pytest.mark.parametrize(

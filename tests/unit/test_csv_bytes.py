@@ -1,0 +1,50 @@
+"""What of a CSV file Spark would take for something else."""
+
+from __future__ import annotations
+
+import gzip
+import io
+
+import pytest
+
+from tidegate.assets.bronze.csv_bytes import csv_problem
+
+pytestmark = pytest.mark.unit
+
+GOOD = 'a,b\r\n1,"two\nlines"\n2,"a ""q"" b"\n3,"\u2028\u0085"\n4,"last\nline"'
+
+
+def problem(text: str, encoding: str = "utf-8") -> str | None:
+    plain = text.encode(encoding)
+    found = csv_problem(io.BytesIO(plain), packed=False)
+    assert csv_problem(io.BytesIO(gzip.compress(plain)), packed=True) == found
+    return found
+
+
+@pytest.mark.parametrize("text", ["", GOOD, f"\ufeff{GOOD}\n", f'a\n"{"x" * 200_000}\n"\n', "a\n\ufffd\n"])
+def test_a_good_file_has_none(text: str) -> None:
+    assert problem(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('a,b\n1,"never closed\n2,x\n', 2),
+        ('a,b\n1,"never closed', 2),
+        ('a,b\n1,"two\nlines"\n2,"never closed\n3,"closed"\n', 4),
+        ('a,b\n1,"x"y\n', 2),
+    ],
+)
+def test_broken_quoting_is_told_with_its_line(text: str, line: int) -> None:
+    assert (problem(text) or "").startswith(f"broken quoting in the row that begins in line {line}: ")
+
+
+def test_bytes_that_are_not_utf_8_are_told_with_about_their_line() -> None:
+    found = problem("a,b\n" + "1,x\n" * 5000 + "2,M\u00fcller\n", "latin-1") or ""
+    assert found.startswith("not UTF-8, in or after line ")
+    assert 3000 < int(found.split()[6].rstrip(":")) <= 5002
+
+
+def test_a_cut_gzip_is_told() -> None:
+    packed = gzip.compress("".join(f"{n},{n * n}\n" for n in range(5000)).encode())
+    assert (csv_problem(io.BytesIO(packed[:-50]), packed=True) or "").startswith("broken gzip: ")
