@@ -1,8 +1,9 @@
 """Requests of one bronze commit: ours beside Delta's default store and beside conditional creates alone.
 
 Starts its own local AWS, a counting proxy before it and a Spark server per variant, and prints JSON. A commit is the
-whole of `add_files` with its transaction; S3 requests are those on the table's `_delta_log`, with checkpoints and
-clean-up counted apart.
+whole of `add_files` with its transaction; S3 requests are those on the table's `_delta_log`. Those of a checkpoint's
+files, and those of the log's clean-up after it, are counted apart, each in all and not per commit. What Delta reads of
+the commits to make a checkpoint cannot be told from a commit's own: it raises some commits, not the median.
 
     python benchmarks/commit_requests.py [--commits 25]
 """
@@ -35,7 +36,9 @@ from tidegate.resources.spark import session_of_its_own
 
 BUCKET = "bench"
 WARM_UP = 5
-_CHECKPOINT = re.compile(r"checkpoint|_last_checkpoint|_sidecars")
+_CHECKPOINT = re.compile(r"checkpoint|_sidecars")
+#: The end of a checkpoint. Delta cleans the log up right after one and at no other time.
+_CHECKPOINTED = re.compile(r"PUT [^?]*/_last_checkpoint\b")
 _SCHEMA = {"type": "struct", "fields": [{"name": "id", "type": "long", "nullable": True, "metadata": {}}]}
 
 Commit = Callable[[int], None]
@@ -49,14 +52,20 @@ class Counted:
         self._rules = (log, dynamodb)
         self._seen = (0, 0)
 
-    def since(self) -> tuple[Counter[str], Counter[str], int]:
-        """S3 methods, DynamoDB operations, and checkpoint requests, since the last call."""
+    def since(self) -> tuple[Counter[str], Counter[str], Counter[str]]:
+        """S3 methods, DynamoDB operations, and requests of the checkpoint and the clean-up, of the one commit since."""
         log, dynamodb = (list(rule.requests) for rule in self._rules)
         new, calls = log[self._seen[0] :], dynamodb[self._seen[1] :]
         self._seen = len(log), len(dynamodb)
-        plain = [one for one in new if not _CHECKPOINT.search(one)]
-        kinds = Counter(_kind(one) for one in plain)
-        return kinds, Counter(one.rpartition("/")[2] for one in calls), len(new) - len(plain)
+        plain, apart = set_apart(new)
+        return Counter(_kind(one) for one in plain), Counter(one.rpartition("/")[2] for one in calls), apart
+
+
+def set_apart(requests: list[str]) -> tuple[list[str], Counter[str]]:
+    """A commit's own requests, and how many its ``checkpoint`` and ``clean_up`` made."""
+    end = next((i + 1 for i, one in enumerate(requests) if _CHECKPOINTED.match(one)), len(requests))
+    plain = [one for one in requests[:end] if not _CHECKPOINT.search(one)]
+    return plain, Counter(checkpoint=end - len(plain), clean_up=len(requests) - end)
 
 
 def _kind(request: str) -> str:
@@ -131,12 +140,12 @@ def measure(home: Path, aws: LocalAws, name: str, commits: int) -> dict[str, Any
             commit(n)
         counted.since()
         per_commit = []
-        checkpoints = 0
+        apart: Counter[str] = Counter()
         for n in range(WARM_UP, WARM_UP + commits):
             begun = time.monotonic()
             commit(n)
-            kinds, calls, apart = counted.since()
-            checkpoints += apart
+            kinds, calls, besides = counted.since()
+            apart += besides
             per_commit.append((kinds, calls, time.monotonic() - begun))
     s3_counts = [kinds.total() for kinds, _, _ in per_commit]
     return {
@@ -152,7 +161,8 @@ def measure(home: Path, aws: LocalAws, name: str, commits: int) -> dict[str, Any
             "median": statistics.median(calls.total() for _, calls, _ in per_commit),
             "kinds_of_the_last": dict(per_commit[-1][1]),
         },
-        "checkpoint_requests_in_all": checkpoints,
+        "checkpoint_requests_in_all": apart["checkpoint"],
+        "clean_up_requests_in_all": apart["clean_up"],
         "seconds_median": round(statistics.median(seconds for *_, seconds in per_commit), 3),
     }
 

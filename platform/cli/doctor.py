@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +25,9 @@ from tidegate.resources.lake_resource import LakeResource
 DYNAMODB_STORE = "io.tidegate.storage.DynamoDbLogStore"
 _CLASSIC = "io.delta.storage.S3DynamoDBLogStore"
 _CONDITIONAL = (DYNAMODB_STORE, "io.tidegate.storage.ConditionalS3LogStore")
+_OF_ALL = "spark.delta.logStore.class"
+_OF_S3A = "spark.delta.logStore.s3a.impl"
+_OF_S3 = "spark.delta.logStore.s3.impl"
 
 
 def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair: bool) -> bool:
@@ -94,10 +98,18 @@ def commit_table(delta: Delta) -> CommitTable:
         address = delta.commit_table()
     except PySparkException as error:
         raise Failed(f"the server does not say which: {str(error).splitlines()[0]}") from None
+    if log_store(delta) == _CLASSIC:
+        address = replace(address, region=_classic_region(delta))
     if address.region is None:
         raise Failed("nobody says its region: set fs.s3a.endpoint.region, or the log store's ddb.region, on the server")
     aws = AwsResource(region_name=address.region, endpoint_url=address.endpoint)
     return CommitTable(aws.client("dynamodb"), address)
+
+
+def _classic_region(delta: Delta) -> str:
+    """Where Delta's own store looks: S3A's region, which the server's answer falls back on, means nothing to it."""
+    key = f"{_CLASSIC}.ddb.region"
+    return conf(delta, f"spark.{key}") or conf(delta, f"spark.hadoop.{key}") or "us-east-1"
 
 
 def check_store(delta: Delta, buckets: Iterable[str]) -> str:
@@ -110,6 +122,8 @@ def check_store(delta: Delta, buckets: Iterable[str]) -> str:
     Raises:
         Failed: commits may be lost.
     """
+    if of_all := conf(delta, _OF_ALL):
+        _check_of_all(delta, of_all)
     store = log_store(delta)
     scopes = ["fs.s3a", *(f"fs.s3a.bucket.{bucket}" for bucket in buckets)]
     settings = [conf(delta, f"spark.hadoop.{scope}.performance.flags") for scope in scopes]
@@ -117,18 +131,37 @@ def check_store(delta: Delta, buckets: Iterable[str]) -> str:
     if store not in _CONDITIONAL and flags & {"*", "create"}:
         raise Failed(
             f"{store or 'Delta’s own single-driver store'} with fs.s3a.performance.flags={','.join(sorted(flags))}: a "
-            f"commit overwrites another's without a word. Set spark.delta.logStore.s3a.impl={DYNAMODB_STORE}"
+            f"commit overwrites another's without a word. Set {_OF_S3A}={DYNAMODB_STORE}"
         )
     if not store:
-        raise Failed(
-            f"none is set, so drivers overwrite each other's commits: spark.delta.logStore.s3a.impl={DYNAMODB_STORE}"
-        )
+        raise Failed(f"none is set, so drivers overwrite each other's commits: {_OF_S3A}={DYNAMODB_STORE}")
     if store == _CLASSIC:
         raise Failed(
             "Delta's own store loses commits beside writers that publish conditionally, as ours do: set "
-            f"spark.delta.logStore.s3a.impl={DYNAMODB_STORE}, the settings stay"
+            f"{_OF_S3A}={DYNAMODB_STORE}, the settings stay"
         )
+    if not of_all:
+        _check_of_s3(delta, store)
     return store
+
+
+def _check_of_all(delta: Delta, store: str) -> None:
+    if conf(delta, _OF_S3A) or conf(delta, _OF_S3):
+        raise Failed(f"Delta opens no table while {_OF_ALL} is set beside {_OF_S3A} or {_OF_S3}: unset {_OF_ALL}")
+    if store not in _CONDITIONAL:
+        raise Failed(
+            f"{_OF_ALL}={store} decides for every scheme: unset it, and set {_OF_S3A} and {_OF_S3} to {DYNAMODB_STORE}"
+        )
+
+
+def _check_of_s3(delta: Delta, store: str) -> None:
+    other = conf(delta, _OF_S3)
+    # A missing key does no harm where nothing opens s3://.
+    if (other or conf(delta, "spark.hadoop.fs.s3.impl")) and other not in (store, *_CONDITIONAL):
+        raise Failed(
+            f"{store} for s3a://, {other or 'Delta’s own single-driver store'} for s3://: commits to one table under "
+            f"both may overwrite each other. Set {_OF_S3}={store}"
+        )
 
 
 def check_jars(delta: Delta) -> str:
@@ -187,7 +220,7 @@ def locations(opened: Lake) -> Iterator[tuple[str, str]]:
 
 def log_store(delta: Delta) -> str:
     """The class that publishes commits on the server; empty when none is set."""
-    return conf(delta, "spark.delta.logStore.s3a.impl")
+    return conf(delta, _OF_ALL) or conf(delta, _OF_S3A)
 
 
 def conf(delta: Delta, key: str) -> str:

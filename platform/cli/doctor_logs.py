@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-import uuid
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from urllib.parse import quote
 
 from tidegate.platform.cli.findings import Failed, Finding, checked
 from tidegate.platform.core.object_key import parse_s3_uri
-from tidegate.resources.commit_table import CommitEntry, CommitTable
+from tidegate.resources.commit_table import CommitEntry, CommitTable, is_ours
 from tidegate.resources.object_store import Listed, ObjectStore
 
 #: Seconds after which staged bytes that no entry names may be deleted; far above what a writer of ours may stand still.
@@ -20,11 +19,9 @@ SAFE_AGE = 24 * 60 * 60
 #: Seconds that a pending commit's writer is given before it is called pending.
 _GRACE = 1.0
 _COMMIT = re.compile(r"(\d{20})\.json")
-_STAGED = re.compile(r"\.tmp/(\d{20})\.json\.([0-9a-f-]{36})|_commit_[0-9a-f-]{36}\.json\.tmp")
+_STAGED = re.compile(r"\.tmp/(\d{20})\.json\.[0-9a-f-]{36}|_commit_[0-9a-f-]{36}\.json\.tmp")
 #: What writers that encode paths leave as it is.
 _PLAIN = "/!$&'()*+,;=:@~"
-#: UUIDs of this version are made by our log store only.
-_OURS = 8
 
 
 @dataclass
@@ -78,15 +75,18 @@ class LogDoctor:
         """Close the entries that dead writers left open below the newest; how many.
 
         What the versions hold was decided before: the log has gone on. Nobody waits for these entries, but open ones
-        never expire.
+        never expire. Nor do those that are closed as evidence of a possibly lost commit.
         """
         if self._entries is None:
             return 0
         spelling, _ = self._spelling(location)
-        head = self._read(location).head
         older = self._entries.entries(spelling)[:-1]
+        # After the entries: what these versions came to hold is here by now.
+        log = self._read(location)
         return sum(
-            self._entries.close(spelling, entry) for entry in older if not entry.complete and entry.version <= head
+            self._entries.close(spelling, entry, evidence=self._is_evidence(log, entry))
+            for entry in older
+            if not entry.complete and entry.version <= log.head
         )
 
     def _read(self, location: str) -> _Log:
@@ -131,7 +131,15 @@ class LogDoctor:
         if not newest.complete:
             raise Failed(self._pending(log, newest))
         recent = entries.entries(spelling)
-        foreign = self._foreign(recent, log, entries.address.ttl)
+        foreign, classic = self._authors(recent, log, entries.address.ttl)
+        if foreign and classic:
+            hours = f"{entries.address.ttl / 3600:g} hours"
+            raise Failed(
+                f"of the commits of the last {hours} {classic} are by writers with another DynamoDB log store and "
+                f"{foreign} by writers without DynamoDB: beside the second kind the first loses commits that it has "
+                "acknowledged. Switch its writers to Tidegate's log store (docs/log-store.md), or stop one kind; this "
+                f"passes {hours} after that kind's last commit"
+            )
         left = [entry for entry in recent if not entry.complete and entry.version < newest.version]
         return (
             f"version {log.head}, under {spelling}"
@@ -162,10 +170,15 @@ class LogDoctor:
         )
 
     @staticmethod
-    def _foreign(entries: list[CommitEntry], log: _Log, ttl: int) -> int:
-        known = {entry.version for entry in entries}
+    def _authors(entries: list[CommitEntry], log: _Log, ttl: int) -> tuple[int, int]:
+        """How many commits have no entry though it cannot have expired yet, and how many one of another log store.
+
+        By age alone, not by taking turns: where each kind commits once a day, that time shows no turns.
+        """
         since = time.time() - ttl
-        return sum(version not in known and item.modified > since for version, item in log.commits.items())
+        recent = {version for version, item in log.commits.items() if item.modified > since}
+        others = {entry.version for entry in entries if not is_ours(entry.temp_path)}
+        return len(recent - {entry.version for entry in entries}), len(recent & others)
 
     def _staged(self, location: str, log: _Log) -> str:
         kinds = self._kinds(location, log)
@@ -190,26 +203,36 @@ class LogDoctor:
         return {name: self._kind(log, item, by_path.get(name), versions) for name, item in log.staged.items()}
 
     def _kind(self, log: _Log, item: Listed, entry: CommitEntry | None, versions: set[int]) -> str:
-        found = _STAGED.fullmatch(item.key[len(log.folder) :])
-        assert found is not None
+        name = item.key[len(log.folder) :]
         age = "old" if time.time() - item.modified > SAFE_AGE else "young"
-        if entry is not None and not entry.complete:
-            return "claimed"
-        if found[2] and uuid.UUID(found[2]).version == _OURS:
-            return age
-        version = entry.version if entry is not None else int(found[1] or -1)
-        if entry is None and version in versions:
-            return age  # another's claim won the version: this writer was told so
-        if self._is_published(log, item, version):
+        if entry is not None:
+            awaited = not entry.complete and entry.version > log.head
+            if not awaited and self._is_evidence(log, entry):
+                return "lost"
+            return age if entry.complete else "claimed"
+        found = _STAGED.fullmatch(name)
+        assert found is not None
+        version = int(found[1] or -1)
+        # Another's claim won the version, so this writer was told so.
+        if is_ours(name) or version in versions or self._holds(log, version, self._objects.get(log.bucket, item.key)):
             return age
         # Its writer may have been told that it committed, or have lost a race whose entry has expired.
-        return "lost" if entry is not None else "unknown"
+        return "unknown"
 
-    def _is_published(self, log: _Log, item: Listed, version: int) -> bool:
-        if version not in log.commits:
+    def _is_evidence(self, log: _Log, entry: CommitEntry) -> bool:
+        """Whether a writer that takes its claim for a commit, as only others do, staged what its version does not hold.
+
+        It may also have claimed long after the version was published, and then lie below complete entries.
+        """
+        if is_ours(entry.temp_path):
             return False
+        staged = self._objects.get(log.bucket, log.folder + entry.temp_path)
+        return staged is not None and not self._holds(log, entry.version, staged)
+
+    def _holds(self, log: _Log, version: int, staged: bytes | None) -> bool:
+        # Not by the listing, which may be older than the entry: a commit made meanwhile is no lost one.
         published = self._objects.get(log.bucket, f"{log.folder}{version:020d}.json")
-        return published is not None and published == self._objects.get(log.bucket, item.key)
+        return published is not None and published == staged
 
 
 def _ago(item: Listed) -> str:

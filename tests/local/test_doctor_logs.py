@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,12 +19,14 @@ from tidegate.platform.cli.findings import Failed
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
 from tidegate.resources.commit_table import CommitTable, CommitTableAddress
-from tidegate.resources.object_store import ObjectStore
+from tidegate.resources.object_store import Listed, ObjectStore
 
 pytestmark = pytest.mark.unit
 
 OURS = ".tmp/00000000000000000002.json.0b2f8b0e-4f6c-8b57-9c6e-2f2f0e6f1a11"
 CLASSIC = ".tmp/00000000000000000002.json.0b2f8b0e-4f6c-4b57-9c6e-2f2f0e6f1a11"
+DELTA_RS = "_commit_0b2f8b0e-4f6c-4b57-9c6e-2f2f0e6f1a11.json.tmp"
+DAY = 24 * 60 * 60
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +67,24 @@ def table(clients: Clients, request: pytest.FixtureRequest) -> Table:
     made = Table(clients, request.node.name)
     made.commit(0)
     made.commit(1)
-    made.claim(0, complete=True)
-    made.claim(1, complete=True)
+    made.claim(0, of(0), complete=True)
+    made.claim(1, of(1), complete=True)
     return made
+
+
+def of(version: int, staged: str = OURS) -> str:
+    """As `staged` of version 2, of another version."""
+    return staged.replace(commit_file(2), commit_file(version))
+
+
+def list_otherwise(monkeypatch: pytest.MonkeyPatch, otherwise: Callable[[Listed], Listed | None]) -> None:
+    """Let listings show each object as this makes it, or not at all."""
+    under = ObjectStore.under
+
+    def changed(*args: Any) -> Iterator[Listed]:
+        return (item for one in under(*args) if (item := otherwise(one)) is not None)
+
+    monkeypatch.setattr(ObjectStore, "under", changed)
 
 
 def test_a_log_in_order(table: Table) -> None:
@@ -134,8 +154,37 @@ def test_entries_under_two_spellings(table: Table) -> None:
 def test_commits_of_writers_without_dynamodb_are_counted(table: Table) -> None:
     table.commit(2)
     table.commit(3)
-    table.claim(3, complete=True)
-    assert "; 1 recent commits are of writers without DynamoDB" in table.findings()["entries"][1]
+    table.claim(3, of(3), complete=True)
+    ok, detail = table.findings()["entries"]
+    assert ok
+    assert "; 1 recent commits are of writers without DynamoDB" in detail
+
+
+@pytest.mark.parametrize("staged", [CLASSIC, DELTA_RS], ids=["Delta's", "delta-rs's"])
+def test_a_classic_writer_beside_one_without_dynamodb_is_a_problem(table: Table, staged: str) -> None:
+    table.commit(2)
+    table.claim(2, staged, complete=True)
+    assert table.findings()["entries"][0]
+    table.commit(3)
+    ok, detail = table.findings()["entries"]
+    assert not ok
+    assert "24 hours 1 are by writers with another DynamoDB log store and 1 by writers without DynamoDB" in detail
+    assert "Switch its writers to Tidegate's log store" in detail
+
+
+@pytest.mark.parametrize("old", [2, 3], ids=["classic", "foreign"])
+def test_a_kind_of_writer_that_has_left_is_no_problem(table: Table, monkeypatch: pytest.MonkeyPatch, old: int) -> None:
+    table.commit(2)
+    table.claim(2, CLASSIC, complete=True)
+    table.commit(3)
+    table.commit(4)
+    table.claim(4, of(4), complete=True)
+
+    def aged(item: Listed) -> Listed:
+        return replace(item, modified=time.time() - DAY - 1) if item.key.endswith(commit_file(old)) else item
+
+    list_otherwise(monkeypatch, aged)
+    assert table.findings()["entries"][0]
 
 
 @pytest.mark.parametrize("version", [0, 7])
@@ -148,7 +197,7 @@ def test_entries_of_a_table_whose_log_is_gone(clients: Clients, version: int, co
     assert re.search(r"elete the items? ", detail)
 
 
-@pytest.mark.parametrize("staged", [CLASSIC, "_commit_0b2f8b0e-4f6c-4b57-9c6e-2f2f0e6f1a11.json.tmp"])
+@pytest.mark.parametrize("staged", [CLASSIC, DELTA_RS])
 @pytest.mark.parametrize("cleaned", [False, True], ids=["", "after log cleanup"])
 def test_another_writer_s_lost_commit_is_found_and_never_swept(
     staged: str, cleaned: bool, clients: Clients, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
@@ -164,6 +213,51 @@ def test_another_writer_s_lost_commit_is_found_and_never_swept(
     monkeypatch.setattr(doctor_logs, "SAFE_AGE", -1)
     assert table.doctor.sweep(table.location) == 0
     assert staged in table.names()
+
+
+@pytest.mark.parametrize("staged", [CLASSIC, DELTA_RS])
+def test_a_lost_commit_below_the_newest_entry_is_found_and_its_evidence_stays(
+    table: Table, staged: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The classic writer saw no version 2 before another published it, and claimed it after version 3 was ours.
+    table.commit(2, "foreign")
+    table.commit(3)
+    table.claim(3, of(3), complete=True)
+    table.write(staged, "classic")
+    table.claim(2, staged)
+    ok, detail = table.findings()["staged commits"]
+    assert not ok
+    assert "possibly lost" in detail
+    assert staged in detail
+    assert table.doctor.close(table.location) == 1
+    assert table.open_entries() == []
+    assert "expireTime" not in table.entries()[2]
+    monkeypatch.setattr(doctor_logs, "SAFE_AGE", -1)
+    assert table.doctor.sweep(table.location) == 0
+    assert table.findings()["staged commits"] == (False, detail)
+
+
+@pytest.mark.parametrize("staged", ["commit", None], ids=["staged", "gone"])
+def test_a_classic_writer_that_died_before_it_completed_has_lost_nothing(table: Table, staged: str | None) -> None:
+    table.commit(2)
+    table.commit(3)
+    table.claim(3, of(3), complete=True)
+    table.claim(2, CLASSIC)
+    if staged is not None:
+        table.write(CLASSIC, staged)
+    assert table.findings()["staged commits"][0]
+    assert table.doctor.close(table.location) == 1
+    assert int(table.entries()[2]["expireTime"]["N"]) > 0
+
+
+def test_a_classic_commit_made_while_the_doctor_looks_is_not_lost(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table.write(CLASSIC, "commit")
+    table.commit(2)
+    table.claim(2, CLASSIC, complete=True)
+    list_otherwise(monkeypatch, lambda item: None if item.key.endswith(commit_file(2)) else item)
+    assert table.findings()["staged commits"] == (True, "1, 0 to sweep with --repair")
 
 
 def test_what_the_loser_of_a_race_staged_is_no_lost_commit(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:

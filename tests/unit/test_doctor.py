@@ -20,9 +20,17 @@ GOOD = {"Tidegate": f"tidegate-jvm-{version('tidegate')}.jar", "Delta": "delta-s
 
 _NAMES = {
     "spark.delta.logStore.s3a.impl": "impl",
+    "spark.delta.logStore.s3.impl": "impl_of_s3",
+    "spark.delta.logStore.class": "impl_of_all",
+    "spark.hadoop.fs.s3.impl": "s3",
     "spark.hadoop.fs.s3a.performance.flags": "flags",
     "spark.hadoop.fs.s3a.bucket.landing.performance.flags": "flags_of_landing",
+    "spark.io.delta.storage.S3DynamoDBLogStore.ddb.region": "region",
+    "spark.hadoop.io.delta.storage.S3DynamoDBLogStore.ddb.region": "region_in_hadoop",
 }
+CLASSIC = "io.delta.storage.S3DynamoDBLogStore"
+CONDITIONAL = "io.tidegate.storage.ConditionalS3LogStore"
+S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 
 
 class Settings:
@@ -46,9 +54,20 @@ def test_a_store_of_ours_may_have_performance_flags() -> None:
         ({"impl": "org.acme.Store", "flags_of_landing": "create"}, r"org\.acme\.Store with .*flags=create"),
         ({"impl": "org.acme.Store", "flags": "*"}, r"org\.acme\.Store with fs\.s3a\.performance\.flags=\*"),
         (
-            {"impl": "io.delta.storage.S3DynamoDBLogStore"},
+            {"impl": CLASSIC},
             "Delta's own store loses commits beside writers",
         ),
+        (
+            {"impl": DYNAMODB_STORE, "s3": S3A},
+            rf"Delta’s own single-driver store for s3://.* Set spark\.delta\.logStore\.s3\.impl={DYNAMODB_STORE}",
+        ),
+        ({"impl": DYNAMODB_STORE, "impl_of_s3": CLASSIC}, rf"{CLASSIC} for s3://.* Set spark\.delta\.logStore\.s3\."),
+        (
+            {"impl_of_all": "org.acme.Store"},
+            r"logStore\.class=org\.acme\.Store decides for every scheme: unset it, and",
+        ),
+        ({"impl_of_all": DYNAMODB_STORE, "impl": DYNAMODB_STORE}, r"opens no table while .*: unset spark\..*\.class$"),
+        ({"impl_of_all": DYNAMODB_STORE, "impl_of_s3": DYNAMODB_STORE}, r"opens no table while"),
     ],
 )
 def test_a_store_that_loses_commits_is_a_problem(settings: dict[str, str], why: str) -> None:
@@ -56,10 +75,24 @@ def test_a_store_that_loses_commits_is_a_problem(settings: dict[str, str], why: 
         check_store(Settings(**settings), ["lake", "landing"])  # type: ignore[arg-type]
 
 
-class Server:
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"impl": DYNAMODB_STORE},
+        {"impl": DYNAMODB_STORE, "impl_of_s3": DYNAMODB_STORE, "s3": S3A},
+        {"impl": DYNAMODB_STORE, "impl_of_s3": CONDITIONAL, "s3": S3A},
+        {"impl_of_all": DYNAMODB_STORE, "s3": S3A, "flags": "*"},
+    ],
+)
+def test_every_scheme_that_is_open_has_a_store(settings: dict[str, str]) -> None:
+    assert check_store(Settings(**settings), ["lake"]) == DYNAMODB_STORE  # type: ignore[arg-type]
+
+
+class Server(Settings):
     """A Delta resource as far as these checks need it."""
 
-    def __init__(self, answer: Any) -> None:
+    def __init__(self, answer: Any, **settings: str) -> None:
+        super().__init__(**settings)
         self._answer = answer
 
     def jars(self) -> Any:
@@ -102,6 +135,16 @@ def test_the_table_of_entries_is_the_server_s_not_this_process_s(monkeypatch: py
     address = CommitTableAddress("mine", "eu-central-1", "http://127.0.0.1:2")
     found = commit_table(Server(address))  # type: ignore[arg-type]
     assert (found.name, found.where) == ("mine", "eu-central-1 at http://127.0.0.1:2")
+
+
+@pytest.mark.parametrize(
+    ("settings", "region"),
+    [({}, "us-east-1"), ({"region": "eu-west-1"}, "eu-west-1"), ({"region_in_hadoop": "eu-west-3"}, "eu-west-3")],
+)
+def test_delta_s_own_store_does_not_look_where_s3a_does(settings: dict[str, str], region: str) -> None:
+    of_s3a = CommitTableAddress("mine", "eu-central-1", None)
+    found = commit_table(Server(of_s3a, impl=CLASSIC, **settings))  # type: ignore[arg-type]
+    assert found.where.startswith(f"{region} at ")
 
 
 @pytest.mark.parametrize(
