@@ -31,7 +31,8 @@ def run_stack(console: Console, lake: Path, home: Path, *, aws_port: int, spark_
         if ui_port is None:
             console.print("\nIn another shell, for your own processes:")
             for name, value in sorted(stack.environ.items()):
-                console.print(f"  export {name}={value}", highlight=False)
+                # Soft: a line that is broken in two cannot be copied to a shell.
+                console.print(f"  export {name}={value}", highlight=False, soft_wrap=True)
             console.print("Ctrl-C stops it; the state stays.")
             stack.run_until_signal()
             return
@@ -40,6 +41,6 @@ def run_stack(console: Console, lake: Path, home: Path, *, aws_port: int, spark_
             with console.status("Starting Dagster: code server, daemon, UI"):
                 dagster.start()
             console.print(f"Dagster UI     {dagster.ui_url}\nCtrl-C stops it; the state stays.")
-            stack.run_until_signal()
+            stack.run_until_signal(dagster.check)
         finally:
             dagster.stop()

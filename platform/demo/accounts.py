@@ -10,6 +10,21 @@ from pyspark.sql import functions as F
 from tidegate.resources.lake import Lake
 
 
+@dataclass(frozen=True)
+class Newest:
+    """The file of a table that was committed last.
+
+    Attributes:
+        n: its batch.
+        event_time: epoch seconds of the event that told of it.
+        recorded_at: epoch seconds of its row in the ledger.
+    """
+
+    n: int
+    event_time: float
+    recorded_at: float
+
+
 @dataclass
 class Accounts:
     """Every event that ended, by its id (docs/architecture.md, invariant 6).
@@ -19,14 +34,14 @@ class Accounts:
         quarantined: reasons of quarantined objects, by key.
         bad_rows: rows set apart, by key.
         objects: distinct objects (key and etag) that were committed, by table key.
-        latency: seconds from the newest event to its record, by table key.
+        newest: the file that was committed last, by table key.
     """
 
     outcomes: dict[str, str] = field(default_factory=dict)
     quarantined: dict[str, str] = field(default_factory=dict)
     bad_rows: Counter[str] = field(default_factory=Counter)
     objects: dict[str, int] = field(default_factory=dict)
-    latency: dict[str, float] = field(default_factory=dict)
+    newest: dict[str, Newest] = field(default_factory=dict)
 
     def since(self, before: Accounts) -> Counter[str]:
         """Events by outcome that are not in earlier accounts."""
@@ -55,22 +70,24 @@ def _read_ledger(lake: Lake, text: str, accounts: Accounts) -> None:
         .where("kind = 'row'")
         .orderBy("n", "position")
         .select(
+            "n",
             "event_id",
             "key",
             "etag",
             "status",
             "reason",
             "bad_rows",
-            (F.col("recorded_at").cast("double") - F.col("event_time").cast("double")).alias("late"),
+            F.col("event_time").cast("double"),
+            F.col("recorded_at").cast("double"),
         )
         .collect()
     )
     committed = {(row["key"], row["etag"]): row for row in rows if row["status"] == "committed"}
     accounts.objects[text] = len(committed)
     # Notifications that the demo sends itself carry old times; only S3's own tell how late a row is.
-    late = [row["late"] for row in committed.values() if row["late"] is not None and row["late"] < 86_400]
-    if late:
-        accounts.latency[text] = late[-1]
+    told = [row for row in committed.values() if row["event_time"] and row["recorded_at"] - row["event_time"] < 86_400]
+    if told:
+        accounts.newest[text] = Newest(told[-1]["n"], told[-1]["event_time"], told[-1]["recorded_at"])
     for row in rows:
         if row["event_id"]:
             accounts.outcomes[row["event_id"]] = row["status"]

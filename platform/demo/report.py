@@ -13,7 +13,7 @@ import dagster as dg
 from rich.console import Console
 from rich.table import Table
 
-from tidegate.platform.demo.accounts import Accounts
+from tidegate.platform.demo.accounts import Accounts, Newest
 from tidegate.resources.lake import Lake
 
 
@@ -98,12 +98,13 @@ def build_report(
     _compare(report, "quarantined rows", expected["quarantined"]["rows"], dict(accounts.bad_rows))
     seconds = _seconds(instance, started)
     for name, wanted in expected["tables"].items():
-        report.tables.append(_table(lake, name, wanted, accounts, report, seconds))
+        report.tables.append(_table(lake, instance, name, wanted, accounts, report, seconds))
     return report
 
 
 def _table(
     lake: Lake,
+    instance: dg.DagsterInstance,
     name: str,
     wanted: dict[str, Any],
     accounts: Accounts,
@@ -138,6 +139,7 @@ def _table(
     if not silver and files != wanted["files"]:
         report.problems.append(f"{name}: {files} files, must be {wanted['files']}")
     asset = f"silver_{short}" if silver else text
+    fresh = freshness(instance, accounts.newest.get(text), dg.AssetKey([asset]) if silver else None)
     return {
         "name": name,
         "layer": layer,
@@ -147,8 +149,29 @@ def _table(
         "delta_version": state.version,
         "partition": None if silver else text,
         "seconds": round(seconds.get(asset, 0.0), 1),
-        "freshness_seconds": None if silver else round(accounts.latency.get(text, 0.0), 1),
+        "freshness_seconds": None if fresh is None else round(fresh, 1),
     }
+
+
+def freshness(instance: dg.DagsterInstance, newest: Newest | None, silver: dg.AssetKey | None) -> float | None:
+    """Seconds from the event of a table's newest file to its row in the ledger, or to the silver merge that took it.
+
+    Args:
+        newest: the file, None when no event told of any.
+        silver: the silver asset; None for bronze.
+    """
+    if newest is None:
+        return None
+    if silver is None:
+        return newest.recorded_at - newest.event_time
+    # Not the oldest event's age that a merge records: a full one takes all batches, so that is the first file's age.
+    later = dg.AssetRecordsFilter(asset_key=silver, after_timestamp=newest.recorded_at)
+    for record in instance.fetch_materializations(later, limit=20, ascending=True).records:
+        merged = record.asset_materialization
+        batch = merged.metadata["batch"].value if merged and "batch" in merged.metadata else None
+        if isinstance(batch, int) and batch >= newest.n:
+            return record.timestamp - newest.event_time
+    return None
 
 
 def _seconds(instance: dg.DagsterInstance, since: float) -> dict[str, float]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,8 +20,8 @@ from tidegate.platform.demo.report import Report, build_report, run_oracle, show
 from tidegate.platform.demo.settle import wait_settled
 from tidegate.platform.demo.uploader import Uploader
 from tidegate.platform.local.dagster_processes import DagsterProcesses
-from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.stack import LocalStack
+from tidegate.platform.local.stack_file import empty_home
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource, name_tables
 
@@ -47,15 +46,15 @@ def run_demo(
         console: where progress and the report are printed.
         report_path: file for the report as JSON.
         keep: leave everything running, with the UI, until Ctrl-C.
-        fresh: drop the home first.
+        fresh: empty the home first, which must not be in use.
         aws_port: port of the local AWS, 0 for a free one; likewise the others.
 
     Raises:
-        LocalStackError: something could not be started or died.
+        LocalStackError: the home is in use, or something could not be started or died.
         NotSettled: events were still on their way at the deadline.
     """
     if fresh:
-        shutil.rmtree(home, ignore_errors=True)
+        empty_home(home)
     begun, started = time.monotonic(), time.time()
     with _stack(home, console, aws_port, spark_port) as stack:
         dagster = DagsterProcesses(home, dict(os.environ), ui_port)
@@ -66,8 +65,7 @@ def run_demo(
 
             def check() -> None:
                 stack.check()
-                if not dagster.alive:
-                    raise LocalStackError(f"a Dagster process died; see {home / 'logs'}")
+                dagster.check()
 
             with LakeResource.from_environment().opened() as lake:
                 report = _ingest(lake, home / "producers", stack, console, started, check)
@@ -76,7 +74,7 @@ def run_demo(
                 report_path.write_text(json.dumps(report.to_json(), indent=2) + "\n")
             _show_next(console, dagster, home, keep)
             if keep:
-                stack.run_until_signal(check)
+                stack.run_until_signal(dagster.check)
         finally:
             dagster.stop()
     return report
@@ -149,4 +147,4 @@ def _show_next(console: Console, dagster: DagsterProcesses, home: Path, keep: bo
         f'  SQL          tidegate sql --home {home} "SELECT carrier, count(*) FROM silver.flights GROUP BY 1"'
     )
     console.print(f'  every file   tidegate sql --home {home} "SELECT key, status, reason FROM ledger.weather"')
-    console.print("Ctrl-C stops everything; the state stays.")
+    console.print("Ctrl-C stops everything; the state stays. Stop it before you run the demo again.")

@@ -69,6 +69,14 @@ class DagsterProcesses:
         """Whether every process runs."""
         return bool(self.processes) and all(process.alive for process in self.processes.values())
 
+    def check(self) -> None:
+        """Raises LocalStackError when a process has died."""
+        for process in self.processes.values():
+            if not process.alive:
+                raise LocalStackError(
+                    f"the {process.name} died with exit code {process.returncode}; see {process.log}, then start again"
+                )
+
     def start(self, deadline: float = 90.0) -> None:
         """Start all and wait until each does its work.
 

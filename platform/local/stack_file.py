@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -102,6 +103,24 @@ class StackLock:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+def empty_home(home: Path) -> None:
+    """Delete all state of a home that nothing runs on.
+
+    Raises:
+        LocalStackError: Another process has it; nothing is deleted.
+    """
+    lock = StackLock(home)
+    lock.acquire()
+    try:
+        for entry in home.iterdir():
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
+            elif entry.name != _LOCK:  # without its name on disk, the lock that we hold would keep nobody out
+                entry.unlink()
+    finally:
+        lock.release()
 
 
 def _read(home: Path) -> StackInfo | None:

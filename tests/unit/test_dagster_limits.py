@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,8 @@ from tidegate.assets.bronze.asset import BRONZE, TABLES
 
 pytestmark = pytest.mark.unit
 
-SHIPPED: dict[str, Any] = yaml.safe_load((Path(__file__).resolve().parents[2] / "dagster.yaml").read_text())
+FILE = Path(__file__).resolve().parents[2] / "dagster.yaml"
+SHIPPED: dict[str, Any] = yaml.safe_load(FILE.read_text())
 ORIGIN = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("tidegate"), "__repository__").get_job_origin
 ORDERS, ITEMS = "landing.orders", "landing.items"
 
@@ -125,8 +128,43 @@ def test_dead_runs_are_noticed_and_never_resumed(instance: dg.DagsterInstance) -
     assert instance.run_monitoring_start_timeout_seconds == 180
 
 
-def test_every_limit_names_what_it_is_for() -> None:
-    lines = (Path(__file__).resolve().parents[2] / "dagster.yaml").read_text().splitlines()
-    for name in ("max_concurrent_runs", "- key: dagster/partition", "default_limit", "enabled: true", "max_resume"):
-        at = next(i for i, line in enumerate(lines) if line.strip().startswith(name))
-        assert lines[at - 1].lstrip().startswith("#"), name
+def limits() -> dict[str, int]:
+    """Every number and switch of the file that bounds runs, with its line; of a list's item, its first line."""
+    found: dict[str, int] = {}
+
+    def look(node: yaml.Node) -> None:
+        assert isinstance(node, yaml.MappingNode)
+        for key, value in node.value:
+            if isinstance(value, yaml.MappingNode):
+                look(value)
+            elif isinstance(value, yaml.SequenceNode):
+                found.update({f"{key.value}[{n}]": item.start_mark.line for n, item in enumerate(value.value)})
+            elif value.tag != "tag:yaml.org,2002:str":
+                found[key.value] = key.start_mark.line
+
+    for section, node in yaml.compose(FILE.read_text()).value:
+        if section.value in ("concurrency", "run_monitoring"):
+            look(node)
+    return found
+
+
+def comment_above(line: int) -> str:
+    """The comment that ends on the line before, as one line."""
+    lines = [text.strip() for text in FILE.read_text().splitlines()[:line]]
+    block = list(takewhile(lambda text: text.startswith("#"), reversed(lines)))
+    return " ".join(text.lstrip("# ") for text in reversed(block))
+
+
+def test_every_limit_names_the_invariant_that_it_serves() -> None:
+    text = (FILE.parent / "docs" / "architecture.md").read_text().split("### Invariants")[1].split("\n### ")[0]
+    titles = re.findall(r"^(\d+)\. \*\*(.+?)\*\*", text, re.M)
+    invariants = [f"invariant {n}, {title.rstrip('.').lower()}: " for n, title in titles]
+    assert len(invariants) == 11
+    found = limits()
+    assert set(found) == {
+        "max_concurrent_runs", "tag_concurrency_limits[0]", "default_limit", "enabled", "start_timeout_seconds",
+        "max_runtime_seconds", "max_resume_run_attempts", "free_slots_after_run_end_seconds",
+    }  # fmt: skip
+    for name, line in found.items():
+        said = comment_above(line)
+        assert any(said.lower().startswith(begin) for begin in invariants), f"{name} names no invariant: {said!r}"

@@ -1,0 +1,78 @@
+"""`tidegate up` and `tidegate dev`: up, used, and down in order or with one readable line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.local.command_process import FREE_PORTS, CommandProcess
+from tidegate.platform.local.stack_file import find_stack
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
+
+LAKE = """
+lake: {root: "s3://tidegate-lake/lake"}
+queues: [{url: "${TIDEGATE_QUEUE_URL}"}]
+buckets: [landing]
+"""
+_UP = 240.0
+
+
+def run(folder: Path, command: str, *arguments: str) -> CommandProcess:
+    lake = folder / "lake.yaml"
+    lake.write_text(LAKE)
+    home = str(folder / "home")
+    return CommandProcess(folder / "log", command, "--lake", str(lake), "--home", home, *FREE_PORTS, *arguments)
+
+
+def ui_version(dev: CommandProcess) -> str:
+    """What the UI of a dev that is up says of itself."""
+    url = dev.wait_for(r"Dagster UI +(http://\S+)\nCtrl-C stops it; the state stays\.", _UP)[1]
+    with urllib.request.urlopen(f"{url}/server_info", timeout=20) as reply:
+        return str(json.load(reply)["dagster_webserver_version"])
+
+
+def test_dev_says_in_one_line_that_its_daemon_died(tmp_path: Path, is_gone: Callable[[int], bool]) -> None:
+    with run(tmp_path, "dev", "--ui-port", "0") as dev:
+        assert ui_version(dev)
+        everything = dev.below()
+        (daemon,) = (pid for pid, arguments in everything.items() if arguments[1:3] == ["-m", "dagster._daemon"])
+        os.kill(daemon, signal.SIGKILL)
+        assert dev.exit_code(90) == 1
+    line = r"error: the Dagster daemon died with exit code 137; see \S+/dagster-daemon\.log, then start again"
+    assert re.fullmatch(line, dev.output.splitlines()[-1]), dev.output
+    assert "Traceback" not in dev.output
+    assert all(is_gone(pid) for pid in everything)
+    assert find_stack(tmp_path / "home") is None
+
+
+def test_ctrl_c_ends_dev_in_order(tmp_path: Path, is_gone: Callable[[int], bool]) -> None:
+    with run(tmp_path, "dev", "--ui-port", "0") as dev:
+        assert ui_version(dev)
+        everything = dev.below()
+        assert dev.end(signal.SIGINT) == 0
+    assert "error:" not in dev.output
+    assert len(everything) >= 10  # AWS, Spark, code server, daemon and UI, each behind its guard
+    assert all(is_gone(pid) for pid in everything)
+    assert (tmp_path / "home" / "dagster" / "dagster.yaml").exists()
+
+
+def test_up_prints_what_its_clients_need_until_it_is_ended(tmp_path: Path, is_gone: Callable[[int], bool]) -> None:
+    with run(tmp_path, "up") as up:
+        up.wait_for("Ctrl-C stops it; the state stays", _UP)
+        stack = find_stack(tmp_path / "home")
+        assert stack is not None
+        assert dict(re.findall(r"^  export (\w+)=(\S+)$", up.output, re.M)) == stack.environ
+        with urllib.request.urlopen(f"{stack.environ['AWS_ENDPOINT_URL']}/landing", timeout=20) as reply:
+            assert b"<Name>landing</Name>" in reply.read()
+        everything = up.below()
+        assert up.end(signal.SIGTERM) == 0
+    assert all(is_gone(pid) for pid in everything)
+    assert find_stack(tmp_path / "home") is None
