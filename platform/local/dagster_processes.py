@@ -64,11 +64,6 @@ class DagsterProcesses:
         """The workspace file that points at the code server."""
         return self.home / "workspace.yaml"
 
-    @property
-    def alive(self) -> bool:
-        """Whether every process runs."""
-        return bool(self.processes) and all(process.alive for process in self.processes.values())
-
     def check(self) -> None:
         """Raises LocalStackError when a process has died."""
         for process in self.processes.values():

@@ -49,7 +49,7 @@ def test_a_sensor_launches_a_run_and_all_end(
     dagster = processes(tmp_path, python_path, 0)
     try:
         dagster.start()
-        assert dagster.alive
+        dagster.check()
 
         def runs() -> list[str]:
             query = json.dumps({"query": "{runsOrError {... on Runs {results {status}}}}"}).encode()
@@ -62,8 +62,9 @@ def test_a_sensor_launches_a_run_and_all_end(
         assert dagster.processes["daemon"].tail() != ""
     finally:
         dagster.stop()
-    assert not dagster.alive
+    assert dagster.processes
     for process in dagster.processes.values():
+        assert not process.alive
         assert is_gone(process.pid)
         assert is_gone(process.guard_pid)
 
@@ -73,7 +74,7 @@ def test_definitions_that_do_not_load_say_why(tmp_path: Path, python_path: dict[
     dagster = processes(tmp_path, python_path, None, "import no_such_module\n")
     with pytest.raises(LocalStackError, match=r"tiny_definitions do not load: .*no_such_module"):
         dagster.start()
-    assert not dagster.alive
+    assert not any(process.alive for process in dagster.processes.values())
 
 
 def test_a_taken_ui_port(tmp_path: Path, python_path: dict[str, str]) -> None:
