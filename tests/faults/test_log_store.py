@@ -55,6 +55,10 @@ class Table:
     def rows(self) -> list[int]:
         return sorted(row[0] for row in self.session.read.format("delta").load(self.path).collect())
 
+    def possibly_lost(self) -> int:
+        """How many commits of others the server has found possibly lost."""
+        return int(self.session.sql("CALL tidegate.system.commit_table()").collect()[0]["possibly_lost"])
+
     def assert_tidy(self) -> None:
         """Versions without a gap, nothing staged, nothing pending."""
         versions = self.log.versions()
@@ -211,10 +215,15 @@ def test_f11_a_classic_writer_s_lost_commit_keeps_its_bytes(table: Table) -> Non
     table.log.write(staged, mine)
     table.log.claim(1, staged)
     table.log.write(commit_file(1), FOREIGN)
+    lost = table.possibly_lost()
     table.append(10)
     assert table.rows() == list(range(20))
     assert table.log.read(staged) == mine
     assert table.log.read(commit_file(1)) == FOREIGN
+    assert table.possibly_lost() == lost + 1
+    entry = table.log.entries()[1]
+    assert entry["complete"] == {"S": "true"}
+    assert "expireTime" not in entry, "the evidence goes with its entry"
 
 
 def test_f12_the_spelling_that_has_entries_is_used_and_two_are_refused(table: Table, make: Callable[[], Table]) -> None:

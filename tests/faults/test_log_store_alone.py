@@ -20,6 +20,7 @@ from tests.faults.client import DEADLINE
 from tests.log_store_process import CONDITIONAL, LogStoreProcess
 from tidegate.platform.cli import doctor_logs
 from tidegate.platform.cli.doctor_logs import LogDoctor
+from tidegate.platform.local.fault_rules import Rule
 from tidegate.resources.commit_table import CommitTable, CommitTableAddress
 from tidegate.resources.object_store import ObjectStore
 
@@ -140,6 +141,48 @@ def test_f7_throttling_is_waited_out(arena: Arena, log: DeltaLog) -> None:
     ]
     assert writer.ask("write 1 second") == "ack"
     assert [rule.count for rule in throttled] == [3, 3]
+    assert log.open_entries() == []
+
+
+def test_f7_throttled_for_ever_is_a_clear_failure_and_nothing_is_half_done(arena: Arena, log: DeltaLog) -> None:
+    (writer,) = arena.begun(log, 1)
+    throttled = _throttle_claims(arena)
+    said = writer.ask("write 1 second", DEADLINE)
+    assert re.match(r"failed .*DynamoDB PutItem on table delta_log .*failed", said), said
+    assert throttled.count == 8, "it was not tried as often as it should"
+    assert log.names() == [commit_file(0)]
+    assert sorted(log.entries()) == [0]
+    arena.proxy.clear()
+    assert writer.ask("write 1 second") == "ack"
+
+
+def test_f7_throttling_behind_a_claim_without_an_answer_proves_nothing(arena: Arena, log: DeltaLog) -> None:
+    (writer,) = arena.begun(log, 1)
+    _throttle_claims(arena)
+    arena.proxy.cut("POST", "/PutItem$")
+    said = writer.ask("write 1 second", DEADLINE)
+    assert re.match(r"unknown .*its claim was not answered and is not to be seen, but may arrive late", said), said
+    assert len([name for name in log.names() if ".tmp" in name]) == 1, "a late claim would be without bytes"
+
+
+def _throttle_claims(arena: Arena) -> Rule:
+    body = refusal("ProvisionedThroughputExceededException")
+    return arena.proxy.status("POST", "/PutItem$", 400, times=None, body=body)
+
+
+def test_an_s3_that_refuses_for_ever_leaves_the_commit_to_others(arena: Arena, log: DeltaLog) -> None:
+    other, writer = arena.begun(log, 2)
+    assert other.ask("list") == "listed [0]"
+    # By itself S3A would be throttled for days.
+    assert writer.ask("set fs.s3a.retry.throttle.limit 2") == "set"
+    refused = arena.proxy.status("PUT", log.publication(1), 503, times=None)
+    said = writer.ask("write 1 second", DEADLINE)
+    assert refused.count > 2
+    assert re.match(r"unknown .*the outcome of version 1 of \S+ is unknown: its entry is pending", said), said
+    assert log.versions() == [0]
+    arena.proxy.clear()
+    assert other.ask("list") == "listed [0, 1]"
+    assert other.ask("read 1") == "read second"
     assert log.open_entries() == []
 
 

@@ -34,6 +34,7 @@ final class ConditionalCreate {
   private static final long SHORTEST_PAUSE = 25;
 
   private static final int RACERS = 4;
+  private static final int PROBES = 3;
   private static final Set<URI> PROVEN = ConcurrentHashMap.newKeySet();
 
   private final FileSystem fs;
@@ -90,19 +91,33 @@ final class ConditionalCreate {
     if (PROVEN.contains(fs.getUri())) {
       return;
     }
-    Path probe = new Path(directory, "_tidegate_probe." + UUID.randomUUID());
-    try {
-      int winners = race(probe) + (creates(probe) ? 1 : 0);
-      if (winners != 1) {
+    for (int probe = 1; probe <= PROBES; probe++) {
+      int winners = probe(new Path(directory, "_tidegate_probe." + UUID.randomUUID()));
+      if (winners > 1) {
         throw new IOException(
             "the S3 endpoint of " + fs.getUri() + " let " + winners + " of " + (RACERS + 1) + " conditional creates of"
                 + " one object succeed, where one must: it ignores If-None-Match, so Delta commits there would overwrite"
                 + " each other. Use an endpoint that honours conditional writes; nothing was committed.");
       }
-    } finally {
-      PlainDelete.delete(fs, probe);
+      if (winners == 1) {
+        PROVEN.add(fs.getUri());
+        return;
+      }
+      // A winner whose answer was lost is refused when S3A sends its request again.
     }
-    PROVEN.add(fs.getUri());
+    throw new IOException(
+        "cannot prove that " + fs.getUri() + " creates conditionally: " + PROBES + " times every create of a new object"
+            + " was refused as if it were there. Look whether the S3 endpoint's answers are lost, or something in front of"
+            + " it answers in its place; nothing was committed.");
+  }
+
+  /** How many creates of a new object succeed. */
+  private int probe(Path path) throws IOException {
+    try {
+      return race(path) + (creates(path) ? 1 : 0);
+    } finally {
+      PlainDelete.delete(fs, path);
+    }
   }
 
   private static void send(FSDataOutputStream out, byte[] content) throws IOException {

@@ -7,7 +7,6 @@ import java.io.InterruptedIOException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import software.amazon.awssdk.awscore.exception.AwsServiceException;
 import software.amazon.awssdk.core.exception.AbortedException;
 import software.amazon.awssdk.core.exception.SdkException;
 import software.amazon.awssdk.services.dynamodb.model.AttributeValue;
@@ -68,10 +67,12 @@ final class DynamoDbEntries implements EntryTable {
     item.put(DynamoDb.TEMP_PATH, text(entry.tempPath()));
     item.put(DynamoDb.COMPLETE, text("false"));
     var client = db.ready();
+    Refusals refusals = new Refusals();
     try {
       client.putItem(
           request ->
               request
+                  .overrideConfiguration(call -> call.addMetricPublisher(refusals))
                   .tableName(db.settings().table())
                   .item(item)
                   .conditionExpression("attribute_not_exists(#f)")
@@ -81,8 +82,7 @@ final class DynamoDbEntries implements EntryTable {
       return false;
     } catch (SdkException e) {
       IOException failure = failed("PutItem", e);
-      // An answer to the only request that was sent is certain; behind a retry an earlier one may have landed.
-      if (e instanceof AwsServiceException service && service.statusCode() < 500 && service.numAttempts() == 1) {
+      if (refusals.all()) {
         throw failure;
       }
       throw new Unanswered(failure.getMessage(), failure);

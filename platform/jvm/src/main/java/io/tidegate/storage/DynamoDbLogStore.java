@@ -2,6 +2,8 @@ package io.tidegate.storage;
 
 import io.tidegate.storage.protocol.Clocks;
 import java.io.IOException;
+import java.net.URI;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
@@ -23,7 +25,7 @@ public final class DynamoDbLogStore extends ConditionalS3LogStore {
   private final DynamoDbSettings settings;
   private final Map<Path, CoordinatedTable> tables = new ConcurrentHashMap<>();
   private final Clocks clocks = Clocks.system();
-  private DynamoDb db;
+  private final Map<URI, DynamoDb> databases = new HashMap<>();
 
   /**
    * @throws IllegalArgumentException when the settings contradict each other
@@ -73,10 +75,13 @@ public final class DynamoDbLogStore extends ConditionalS3LogStore {
             known != null && known.isFresh() ? known : new CoordinatedTable(database, fs, path, clocks));
   }
 
+  /** One for each bucket: S3A's credentials may be the bucket's own. */
   private synchronized DynamoDb database(FileSystem fs) throws IOException {
-    if (db == null) {
-      db = new DynamoDb(settings, fs.getConf(), fs.getUri());
+    DynamoDb known = databases.get(fs.getUri());
+    if (known == null) {
+      known = new DynamoDb(settings, fs.getConf(), fs.getUri());
+      databases.put(fs.getUri(), known);
     }
-    return db;
+    return known;
   }
 }

@@ -77,6 +77,22 @@ class ConditionalS3LogStoreTest {
   }
 
   @Test
+  void aProbeWhoseAnswerWasLostIsMadeAgain() throws IOException {
+    Path path = commit("lossy", 0);
+    write(path, "first");
+    assertEquals(List.of("%020d.json".formatted(0)), names(path));
+  }
+
+  @Test
+  void anEndpointWhoseAnswersAreLostIsNotAccusedOfIgnoringTheCondition() throws IOException {
+    Path path = commit("deaf", 0);
+    IOException e = assertThrows(IOException.class, () -> write(path, "first"));
+    assertTrue(e.getMessage().contains("3 times every create of a new object was refused"), e.getMessage());
+    assertFalse(e.getMessage().contains("ignores"), e.getMessage());
+    assertEquals(List.of(), names(path));
+  }
+
+  @Test
   void nothingIsClaimedBeforeTheEndpointIsProven() {
     Path path = commit("ignores", 0);
     conf.set("io.tidegate.storage.DynamoDbLogStore.ddb.endpoint", "http://127.0.0.1:1");

@@ -1,6 +1,7 @@
 package io.tidegate.storage;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -12,16 +13,20 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
@@ -160,6 +165,26 @@ class DynamoDbTest {
     conf.set("fs.s3a.bucket.b.secret.key", "y");
     ready();
     assertEquals(List.of("S3A", "BUCKETS"), signedBy);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"one two", "two one"})
+  void eachBucketsOwnAreTakenWhicheverIsLookedAtFirst(String buckets, @TempDir Path folder) throws IOException {
+    will("DescribeTable", ACTIVE);
+    conf.set("fs.fakes3.impl", FakeS3.class.getName());
+    conf.setBoolean("fs.fakes3.impl.disable.cache", true);
+    conf.set("fake.root", folder.toString());
+    DynamoDbLogStore store = new DynamoDbLogStore(conf);
+    for (String bucket : buckets.split(" ")) {
+      conf.set("fs.s3a.bucket." + bucket + ".access.key", bucket);
+      conf.set("fs.s3a.bucket." + bucket + ".secret.key", "y");
+      Files.createDirectories(folder.resolve(bucket + "/_delta_log"));
+    }
+    for (String bucket : buckets.split(" ")) {
+      var log = new org.apache.hadoop.fs.Path("fakes3://" + bucket + "/_delta_log/%020d.json".formatted(0));
+      assertFalse(store.listFrom(log, conf).hasNext());
+    }
+    assertEquals(buckets, String.join(" ", new LinkedHashSet<>(signedBy)));
   }
 
   @Test

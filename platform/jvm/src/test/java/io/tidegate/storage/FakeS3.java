@@ -23,7 +23,8 @@ import software.amazon.awssdk.services.s3.model.S3Exception;
 
 /**
  * A store that answers creates as S3A does: published on close, a refusal as RemoteFileChangedException. Its bucket
- * name says how it behaves: {@code ignores} overwrites, {@code busy} answers every first try with 409.
+ * name says how it behaves: {@code ignores} overwrites, {@code busy} answers every first try with 409, of {@code lossy}
+ * and {@code deaf} the answer to the first create and to every one is lost, and what S3A sends again is refused.
  */
 public final class FakeS3 extends FilterFileSystem {
   private static final Map<String, Integer> CREATES = new ConcurrentHashMap<>();
@@ -129,6 +130,9 @@ public final class FakeS3 extends FilterFileSystem {
       try (var out = fs.create(local(path), true)) {
         out.write(content);
       }
+    }
+    if (bucket.equals("deaf") || (bucket.equals("lossy") && TRIES.merge(bucket, 1, Integer::sum) == 1)) {
+      throw new RemoteFileChangedException(path.toString(), "PUT", "412");
     }
   }
 

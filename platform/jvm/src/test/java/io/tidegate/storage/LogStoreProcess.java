@@ -18,10 +18,11 @@ import org.apache.hadoop.fs.Path;
  * A log store alone in a process of its own; {@code test.store} is its class.
  *
  * <p>Arguments: a table, then {@code key=value} settings. Commands: {@code list}, {@code read <version>}, {@code write
- * <version> <line>}, {@code interrupt <version> <line>}, a write whose thread is interrupted after a second, and {@code
- * race <tables> <commits> <name> <deadline>}, which commits in turn to several tables, the argument followed by 0, 1 and
- * so on, until each has so many versions or the deadline (seconds) has passed, and tells of every attempt: {@code try}, then {@code ack}, {@code exists}, {@code unknown} or {@code failed}, each with
- * nanoseconds of the machine's monotonic clock, table, version and content.
+ * <version> <line>}, {@code interrupt <version> <line>}, a write whose thread is interrupted after a second, {@code set
+ * <key> <value>}, of a setting that nothing has read yet, and {@code race <tables> <commits> <name> <deadline>}, which
+ * commits in turn to several tables, the argument followed by 0, 1 and so on, until each has so many versions or the
+ * deadline (seconds) has passed, and tells of every attempt: {@code try}, then {@code ack}, {@code exists}, {@code
+ * unknown} or {@code failed}, each with nanoseconds of the machine's monotonic clock, table, version and content.
  */
 public final class LogStoreProcess {
   private final LogStore store;
@@ -43,9 +44,15 @@ public final class LogStoreProcess {
       case "read" -> "read " + read(file(table, Long.parseLong(words[1])));
       case "write" -> write(table, Long.parseLong(words[1]), words[2]);
       case "interrupt" -> interrupted(table, Long.parseLong(words[1]), words[2]);
+      case "set" -> set(words[1], words[2]);
       case "race" -> race(table, words);
       default -> throw new IllegalArgumentException(String.join(" ", words));
     };
+  }
+
+  private String set(String key, String value) {
+    conf.set(key, value);
+    return "set";
   }
 
   private String list(String table) {

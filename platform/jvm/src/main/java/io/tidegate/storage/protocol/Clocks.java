@@ -7,10 +7,13 @@ import java.util.concurrent.TimeUnit;
 public interface Clocks {
   /** A moment on both clocks: the wall's stops for nobody, the monotonic one is set by nobody. */
   record Moment(long wallMillis, long monotonicMillis) {
+    /** Milliseconds by which a wall clock goes back while it is kept right, with nobody having stood still. */
+    private static final long CORRECTION = 1000;
+
     /** Milliseconds since an earlier moment by the clock that says more; a wall clock set back counts as for ever. */
     public long since(Moment earlier) {
       long wall = wallMillis - earlier.wallMillis;
-      return wall < 0 ? Long.MAX_VALUE : Math.max(wall, monotonicMillis - earlier.monotonicMillis);
+      return wall < -CORRECTION ? Long.MAX_VALUE : Math.max(wall, monotonicMillis - earlier.monotonicMillis);
     }
   }
 

@@ -38,6 +38,11 @@ public record CommitEntry(long version, String tempPath, boolean complete) {
     return fileName(version);
   }
 
+  /** Whether both are one claim, complete or not. */
+  boolean isSame(CommitEntry other) {
+    return version == other.version && tempPath.equals(other.tempPath);
+  }
+
   /** Whether this store staged it: our writers acknowledge nothing before it is published, others do. */
   public boolean isOurs() {
     return isOurs(tempPath);

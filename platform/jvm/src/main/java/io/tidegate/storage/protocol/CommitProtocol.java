@@ -88,8 +88,9 @@ public class CommitProtocol {
       throw unknown(mine, new IOException("the writer stood still for too long after its claim"));
     }
     publish(mine, content);
-    tidy(mine);
-    recent.committed(version, begun);
+    if (tidy(mine)) {
+      recent.committed(version, begun);
+    }
   }
 
   /**
@@ -138,19 +139,19 @@ public class CommitProtocol {
 
   private void claim(CommitEntry mine) throws IOException {
     for (int attempt = 1; attempt <= CLAIMS; attempt++) {
-      CommitEntry winner;
       try {
-        if (entries.create(mine)) {
+        if (create(mine)) {
           return;
         }
-        winner = claimant(mine);
       } catch (EntryTable.Unanswered e) {
-        winner = afterUnanswered(mine, e);
-      }
-      if (winner != null && winner.tempPath().equals(mine.tempPath())) {
+        afterUnanswered(mine, e);
         return;
       }
+      CommitEntry winner = claimant(mine);
       if (winner != null) {
+        if (winner.isSame(mine)) {
+          return;
+        }
         lose(mine, winner);
       }
     }
@@ -158,6 +159,26 @@ public class CommitProtocol {
         Kind.INTEGRITY,
         "the entry of version " + mine.version() + " of " + table + " comes and goes: another tool deletes entries of"
             + " this table. Nothing was committed; stop that tool.");
+  }
+
+  private boolean create(CommitEntry mine) throws IOException {
+    try {
+      return entries.create(mine);
+    } catch (EntryTable.Unanswered e) {
+      throw e;
+    } catch (IOException e) {
+      unstage(mine, e);
+      throw e;
+    }
+  }
+
+  /** Nobody will ever ask for these bytes. */
+  private void unstage(CommitEntry mine, IOException cause) {
+    try {
+      files.delete(mine.tempPath());
+    } catch (IOException e) {
+      cause.addSuppressed(e);
+    }
   }
 
   /** Whose entry stands in the way; it may be ours, made by a request whose answer was lost. */
@@ -169,7 +190,8 @@ public class CommitProtocol {
     }
   }
 
-  private CommitEntry afterUnanswered(CommitEntry mine, IOException cause) throws IOException {
+  /** Returns when the entry is ours. */
+  private void afterUnanswered(CommitEntry mine, IOException cause) throws IOException {
     CommitEntry found;
     try {
       found = entries.get(mine.version());
@@ -177,24 +199,30 @@ public class CommitProtocol {
       cause.addSuppressed(e);
       throw unknown(mine, cause);
     }
-    if (found == null) {
-      throw new LogStoreException(
-          Kind.UNKNOWN,
-          "the outcome of version " + mine.version() + " of " + table + " is unknown: its claim was not answered and is"
-              + " not to be seen, but may arrive late. Look at the log before you write the same rows again.",
-          cause);
+    if (found != null && found.isSame(mine)) {
+      return;
     }
-    return found;
+    if (found != null) {
+      lose(mine, found);
+    }
+    throw new LogStoreException(
+        Kind.UNKNOWN,
+        "the outcome of version " + mine.version() + " of " + table + " is unknown: its claim was not answered and is"
+            + " not to be seen, but may arrive late. Look at the log before you write the same rows again.",
+        cause);
   }
 
-  /** Returns when the version is free again: its claimant withdrew. */
+  /** Returns when the version is free again, or another's by now: its claimant withdrew. */
   private void lose(CommitEntry mine, CommitEntry winner) throws IOException {
     if (!winner.complete()) {
       settlePending(winner);
     }
     boolean taken = !files.versionsFrom(mine.version()).isEmpty();
-    if (!taken && entries.get(mine.version()) == null) {
-      return;
+    if (!taken) {
+      CommitEntry now = entries.get(mine.version());
+      if (now == null || !now.isSame(winner)) {
+        return;
+      }
     }
     files.delete(mine.tempPath());
     // Never "exists" without a file: Delta would try this version again ten million times.
@@ -237,14 +265,22 @@ public class CommitProtocol {
 
   private Settled settlePending(CommitEntry seen) throws IOException {
     clocks.pause(GRACE);
+    Clocks.Moment begun = clocks.now();
     CommitEntry entry = entries.get(seen.version());
-    if (entry == null || entry.complete() || !entry.tempPath().equals(seen.tempPath())) {
+    if (entry == null || entry.complete() || !entry.isSame(seen)) {
       return Settled.MOVED;
     }
     switch (place(entry.version(), files.versionsFrom(Math.max(entry.version() - 1, 0)))) {
       case PUBLISHED -> finish(entry);
       case CLEANED -> entries.complete(entry);
-      case NEXT -> publishPending(entry);
+      case NEXT -> {
+        byte[] staged = files.read(entry.tempPath());
+        if (hasPaused(begun)) {
+          // The version may have been published and removed by log cleanup meanwhile.
+          return settlePending(entry);
+        }
+        publishPending(entry, staged);
+      }
       case BEYOND -> {
         return Settled.STALE;
       }
@@ -252,13 +288,10 @@ public class CommitProtocol {
     return Settled.MOVED;
   }
 
-  private void publishPending(CommitEntry entry) throws IOException {
-    byte[] staged = files.read(entry.tempPath());
+  private void publishPending(CommitEntry entry, byte[] staged) throws IOException {
     if (staged == null) {
       requireTraceless(entry);
-      return;
-    }
-    if (files.create(entry.fileName(), staged)) {
+    } else if (files.create(entry.fileName(), staged)) {
       tidy(entry);
     } else {
       finish(entry);
@@ -323,13 +356,17 @@ public class CommitProtocol {
   /**
    * Staged bytes go first, then the entry is completed: delta-rs 1.6.0 fails on every access while an incomplete entry
    * has both its file and its staged bytes.
+   *
+   * @return whether nothing of it is left: only the newest entry is looked at, so what its writer does not know to be
+   *     complete must be looked at before the next version is claimed
    */
-  void tidy(CommitEntry entry) {
+  boolean tidy(CommitEntry entry) {
     try {
       files.delete(entry.tempPath());
-      entries.complete(entry);
+      return entries.complete(entry);
     } catch (IOException e) {
       alarms.untidy(entry, e);
+      return false;
     }
   }
 

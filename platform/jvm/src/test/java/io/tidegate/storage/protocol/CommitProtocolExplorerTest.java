@@ -3,6 +3,7 @@ package io.tidegate.storage.protocol;
 import static io.tidegate.storage.protocol.Participants.S3;
 import static io.tidegate.storage.protocol.Participants.S3A;
 import static io.tidegate.storage.protocol.Participants.classicTemp;
+import static io.tidegate.storage.protocol.Participants.temp;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -85,10 +86,11 @@ class CommitProtocolExplorerTest {
               new Mutant("order of tidying", "delta-rs 1.6.0 is locked out", (step, name, entries, files) ->
                   new Ours(step, name, entries, files) {
                     @Override
-                    void tidy(CommitEntry entry) {
+                    boolean tidy(CommitEntry entry) {
                       try {
-                        entries.complete(entry);
+                        boolean completed = entries.complete(entry);
                         files.delete(entry.tempPath());
+                        return completed;
                       } catch (IOException e) {
                         throw new AssertionError(e);
                       }
@@ -117,6 +119,13 @@ class CommitProtocolExplorerTest {
                       return near.contains(version) ? Place.PUBLISHED : Place.NEXT;
                     }
                   })),
+          new Scene(
+              "C5: nor by a reader that paused once it had looked",
+              abandoned(),
+              maker -> of("R", Participants.reader(maker), "F", Participants.foreign("F", 1),
+                  "G", Participants.foreign("G", 2), "cleaner", Participants.cleaner()),
+              Map.of(),
+              new Mutant("looking again", "version 1 changed from F to D", new Unpaused())),
           new Scene(
               "C6: a classic writer's lost commit leaves evidence",
               world(0, 0, 0, 0),
@@ -163,16 +172,9 @@ class CommitProtocolExplorerTest {
               "C9: a writer that paused stages again",
               world(0, 0, 1, 1),
               maker -> of("A", Participants.writer("A", 1, maker),
-                  "sweeper", Participants.sweeper(maker, 1, Participants.temp("A", 1, 0))),
+                  "sweeper", Participants.sweeper(maker, 1, temp("A", 1, 0))),
               Map.of(),
-              new Mutant("staging again", "the table cannot be read any more", (step, name, entries, files) ->
-                  new Ours(step, name, entries, files) {
-                    @Override
-                    boolean hasPaused(Clocks.Moment begun) {
-                      super.hasPaused(begun);
-                      return false;
-                    }
-                  })),
+              new Mutant("staging again", "the table cannot be read any more", new Unpaused())),
           new Scene(
               "C10: entries are looked for under every spelling of the path",
               under(S3),
@@ -212,11 +214,54 @@ class CommitProtocolExplorerTest {
               Map.of("J", classicTemp("J", 1)),
               null),
           new Scene(
+              "a claim that follows one that was withdrawn is no dropped table's",
+              world(0, 0, 0, 0),
+              maker -> of("A", Participants.writer("A", 2, maker), "aborting", Participants.aborting("J", "K", 1),
+                  "R", Participants.reader(maker)),
+              Map.of("K", classicTemp("K", 1)),
+              null),
+          new Scene(
+              "delta-rs withdraws its claim, one dies",
+              world(0, 0, 1, 0),
+              maker -> of("A", Participants.writer("A", 2, maker),
+                  "withdrawing", Participants.withdrawing("J", 1)),
+              Map.of(),
+              null),
+          new Scene(
+              "delta-rs withdraws a claim that is not its own, one dies",
+              world(0, 0, 1, 0),
+              maker -> of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 1, maker),
+                  "mistaken", Participants.mistaken("J", 1)),
+              Map.of(),
+              null),
+          new Scene(
+              "ours beside a reader with Delta's own store, one dies",
+              world(0, 0, 1, 0),
+              maker -> of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 1, maker),
+                  "classic reader", Participants.classicReader()),
+              Map.of(),
+              null),
+          new Scene(
+              "ours beside a reader with delta-rs 1.6.0, one dies",
+              world(0, 0, 1, 0),
+              maker -> of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 1, maker),
+                  "delta-rs", Participants.deltaRsReader()),
+              Map.of(),
+              null),
+          new Scene(
               "birth: two create the table, one dies",
               empty(),
               maker -> of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 1, maker)),
               Map.of(),
               null));
+
+  /** What a writer of ours claimed and staged, and left. */
+  private static World abandoned() {
+    World world = world(0, 0, 0, 1);
+    world.table(S3A).put(1L, new CommitEntry(1, temp("D", 1, 0), false));
+    world.put(temp("D", 1, 0), "D");
+    return world;
+  }
 
   private static World under(String spelling) {
     World world = world(0, 0, 0, 0);
@@ -259,6 +304,20 @@ class CommitProtocolExplorerTest {
     @Override
     public List<String> spellings() {
       return maker instanceof OneSpelling ? List.of(S3A) : List.of(S3A, S3);
+    }
+  }
+
+  /** It asks for the time and draws no conclusion. */
+  private record Unpaused() implements Maker {
+    @Override
+    public CommitProtocol make(Step step, String name, EntryTable entries, CommitFiles files) {
+      return new Ours(step, name, entries, files) {
+        @Override
+        boolean hasPaused(Clocks.Moment begun) {
+          super.hasPaused(begun);
+          return false;
+        }
+      };
     }
   }
 
@@ -333,11 +392,8 @@ class CommitProtocolExplorerTest {
 
     @Override
     public boolean complete(CommitEntry entry) {
-      step.ask("complete blindly", false, false, false, world -> {
-        world.complete(S3A, entry, true);
-        return true;
-      });
-      return true;
+      return (Boolean)
+          step.ask("complete blindly", false, false, false, world -> world.complete(S3A, entry, true)).value();
     }
   }
 }

@@ -18,6 +18,7 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
@@ -295,6 +296,97 @@ class CommitProtocolTest {
     assertEquals(Kind.UNKNOWN, error.kind());
     read();
     assertEquals("A", content(1));
+  }
+
+  private static Instead failingFirst(Instead then) {
+    Iterator<IOException> failures = List.of(new IOException("503")).iterator();
+    return (whole, arguments) -> {
+      if (failures.hasNext()) {
+        throw failures.next();
+      }
+      return then.of(whole, arguments);
+    };
+  }
+
+  private static void twice(CommitProtocol ours, CommitFiles files, boolean looking) throws IOException {
+    ours.settleAfter(new Clocks.Moment(0, 0), 0, files.versionsFrom(0));
+    ours.commit(1, bytes("A"));
+    if (looking) {
+      ours.settleAfter(new Clocks.Moment(0, 0), 1, files.versionsFrom(1));
+    }
+    ours.commit(2, bytes("B"));
+  }
+
+  /** Once version 2 is claimed nobody would look at the first entry again. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void whatCouldNotBeCompletedIsLookedAtBeforeTheNextVersionIsClaimed(boolean looking) throws IOException {
+    published(0, "birth");
+    Supplier<Map<String, Instead>> failing =
+        () ->
+            Map.of(
+                "complete",
+                failingFirst((entries, arguments) -> ((EntryTable) entries).complete((CommitEntry) arguments[0])));
+    with(failing, Map::of, (ours, files) -> twice(ours, files, looking));
+    assertTidy(1);
+    assertTidy(2);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void soIsWhatCouldNotBeDeleted(boolean looking) throws IOException {
+    published(0, "birth");
+    Supplier<Map<String, Instead>> failing =
+        () ->
+            Map.of(
+                "delete",
+                failingFirst(
+                    (files, arguments) -> {
+                      ((CommitFiles) files).delete((String) arguments[0]);
+                      return null;
+                    }));
+    with(Map::of, failing, (ours, files) -> twice(ours, files, looking));
+    assertTidy(1);
+    assertTidy(2);
+  }
+
+  @Test
+  void aClaimThatIsSurelyRefusedLeavesNothingBehind() {
+    published(0, "birth");
+    Supplier<Map<String, Instead>> refusing =
+        () ->
+            Map.of(
+                "create",
+                (entries, arguments) -> {
+                  throw new IOException("throttled");
+                });
+    IOException error =
+        assertThrows(IOException.class, () -> with(refusing, Map::of, (ours, files) -> ours.commit(1, bytes("A"))));
+    assertEquals("throttled", error.getMessage());
+    assertEquals(Set.of(CommitEntry.fileName(0)), world.files.keySet());
+    assertNull(world.table(S3A).get(1L));
+  }
+
+  /** Another's entry stood in the way and is gone: who knows whether the claim arrives yet. */
+  @Test
+  void aClaimWithoutAnAnswerIsUnknownThoughAnotherWasSeen() {
+    published(0, "birth");
+    Supplier<Map<String, Instead>> unanswered =
+        () -> {
+          Iterator<CommitEntry> found = Arrays.asList(new CommitEntry(1, RUST_TEMP, false), null, null).iterator();
+          return Map.of(
+              "get",
+              (entries, arguments) -> found.next(),
+              "create",
+              (entries, arguments) -> {
+                throw new EntryTable.Unanswered("lost", null);
+              });
+        };
+    LogStoreException error =
+        assertThrows(
+            LogStoreException.class, () -> with(unanswered, Map::of, (ours, files) -> ours.commit(1, bytes("A"))));
+    assertEquals(Kind.UNKNOWN, error.kind());
+    assertEquals(2, world.files.size(), "what it staged is gone");
   }
 
   @Test

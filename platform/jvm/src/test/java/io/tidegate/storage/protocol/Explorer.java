@@ -4,6 +4,7 @@ import io.tidegate.storage.protocol.Step.Luck;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -18,11 +19,32 @@ final class Explorer {
     void run(Step step) throws IOException;
   }
 
-  private record State(World world, List<List<Step.Reply>> replies, List<Boolean> over) {
+  /** The answers that a participant has had; a digest of its own for each would take most of the time. */
+  private record Told(List<Step.Reply> replies, UUID digest) {
+    static final Told NOTHING = new Told(List.of(), new UUID(0, 0));
+
+    Told and(Step.Reply last) {
+      List<Step.Reply> all = new ArrayList<>(replies);
+      all.add(last);
+      return new Told(List.copyOf(all), digested(digest + " " + last));
+    }
+  }
+
+  private record State(World world, List<Told> told, List<Boolean> over) {
     /** A digest: the texts would not fit into memory. */
     UUID key() {
-      return UUID.nameUUIDFromBytes((world + " " + replies + " " + over).getBytes(StandardCharsets.UTF_8));
+      StringBuilder text = new StringBuilder().append(world);
+      told.forEach(one -> text.append(one.digest()));
+      return digested(text.append(over).toString());
     }
+
+    boolean hasBegun(int participant) {
+      return !told.get(participant).replies().isEmpty();
+    }
+  }
+
+  private static UUID digested(String text) {
+    return UUID.nameUUIDFromBytes(text.getBytes(StandardCharsets.UTF_8));
   }
 
   private final Map<String, Participant> participants;
@@ -56,13 +78,8 @@ final class Explorer {
 
   /** The first violation with the steps that led to it, null when there is none. */
   String explore(World world) {
-    List<List<Step.Reply>> replies = new ArrayList<>();
-    List<Boolean> over = new ArrayList<>();
-    participants.forEach((name, participant) -> {
-      replies.add(List.of());
-      over.add(false);
-    });
-    from(new State(world, replies, over));
+    int all = participants.size();
+    from(new State(world, Collections.nCopies(all, Told.NOTHING), Collections.nCopies(all, false)));
     return violation;
   }
 
@@ -98,10 +115,10 @@ final class Explorer {
       if (done.canPause && world.pauses > 0 && isAlone(state, i)) {
         go(state, i, each.getKey(), each.getValue(), Luck.PAUSES);
       }
-      if (world.deaths > 0 && !state.replies().get(i).isEmpty()) {
+      if (world.deaths > 0 && state.hasBegun(i)) {
         World after = world.copy();
         after.deaths--;
-        follow(new State(after, state.replies(), with(state.over(), i, true)), each.getKey() + " dies");
+        follow(new State(after, state.told(), with(state.over(), i, true)), each.getKey() + " dies");
       }
     }
     if (!moved) {
@@ -114,7 +131,7 @@ final class Explorer {
     int other = -1;
     for (String name : participants.keySet()) {
       other++;
-      boolean busy = !state.over().get(other) && !state.replies().get(other).isEmpty();
+      boolean busy = !state.over().get(other) && state.hasBegun(other);
       if (other != i && busy && !name.equals(state.world().pausing)) {
         return false;
       }
@@ -124,7 +141,7 @@ final class Explorer {
 
   private static boolean isAlone(State state, int i) {
     for (int other = 0; other < state.over().size(); other++) {
-      if (other != i && !state.over().get(other) && !state.replies().get(other).isEmpty()) {
+      if (other != i && !state.over().get(other) && state.hasBegun(other)) {
         return false;
       }
     }
@@ -138,12 +155,12 @@ final class Explorer {
     } else if (name.equals(world.pausing)) {
       world.pausing = "";
     }
-    List<Step.Reply> replies = new ArrayList<>(state.replies().get(i));
+    Told before = state.told().get(i);
+    List<Step.Reply> replies = new ArrayList<>(before.replies());
     Step step = new Step(world, replies, luck);
     boolean over = run(participant, step) != Ran.STOPPED;
-    List<List<Step.Reply>> all = new ArrayList<>(state.replies());
-    all.set(i, List.copyOf(replies));
-    follow(new State(world, all, with(state.over(), i, over)), name + ": " + step.name());
+    Told after = before.and(replies.get(replies.size() - 1));
+    follow(new State(world, with(state.told(), i, after), with(state.over(), i, over)), name + ": " + step.name());
     return step;
   }
 
@@ -192,8 +209,8 @@ final class Explorer {
     }
   }
 
-  private static List<Boolean> with(List<Boolean> list, int i, boolean value) {
-    List<Boolean> copy = new ArrayList<>(list);
+  private static <T> List<T> with(List<T> list, int i, T value) {
+    List<T> copy = new ArrayList<>(list);
     copy.set(i, value);
     return copy;
   }

@@ -1,5 +1,6 @@
 package io.tidegate.storage.protocol;
 
+import io.tidegate.storage.protocol.LogStoreException.Kind;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
@@ -11,6 +12,7 @@ import java.util.UUID;
 final class Participants {
   static final String S3A = "s3a://b/t";
   static final String S3 = "s3://b/t";
+  private static final int CLASSIC_ATTEMPTS = 4;
 
   private Participants() {}
 
@@ -79,6 +81,11 @@ final class Participants {
           step.require(
               world -> world.published.containsKey(version),
               "version " + version + " was said to exist and does not: Delta would try it again for ever");
+        } catch (LogStoreException e) {
+          step.require(
+              world -> e.kind() != Kind.STALE || world.dropped,
+              name + " had an operator delete the entries of a table that is in use");
+          throw e;
         }
       }
     };
@@ -137,6 +144,80 @@ final class Participants {
         }
         return null;
       });
+    };
+  }
+
+  /** delta-rs that claims a version and gives it up. */
+  static Explorer.Participant withdrawing(String name, long version) {
+    return step -> {
+      CommitEntry entry = new CommitEntry(version, classicTemp(name, version), false);
+      step.files().write(entry.tempPath(), bytes(name));
+      if (step.entries(S3A).create(entry)) {
+        withdraw(step, version);
+        step.files().delete(entry.tempPath());
+      }
+    };
+  }
+
+  /** delta-rs whose claim met with an error, whosever the entry is: it gives up what it finds under its version. */
+  static Explorer.Participant mistaken(String name, long version) {
+    return step -> {
+      step.files().write(classicTemp(name, version), bytes(name));
+      withdraw(step, version);
+      step.files().delete(classicTemp(name, version));
+    };
+  }
+
+  private static void withdraw(Step step, long version) {
+    step.ask("withdraw " + version, false, false, false, world -> {
+      CommitEntry now = world.table(S3A).get(version);
+      if (now != null && !now.complete()) {
+        world.table(S3A).remove(version);
+      }
+      return null;
+    });
+  }
+
+  /**
+   * A reader with Delta's own store, which publishes what is pending where it saw no file, whatever is there by then,
+   * and completes whatever the entry is by then.
+   */
+  static Explorer.Participant classicReader() {
+    return step -> {
+      CommitEntry newest = step.entries(S3A).newest();
+      if (newest == null || newest.complete()) {
+        return;
+      }
+      for (int attempt = 1; step.files().read(newest.fileName()) == null; attempt++) {
+        byte[] staged = step.files().read(newest.tempPath());
+        if (staged != null) {
+          step.files().write(newest.fileName(), staged);
+          break;
+        }
+        if (attempt == CLASSIC_ATTEMPTS) {
+          throw new IOException("neither published nor staged");
+        }
+      }
+      step.ask("put complete", false, false, false, world ->
+          world.table(S3A).put(newest.version(), new CommitEntry(newest.version(), newest.tempPath(), true)));
+    };
+  }
+
+  /** A reader with delta-rs 1.6.0, which moves what is pending to where no file is, else fails; and then completes. */
+  static Explorer.Participant deltaRsReader() {
+    return step -> {
+      CommitEntry newest = step.entries(S3A).newest();
+      if (newest == null || newest.complete()) {
+        return;
+      }
+      byte[] staged = step.files().read(newest.tempPath());
+      if (staged != null) {
+        if (!step.files().create(newest.fileName(), staged)) {
+          throw new IOException("version " + newest.version() + " already exists");
+        }
+        step.files().delete(newest.tempPath());
+      }
+      step.ask("complete", false, false, false, world -> world.complete(S3A, newest, true));
     };
   }
 

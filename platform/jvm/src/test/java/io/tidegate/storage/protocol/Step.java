@@ -151,10 +151,7 @@ final class Step {
 
       @Override
       public boolean complete(CommitEntry entry) throws IOException {
-        return (Boolean) request("complete " + entry.version(), true, w -> {
-          w.complete(spelling, entry, false);
-          return true;
-        });
+        return (Boolean) request("complete " + entry.version(), true, w -> w.complete(spelling, entry, false));
       }
     };
   }

@@ -31,6 +31,9 @@ final class World {
   /** The entries do not fit the log, so that ours must write nothing. */
   boolean refused;
 
+  /** The entries are a dropped table's, so that an operator may be told to delete them. */
+  boolean dropped;
+
   boolean longTimePassed;
   String pausing = "";
   int lostReplies;
@@ -52,6 +55,7 @@ final class World {
     w.violations.addAll(violations);
     w.writtenLate.addAll(writtenLate);
     w.refused = refused;
+    w.dropped = dropped;
     w.longTimePassed = longTimePassed;
     w.pausing = pausing;
     w.lostReplies = lostReplies;
@@ -95,7 +99,7 @@ final class World {
       if (refused && (content.equals("A") || content.equals("B"))) {
         violations.add(content + " was published as version " + version + " below entries of a dropped table");
       }
-      if (head() > version) {
+      if (head() > version && !files.containsKey(name)) {
         violations.add("version " + version + " was published below the head " + head());
       }
     }
@@ -109,14 +113,16 @@ final class World {
     return longTimePassed && files.containsKey(name) && !writtenLate.contains(name) ? 2 * SAFE_AGE : 0;
   }
 
-  void complete(String spelling, CommitEntry entry, boolean evenAnother) {
+  boolean complete(String spelling, CommitEntry entry, boolean evenAnother) {
     CommitEntry now = table(spelling).get(entry.version());
-    if (now != null && !now.complete() && (evenAnother || now.tempPath().equals(entry.tempPath()))) {
+    boolean open = now != null && !now.complete() && (evenAnother || now.isSame(entry));
+    if (open) {
       if (files.containsKey(now.fileName()) && files.containsKey(now.tempPath()) && !alarmed.contains(now.tempPath()) && !evenAnother) {
         violations.add("delta-rs 1.6.0 is locked out longer than it must be: " + now.tempPath() + " was still there");
       }
       table(spelling).put(now.version(), new CommitEntry(now.version(), now.tempPath(), true));
     }
+    return open;
   }
 
   /** What must hold once nobody is on the way any more. */
