@@ -17,8 +17,8 @@ ARGS ?=
 LINKS := build/links
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-# One process per core; the tests that share a server stay together.
-PARALLEL := --numprocesses=auto --dist=loadgroup --no-loadscope-reorder
+# One process per core (tests/parallel.py).
+PARALLEL := --numprocesses=auto
 
 .DEFAULT_GOAL := help
 .PHONY: help demo dev test soak check lint types layers unit format jars schema lock clean

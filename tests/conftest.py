@@ -7,13 +7,11 @@ from collections import Counter
 
 import pytest
 
-pytest_plugins = ["tidegate.platform.testing.fixtures", "tests.proxied_aws"]
+pytest_plugins = ["tidegate.platform.testing.fixtures", "tests.proxied_aws", "tests.parallel"]
 
 GROUPS = ("unit", "jvm", "spark", "browser", "faults", "interop")
 #: The fast group first, so that a mistake shows early; then the longest, so that parallel runs end together.
 _ORDER = {name: place for place, name in enumerate(("unit", "browser", "spark", "faults", "interop", "jvm"))}
-#: Servers of which a process has one: all the tests on it run in one process.
-_SERVERS = ("tidegate_stack", "proxied_services", "servers")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -37,14 +35,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if unmarked:
         raise pytest.UsageError(f"these tests have none of the markers {', '.join(GROUPS)}: {', '.join(unmarked[:5])}")
     items.sort(key=lambda item: min(_ORDER[name] for name in _groups(item)))
-    for item in items:
-        if not item.get_closest_marker("unit"):
-            item.add_marker(pytest.mark.xdist_group(_server(item)))
-
-
-def _server(item: pytest.Item) -> str:
-    assert isinstance(item, pytest.Function)
-    return next((name for name in _SERVERS if name in item.fixturenames), item.path.stem)
 
 
 def _groups(item: pytest.Item) -> list[str]:

@@ -1,0 +1,33 @@
+"""How tests are dealt out to parallel processes: those that share a server stay together.
+
+xdist's own marker for it, ``xdist_group``, does nothing with this pytest (pytest-xdist issue 1386).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+#: A session's servers, by the beginning of the paths of the tests on them; the first that fits. Others go by file.
+_SERVERS = {
+    "tests/spark": "the stack",
+    "tests/cli/": "the stack",
+    "tests/faults/test_log_store": "the proxied stack",
+    "tests/interop/": "the proxied stack",
+    "tests/faults/": "servers to kill",
+}
+
+
+class _Together(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.partition("::")[0]
+        return next((server for start, server in _SERVERS.items() if path.startswith(start)), path)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    """Deal out whole scopes, in the order of collection."""
+    config.option.loadscopereorder = False
+    return _Together(config, log)
