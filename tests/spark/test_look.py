@@ -164,16 +164,15 @@ def test_a_loaded_file_that_changes_while_it_is_read_is_deferred_and_the_set_sta
     lake = tidegate_lake([{"name": "items", "prefix": "items/", "columns": {"id": "int"}}])
     lake.put("items/1.json", '{"id": 1}\n')
     lake.put("items/2.json", '{"id": 2}\n')
-    stage, sets = _Load._stage_once, []
+    changed, sets = _Load._changed, []
 
-    def overwritten_after(load: _Load, files: Any) -> Any:
-        staged = stage(load, files)
+    def overwritten_before(load: _Load, files: Any) -> Any:
         sets.append([file.candidate.key for file in files])
         if len(sets) == 1:
             lake.put("items/1.json", '{"id": 11}\n')
-        return staged
+        return changed(load, files)
 
-    monkeypatch.setattr(_Load, "_stage_once", overwritten_after)
+    monkeypatch.setattr(_Load, "_changed", overwritten_before)
     first, second = kit.run(lake, "items")
 
     assert sets == [["items/1.json", "items/2.json"], ["items/2.json"], ["items/1.json"]]
