@@ -17,11 +17,11 @@ ARGS ?=
 LINKS := build/links
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-# One process per core (tests/parallel.py).
+# One process per core (tests/support/parallel.py).
 PARALLEL := --numprocesses=auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test soak check lint types layers unit format jars schema lock clean
+.PHONY: help demo dev test smoke mutants soak check lint types layers unit format jars schema lock clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,13 +36,19 @@ test: ## Every check and every test; installs what it needs
 	@$(MAKE) --no-print-directory -j2 --output-sync=line ready-to-test
 	$(BIN)/python -m pytest --every-group $(PARALLEL) $(ARGS)
 
+smoke: $(BIN)/.dev $(DIST)/.built ## The fast tests, and one file through the real pipeline: minutes
+	$(BIN)/python -m pytest $(PARALLEL) tests/unit tests/spark/test_docs.py $(ARGS)
+
+mutants: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Mistakes in the code of the invariants, one at a time: tests must find each (ARGS="a word of its name")
+	$(BIN)/python -m tests.mutants $(ARGS)
+
 soak: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Hours of racing, killed and paused writers (ARGS="--seed N" for another course)
 	$(BIN)/python -m pytest -s tests/faults/test_log_store_alone.py --soak $(ARGS)
 
 check: $(BIN)/.dev lint types layers ## Lint, types and layers
 
 unit: $(BIN)/.dev ## The fast tests
-	$(BIN)/python -m pytest -m unit $(PARALLEL) $(ARGS)
+	$(BIN)/python -m pytest $(PARALLEL) tests/unit $(ARGS)
 
 lint: $(BIN)/.dev ## Style
 	$(BIN)/ruff check .
@@ -92,7 +98,7 @@ $(DIST)/.built: $(JVM_SOURCES)
 
 $(DIST)/.tested: $(JVM_SOURCES) $(shell find platform/jvm/src/test -type f 2>/dev/null)
 	@$(MAKE) -s require-jvm
-	cd platform/jvm && mvn -B -ntp package
+	cd platform/jvm && $(PYTHON) ../../tests/support/measured.py ../../build/junit-cpu-seconds mvn -B -ntp package
 	touch $(DIST)/.built $@
 
 $(DYNAMODB)/.fetched: platform/jvm/dynamodb-local/pom.xml

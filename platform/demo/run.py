@@ -18,6 +18,7 @@ from tidegate.platform.demo.producers import produce
 from tidegate.platform.demo.progress import Stages
 from tidegate.platform.demo.report import Report, build_report, run_oracle, show_report
 from tidegate.platform.demo.settle import wait_settled
+from tidegate.platform.demo.source import read_source
 from tidegate.platform.demo.uploader import Uploader
 from tidegate.platform.local.dagster_processes import DagsterProcesses
 from tidegate.platform.local.stack import LocalStack
@@ -35,6 +36,7 @@ def run_demo(
     report_path: Path | None = None,
     keep: bool = False,
     fresh: bool = False,
+    short: bool = False,
     aws_port: int = 4566,
     spark_port: int = 15002,
     ui_port: int = 3000,
@@ -47,6 +49,7 @@ def run_demo(
         report_path: file for the report as JSON.
         keep: leave everything running, with the UI, until Ctrl-C.
         fresh: empty the home first, which must not be in use.
+        short: sixty days instead of the year; a home that holds a year's files keeps to them.
         aws_port: port of the local AWS, 0 for a free one; likewise the others.
 
     Raises:
@@ -68,7 +71,7 @@ def run_demo(
                 dagster.check()
 
             with LakeResource.from_environment().opened() as lake:
-                report = _ingest(lake, home / "producers", stack, console, started, check)
+                report = _ingest(lake, home / "producers", stack, console, started, check, short=short)
             show_report(console, report, time.monotonic() - begun)
             if report_path:
                 report_path.write_text(json.dumps(report.to_json(), indent=2) + "\n")
@@ -90,14 +93,28 @@ def _stack(home: Path, console: Console, aws_port: int, spark_port: int) -> Iter
         yield stack
 
 
+def _produce_once(folder: Path, stages: Stages, short: bool) -> None:
+    if (folder / "operations.jsonl").exists():
+        return
+    stage = stages.begin(f"Producers write {'sixty days' if short else 'a year'} of flights and weather to files")
+    source = read_source()
+    operations = produce(folder, source.short() if short else source)
+    stage.done(f"{len(operations)} operations on the bucket, in two waves")
+
+
 def _ingest(
-    lake: Lake, folder: Path, stack: LocalStack, console: Console, started: float, check: Callable[[], None]
+    lake: Lake,
+    folder: Path,
+    stack: LocalStack,
+    console: Console,
+    started: float,
+    check: Callable[[], None],
+    *,
+    short: bool,
 ) -> Report:
     instance = dg.DagsterInstance.get()
     with Stages(console).shown() as stages:
-        if not (folder / "operations.jsonl").exists():
-            stage = stages.begin("Producers write a year of flights and weather to files")
-            stage.done(f"{len(produce(folder))} operations on the bucket, in two waves")
+        _produce_once(folder, stages, short)
         clients = stack.clients()
         uploader = Uploader(folder, clients.s3, clients.sqs, os.environ["TIDEGATE_QUEUE_URL"])
         before = _baseline(lake, instance, stages, check)

@@ -10,10 +10,11 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
@@ -43,6 +44,16 @@ FLIGHT_TYPES: dict[str, pa.DataType] = {
 }
 
 
+#: Days of a short demo, as (month, day): those that the producers' second wave changes in some way, and no other.
+SHORT = frozenset(
+    [(1, day) for day in range(1, 21)]
+    + [(2, day) for day in range(1, 11)]
+    + [(3, day) for day in range(1, 6)]
+    + [(month, 15) for month in range(1, 13)]
+    + [(4, 1), (5, 1), (5, 5), (6, 1), (6, 6), (7, 4), (8, 1), (8, 8), (9, 1), (9, 2), (11, 11), (12, 24), (12, 31)]
+)
+
+
 class SourceMissingError(RuntimeError):
     """The package with the demo's data is not installed, or not the release the demo was built on."""
 
@@ -64,6 +75,15 @@ class Source:
     planes: Sheet
     airports: Sheet
     airlines: Sheet
+
+    def short(self) -> Source:
+        """The same, with flights and weather of ``SHORT`` alone."""
+        month, day = self.weather.header.index("month"), self.weather.header.index("day")
+        rows = tuple(row for row in self.weather.rows if (int(row[month]), int(row[day])) in SHORT)
+        days = self.flights["month"].to_numpy() * 100 + self.flights["day"].to_numpy()
+        kept = np.isin(days, [100 * month + day for month, day in SHORT])
+        flights = self.flights.filter(pa.array(kept)).combine_chunks()
+        return replace(self, flights=flights, weather=Sheet(self.weather.header, rows))
 
 
 def data_folder() -> Path:

@@ -102,14 +102,7 @@ class SparkServer:
         spark = _spark_home()
         self.process = spawn(
             self.name,
-            [
-                str(spark / "bin" / "spark-submit"),
-                "--properties-file",
-                str(properties),
-                "--class",
-                _SERVER_CLASS,
-                "spark-internal",
-            ],
+            server_command(spark, properties),
             log=self._log,
             env=_server_environ(os.environ, spark, self.home / "tmp") | self._aws,
             cwd=self.home,
@@ -149,6 +142,12 @@ class SparkServer:
         """
         if self.process is not None:
             self.process.stop(deadline)
+
+
+def server_command(spark: Path, properties: Path) -> list[str]:
+    """The command line of the server: Spark's folder, and the file of all its settings."""
+    submit = [str(spark / "bin" / "spark-submit"), "--properties-file", str(properties)]
+    return [*submit, "--class", _SERVER_CLASS, "spark-internal"]
 
 
 def _spark_home() -> Path:

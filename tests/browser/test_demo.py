@@ -1,11 +1,14 @@
-"""The demo as a newcomer sees it: run, interrupted, run again, looked at in the UI, and spoiled; all on one home."""
+"""The demo as a newcomer sees it: interrupted, run again, looked at in the UI, spoiled and run once more; on one home.
+
+Sixty of its 365 days: `make demo` is the whole year, and the oracle's unit tests compute that.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,31 +16,24 @@ import pytest
 from playwright.sync_api import Page, sync_playwright
 from pyspark.sql import SparkSession
 
-from tests.browser.demo_process import DemoProcess
-from tests.browser.lineage import drawn_edges
+from tests.support.demo_process import DemoProcess
+from tests.support.lineage import drawn_edges
 from tidegate.resources.spark import session_of_its_own
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(1500)]
+pytestmark = pytest.mark.timeout(1500)
 
 BRONZE_FLIGHTS = "tidegate_2dlanding.flights"
 _SETTLED = 900.0
 
 
 @pytest.fixture(scope="module")
-def first(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoProcess]:
-    """A demo on a new home, which nothing interrupts."""
-    with DemoProcess(tmp_path_factory.mktemp("demo") / "home") as first:
-        yield first
-
-
-@pytest.fixture(scope="module")
-def demo(first: DemoProcess) -> Iterator[DemoProcess]:
-    """A second demo, on what the first left: killed in its first wave, run again on that, and kept running."""
-    first.exit_code(_SETTLED)
-    with DemoProcess(first.home) as interrupted:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoProcess]:
+    """A demo on a new home, killed in its first wave, run again on what that left, and kept running."""
+    home = tmp_path_factory.mktemp("demo") / "home"
+    with DemoProcess(home, "--short") as interrupted:
         interrupted.wait_for(r"Wave 1, events become tables: .*(inbox|runs are active)", 300)
         interrupted.kill()
-    with DemoProcess(first.home, "--keep") as again:
+    with DemoProcess(home, "--short", "--keep") as again:
         again.report(_SETTLED)
         again.wait_for("Open next", 30)
         yield again
@@ -68,7 +64,7 @@ def ui(demo: DemoProcess) -> str:
 def assert_every_count_is_right(report: dict[str, Any]) -> None:
     assert report["problems"] == []
     assert report["ok"] is True
-    assert report["events_sent"] == report["events_accounted"] > 800
+    assert report["events_sent"] == report["events_accounted"] > 100
     assert {table["name"] for table in report["tables"]} == {
         "bronze.flights", "silver.flights", "bronze.weather", "silver.weather", "bronze.planes", "bronze.airports",
         "bronze.airlines",
@@ -77,19 +73,12 @@ def assert_every_count_is_right(report: dict[str, Any]) -> None:
     assert all(table["freshness_seconds"] > 0 for table in report["tables"])
 
 
-def test_the_first_demo_has_every_count_right_and_exits_with_0(first: DemoProcess) -> None:
-    assert first.exit_code(_SETTLED) == 0, first.output[-3000:]
-    report = first.report(1)
+def test_a_demo_that_was_interrupted_and_run_again_has_every_count_right(report: dict[str, Any]) -> None:
+    """The killed one had sent all of its first wave, some of which had arrived; all of it is sent again."""
     assert_every_count_is_right(report)
-    assert report["committed"] > 700
+    assert report["committed"] > 50
     assert report["quarantined"] > 0
-
-
-def test_a_second_demo_interrupted_and_run_again_has_every_count_right(report: dict[str, Any]) -> None:
-    """It sends everything again that may be repeated, and all of it is known."""
-    assert_every_count_is_right(report)
-    assert report["committed"] == 0
-    assert report["duplicates"] > 700
+    assert report["duplicates"] > 0
 
 
 def test_the_lineage_is_drawn_from_bucket_to_silver(page: Page, ui: str, tmp_path: Path) -> None:
@@ -125,7 +114,7 @@ def test_a_partition_shows_what_the_report_says(page: Page, ui: str, report: dic
     }
 
 
-def test_a_dropped_file_and_a_doubled_row_are_seen(demo: DemoProcess) -> None:
+def test_a_dropped_file_and_a_doubled_row_are_seen(demo: DemoProcess, is_gone: Callable[[int], bool]) -> None:
     """Last, for it spoils the tables: the demo on the kept stack must say so, and exit with 1.
 
     It sends everything once more, so all that is not spoiled shows that another run doubles nothing.
@@ -133,12 +122,17 @@ def test_a_dropped_file_and_a_doubled_row_are_seen(demo: DemoProcess) -> None:
     remote = json.loads((demo.home / "stack.json").read_text())["environ"]["SPARK_REMOTE"]
     with session_of_its_own(remote) as spark:
         dropped = _spoil(spark)
+    everything = demo.below()
     assert demo.end(deadline=120) == 0  # its own report was right
-    with DemoProcess(demo.home) as spoiled:
+    assert len(everything) >= 10  # AWS, Spark, code server, daemon and UI, each behind its guard
+    assert all(is_gone(pid) for pid in everything)
+    with DemoProcess(demo.home, "--short") as spoiled:
         report = spoiled.report(_SETTLED)
         assert spoiled.exit_code(60) == 1
     assert report["ok"] is False
-    assert report["events_sent"] == report["events_accounted"]
+    assert report["events_sent"] == report["events_accounted"] > 100
+    assert report["committed"] == 0, "what was known already was committed again"
+    assert report["duplicates"] > 100
     wrong = {problem.split(":")[0] for problem in report["problems"]}
     assert wrong == {"bronze.flights", "bronze.airlines"}
     assert any("files, must be" in problem for problem in report["problems"])

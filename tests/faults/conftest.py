@@ -9,17 +9,28 @@ from pathlib import Path
 
 import pytest
 
-from tests.delta_log import DeltaLog
-from tests.faults.arena import Arena
-from tests.faults.harness import PROXIED, FaultLake, FaultServers
-from tests.proxied_aws import ProxiedAws
+from tests.support.arena import Arena
+from tests.support.client import DEADLINE
+from tests.support.delta_log import DeltaLog
+from tests.support.harness import PROXIED, FaultLake, FaultServers
+from tests.support.log_store_process import LogStoreProcess
+from tests.support.proxied_aws import ProxiedAws
+from tests.support.seams import seams_watched
+from tidegate.platform.local.aws import LocalAws
 
 MakeLake = Callable[..., FaultLake]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _seams() -> Iterator[None]:
+    """Runs in this process may die or stand at their seams."""
+    with seams_watched():
+        yield
+
+
 @pytest.fixture(scope="session")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultServers]:
-    found = FaultServers(tmp_path_factory.mktemp("fault-servers"))
+def servers(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultServers]:
+    found = FaultServers(tmp_path_factory.mktemp("fault-servers"), local_aws)
     try:
         found.start()
         yield found
@@ -56,10 +67,18 @@ def proxied(make_lake: MakeLake, servers: FaultServers) -> Callable[..., FaultLa
     return lambda *kinds: make_lake(*[f"{kind}_{unique}" for kind in kinds], name=PROXIED)
 
 
+@pytest.fixture(scope="session")
+def log_stores(proxied_services: ProxiedAws, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LogStoreProcess]:
+    """The process of all log stores that are neither killed nor paused."""
+    folder = tmp_path_factory.mktemp("log-stores")
+    with LogStoreProcess(folder, "s3a://none", proxied_services.environ) as process:
+        yield process.wait_ready(DEADLINE)
+
+
 @pytest.fixture
-def arena(proxied_aws: ProxiedAws, tmp_path: Path) -> Iterator[Arena]:
+def arena(log_stores: LogStoreProcess, proxied_aws: ProxiedAws, tmp_path: Path) -> Iterator[Arena]:
     with ExitStack() as closing:
-        yield Arena(tmp_path, proxied_aws, closing)
+        yield Arena(tmp_path, proxied_aws, closing, log_stores)
 
 
 @pytest.fixture

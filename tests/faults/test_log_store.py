@@ -1,4 +1,4 @@
-"""The log store with DynamoDB and S3 behind a proxy that drops, refuses and holds (peers' F4, F5, F7 to F11)."""
+"""The log store behind a proxy that drops, refuses and holds (docs/faults.md: F2 to F5, F7 to F12)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tests.delta_log import commit_file
-from tests.faults.client import DEADLINE
-from tests.proxied_aws import ProxiedAws
-
-pytestmark = pytest.mark.faults
+from tests.support.client import DEADLINE
+from tests.support.delta_log import commit_file
+from tests.support.proxied_aws import ProxiedAws
 
 FOREIGN = '{"commitInfo":{"timestamp":0,"operation":"FOREIGN","operationParameters":{}}}\n'
 

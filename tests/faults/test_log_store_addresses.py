@@ -1,6 +1,6 @@
 """The log store with a DynamoDB that is not there, not the others' or not its own, and a path spelled in several ways.
 
-Peers' F7 and F12.
+docs/faults.md: F7 and F12.
 """
 
 from __future__ import annotations
@@ -10,26 +10,24 @@ from pathlib import Path
 
 import pytest
 
-from tests.delta_log import DeltaLog
-from tests.dynamodb_local import DynamoDbLocal
-from tests.faults.arena import Arena, refusal
-from tests.faults.client import DEADLINE
+from tests.support.arena import Arena, refusal
+from tests.support.client import DEADLINE
+from tests.support.delta_log import DeltaLog
+from tests.support.dynamodb_local import DynamoDbLocal
 from tidegate.platform.local.ports import LOOPBACK, free_port
-
-pytestmark = pytest.mark.faults
 
 
 @pytest.mark.parametrize("operation", ["CreateTable", "Query", "PutItem"])
 def test_a_missing_permission_is_named(arena: Arena, log: DeltaLog, operation: str) -> None:
     entries = f"entries-{operation}"
     arena.proxy.status("POST", f"/{operation}$", 400, times=None, body=refusal("AccessDeniedException"))
-    said = arena.process(log.location, ddb_tableName=entries).wait_ready().ask("write 0 first")
+    said = arena.store(log.location, ddb_tableName=entries).wait_ready().ask("write 0 first")
     assert re.match(rf"failed .*the permission dynamodb:{operation} on table {entries} .*is missing", said), said
     assert log.versions() == []
 
 
 def test_a_missing_table_is_not_made_when_that_is_forbidden(arena: Arena, log: DeltaLog) -> None:
-    said = arena.process(log.location, ddb_tableName="absent", ddb_create="false").wait_ready().ask("write 0 first")
+    said = arena.store(log.location, ddb_tableName="absent", ddb_create="false").wait_ready().ask("write 0 first")
     assert re.match(r"failed .*there is no DynamoDB table absent.*ddb\.create=false forbids to create it", said), said
     assert "absent" not in arena.services.clients.dynamodb.list_tables()["TableNames"]
     assert log.versions() == []
@@ -37,7 +35,7 @@ def test_a_missing_table_is_not_made_when_that_is_forbidden(arena: Arena, log: D
 
 def test_f7_an_unreachable_dynamodb_ends_in_a_clear_error_and_nothing_in_the_log(arena: Arena, log: DeltaLog) -> None:
     nobody = f"http://{LOOPBACK}:{free_port()}"
-    said = arena.process(log.location, ddb_endpoint=nobody).wait_ready().ask("write 0 first", DEADLINE)
+    said = arena.store(log.location, ddb_endpoint=nobody).wait_ready().ask("write 0 first", DEADLINE)
     assert re.match(rf"failed .*DynamoDB DescribeTable on table delta_log in \S+ at {nobody} failed", said), said
     assert log.names() == []
     assert log.entries() == {}
@@ -46,7 +44,7 @@ def test_f7_an_unreachable_dynamodb_ends_in_a_clear_error_and_nothing_in_the_log
 def test_f7_a_dynamodb_that_goes_away_stops_everybody_and_its_return_lets_them_go_on(
     arena: Arena, log: DeltaLog
 ) -> None:
-    writer, other = arena.begun(log, 2)
+    writer, other = arena.begun(log, others=1)
     assert other.ask("list") == "listed [0]"
     claims = arena.proxy.count("POST", "/PutItem$")
     arena.proxy.cut("POST", "/", times=None)
@@ -69,7 +67,7 @@ def test_f7_writers_whose_dynamodb_is_in_different_regions_lose_nothing(
     """They do not see each other's entries, so S3's conditional PUT alone decides between them."""
     with DynamoDbLocal(tmp_path / "regional", regional=True) as regional:
         here, there = (
-            arena.process(log.location, ddb_endpoint=regional.endpoint, ddb_region=region).wait_ready()
+            arena.store(log.location, ddb_endpoint=regional.endpoint, ddb_region=region).wait_ready()
             for region in ("eu-west-1", "us-east-1")
         )
         assert here.ask("write 0 first") == "ack"
@@ -99,17 +97,18 @@ def test_f12_every_spelling_of_a_path_has_the_same_entries(
 ) -> None:
     bucket, _, table = log.location.removeprefix("s3a://").partition("/")
     plain = log.below(folder)
-    first = arena.process(plain.location).wait_ready()
-    other = arena.process(spelled.format(bucket=bucket, table=table)).wait_ready()
+    first = arena.store(plain.location).wait_ready()
+    other = arena.store(spelled.format(bucket=bucket, table=table)).wait_ready()
     assert first.ask("write 0 first") == "ack"
     held = arena.proxy.hold("PUT", "/_delta_log/0{19}1\\.json")
     first.tell("write 1 slow")
     held.wait_caught(DEADLINE)
     assert plain.open_entries() == [1]
-    first.kill()
     assert other.ask("list") == "listed [0, 1]", "the entry that is pending was not found"
     assert other.ask("read 1") == "read slow"
     assert other.ask("write 2 third") == "ack"
     assert sorted(plain.entries()) == [0, 1, 2]
     assert plain.open_entries() == []
     assert plain.versions() == [0, 1, 2]
+    held.release()
+    assert first.answer() == "ack"

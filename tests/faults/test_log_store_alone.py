@@ -1,4 +1,4 @@
-"""The log store alone, killed, paused, raced and refused (peers' F1 to F3, F6 to F8, F13), on AWS's DynamoDB Local."""
+"""The log store alone, killed, paused, raced and refused (docs/faults.md: F1 to F3, F6 to F8, F13)."""
 
 from __future__ import annotations
 
@@ -14,18 +14,15 @@ from dataclasses import dataclass
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.delta_log import ENTRIES, DeltaLog, commit_file
-from tests.faults.arena import Arena, refusal
-from tests.faults.client import DEADLINE
-from tests.log_store_process import CONDITIONAL, LogStoreProcess
+from tests.support.arena import Arena, refusal
+from tests.support.client import DEADLINE
+from tests.support.delta_log import ENTRIES, DeltaLog, commit_file
+from tests.support.log_store_process import CONDITIONAL, LogStoreProcess
 from tidegate.platform.cli import doctor_logs
 from tidegate.platform.cli.doctor_logs import LogDoctor
 from tidegate.platform.local.fault_rules import Rule
 from tidegate.resources.commit_table import CommitTable, CommitTableAddress
 from tidegate.resources.object_store import ObjectStore
-
-pytestmark = pytest.mark.faults
-
 
 #: Seconds after which a process that was told so interrupts its own write.
 INTERRUPTED_AFTER = 1.0
@@ -34,7 +31,7 @@ INTERRUPTED_AFTER = 1.0
 def test_f1_what_was_staged_and_not_claimed_is_nothing_and_is_swept(
     arena: Arena, log: DeltaLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writer, other = arena.begun(log, 2)
+    writer, (other,) = arena.begun_by_a_process(log, others=1)
     held = arena.proxy.hold("POST", "/PutItem$")
     writer.tell("write 1 lost")
     held.wait_caught(DEADLINE)
@@ -58,7 +55,7 @@ def test_f1_what_was_staged_and_not_claimed_is_nothing_and_is_swept(
 
 
 def test_f2_what_a_killed_writer_claimed_is_published_by_the_next_reader(arena: Arena, log: DeltaLog) -> None:
-    writer, other = arena.begun(log, 2)
+    writer, (other,) = arena.begun_by_a_process(log, others=1)
     held = arena.proxy.hold("PUT", log.publication(1))
     writer.tell("write 1 claimed")
     held.wait_caught(DEADLINE)
@@ -74,7 +71,7 @@ def test_f2_what_a_killed_writer_claimed_is_published_by_the_next_reader(arena: 
 
 
 def test_f3_what_a_killed_writer_published_is_completed_by_the_next_writer(arena: Arena, log: DeltaLog) -> None:
-    writer, other = arena.begun(log, 2)
+    writer, (other,) = arena.begun_by_a_process(log, others=1)
     held = arena.proxy.hold("POST", "/UpdateItem$")
     writer.tell("write 1 published")
     held.wait_caught(DEADLINE)
@@ -90,7 +87,7 @@ def test_f3_what_a_killed_writer_published_is_completed_by_the_next_writer(arena
 
 
 def test_f6_eight_recoverers_and_a_paused_writer_publish_the_same_bytes_once(arena: Arena, log: DeltaLog) -> None:
-    writer, *readers = arena.begun(log, 9, DEADLINE)
+    writer, readers = arena.begun_by_a_process(log, others=8)
     held = arena.proxy.hold("PUT", log.publication(1))
     published = arena.proxy.count("PUT", log.publication(1))
     completed = arena.proxy.count("POST", "/UpdateItem$")
@@ -116,7 +113,7 @@ def test_f6_eight_recoverers_and_a_paused_writer_publish_the_same_bytes_once(are
 @pytest.mark.parametrize("where", ["its claim", "its publication"])
 def test_an_interrupted_writer_does_not_lie_and_goes_on(where: str, arena: Arena, log: DeltaLog) -> None:
     """The request that is on its way arrives; what follows it the writer leaves to others."""
-    writer, other = arena.begun(log, 2)
+    writer, other = arena.begun(log, others=1)
     held = arena.proxy.hold("POST|PUT", "/PutItem$" if where == "its claim" else log.publication(1))
     writer.tell("interrupt 1 half")
     held.wait_caught(DEADLINE)
@@ -132,7 +129,7 @@ def test_an_interrupted_writer_does_not_lie_and_goes_on(where: str, arena: Arena
 
 
 def test_f7_throttling_is_waited_out(arena: Arena, log: DeltaLog) -> None:
-    (writer,) = arena.begun(log, 1)
+    (writer,) = arena.begun(log)
     throttled = [
         arena.proxy.status(
             "POST", f"/{operation}$", 400, times=3, body=refusal("ProvisionedThroughputExceededException")
@@ -145,7 +142,7 @@ def test_f7_throttling_is_waited_out(arena: Arena, log: DeltaLog) -> None:
 
 
 def test_f7_throttled_for_ever_is_a_clear_failure_and_nothing_is_half_done(arena: Arena, log: DeltaLog) -> None:
-    (writer,) = arena.begun(log, 1)
+    (writer,) = arena.begun(log)
     throttled = _throttle_claims(arena)
     said = writer.ask("write 1 second", DEADLINE)
     assert re.match(r"failed .*DynamoDB PutItem on table delta_log .*failed", said), said
@@ -157,7 +154,7 @@ def test_f7_throttled_for_ever_is_a_clear_failure_and_nothing_is_half_done(arena
 
 
 def test_f7_throttling_behind_a_claim_without_an_answer_proves_nothing(arena: Arena, log: DeltaLog) -> None:
-    (writer,) = arena.begun(log, 1)
+    (writer,) = arena.begun(log)
     _throttle_claims(arena)
     arena.proxy.cut("POST", "/PutItem$")
     said = writer.ask("write 1 second", DEADLINE)
@@ -171,8 +168,9 @@ def _throttle_claims(arena: Arena) -> Rule:
 
 
 def test_an_s3_that_refuses_for_ever_leaves_the_commit_to_others(arena: Arena, log: DeltaLog) -> None:
-    other, writer = arena.begun(log, 2)
+    (other,) = arena.begun(log)
     assert other.ask("list") == "listed [0]"
+    writer = arena.process(log.location).wait_ready(DEADLINE)
     # By itself S3A would be throttled for days.
     assert writer.ask("set fs.s3a.retry.throttle.limit 2") == "set"
     refused = arena.proxy.status("PUT", log.publication(1), 503, times=None)
@@ -204,7 +202,7 @@ def test_nothing_is_claimed_before_the_endpoint_is_proven(status: int, why: str,
 
 def test_without_dynamodb_one_of_two_writers_wins_a_version_and_knows_it(arena: Arena, log: DeltaLog) -> None:
     """The class to switch to where no table of entries is wanted, through real HTTP."""
-    first, second = (arena.process(log.location, store=CONDITIONAL).wait_ready() for _ in range(2))
+    first, second = (arena.store(log.location, store=CONDITIONAL).wait_ready() for _ in range(2))
     entries = arena.proxy.count("POST", "/(PutItem|UpdateItem)$")
     assert first.ask("write 0 birth") == "ack"
     assert second.ask("write 0 mine") == "exists"
@@ -219,7 +217,7 @@ def test_without_dynamodb_one_of_two_writers_wins_a_version_and_knows_it(arena: 
 
 def test_f8_a_commit_whose_entry_has_expired_is_not_made_twice(arena: Arena, log: DeltaLog) -> None:
     """A writer that slept for longer than the TTL claims a version whose entry is gone."""
-    writer, other = arena.begun(log, 2)
+    writer, other = arena.begun(log, others=1)
     held = arena.proxy.hold("POST", "/PutItem$")
     writer.tell("write 1 late")
     held.wait_caught(DEADLINE)
@@ -233,7 +231,7 @@ def test_f8_a_commit_whose_entry_has_expired_is_not_made_twice(arena: Arena, log
 
 def test_a_refusal_without_a_file_is_unknown_and_others_settle_it(arena: Arena, log: DeltaLog) -> None:
     """S3 answers 412 though nothing is there: "exists" would send Delta round for ever."""
-    writer, other = arena.begun(log, 2)
+    writer, other = arena.begun(log, others=1)
     arena.proxy.status("PUT", log.publication(1), 412)
     said = writer.ask("write 1 refused")
     assert re.match(r"unknown .*outcome of version 1 of \S+ is unknown: its entry is pending", said), said
@@ -285,9 +283,8 @@ def test_f13_what_was_acknowledged_is_there_once_and_in_order(
     with Foreign(logs, scale.commits) as foreign:
         lives = _race(arena, log.location, scale, random.Random(seed))
     for one in logs:
-        settling = arena.process(one.location).wait_ready(DEADLINE)
-        assert settling.ask("list") == f"listed {list(range(scale.commits))}", f"seed {seed}"
-        settling.kill()
+        settling = arena.store(one.location).wait_ready()
+        assert settling.ask("list", DEADLINE) == f"listed {list(range(scale.commits))}", f"seed {seed}"
 
     attempts = {one.content: one for said in lives for one in _attempts(said, log.location)} | foreign.attempts
     doctor = LogDoctor(ObjectStore(clients.s3), CommitTable(clients.dynamodb, CommitTableAddress(ENTRIES)), grace=0)

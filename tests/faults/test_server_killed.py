@@ -1,4 +1,4 @@
-"""The Spark server is SIGKILLed: while clients stand between two steps, and while its writes are on their way to S3."""
+"""The Spark server is SIGKILLed: while runs stand between two steps, and while its writes are on their way to S3."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.faults.client import DEADLINE, Client
-from tests.faults.harness import PROXIED, FaultLake, FaultServers, Watched
+from tests.support.client import DEADLINE, Client
+from tests.support.harness import PROXIED, FaultLake, FaultServers, Watched
+from tests.support.seams import Standing
 from tidegate.assets.bronze.run import SEAMS
 from tidegate.platform.local.fault_rules import Hold
-
-pytestmark = pytest.mark.faults
 
 KINDS = ("reg", "load")
 
 
 @dataclass
 class Stood:
-    """A client that stood at a seam while the server died; ``missed`` says why it did not."""
+    """A run that stood at a seam while the server died; ``missed`` says why it did not."""
 
     table: Watched
-    client: Client
+    run: Standing
     missed: str = ""
 
 
@@ -56,9 +55,10 @@ def killed(make_lake: Callable[..., FaultLake], servers: FaultServers) -> Iterat
         servers.kill_spark()
         servers.restart_spark()
         for one in found.stood.values():
-            one.client.resume()
+            one.run.resume()
         for one in found.stood.values():
-            one.client.wait_ended()  # some finish, most fail: their sessions are gone
+            one.run.wait_ended()  # some finish, most fail: their session is gone
+        next(iter(found.stood.values())).table.lake.disconnect()
         yield found
     finally:
         for write in found.in_flight.values():
@@ -66,16 +66,16 @@ def killed(make_lake: Callable[..., FaultLake], servers: FaultServers) -> Iterat
 
 
 def _stood(make_lake: Callable[..., FaultLake]) -> dict[tuple[str, str], Stood]:
-    """A client at every seam of a registered and of a loaded table's birth."""
+    """A run at every seam of a registered and of a loaded table's birth."""
     names = {(seam, kind): f"{kind}_{i}" for i, seam in enumerate(SEAMS) for kind in KINDS}
     lake = make_lake(*names.values())
     for table in lake.tables.values():
         table.first_wave()
     lake.take_in()
-    found = {case: Stood(lake.tables[name], lake.tables[name].client(case[0], "stop")) for case, name in names.items()}
+    found = {case: Stood(lake.tables[name], lake.tables[name].stands_at(case[0])) for case, name in names.items()}
     for one in found.values():
         try:
-            one.client.wait_stopped()
+            one.run.wait_reached()
         except AssertionError as error:
             one.missed = str(error)
     return found
@@ -111,7 +111,7 @@ def _in_flight(make_lake: Callable[..., FaultLake], servers: FaultServers) -> di
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seam", SEAMS)
-def test_server_killed_while_client_stands_at_seam(seam: str, kind: str, killed: Killed) -> None:
+def test_server_killed_while_a_run_stands_at_seam(seam: str, kind: str, killed: Killed) -> None:
     one = killed.stood[seam, kind]
     assert not one.missed, one.missed
     one.table.run()

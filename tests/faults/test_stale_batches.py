@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.faults.harness import FaultLake, Watched
-
-pytestmark = pytest.mark.faults
+from tests.support.harness import FaultLake, Watched
 
 
 def decided_and_dead(table: Watched) -> int:
     """Kill a run right after it has decided a batch; that batch's number."""
     table.lake.take_in()
-    table.client("decide").wait_killed()
+    table.dies_at("decide")
     n = table.lake.lake.table(table.text).ledger.clock()[1] + 1
     assert table.lake.lake.store.batch(table.text, n) is not None
     return n

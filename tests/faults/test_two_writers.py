@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.faults.client import wait_until
-from tests.faults.harness import FaultLake
-
-pytestmark = pytest.mark.faults
+from tests.support.client import wait_until
+from tests.support.harness import FaultLake
 
 ROUNDS = 3
 

@@ -1,4 +1,4 @@
-"""A process is SIGSTOPped, the ledger moves on by two batches, and the process goes on as if nothing had happened."""
+"""A run stands still, the ledger moves on by two batches, and the run goes on as if nothing had happened."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.faults.client import DEADLINE
-from tests.faults.harness import FaultLake
+from tests.support.client import DEADLINE
+from tests.support.harness import FaultLake
 from tidegate.assets.bronze.run import SEAMS
-
-pytestmark = pytest.mark.faults
 
 
 @pytest.mark.parametrize("kind", ["reg", "load"])
 def test_stopped_at_every_seam_and_resumed_two_batches_later(kind: str, lake: FaultLake) -> None:
-    """One process per seam, all with batch 2: each goes a step further with it than the one before, and stops."""
+    """One run per seam, all with batch 2: each goes a step further with it than the one before, and stands still."""
     table = lake.tables[kind]
     table.first_wave()
     lake.take_in()
@@ -25,8 +23,8 @@ def test_stopped_at_every_seam_and_resumed_two_batches_later(kind: str, lake: Fa
     lake.take_in()
     zombies = []
     for seam in SEAMS:
-        zombie = table.client(seam, "stop")
-        zombie.wait_stopped()
+        zombie = table.stands_at(seam)
+        zombie.wait_reached()
         zombies.append(zombie)
     for stem in ("f", "g"):
         table.put(stem)
@@ -43,7 +41,7 @@ def test_stopped_at_every_seam_and_resumed_two_batches_later(kind: str, lake: Fa
 
 @pytest.mark.parametrize("kind", ["reg", "load"])
 def test_stopped_with_its_spark_operation_open(kind: str, proxied: Callable[..., FaultLake]) -> None:
-    """Its commit is on its way to S3 all the while, and arrives when the table is two batches further."""
+    """A real SIGSTOP. Its commit is on its way all the while, and arrives when the table is two batches further."""
     lake = proxied(kind)
     (table,) = lake.tables.values()
     zombie, held = table.commit_in_flight()

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.delta_rs import CLASSIC, CURRENT, start
-from tests.interop.shore import DEADLINE, Shore
-
-pytestmark = pytest.mark.interop
+from tests.support.delta_rs import CLASSIC, CURRENT, start
+from tests.support.shore import DEADLINE, Shore
 
 #: Commits that each of the writers gets into a table.
 EACH = 8

@@ -6,12 +6,9 @@ import io
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
-from tests.interop.shore import DEADLINE, Shore
-from tests.log_store_process import KERNEL, LogStoreProcess
-
-pytestmark = pytest.mark.interop
+from tests.support.log_store_process import KERNEL, LogStoreProcess
+from tests.support.shore import DEADLINE, Shore
 
 
 def test_kernel_commits_through_dynamodb_and_settles_what_others_left(shore: Shore) -> None:

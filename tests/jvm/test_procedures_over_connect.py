@@ -10,18 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-import boto3
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
-from tidegate.platform.local.aws import REGION, LocalAws
-from tidegate.platform.local.spark_conf import SMALL_DATA
-from tidegate.platform.local.spark_server import SparkServer
-
-pytestmark = pytest.mark.jvm
+from tidegate.platform.local.stack import LocalStack
+from tidegate.resources.spark import session_of_its_own
 
 BUCKET = "jvm"
 LAKE = "lake-1"
@@ -115,39 +111,21 @@ class Table:
 
 
 @pytest.fixture(scope="module")
-def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
-    with LocalAws(tmp_path_factory.mktemp("aws"), 0) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def s3(aws: LocalAws) -> Any:
-    client = boto3.client(
-        "s3",
-        endpoint_url=aws.endpoint,
-        region_name=REGION,
-        aws_access_key_id=aws.environ["AWS_ACCESS_KEY_ID"],
-        aws_secret_access_key=aws.environ["AWS_SECRET_ACCESS_KEY"],
-    )
+def s3(tidegate_stack: LocalStack) -> Any:
+    client = tidegate_stack.clients().s3
     client.create_bucket(Bucket=BUCKET)
     return client
 
 
 @pytest.fixture(scope="module")
-def remote(aws: LocalAws, s3: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    server = SparkServer(tmp_path_factory.mktemp("spark"), aws.environ, port=0, memory="2g", conf=SMALL_DATA)
-    try:
-        server.start(120.0)
-        yield server.remote
-    finally:
-        server.stop()
+def remote(tidegate_stack: LocalStack) -> str:
+    return tidegate_stack.spark.remote
 
 
 @pytest.fixture(scope="module")
 def spark(remote: str) -> Iterator[SparkSession]:
-    session = SparkSession.builder.remote(remote).create()
-    yield session
-    session.stop()
+    with session_of_its_own(remote) as session:
+        yield session
 
 
 @pytest.fixture

@@ -20,8 +20,6 @@ from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.provision import Clients, Resources, provision
 
-pytestmark = pytest.mark.unit
-
 RESOURCES = Resources(buckets=("landing", "second-landing"))
 
 
@@ -29,9 +27,9 @@ def clients(aws: LocalAws) -> Clients:
     return Clients.connect(aws.endpoint, REGION, key="test", secret="test")
 
 
-@pytest.fixture
-def aws(tmp_path: Path) -> Iterator[LocalAws]:
-    with LocalAws(tmp_path / "aws", 0) as running:
+@pytest.fixture(scope="module")
+def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
+    with LocalAws(tmp_path_factory.mktemp("provisioned") / "aws", 0) as running:
         yield running
 
 
@@ -113,9 +111,9 @@ def test_a_second_provisioning_changes_nothing_and_keeps_what_others_set(aws: Lo
     assert {item["Id"] for item in put} == {"theirs", "tidegate"}
 
 
-def test_only_loopback_and_no_files_outside_the_home(aws: LocalAws, tmp_path: Path) -> None:
+def test_only_loopback_and_no_files_outside_the_home(aws: LocalAws) -> None:
     assert aws.endpoint.startswith("http://127.0.0.1:")
-    assert {entry.name for entry in tmp_path.iterdir()} == {"aws"}
+    assert {entry.name for entry in aws.home.parent.iterdir()} == {"aws"}
 
 
 def test_a_stop_during_long_polls_still_saves(tmp_path: Path) -> None:

@@ -10,8 +10,6 @@ import pytest
 from tidegate.platform.demo.accounts import Newest
 from tidegate.platform.demo.report import freshness
 
-pytestmark = pytest.mark.unit
-
 SILVER = dg.AssetKey(["silver_flights"])
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.delta_log import ENTRIES, DeltaLog, commit_file
+from tests.support.delta_log import ENTRIES, DeltaLog, commit_file
 from tidegate.platform.cli import doctor_logs
 from tidegate.platform.cli.doctor import check_table
 from tidegate.platform.cli.doctor_logs import LogDoctor
@@ -20,8 +20,6 @@ from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
 from tidegate.resources.commit_table import CommitTable, CommitTableAddress
 from tidegate.resources.object_store import Listed, ObjectStore
-
-pytestmark = pytest.mark.unit
 
 OURS = ".tmp/00000000000000000002.json.0b2f8b0e-4f6c-8b57-9c6e-2f2f0e6f1a11"
 CLASSIC = ".tmp/00000000000000000002.json.0b2f8b0e-4f6c-4b57-9c6e-2f2f0e6f1a11"

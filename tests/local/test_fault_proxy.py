@@ -16,14 +16,11 @@ from botocore.exceptions import ClientError, ConnectionClosedError
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.fault_proxy import FaultProxy
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.fixture(scope="module")
-def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
-    with LocalAws(tmp_path_factory.mktemp("aws"), 0) as running:
-        s3(running.endpoint).create_bucket(Bucket="bucket")
-        yield running
+def aws(local_aws: LocalAws) -> LocalAws:
+    s3(local_aws.endpoint).create_bucket(Bucket="bucket")
+    return local_aws
 
 
 @pytest.fixture

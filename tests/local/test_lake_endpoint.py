@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,13 +13,12 @@ from tidegate.platform.local.provision import Clients
 from tidegate.resources.lake_store import LakeStore
 from tidegate.resources.object_store import ObjectStore, StoreError
 
-pytestmark = pytest.mark.unit
-
 
 class Endpoint:
-    """A local AWS, and how many conditional puts came to it."""
+    """A local AWS, a bucket's name on it, and how many conditional puts came to it."""
 
-    def __init__(self, aws: LocalAws) -> None:
+    def __init__(self, aws: LocalAws, bucket: str) -> None:
+        self.bucket = bucket
         self.s3 = Clients.connect(aws.endpoint, REGION, key="test", secret="test").s3
         self.conditional = 0
         self.obeys = True
@@ -32,19 +30,25 @@ class Endpoint:
             params["headers"].pop("If-None-Match", None)
 
     def lake(self) -> LakeStore:
-        return LakeStore(ObjectStore(self.s3), "s3://lake/root")
+        return LakeStore(ObjectStore(self.s3), f"s3://{self.bucket}/root")
+
+
+@pytest.fixture(scope="module")
+def other_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
+    with LocalAws(tmp_path_factory.mktemp("aws"), 0) as running:
+        yield running
 
 
 @pytest.fixture
-def endpoints(tmp_path: Path) -> Iterator[list[Endpoint]]:
-    with ExitStack() as closing:
-        yield [Endpoint(closing.enter_context(LocalAws(tmp_path / name, 0))) for name in ("one", "two")]
+def endpoints(local_aws: LocalAws, other_aws: LocalAws) -> list[Endpoint]:
+    bucket = f"lake-{uuid.uuid4().hex[:8]}"
+    return [Endpoint(aws, bucket) for aws in (local_aws, other_aws)]
 
 
 def test_a_lake_is_proven_once_on_every_endpoint(endpoints: list[Endpoint]) -> None:
     here, there = endpoints
     for endpoint in endpoints:
-        endpoint.s3.create_bucket(Bucket="lake")
+        endpoint.s3.create_bucket(Bucket=endpoint.bucket)
     lake = here.lake().lake
     proof = here.conditional
     assert proof >= 8
@@ -52,24 +56,25 @@ def test_a_lake_is_proven_once_on_every_endpoint(endpoints: list[Endpoint]) -> N
     assert here.conditional == proof
 
     # Copied to another endpoint, with everything that it holds.
-    for item in here.s3.list_objects_v2(Bucket="lake")["Contents"]:
-        body = here.s3.get_object(Bucket="lake", Key=item["Key"])["Body"].read()
-        there.s3.put_object(Bucket="lake", Key=item["Key"], Body=body)
+    for item in here.s3.list_objects_v2(Bucket=here.bucket)["Contents"]:
+        body = here.s3.get_object(Bucket=here.bucket, Key=item["Key"])["Body"].read()
+        there.s3.put_object(Bucket=here.bucket, Key=item["Key"], Body=body)
     assert there.lake().lake == lake
     assert there.conditional >= 8
-    keys = sorted(item["Key"] for item in there.s3.list_objects_v2(Bucket="lake")["Contents"])
+    keys = sorted(item["Key"] for item in there.s3.list_objects_v2(Bucket=here.bucket)["Contents"])
     assert [key.split("/")[1] for key in keys] == ["lake.json", "proven", "proven"]
 
 
 def test_an_endpoint_that_ignores_the_condition_holds_no_lake(endpoints: list[Endpoint]) -> None:
     endpoint = endpoints[0]
-    endpoint.s3.create_bucket(Bucket="lake")
+    endpoint.s3.create_bucket(Bucket=endpoint.bucket)
     endpoint.obeys = False
     with pytest.raises(StoreError, match=r"8 of 8 racing conditional puts .* this S3 endpoint cannot hold a lake"):
         _ = endpoint.lake().lake
-    assert "Contents" not in endpoint.s3.list_objects_v2(Bucket="lake")
+    assert "Contents" not in endpoint.s3.list_objects_v2(Bucket=endpoint.bucket)
 
 
 def test_a_lake_without_a_bucket_says_so(endpoints: list[Endpoint]) -> None:
-    with pytest.raises(StoreError, match=r"s3://lake does not exist: create it, or correct lake.root"):
-        _ = endpoints[0].lake().lake
+    endpoint = endpoints[0]
+    with pytest.raises(StoreError, match=rf"s3://{endpoint.bucket} does not exist: create it, or correct lake.root"):
+        _ = endpoint.lake().lake

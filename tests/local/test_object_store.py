@@ -6,17 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from tidegate.platform.core.planning import Forbidden, Found, Gone, Probe, Unavailable
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.fault_proxy import FaultProxy
 from tidegate.platform.local.provision import Clients
 from tidegate.resources.object_store import ObjectChanged, ObjectForbidden, ObjectStore, StoreError
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.fixture(scope="module")
-def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultProxy]:
-    with LocalAws(tmp_path_factory.mktemp("aws"), 0) as aws, FaultProxy(aws.endpoint) as running:
+def proxy(local_aws: LocalAws) -> Iterator[FaultProxy]:
+    with FaultProxy(local_aws.endpoint) as running:
         yield running
 
 
@@ -70,3 +69,13 @@ def test_what_a_refusal_says_of_the_object(
         with pytest.raises(StoreError, match=f"s3://source/x: .*{code}") as read:
             objects.tail("source", "x", seen, 4)
         assert read.type is error
+
+
+@pytest.mark.parametrize(
+    ("status", "says"), [(None, Found), (404, Gone), (403, Forbidden), (400, Unavailable), (503, Unavailable)]
+)
+def test_what_a_probe_says(status: int | None, says: type[Probe], objects: ObjectStore, proxy: FaultProxy) -> None:
+    """An object that may not be seen is not gone: a registered table would lose its rows."""
+    if status:
+        proxy.status("HEAD", "/source/x$", status, None)
+    assert isinstance(objects.head("source", "x"), says)  # type: ignore[arg-type]

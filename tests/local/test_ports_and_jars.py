@@ -15,8 +15,6 @@ from tidegate.platform.local.ports import LOOPBACK, free_port, listening, requir
 from tidegate.platform.local.spark_server import SparkServer
 from tidegate.platform.local.stack import LocalStack
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.fixture
 def taken() -> Iterator[int]:

@@ -16,8 +16,6 @@ import pytest
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.process import Process, spawn, tail
 
-pytestmark = pytest.mark.unit
-
 # A child that has a child of its own, which moves to a session of its own; both say who they are.
 FAMILY = """
 import os, subprocess, sys, time

@@ -10,8 +10,6 @@ import pytest
 from tidegate.platform.local.ports import LOOPBACK, free_port
 from tidegate.resources.spark import SparkUnreachable, probe
 
-pytestmark = pytest.mark.unit
-
 
 def test_a_closed_port() -> None:
     began = time.monotonic()

@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
+from tests.support.small_server import ENDS, NEVER_LISTENS, small_spark
 from tidegate.platform.local.aws import LocalAws
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.spark_server import SparkServer
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.local.stack_file import find_stack
-from tidegate.resources.spark import probe
+from tidegate.resources.spark import probe, session_of_its_own
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.timeout(180)
 
 LAKE = """
 lake: {root: "s3://tidegate-lake/lake"}
@@ -44,9 +44,10 @@ def everything_of(stack: LocalStack) -> list[int]:
     return [*found.pids.values(), *found.guards.values()]
 
 
-def test_up_append_down_up_again_and_a_killed_server_comes_back(
+def test_up_append_a_killed_server_comes_back_down(
     stack: LocalStack, tmp_path: Path, is_gone: Callable[[int], bool], until: Callable[..., bool]
 ) -> None:
+    """The real server, once; that a home keeps its state is seen in the demo, whose tests start on one home thrice."""
     ready: list[str] = []
     stack._on_ready = ready.append
     with stack:
@@ -59,23 +60,20 @@ def test_up_append_down_up_again_and_a_killed_server_comes_back(
         assert stack.clients().s3.get_bucket_notification_configuration(Bucket="other-landing")["QueueConfigurations"]
         with pytest.raises(LocalStackError, match="is in use by the local platform"):
             LocalStack(stack.home, aws_port=0, spark_port=0).start()
-        spark = SparkSession.builder.remote(stack.spark.remote).create()
-        spark.range(10).write.format("delta").mode("append").save("s3a://tidegate-lake/t")
-        spark.range(5).write.format("delta").mode("append").save("s3a://tidegate-lake/t")
-        assert spark.sql("SELECT current_timezone()").first()[0] == "UTC"  # type: ignore[index]
-        spark.stop()
+        with session_of_its_own(stack.spark.remote) as spark:
+            spark.range(10).write.format("delta").mode("append").save("s3a://tidegate-lake/t")
+            spark.range(5).write.format("delta").mode("append").save("s3a://tidegate-lake/t")
+            assert spark.sql("SELECT current_timezone()").first()[0] == "UTC"  # type: ignore[index]
         keys = [o["Key"] for o in stack.clients().s3.list_objects_v2(Bucket="tidegate-lake")["Contents"]]
         assert not [key for key in keys if key.endswith(".crc")]
-        pids = everything_of(stack)
-    assert all(is_gone(pid) for pid in pids)
-    assert find_stack(stack.home) is None
-    with stack:
-        spark = SparkSession.builder.remote(stack.spark.remote).create()
-        assert spark.read.format("delta").load("s3a://tidegate-lake/t").count() == 15
-        spark.stop()
         ready.clear()
         _kill_spark(stack, until)
         assert ready == [stack.spark.remote], "the names were not made again"
+        with session_of_its_own(stack.spark.remote) as spark:
+            assert spark.read.format("delta").load("s3a://tidegate-lake/t").count() == 15
+        pids = everything_of(stack)
+    assert all(is_gone(pid) for pid in pids)
+    assert find_stack(stack.home) is None
 
 
 def _kill_spark(stack: LocalStack, until: Callable[..., bool]) -> None:
@@ -93,6 +91,7 @@ def _kill_spark(stack: LocalStack, until: Callable[..., bool]) -> None:
     assert after.pids["aws"] == before.pids["aws"]
 
 
+@small_spark()
 def test_an_exception_at_start_leaves_nothing(stack: LocalStack, is_gone: Callable[[int], bool]) -> None:
     def fail(remote: str) -> None:
         raise ValueError("no names today")
@@ -107,8 +106,9 @@ def test_an_exception_at_start_leaves_nothing(stack: LocalStack, is_gone: Callab
     assert find_stack(stack.home) is None
 
 
+@small_spark()
 def test_a_server_that_ends_at_start_is_an_error_in_seconds(stack: LocalStack, is_gone: Callable[[int], bool]) -> None:
-    stack.spark._conf["spark.master"] = "no-such-master"
+    stack.spark._conf[ENDS] = "true"
     began = time.monotonic()
     with pytest.raises(LocalStackError, match="Spark server ended at start"):
         stack.start()
@@ -117,14 +117,16 @@ def test_a_server_that_ends_at_start_is_an_error_in_seconds(stack: LocalStack, i
     assert is_gone(stack.aws.process.pid)
 
 
-@pytest.mark.faults
+@small_spark()
 def test_a_sigkilled_owner_leaves_nothing_and_its_home_can_be_used(
     stack: LocalStack, python_path: dict[str, str], is_gone: Callable[[int], bool]
 ) -> None:
     code = (
         "import sys, time\n"
         "from pathlib import Path\n"
+        "from tests.support.small_server import small_spark\n"
         "from tidegate.platform.local.stack import LocalStack\n"
+        "small_spark().start()\n"
         "stack = LocalStack(Path(sys.argv[1]), aws_port=int(sys.argv[2]), spark_port=int(sys.argv[3]))\n"
         "stack.start(); print('up', flush=True); stack.run_until_signal()\n"
     )
@@ -142,13 +144,16 @@ def test_a_sigkilled_owner_leaves_nothing_and_its_home_can_be_used(
         assert all(is_gone(pid) for pid in pids)
 
 
+@small_spark()
 def test_a_signal_ends_it_in_order(
     stack: LocalStack, python_path: dict[str, str], is_gone: Callable[[int], bool]
 ) -> None:
     code = (
         "import sys, time\n"
         "from pathlib import Path\n"
+        "from tests.support.small_server import small_spark\n"
         "from tidegate.platform.local.stack import LocalStack\n"
+        "small_spark().start()\n"
         "with LocalStack(Path(sys.argv[1]), aws_port=0, spark_port=0) as stack:\n"
         "    print(stack.run_until_signal(lambda: print('up', flush=True)), flush=True)\n"
     )
@@ -164,8 +169,9 @@ def test_a_signal_ends_it_in_order(
     assert not (stack.home / "stack.json").exists()
 
 
+@small_spark()
 def test_a_server_that_is_not_ready_in_time(tmp_path: Path, is_gone: Callable[[int], bool]) -> None:
-    server = SparkServer(tmp_path, LocalAws(tmp_path, 1).environ, port=0)
+    server = SparkServer(tmp_path, LocalAws(tmp_path, 1).environ, port=0, conf={NEVER_LISTENS: "true"})
     with pytest.raises(LocalStackError, match=r"not ready within 1 s"):
         server.start(1.0)
     assert server.process is not None

@@ -14,8 +14,6 @@ import pytest
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.stack_file import StackInfo, StackLock, find_stack, remove_stack, write_stack
 
-pytestmark = pytest.mark.unit
-
 
 def info(pid: int, guard: int) -> StackInfo:
     return StackInfo(pid, {"aws": pid}, {"aws": guard}, {"aws": 1}, {"A": "b"})

@@ -11,8 +11,6 @@ from tidegate.platform.demo import run
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.stack_file import StackLock, empty_home
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:

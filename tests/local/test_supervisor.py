@@ -6,12 +6,8 @@ import threading
 import time
 from collections.abc import Callable
 
-import pytest
-
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.supervisor import Supervisor
-
-pytestmark = pytest.mark.unit
 
 
 class Fake:

@@ -7,6 +7,7 @@ import json
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import Row, SparkSession
+from rich.console import Console
 
 from tidegate.assets.bronze.run import Done, run_table
 from tidegate.assets.silver import merge as silver_merge
@@ -170,3 +172,28 @@ def _merges_share_a_session(merge_session: SparkSession, monkeypatch: pytest.Mon
 def _merges_in_sessions_of_their_own(_merges_share_a_session: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """For what is said of those sessions."""
     monkeypatch.setattr(silver_merge, "session_of_its_own", session_of_its_own)
+
+
+@pytest.fixture
+def console() -> Console:
+    return Console(file=io.StringIO(), width=100, force_terminal=False, no_color=True)
+
+
+@pytest.fixture
+def said(console: Console) -> Callable[[], str]:
+    def text() -> str:
+        assert isinstance(console.file, io.StringIO)
+        return console.file.getvalue()
+
+    return text
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[TestLake], None]:
+    """Make this process what a user's shell is: the lake in the environment, no platform in the working directory."""
+
+    def use(lake: TestLake) -> None:
+        monkeypatch.setenv("TIDEGATE_LAKE", str(lake.path))
+        monkeypatch.chdir(tmp_path)
+
+    return use

@@ -12,8 +12,6 @@ from tidegate.platform.core.planning import Forbidden
 from tidegate.platform.testing import TestLake
 from tidegate.resources.object_store import ObjectStore
 
-pytestmark = pytest.mark.spark
-
 
 def test_a_refused_look_changes_no_state(
     tidegate_lake: Callable[..., TestLake], kit: Any, monkeypatch: pytest.MonkeyPatch

@@ -16,10 +16,8 @@ from typing import Any
 
 import pytest
 
-from tests.corrupt_parquet import that_aborts_arrow
+from tests.support.corrupt_parquet import that_aborts_arrow
 from tidegate.platform.testing import TestLake
-
-pytestmark = pytest.mark.spark
 
 BOM = "\ufeff"
 ODD_NAMES = [

@@ -7,11 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tidegate.platform.testing import TestLake
-
-pytestmark = pytest.mark.spark
 
 PAGE = Path(__file__).parents[2] / "docs" / "testing.md"
 

@@ -19,8 +19,6 @@ from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import open_lake
 from tidegate.resources.object_store import StoreError
 
-pytestmark = pytest.mark.spark
-
 MakeLake = Callable[..., TestLake]
 ORDERS = {"name": "orders", "prefix": "orders/"}
 

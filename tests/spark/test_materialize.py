@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from tidegate.platform.testing import TestLake
-
-pytestmark = pytest.mark.spark
 
 ORDERS = {
     "name": "orders",

@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
-from tests.delta_log import DeltaLog
+from tests.support.delta_log import DeltaLog
 from tidegate.assets.bronze.asset import ALLOW_REMOVALS_TAG
 from tidegate.assets.bronze.look import TooManyRemovals
 from tidegate.platform.testing import TestLake
-
-pytestmark = pytest.mark.spark
 
 MakeLake = Callable[..., TestLake]
 ORDERS: dict[str, Any] = {"name": "orders", "prefix": "orders/", "silver": {"keys": ["id"], "order": "at", "every": 10}}

@@ -16,8 +16,6 @@ from tidegate.platform.core.manifest import Hint, Manifest
 from tidegate.platform.testing import TestLake
 from tidegate.resources.spark import session_of_its_own
 
-pytestmark = pytest.mark.spark
-
 MakeLake = Callable[..., TestLake]
 TXN_CONFS = ("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion")
 

@@ -10,12 +10,9 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
-import pytest
 from pyspark.sql import SparkSession
 
 from tidegate.platform.testing import TestLake
-
-pytestmark = pytest.mark.spark
 
 UTC = dt.UTC
 PUSHDOWN = "spark.sql.parquet.filterPushdown"

@@ -14,8 +14,6 @@ from tidegate.platform.core.batch import Add, Batch, Create, Remove
 from tidegate.platform.core.ledger import LedgerRow, Status
 from tidegate.platform.core.manifest import Hint
 
-pytestmark = pytest.mark.unit
-
 EXAMPLE = Batch(
     lake="11111111-1111-1111-1111-111111111111",
     table="landing.orders",

@@ -20,8 +20,6 @@ from tidegate.platform.core.lake import LakeConfig, QueueSpec
 from tidegate.platform.core.table_key import TableKey
 from tidegate.platform.core.table_spec import TableSpec
 
-pytestmark = pytest.mark.unit
-
 ARN = "arn:aws:sqs:us-east-1:1:events"
 S3 = "s3.amazonaws.com"
 BUCKET = "arn:aws:s3:::landing"

@@ -8,12 +8,11 @@ import sys
 
 import pytest
 
-from tests.child import end_with_parent
-
-pytestmark = pytest.mark.unit
+from tests.support.child import ending_with_us
 
 _WAITS = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell starts a background job
 from dagster._utils.interrupts import capture_interrupts
 from tidegate.platform.cli.main import app, main
 
@@ -32,16 +31,10 @@ main()
 """
 
 
-def _as_background_job() -> None:
-    end_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_background_job_ends_in_order(number: signal.Signals) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", _WAITS], stdout=subprocess.PIPE, text=True, preexec_fn=_as_background_job
-    ) as process:
+    command = ending_with_us(sys.executable, "-c", _WAITS)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)

@@ -6,8 +6,6 @@ import pytest
 
 from tidegate.platform.cli.time_travel import reach_silver
 
-pytestmark = pytest.mark.unit
-
 PAST = "(SELECT * EXCEPT (_deleted, _changed_batch, _changed_at) FROM silver.`x_with_tombstones` {} WHERE NOT _deleted)"
 MAY, AN_HOUR_AGO = "TIMESTAMP AS OF '2024-05-01'", "TIMESTAMP AS OF CURRENT_TIMESTAMP() - INTERVAL '1' HOUR"
 V3 = PAST.format("VERSION AS OF 3")

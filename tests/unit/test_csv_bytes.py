@@ -9,8 +9,6 @@ import pytest
 
 from tidegate.assets.bronze.csv_bytes import csv_problem
 
-pytestmark = pytest.mark.unit
-
 GOOD = 'a,b\r\n1,"two\nlines"\n2,"a ""q"" b"\n3,"\u2028\u0085"\n4,"last\nline"'
 
 

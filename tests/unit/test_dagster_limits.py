@@ -20,8 +20,6 @@ from dagster._daemon.run_coordinator.queued_run_coordinator_daemon import Queued
 from tests.unit.conftest import Paper
 from tidegate.assets.bronze.asset import BRONZE, TABLES
 
-pytestmark = pytest.mark.unit
-
 FILE = Path(__file__).resolve().parents[2] / "dagster.yaml"
 SHIPPED: dict[str, Any] = yaml.safe_load(FILE.read_text())
 ORIGIN = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("tidegate"), "__repository__").get_job_origin

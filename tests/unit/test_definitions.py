@@ -18,8 +18,6 @@ from tests.unit.conftest import Paper
 from tidegate.assets.bronze.asset import BRONZE, TABLES, TRIGGER_TAG
 from tidegate.sensors import intake
 
-pytestmark = pytest.mark.unit
-
 ROOT = Path(__file__).resolve().parents[2]
 ORDERS = "landing.orders"
 

@@ -16,8 +16,6 @@ import pytest
 from tidegate.platform.demo import oracle, producers
 from tidegate.platform.demo.operations import Operations
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

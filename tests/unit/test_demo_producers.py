@@ -17,8 +17,6 @@ from tidegate.platform.demo.flights_export import REMOVED_FILE
 from tidegate.platform.demo.operations import BUCKET, Operation, Operations
 from tidegate.platform.demo.source import Source, SourceMissingError, read_source
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.fixture(scope="module")
 def source() -> Source:

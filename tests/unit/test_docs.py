@@ -14,8 +14,6 @@ from tidegate.platform.cli.main import app
 from tidegate.platform.core.lake import IntakeSpec, LakeConfig, LakeSpec, QueueSpec, load_lake
 from tidegate.platform.core.table_spec import SilverSpec, TableSpec
 
-pytestmark = pytest.mark.unit
-
 ROOT = Path(__file__).parents[2]
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

@@ -13,8 +13,6 @@ from tidegate.platform.cli.doctor import DYNAMODB_STORE, check_jars, check_store
 from tidegate.platform.cli.findings import Failed
 from tidegate.resources.commit_table import CommitTableAddress
 
-pytestmark = pytest.mark.unit
-
 GOOD = {"Tidegate": f"tidegate-jvm-{version('tidegate')}.jar", "Delta": "delta-spark_4.2_2.13-4.4.0.jar"}
 
 

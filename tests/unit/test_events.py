@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 
 from tidegate.platform.core.events import ParsedBody, S3Event, parse_body
 
-pytestmark = pytest.mark.unit
-
 BODIES = Path(__file__).parent / "data" / "bodies"
 
 

@@ -16,8 +16,6 @@ from tidegate.assets.bronze.run import SEAMS
 from tidegate.platform.core import failpoints
 from tidegate.platform.core.failpoints import seam
 
-pytestmark = pytest.mark.unit
-
 PROGRAM = f"""
 import importlib.util
 spec = importlib.util.spec_from_file_location("failpoints", {failpoints.__file__!r})

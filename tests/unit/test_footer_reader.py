@@ -11,12 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.corrupt_parquet import that_aborts_arrow
+from tests.support.corrupt_parquet import that_aborts_arrow
 from tidegate.platform.core.footers import BadParquet, Footer, footer_bytes, read_footer
 from tidegate.resources import footer_reader
 from tidegate.resources.footer_reader import read_footers
-
-pytestmark = pytest.mark.unit
 
 
 def written(rows: int) -> bytes:

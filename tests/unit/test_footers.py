@@ -16,8 +16,6 @@ from hypothesis import strategies as st
 
 from tidegate.platform.core.footers import BadParquet, Footer, footer_bytes, read_footer
 
-pytestmark = pytest.mark.unit
-
 
 def written(table: pa.Table, **options: Any) -> bytes:
     buffer = io.BytesIO()

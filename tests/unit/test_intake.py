@@ -22,8 +22,6 @@ from tidegate.resources.queue import Message, Queue
 from tidegate.sensors.intake import Intake, ready_tables, sort_messages, take_in
 from tidegate.sensors.runs import backoff_seconds
 
-pytestmark = pytest.mark.unit
-
 LAKE = LakeConfig.model_validate(
     {
         "lake": {"root": "s3://lake/root"},
@@ -191,6 +189,24 @@ def test_a_queue_that_fails_does_not_keep_the_others_waiting() -> None:
     assert set(keys) == {"orders/other.json"}
     assert list(found.failures) == ["failing"]
     assert (failing.deleted, other.deleted) == (0, 300)
+
+
+def test_messages_are_deleted_after_all_that_came_of_them_is_kept() -> None:
+    """Hints, a copy of what could not be understood, and the log: in whatever order, but before the delete."""
+    done: list[str] = []
+    store = SimpleNamespace(
+        table_keys=set,
+        put_manifests=lambda manifests: done.append("hints"),
+        quarantine_message=lambda *_: done.append("copy") or "s3://lake/copy",
+        log_intake=lambda *_: done.append("log"),
+    )
+    messages = [Message("1", body(record("orders/a.json")), "r1"), Message("2", "{ no JSON", "r2")]
+    queue = SimpleNamespace(
+        name="q", drain=lambda **_: messages, delete=lambda gone: done.append(f"delete {len(gone)}")
+    )
+    take_in(SimpleNamespace(config=LAKE, queues=[queue], store=store))  # type: ignore[arg-type]
+    assert sorted(done[:-1]) == ["copy", "hints", "log"]
+    assert done[-1] == "delete 2"
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,6 @@ from tidegate.platform.core.lake_schema import schema_text
 from tidegate.platform.core.lake_yaml import read_yaml
 from tidegate.platform.core.table_key import TableKey
 
-pytestmark = pytest.mark.unit
-
 ROOT = Path(__file__).parents[2]
 DATA = Path(__file__).parent / "data"
 SMALL = """\

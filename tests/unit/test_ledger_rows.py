@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from tidegate.platform.core.ledger import LEDGER_DDL, SETTLED, LedgerRow, Status
 from tidegate.resources import ledger
 
-pytestmark = pytest.mark.unit
-
 TEXT = st.text(max_size=10)
 
 

@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 
 from tidegate.platform.core.manifest import Hint, Manifest, chunked, hint_count
 
-pytestmark = pytest.mark.unit
-
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 HINTS = st.lists(
     st.builds(

@@ -16,8 +16,6 @@ from tidegate.platform.core.object_key import (
     partition_values,
 )
 
-pytestmark = pytest.mark.unit
-
 ANY_KEY = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60)
 
 

@@ -21,8 +21,6 @@ from tidegate.platform.core.planning import (
     make_plan,
 )
 
-pytestmark = pytest.mark.unit
-
 SAME, OTHER = Found("e1", 10, 1, "v1"), Found("e2", 20, 2)
 OVERWROTE = f"{OVERWRITTEN}: keys of a registered table are write-once"
 STATES: dict[str, LastState | None] = {

@@ -9,8 +9,6 @@ import pytest
 
 from tidegate.resources.queue import Message, Queue
 
-pytestmark = pytest.mark.unit
-
 URL = "https://sqs.example/1/events"
 
 

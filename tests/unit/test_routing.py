@@ -11,8 +11,6 @@ from tidegate.platform.core.object_key import is_hidden
 from tidegate.platform.core.routing import Routed, Unrouted, route
 from tidegate.platform.core.table_key import TableKey
 
-pytestmark = pytest.mark.unit
-
 
 def lake(discovery: bool = True) -> LakeConfig:
     return LakeConfig.model_validate(

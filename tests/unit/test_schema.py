@@ -10,8 +10,6 @@ import pytest
 from tidegate.platform.core.footers import FooterField
 from tidegate.platform.core.schema import Misfit, birth_schema, check_fit, check_partition, json_type, struct
 
-pytestmark = pytest.mark.unit
-
 ARRAY = {"type": "array", "elementType": "long", "containsNull": True}
 
 

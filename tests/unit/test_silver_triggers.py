@@ -20,8 +20,6 @@ from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.spark import SparkUnreachable
 from tidegate.sensors import silver
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:

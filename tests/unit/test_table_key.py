@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 
 from tidegate.platform.core.table_key import TableKey
 
-pytestmark = pytest.mark.unit
-
 # Dagster does not check dynamic partition keys; this is what its UI, tags and URLs carry without escaping.
 SAFE = re.compile(r"^[a-z0-9][a-z0-9_]*(\.[a-z0-9_]+)*$")
 

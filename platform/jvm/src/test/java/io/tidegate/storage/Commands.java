@@ -14,7 +14,7 @@ final class Commands {
   /** What a process makes of its commands. */
   @FunctionalInterface
   interface Program {
-    /** The line that answers a command. */
+    /** The line that answers a command; null if it is answered later. */
     String answer(String command) throws IOException;
   }
 
@@ -23,19 +23,27 @@ final class Commands {
     BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     say("ready");
     for (String line = commands.readLine(); line != null; line = commands.readLine()) {
-      say(program.answer(line));
+      String answer = program.answer(line);
+      if (answer != null) {
+        say(answer);
+      }
     }
   }
 
-  static void say(String line) {
+  static synchronized void say(String line) {
     System.out.println(line);
     System.out.flush();
   }
 
   /** The {@code key=value} arguments that follow the first. */
   static Configuration settings(String[] args) {
-    Configuration conf = new Configuration();
-    for (String setting : List.of(args).subList(1, args.length)) {
+    return settings(new Configuration(), List.of(args).subList(1, args.length));
+  }
+
+  /** These {@code key=value} settings on top of others. */
+  static Configuration settings(Configuration others, List<String> settings) {
+    Configuration conf = new Configuration(others);
+    for (String setting : settings) {
       String[] parts = setting.split("=", 2);
       conf.set(parts[0], parts[1]);
     }

@@ -6,18 +6,25 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.Timer;
 import java.util.TimerTask;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 
 /**
- * A log store alone in a process of its own; {@code test.store} is its class.
+ * A log store alone in a process of its own, or several; {@code test.store} is their class.
  *
- * <p>Arguments: a table, then {@code key=value} settings. Commands: {@code list}, {@code read <version>}, {@code write
+ * <p>Arguments: a table, then {@code key=value} settings. {@code @<name> open}, a table and {@code key=value} settings,
+ * with tabs between them, opens one more; what follows {@code @<name>} is then for that one, which answers with its name before, and does not
+ * wait for the others. Commands: {@code list}, {@code read <version>}, {@code write
  * <version> <line>}, {@code interrupt <version> <line>}, a write whose thread is interrupted after a second, {@code set
  * <key> <value>}, of a setting that nothing has read yet, and {@code race <tables> <commits> <name> <deadline>}, which
  * commits in turn to several tables, the argument followed by 0, 1 and so on, until each has so many versions or the
@@ -25,20 +32,50 @@ import org.apache.hadoop.fs.Path;
  * unknown} or {@code failed}, each with nanoseconds of the machine's monotonic clock, table, version and content.
  */
 public final class LogStoreProcess {
+  private final String table;
   private final LogStore store;
   private final Configuration conf;
 
-  private LogStoreProcess(Configuration conf) throws ReflectiveOperationException {
+  private LogStoreProcess(String table, Configuration conf) throws ReflectiveOperationException {
+    this.table = table;
     this.conf = conf;
     this.store = conf.getClass("test.store", null, LogStore.class).getConstructor(Configuration.class).newInstance(conf);
   }
 
   public static void main(String[] args) throws IOException, ReflectiveOperationException {
-    LogStoreProcess process = new LogStoreProcess(Commands.settings(args));
-    Commands.serve(command -> process.answer(args[0], command.split(" ", 5)));
+    Configuration conf = Commands.settings(args);
+    LogStoreProcess process = new LogStoreProcess(args[0], conf);
+    Map<String, ExecutorService> threads = new HashMap<>();
+    Map<String, LogStoreProcess> others = new ConcurrentHashMap<>();
+    Commands.serve(
+        command -> {
+          if (!command.startsWith("@")) {
+            return process.answer(command.split(" ", 5));
+          }
+          String[] parts = command.split(" ", 2);
+          ExecutorService own = threads.computeIfAbsent(parts[0], name -> Executors.newSingleThreadExecutor());
+          own.execute(() -> Commands.say(parts[0] + " " + answered(parts[0], parts[1], conf, others)));
+          return null;
+        });
+    System.exit(0);
   }
 
-  private String answer(String table, String[] words) throws IOException {
+  private static String answered(
+      String name, String command, Configuration conf, Map<String, LogStoreProcess> others) {
+    try {
+      if (!command.startsWith("open\t")) {
+        return others.get(name).answer(command.split(" ", 5));
+      }
+      List<String> given = List.of(command.split("\t"));
+      Configuration own = Commands.settings(conf, given.subList(2, given.size()));
+      others.put(name, new LogStoreProcess(given.get(1), own));
+      return "ready";
+    } catch (IOException | ReflectiveOperationException | RuntimeException e) {
+      return "failed " + String.valueOf(e).replace('\n', ' ');
+    }
+  }
+
+  private String answer(String[] words) throws IOException {
     return switch (words[0]) {
       case "list" -> list(table);
       case "read" -> "read " + read(file(table, Long.parseLong(words[1])));
@@ -59,12 +96,12 @@ public final class LogStoreProcess {
     try {
       return "listed " + versions(table);
     } catch (IOException e) {
-      return failed(e);
+      return "failed " + line(e);
     }
   }
 
-  private static String failed(IOException error) {
-    return "failed " + String.valueOf(error.getMessage()).replace('\n', ' ');
+  private static String line(IOException error) {
+    return String.valueOf(error.getMessage()).replace('\n', ' ');
   }
 
   private String write(String table, long version, String content) {
@@ -74,8 +111,8 @@ public final class LogStoreProcess {
     } catch (FileAlreadyExistsException e) {
       return "exists";
     } catch (IOException e) {
-      String said = failed(e);
-      return said.contains("TIDEGATE_LOG_UNKNOWN") ? said.replaceFirst("failed", "unknown") : said;
+      String message = line(e);
+      return (message.contains("TIDEGATE_LOG_UNKNOWN") ? "unknown " : "failed ") + message;
     }
   }
 

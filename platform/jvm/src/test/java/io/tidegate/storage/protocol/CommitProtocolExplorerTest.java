@@ -26,7 +26,12 @@ import org.junit.jupiter.api.TestFactory;
  * with that rule switched off, which must be found out.
  */
 class CommitProtocolExplorerTest {
-  private record Scene(String name, World world, SceneMaker participants, Map<String, String> classic, Mutant mutant) {}
+  private record Scene(String name, World world, SceneMaker participants, Map<String, String> classic, Mutant mutant) {
+    /** One without a classic commit that may be lost, and without a worse protocol. */
+    Scene(String name, World world, SceneMaker participants) {
+      this(name, world, participants, Map.of(), null);
+    }
+  }
 
   private interface SceneMaker {
     Map<String, Explorer.Participant> with(Maker maker);
@@ -185,16 +190,12 @@ class CommitProtocolExplorerTest {
           new Scene(
               "two of ours, one dies",
               world(0, 0, 1, 0),
-              maker -> of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 1, maker)),
-              Map.of(),
-              null),
+              maker -> of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 1, maker))),
           new Scene(
               "one of ours dies beside two readers",
               world(0, 0, 1, 0),
               maker -> of("A", Participants.writer("A", 1, maker),
-                  "R", Participants.reader(maker), "S", Participants.reader(maker)),
-              Map.of(),
-              null),
+                  "R", Participants.reader(maker), "S", Participants.reader(maker))),
           new Scene(
               "ours and a classic one, one dies",
               world(0, 0, 1, 0),
@@ -204,9 +205,7 @@ class CommitProtocolExplorerTest {
           new Scene(
               "any request of two writers fails",
               world(0, 1, 0, 0),
-              maker -> of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 2, maker)),
-              Map.of(),
-              null),
+              maker -> of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 2, maker))),
           new Scene(
               "any reply of a writer beside a classic one is lost",
               world(1, 0, 0, 0),
@@ -224,36 +223,28 @@ class CommitProtocolExplorerTest {
               "delta-rs withdraws its claim, one dies",
               world(0, 0, 1, 0),
               maker -> of("A", Participants.writer("A", 2, maker),
-                  "withdrawing", Participants.withdrawing("J", 1)),
-              Map.of(),
-              null),
+                  "withdrawing", Participants.withdrawing("J", 1))),
           new Scene(
               "delta-rs withdraws a claim that is not its own, one dies",
               world(0, 0, 1, 0),
-              maker -> of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 1, maker),
-                  "mistaken", Participants.mistaken("J", 1)),
-              Map.of(),
-              null),
+              maker -> twoAnd(maker, "mistaken", Participants.mistaken("J", 1))),
           new Scene(
               "ours beside a reader with Delta's own store, one dies",
               world(0, 0, 1, 0),
-              maker -> of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 1, maker),
-                  "classic reader", Participants.classicReader()),
-              Map.of(),
-              null),
+              maker -> twoAnd(maker, "classic reader", Participants.classicReader())),
           new Scene(
               "ours beside a reader with delta-rs 1.6.0, one dies",
               world(0, 0, 1, 0),
-              maker -> of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 1, maker),
-                  "delta-rs", Participants.deltaRsReader()),
-              Map.of(),
-              null),
+              maker -> twoAnd(maker, "delta-rs", Participants.deltaRsReader())),
           new Scene(
               "birth: two create the table, one dies",
               empty(),
-              maker -> of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 1, maker)),
-              Map.of(),
-              null));
+              maker -> of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 1, maker))));
+
+  /** Two writers of ours beside somebody else. */
+  private static Map<String, Explorer.Participant> twoAnd(Maker maker, String name, Explorer.Participant other) {
+    return of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 1, maker), name, other);
+  }
 
   /** What a writer of ours claimed and staged, and left. */
   private static World abandoned() {

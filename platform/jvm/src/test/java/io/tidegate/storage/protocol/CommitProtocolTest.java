@@ -308,46 +308,40 @@ class CommitProtocolTest {
     };
   }
 
-  private static void twice(CommitProtocol ours, CommitFiles files, boolean looking) throws IOException {
-    ours.settleAfter(new Clocks.Moment(0, 0), 0, files.versionsFrom(0));
-    ours.commit(1, bytes("A"));
-    if (looking) {
-      ours.settleAfter(new Clocks.Moment(0, 0), 1, files.versionsFrom(1));
-    }
-    ours.commit(2, bytes("B"));
+  /** Two commits by one writer: once version 2 is claimed nobody would look at the first entry again. */
+  private void bothAreTidied(
+      Supplier<Map<String, Instead>> ofEntries, Supplier<Map<String, Instead>> ofFiles, boolean looking)
+      throws IOException {
+    published(0, "birth");
+    with(ofEntries, ofFiles, (ours, files) -> {
+      ours.settleAfter(new Clocks.Moment(0, 0), 0, files.versionsFrom(0));
+      ours.commit(1, bytes("A"));
+      if (looking) {
+        ours.settleAfter(new Clocks.Moment(0, 0), 1, files.versionsFrom(1));
+      }
+      ours.commit(2, bytes("B"));
+    });
+    assertTidy(1);
+    assertTidy(2);
   }
 
-  /** Once version 2 is claimed nobody would look at the first entry again. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void whatCouldNotBeCompletedIsLookedAtBeforeTheNextVersionIsClaimed(boolean looking) throws IOException {
-    published(0, "birth");
-    Supplier<Map<String, Instead>> failing =
-        () ->
-            Map.of(
-                "complete",
-                failingFirst((entries, arguments) -> ((EntryTable) entries).complete((CommitEntry) arguments[0])));
-    with(failing, Map::of, (ours, files) -> twice(ours, files, looking));
-    assertTidy(1);
-    assertTidy(2);
+    Instead complete =
+        (entries, arguments) -> ((EntryTable) entries).complete((CommitEntry) arguments[0]);
+    bothAreTidied(() -> Map.of("complete", failingFirst(complete)), Map::of, looking);
   }
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void soIsWhatCouldNotBeDeleted(boolean looking) throws IOException {
-    published(0, "birth");
-    Supplier<Map<String, Instead>> failing =
-        () ->
-            Map.of(
-                "delete",
-                failingFirst(
-                    (files, arguments) -> {
-                      ((CommitFiles) files).delete((String) arguments[0]);
-                      return null;
-                    }));
-    with(Map::of, failing, (ours, files) -> twice(ours, files, looking));
-    assertTidy(1);
-    assertTidy(2);
+    Instead delete =
+        (files, arguments) -> {
+          ((CommitFiles) files).delete((String) arguments[0]);
+          return null;
+        };
+    bothAreTidied(Map::of, () -> Map.of("delete", failingFirst(delete)), looking);
   }
 
   @Test

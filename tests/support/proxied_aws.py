@@ -13,8 +13,8 @@ from typing import Self
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.delta_log import DeltaLog
-from tests.dynamodb_local import DynamoDbLocal
+from tests.support.delta_log import DeltaLog
+from tests.support.dynamodb_local import DynamoDbLocal
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.fault_proxy import FaultProxy
 from tidegate.platform.local.provision import Clients
@@ -30,7 +30,8 @@ class ProxiedAws:
     """The two services, directly and behind the proxy.
 
     Args:
-        home: folder of their state.
+        home: folder of DynamoDB Local.
+        aws: S3, which runs.
 
     Attributes:
         aws: S3; its own DynamoDB is left alone.
@@ -39,14 +40,14 @@ class ProxiedAws:
         clients: whose requests the proxy does not see.
     """
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, aws: LocalAws) -> None:
         self._home = home
+        self.aws = aws
         self._closing = ExitStack()
 
     def __enter__(self) -> Self:
         with ExitStack() as starting:
-            self.aws = starting.enter_context(LocalAws(self._home / "aws", 0))
-            self.dynamodb = starting.enter_context(DynamoDbLocal(self._home / "dynamodb"))
+            self.dynamodb = starting.enter_context(DynamoDbLocal(self._home))
             self.proxy = starting.enter_context(FaultProxy(self.aws.endpoint, self.dynamodb.endpoint))
             self.clients = self._connect()
             self.clients.s3.create_bucket(Bucket=BUCKET)
@@ -74,8 +75,15 @@ class ProxiedAws:
 
 
 @pytest.fixture(scope="session")
-def proxied_services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProxiedAws]:
-    with ProxiedAws(tmp_path_factory.mktemp("proxied")) as services:
+def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
+    """One local AWS for all that need one and not its whole self; buckets and queues have names of their own."""
+    with LocalAws(tmp_path_factory.mktemp("aws"), 0) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def proxied_services(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProxiedAws]:
+    with ProxiedAws(tmp_path_factory.mktemp("dynamodb"), local_aws) as services:
         yield services
 
 

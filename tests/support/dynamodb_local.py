@@ -11,7 +11,7 @@ from tidegate.platform.local.jars import require_java
 from tidegate.platform.local.ports import LOOPBACK, free_port, listening
 from tidegate.platform.local.process import Process, spawn
 
-_JARS = Path(__file__).resolve().parents[1] / "platform" / "jvm" / "dynamodb-local" / "target" / "lib"
+_JARS = Path(__file__).resolve().parents[2] / "platform" / "jvm" / "dynamodb-local" / "target" / "lib"
 _MAIN = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner"
 
 

@@ -15,8 +15,6 @@ from tidegate.platform.core.manifest import Hint
 from tidegate.platform.testing import TestLake
 from tidegate.resources.queue import Queue
 
-pytestmark = pytest.mark.spark
-
 MakeLake = Callable[..., TestLake]
 
 

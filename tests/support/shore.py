@@ -14,8 +14,8 @@ import duckdb
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from tests.delta_log import DeltaLog, commit_file
-from tests.proxied_aws import ProxiedAws
+from tests.support.delta_log import DeltaLog, commit_file
+from tests.support.proxied_aws import ProxiedAws
 from tidegate.platform.local.fault_proxy import FaultProxy
 from tidegate.platform.local.fault_rules import Hold
 

@@ -9,9 +9,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.child import end_with_parent
-from tests.delta_log import DeltaLog
-from tests.interop.shore import DEADLINE, Shore
+from tests.support.child import ending_with_us
+from tests.support.delta_log import DeltaLog
+from tests.support.shore import DEADLINE, Shore
 
 #: The interpreter that has deltalake 1.6.0, and ours, that has the current one.
 CLASSIC = Path(__file__).resolve().parents[2] / ".venv-delta-rs" / "bin" / "python"
@@ -51,11 +51,10 @@ def start(shore: Shore, python: Path, log: DeltaLog, name: str, *, proxied: bool
     outcomes, stop = shore.folder / f"outcomes-{name}", shore.folder / f"stop-{name}"
     with (shore.folder / f"errors-{name}").open("wb") as errors:
         process = subprocess.Popen(
-            [str(python), str(_SCRIPT), log.location, name, str(stop), str(outcomes)],
+            ending_with_us(python, str(_SCRIPT), log.location, name, str(stop), str(outcomes)),
             # The DynamoDB client of 1.6.0 reads its settings from the environment alone.
             env=clean | options | {"STORAGE_OPTIONS": json.dumps(options)},
             stderr=errors,
-            preexec_fn=end_with_parent,
         )
     shore.closing.callback(process.wait, 30.0)
     shore.closing.callback(process.kill)

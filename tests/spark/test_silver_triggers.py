@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import dagster as dg
-import pytest
 
 from tidegate.platform.testing import TestLake
 from tidegate.sensors.silver import evaluate
-
-pytestmark = pytest.mark.spark
 
 
 def test_the_trigger_is_level_triggered(tidegate_lake: Callable[..., TestLake]) -> None:

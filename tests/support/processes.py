@@ -1,4 +1,4 @@
-"""What the tests of the local platform share."""
+"""Fixtures about processes: whether they are gone, what children need."""
 
 from __future__ import annotations
 

@@ -9,15 +9,12 @@ from collections.abc import Callable
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 from rich.console import Console
 
-from tests.delta_log import DeltaLog
+from tests.support.delta_log import DeltaLog
 from tidegate.platform.cli.doctor import DYNAMODB_STORE, run_doctor
 from tidegate.platform.local.aws import REGION
 from tidegate.platform.testing import TestLake
-
-pytestmark = pytest.mark.spark
 
 #: As Delta's own store names what it stages.
 CLASSIC = ".tmp/00000000000000000001.json.0b2f8b0e-4f6c-4b57-9c6e-2f2f0e6f1a11"

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.child import end_with_parent
+from tests.support.child import end_with_parent
 from tidegate.assets.bronze.run import run_table
 from tidegate.platform.local.process import tail
 from tidegate.resources.aws import AwsResource

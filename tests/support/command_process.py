@@ -12,8 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from tests.child import end_with_parent
+from tests.support.child import ending_with_us
 from tidegate.platform.local.guard import _descendants
+
+_REAL = ("-m", "tidegate.platform.cli.main")
+_SMALL = ("-c", "from tests.support.small_server import small_spark; small_spark().start(); "
+          "from tidegate.platform.cli.main import main; main()")  # fmt: skip
 
 #: Of everything that listens: whatever is free.
 FREE_PORTS = ("--aws-port", "0", "--spark-port", "0")
@@ -25,15 +29,19 @@ class CommandProcess:
     Args:
         log: file for what it prints.
         arguments: the command and its arguments.
+        small: with the small server in place of Spark's.
     """
 
-    def __init__(self, log: Path, *arguments: str) -> None:
+    def __init__(self, log: Path, *arguments: str, small: bool = False) -> None:
         self._log, self._name = log, arguments[0]
         with log.open("w") as sink:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tidegate.platform.cli.main", *arguments], stdout=sink, stderr=sink,
-                env={**os.environ, "PYTHONUNBUFFERED": "1"}, start_new_session=True, preexec_fn=end_with_parent,
-            )  # fmt: skip
+                ending_with_us(sys.executable, *(_SMALL if small else _REAL), *arguments),
+                stdout=sink,
+                stderr=sink,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                start_new_session=True,
+            )
 
     @property
     def output(self) -> str:

@@ -16,8 +16,6 @@ from tidegate.platform.cli.sql import run_sql
 from tidegate.platform.testing import TestLake
 from tidegate.resources.spark import SparkUnreachable
 
-pytestmark = pytest.mark.spark
-
 SILVER = {"keys": ["id"], "order": "v", "delete_when": "gone", "every": 10}
 
 

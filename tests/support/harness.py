@@ -17,8 +17,9 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.delta_log import DeltaLog, commit_file
-from tests.faults.client import DEADLINE, Client, wait_until
+from tests.support.client import DEADLINE, Client, wait_until
+from tests.support.delta_log import DeltaLog, commit_file
+from tests.support.seams import Standing, dying_at
 from tidegate.assets.bronze.run import Done, run_table
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.fault_proxy import FaultProxy
@@ -27,7 +28,9 @@ from tidegate.platform.local.provision import Clients
 from tidegate.platform.local.spark_conf import SMALL_DATA
 from tidegate.platform.local.spark_server import SparkServer
 from tidegate.platform.testing import TestLake
+from tidegate.resources.aws import AwsResource
 from tidegate.resources.lake import Lake
+from tidegate.resources.lake_resource import open_lake
 from tidegate.sensors.intake import take_in
 
 #: Lake whose S3 traffic from Spark passes through the proxy.
@@ -45,8 +48,8 @@ class FaultServers:
     Every client's S3 passes through the proxy, and the S3 of Spark where the lake is ``PROXIED``.
     """
 
-    def __init__(self, home: Path) -> None:
-        self.aws = LocalAws(home / "aws", 0)
+    def __init__(self, home: Path, aws: LocalAws) -> None:
+        self.aws = aws
         self.proxy = FaultProxy(self.aws.endpoint)
         self._home = home
         self._spark: SparkServer | None = None
@@ -57,7 +60,6 @@ class FaultServers:
         return self._spark
 
     def start(self) -> None:
-        self.aws.start(60.0)
         self.proxy.start()
         self.proxy.status("HEAD", f"/[^?]*{FLAKY}", 503, times=None)
         conf = SMALL_DATA | {
@@ -70,7 +72,6 @@ class FaultServers:
         self.proxy.stop()
         if self._spark is not None:
             self._spark.stop()
-        self.aws.stop()
 
     def clients(self) -> Clients:
         aws = self.aws.environ
@@ -99,6 +100,7 @@ class FaultLake(TestLake):
         self.servers = servers
         self.folder = folder
         self.clients_started: list[Client] = []
+        self.standing: list[Standing] = []
         configured = [{"name": table, "prefix": f"{table}/"} for table in tables]
         super().__init__(servers, folder, name, configured, {"discovery": False})  # type: ignore[arg-type]
         self.tables = {table: Watched(self, table) for table in tables}
@@ -139,10 +141,31 @@ class FaultLake(TestLake):
         self.clients_started.append(client)
         return client
 
+    def disturbed(self) -> Lake:
+        """Handles of a run in this process whose S3 is the proxy, without retries; its session is ``lake``'s."""
+        aws = AwsResource(
+            endpoint_url=self.servers.proxy.endpoint,
+            region_name=REGION,
+            aws_access_key_id=self.stack.aws.environ["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=self.stack.aws.environ["AWS_SECRET_ACCESS_KEY"],
+            max_attempts=1,
+        )
+        session = self.lake.delta.session
+        return open_lake(self.config, aws, self.servers.spark.remote, lambda: session)
+
+    def objects(self) -> dict[tuple[str, str], str]:
+        """Every object of the lake and of its sources, with its etag."""
+        store = self.lake.store.objects
+        return {
+            (bucket, item.key): item.etag
+            for bucket in (self.bucket, self.lake_bucket)
+            for item in store.under(bucket, "")
+        }
+
     def run_all(self) -> None:
-        """A fresh, undisturbed run of every table, all side by side."""
-        for client in [self.client(table, undisturbed=True) for table in self.tables]:
-            client.finished()
+        """A fresh, undisturbed run of every table."""
+        for table in self.tables.values():
+            table.run()
 
     def disconnect(self) -> None:
         """Close the Spark session; the next use opens another."""
@@ -152,6 +175,8 @@ class FaultLake(TestLake):
     def close(self) -> None:
         for client in self.clients_started:
             client.kill()
+        for run in self.standing:
+            run.abandon()
         self._exit.close()
 
 
@@ -270,6 +295,21 @@ class Watched:
     def run(self) -> list[Done]:
         """A fresh, undisturbed run, in this process."""
         return run_table(self.lake.lake, self.text, run_id="fresh")
+
+    def dies_at(self, seam: str) -> None:
+        """A run in this process that dies at a seam: what follows it does not happen, and nothing is put right."""
+        left: dict[tuple[str, str], str] = {}
+        disturbed = self.lake.disturbed()
+        with dying_at(seam, lambda: left.update(self.lake.objects())):
+            run_table(disturbed, self.text, run_id=f"dies at {seam}")
+        assert self.lake.objects() == left, f"a run that died at {seam} still changed something, which SIGKILL forbids"
+
+    def stands_at(self, seam: str) -> Standing:
+        """A run in this process that stands still at a seam, from when ``wait_reached`` returns."""
+        disturbed = self.lake.disturbed()
+        standing = Standing(seam, lambda: run_table(disturbed, self.text, run_id=f"stands at {seam}"))
+        self.lake.standing.append(standing)
+        return standing
 
     def client(self, seam: str | None = None, action: str = "kill") -> Client:
         """A run in a process of its own."""

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.local.command_process import FREE_PORTS, CommandProcess
+from tests.support.command_process import FREE_PORTS, CommandProcess
 
 
 class DemoProcess(CommandProcess):

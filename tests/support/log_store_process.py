@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +22,7 @@ ALONE = "io.tidegate.storage.LogStoreProcess"
 KERNEL = "io.tidegate.storage.KernelProcess"
 #: Publishes conditionally, and knows nothing of DynamoDB.
 CONDITIONAL = "io.tidegate.storage.ConditionalS3LogStore"
-_TEST_CLASSES = Path(__file__).resolve().parents[1] / "platform" / "jvm" / "target" / "test-classes"
+_TEST_CLASSES = Path(__file__).resolve().parents[2] / "platform" / "jvm" / "target" / "test-classes"
 _HADOOP = "spark.hadoop."
 
 
@@ -49,11 +50,10 @@ class LogStoreProcess:
         folder.mkdir(parents=True, exist_ok=True)
         self._said = folder / "said"
         self._errors = folder / "errors"
-        self._seen = 0
+        self._seen: Counter[str] = Counter()
         command = [str(require_java()), "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         command += ["-cp", _class_path(), program, table, f"test.store={store}"]
-        own = {f"spark.{LOG_STORE}.{key.replace('_', '.')}": value for key, value in settings.items()}
-        command += [f"{key}={value}" for key, value in {**_conf(folder, aws), **own}.items()]
+        command += [f"{key}={value}" for key, value in {**_conf(folder, aws), **_own(settings)}.items()]
         with self._said.open("wb") as said, self._errors.open("wb") as errors:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=said, stderr=errors, env={**os.environ, **aws}
@@ -115,14 +115,61 @@ class LogStoreProcess:
         if self._process.stdin is not None:
             self._process.stdin.close()
 
+    def store(self, name: str, table: str, store: str = LOG_STORE, **settings: str) -> HostedStore:
+        """One more log store in this process, which does not wait for the others.
+
+        Args:
+            name: unique in this process.
+            table: as of the process.
+            store: class.
+            settings: as of the process, in addition to its own.
+        """
+        given = {"test.store": store} | _own(settings)
+        hosted = HostedStore(self, name)
+        hosted.tell("\t".join(["open", table, *(f"{key}={value}" for key, value in given.items())]))
+        return hosted
+
     def _next(self, deadline: float) -> str:
+        return self.next_of("", deadline)
+
+    def next_of(self, name: str, deadline: float) -> str:
+        """What a store says next, by its prefix; ``""`` for the process's own."""
         end = time.monotonic() + deadline
-        while len(lines := self.lines()) <= self._seen:
-            if not self.alive or time.monotonic() > end:
+        while True:
+            alive = self.alive
+            said = [line for line in self.lines() if line.startswith(name) and (name or not line.startswith("@"))]
+            if len(said) > self._seen[name]:
+                self._seen[name] += 1
+                return said[self._seen[name] - 1].removeprefix(name)
+            if not alive or time.monotonic() > end:
                 raise AssertionError(f"the log store's process said nothing\n{self.errors()}")
             time.sleep(0.02)
-        self._seen += 1
-        return lines[self._seen - 1]
+
+
+class HostedStore:
+    """A log store in a process that has others; it is neither killed nor paused."""
+
+    def __init__(self, host: LogStoreProcess, name: str) -> None:
+        self._host, self._prefix = host, f"@{name} "
+
+    def wait_ready(self, deadline: float = 60.0) -> Self:
+        """As of a process; so are the other methods."""
+        assert self.answer(deadline) == "ready"
+        return self
+
+    def tell(self, command: str) -> None:
+        self._host.tell(self._prefix + command)
+
+    def answer(self, deadline: float = 60.0) -> str:
+        return self._host.next_of(self._prefix, deadline)
+
+    def ask(self, command: str, deadline: float = 60.0) -> str:
+        self.tell(command)
+        return self.answer(deadline)
+
+
+def _own(settings: Mapping[str, str]) -> dict[str, str]:
+    return {f"spark.{LOG_STORE}.{key.replace('_', '.')}": value for key, value in settings.items()}
 
 
 def _class_path() -> str:

@@ -12,8 +12,6 @@ from tidegate.platform.cli.check import run_check
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.testing import TestLake
 
-pytestmark = pytest.mark.spark
-
 TABLES = [{"name": "orders", "prefix": "shop/orders/", "format": "parquet"}]
 
 

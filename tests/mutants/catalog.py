@@ -1,0 +1,256 @@
+"""Small mistakes in the code of the invariants, each with the smallest group of tests that must find it.
+
+``before`` stands once in its file. What is proven by a test of a group that needs no server is never left to one that
+does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One mistake.
+
+    Attributes:
+        name: what it does wrong, in words.
+        invariant: its number in docs/architecture.md, section 3.
+        path: the file it is made in.
+        before: what stands there.
+        after: what it becomes.
+        tests: node ids; at least one of them must fail.
+    """
+
+    name: str
+    invariant: int
+    path: str
+    before: str
+    after: str
+    tests: tuple[str, ...]
+
+
+_RUN, _LOOK, _LOAD = "assets/bronze/run.py", "assets/bronze/look.py", "assets/bronze/load.py"
+_PLANNING, _INTAKE = "platform/core/planning.py", "sensors/intake.py"
+_MERGE, _PENDING = "assets/silver/merge.py", "assets/silver/pending.py"
+_VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
+
+MUTANTS = (
+    Mutant(
+        "messages are deleted before their hints are written",
+        1,
+        _INTAKE,
+        "        _keep(lake, intake)\n        queue.delete(messages)\n",
+        "        queue.delete(messages)\n        _keep(lake, intake)\n",
+        ("tests/unit/test_intake.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
+    ),
+    Mutant(
+        "a message that cannot be understood is deleted without a copy",
+        1,
+        _INTAKE,
+        "        address = lake.store.quarantine_message(reject.event_id, reject.raw, reject.reason)\n",
+        '        address = ""\n',
+        ("tests/unit/test_intake.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
+    ),
+    Mutant(
+        "a batch that was found is committed without another look at its files",
+        2,
+        _RUN,
+        "verify_files=found",
+        "verify_files=False",
+        (_VOID,),
+    ),
+    Mutant(
+        "a commit that carries another digest is recorded",
+        2,
+        _RUN,
+        "    if landed.digest != batch.digest:\n",
+        "    if landed.digest != batch.digest and not landed.digest:\n",
+        (
+            "tests/spark/test_silent_losses.py"
+            "::test_l9_a_batch_that_is_not_the_one_that_landed_touches_neither_ledger_nor_inbox",
+        ),
+    ),
+    Mutant(
+        "the hints of a void batch are dropped",
+        2,
+        _RUN,
+        'void=landed.outcome == "void")\n\n\ndef _finish',
+        "void=False)\n\n\ndef _finish",
+        (_VOID,),
+    ),
+    Mutant(
+        "batch n is put whether there is one or not",
+        3,
+        "resources/lake_store.py",
+        "        self.objects.put_if_absent(\n"
+        '            self.bucket, self.key("batches", batch.table, f"{batch.n:020d}.json"), batch.to_json()\n',
+        "        self.objects.put(\n"
+        '            self.bucket, self.key("batches", batch.table, f"{batch.n:020d}.json"), batch.to_json()\n',
+        ("tests/faults/test_zombies.py::test_stopped_at_every_seam_and_resumed_two_batches_later",),
+    ),
+    Mutant(
+        "a paused run puts deferred hints back a second time",
+        3,
+        _RUN,
+        "    return not put and not waiting.isdisjoint(batch.manifests)\n",
+        "    return not put\n",
+        ("tests/faults/test_zombies.py::test_stopped_at_every_seam_and_resumed_two_batches_later",),
+    ),
+    Mutant(
+        "a run is asked for while one is active",
+        3,
+        _INTAKE,
+        "    return is_active(instance, tags=tags) or rest_seconds(",
+        "    return rest_seconds(",
+        ("tests/unit/test_definitions.py::test_a_table_with_an_active_run_is_left_alone",),
+    ),
+    Mutant(
+        "silver takes what is in the table and not yet in the ledger",
+        5,
+        _PENDING,
+        "    n = table.ledger.clock()[1]\n",
+        '    bronze_app = f"tidegate:{lake.id}:{table.text}:{table.birth.generation}"\n'
+        "    n = lake.delta.table_state(table.birth.location, bronze_app).txn or 0\n",
+        ("tests/spark/test_silver_attacks.py::test_silver_goes_no_further_than_the_ledger",),
+    ),
+    Mutant(
+        "a merge's mark stays on the session that other writes use",
+        5,
+        _MERGE,
+        "    with session_of_its_own(lake.delta.remote) as session:\n",
+        "    for session in [lake.delta.session]:\n",
+        ("tests/spark/test_silver_attacks.py::test_b5_the_txn_of_a_merge_does_not_leak_into_later_writes",),
+    ),
+    Mutant(
+        "of two rows of a key the older one counts",
+        5,
+        _MERGE,
+        "ORDER BY {order} DESC NULLS LAST",
+        "ORDER BY {order} ASC NULLS LAST",
+        ("tests/spark/test_silver_attacks.py::test_b6_duplicates_within_one_range_become_the_newest_row",),
+    ),
+    Mutant(
+        "an older row that comes late replaces a newer one",
+        5,
+        _MERGE,
+        'matched = "WHEN MATCHED" if rebuilds else f"WHEN MATCHED AND ({newer})"',
+        'matched = "WHEN MATCHED" if rebuilds or newer else ""',
+        ("tests/spark/test_silver_attacks.py::test_b1_late_older_row_after_delete_does_not_resurrect",),
+    ),
+    Mutant(
+        "files that are gone without a word are left out of a merge",
+        5,
+        _MERGE,
+        "if path not in explained]:\n",
+        "if path not in explained and not path]:\n",
+        ("tests/spark/test_silver_attacks.py::test_b3_a_range_that_cannot_be_had_is_merged_in_full_and_says_so",),
+    ),
+    Mutant(
+        "an event that cannot be understood is not counted",
+        6,
+        _INTAKE,
+        '            intake.count("malformed")\n',
+        "",
+        ("tests/unit/test_intake.py::test_every_event_received_is_a_hint_or_counted",),
+    ),
+    Mutant(
+        "deferred hints are dropped",
+        6,
+        _RUN,
+        "        hints = list(batch.deferred)\n",
+        "        hints = []\n",
+        ("tests/spark/test_look.py::test_a_key_about_which_s3_does_not_say_is_deferred_and_ingested_later",),
+    ),
+    Mutant(
+        "manifests are deleted by their prefix",
+        6,
+        _RUN,
+        "    lake.store.delete_manifests(batch.table, batch.manifests)\n",
+        "    lake.store.delete_manifests(batch.table, [one.id for one in lake.store.waiting(batch.table)])\n",
+        ("tests/spark/test_look.py::test_a_key_about_which_s3_does_not_say_is_deferred_and_ingested_later",),
+    ),
+    Mutant(
+        "the lake's own files are sources",
+        7,
+        "platform/core/object_key.py",
+        'part.startswith(("_", "."))',
+        'part.startswith(".")',
+        ("tests/unit/test_object_key.py",),
+    ),
+    Mutant(
+        "an overwritten file stays live in a registered table",
+        8,
+        _PLANNING,
+        "            plan.drop[key] = (row, row)\n",
+        "            plan.rows.append(row)\n",
+        ("tests/unit/test_planning.py",),
+    ),
+    Mutant(
+        "any share of a table may vanish at once",
+        8,
+        _LOOK,
+        "REMOVAL_SHARE = 0.5\n",
+        "REMOVAL_SHARE = 2.0\n",
+        ("tests/spark/test_ownership.py::test_many_removals_at_once_stop_and_ask_and_the_tag_allows_them",),
+    ),
+    Mutant(
+        "a bucket that is gone counts as an empty one",
+        8,
+        _LOOK,
+        "    if any(isinstance(probe, Gone) for probe in probes.values()):\n        _require_bucket(lake, table)\n",
+        "",
+        ("tests/spark/test_look.py::test_a_bucket_that_is_gone_stops_the_run_and_removes_nothing",),
+    ),
+    Mutant(
+        "403 is taken for 404",
+        8,
+        "resources/object_store.py",
+        "            if status == 404:\n                return Gone()\n",
+        "            if status in (403, 404):\n                return Gone()\n",
+        ("tests/local/test_object_store.py::test_what_a_probe_says",),
+    ),
+    Mutant(
+        "committed bytes enter again",
+        6,
+        _PLANNING,
+        "        return probe.etag != state.etag and not registered\n",
+        "        return not registered\n",
+        ("tests/unit/test_planning.py",),
+    ),
+    Mutant(
+        "a refused look is remembered as a state",
+        9,
+        "resources/ledger.py",
+        " & ~refused))\n",
+        "))\n",
+        ("tests/spark/test_access_denied.py",),
+    ),
+    Mutant(
+        "files are not asked for again after they were read",
+        10,
+        _LOAD,
+        "        if changed := self._changed(files):\n",
+        "        if changed := self._changed([]):\n",
+        (
+            "tests/spark/test_look.py"
+            "::test_a_loaded_file_that_changes_while_it_is_read_is_deferred_and_the_set_staged_again",
+        ),
+    ),
+    Mutant(
+        "doubles have an upper bound",
+        10,
+        "platform/core/footers.py",
+        "return None if upper or not math.isfinite(value) else value",
+        "return None if not math.isfinite(value) else value",
+        ("tests/unit/test_footers.py::test_floating_point_has_no_upper_bound",),
+    ),
+    Mutant(
+        "a lake is used on an endpoint that was not proven",
+        11,
+        "resources/lake_store.py",
+        "        self._prove_endpoint()\n",
+        "",
+        ("tests/local/test_lake_endpoint.py",),
+    ),
+)

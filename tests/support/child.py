@@ -1,0 +1,30 @@
+"""Child processes that do not outlive the test's, whatever ends it.
+
+Not by ``preexec_fn``: that forks, and where gRPC has threads its handlers may hang in the child for ever.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+
+
+def end_with_parent(number: signal.Signals = signal.SIGTERM) -> None:
+    """Ask Linux to send this process a signal when its parent is gone; to be called in the child."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
+
+
+def ending_with_us(python: str | Path, *arguments: str) -> list[str]:
+    """The command ``python arguments…``, for a process that ends with the one that starts it."""
+    return [str(python), "-I", "-S", __file__, str(python), *arguments]
+
+
+if __name__ == "__main__":
+    end_with_parent()  # stays when another program takes this one's place
+    os.execv(sys.argv[1], sys.argv[1:])
