@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from tidegate.platform.core.batch import Add, Remove
 from tidegate.resources.commit_table import CommitTableAddress
-from tidegate.resources.spark import probe
+from tidegate.resources.spark import command, probe
 
 
 @dataclass(frozen=True)
@@ -191,11 +191,8 @@ class Delta:
         missing = self._call_one("batch_view", table=location, batches=wanted, view=view)["missing"]
         return [str(path) for path in json.loads(missing)]
 
-    def append(self, location: str, frame: DataFrame, app_id: str, version: int) -> bool:
-        """Append rows once per (app_id, version); False if that txn was there already."""
-        before = self.table_state(location, app_id).txn
-        if before is not None and before >= version:
-            return False
+    def append(self, location: str, frame: DataFrame, app_id: str, version: int) -> None:
+        """Append rows to a table that exists, once per (app_id, version): nothing is written if that txn is there."""
         try:
             frame.write.format("delta").mode("append").option("txnAppId", app_id).option("txnVersion", version).save(
                 location
@@ -204,12 +201,10 @@ class Delta:
             after = self.table_state(location, app_id).txn
             if after is None or after < version:
                 raise
-            return False
-        return True
 
     def name_table(self, schema: str, name: str, location: str) -> None:
         """Give a table its SQL name on the server; a name that stood for another location is taken over."""
-        self.session.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}").collect()
+        command(self.session, f"CREATE SCHEMA IF NOT EXISTS {schema}")
         for attempts_left in (2, 1, 0):
             try:
                 return self._take_name(schema, name, location)
@@ -220,18 +215,16 @@ class Delta:
 
     def _take_name(self, schema: str, name: str, location: str) -> None:
         # The catalog's own word: every other way loads the table, which fails where it is gone.
-        for found in self.session.sql(f"SHOW TABLE EXTENDED IN {schema} LIKE {_literal(name)}").collect():
+        for found in command(self.session, f"SHOW TABLE EXTENDED IN {schema} LIKE {_literal(name)}"):
             if f"\nLocation: {location.rstrip('/')}\n" in found["information"].replace("/\n", "\n"):
                 return
             # An external table: only the name goes.
-            self.session.sql(f"DROP TABLE IF EXISTS {schema}.{name}").collect()
-        self.session.sql(
-            f"CREATE TABLE IF NOT EXISTS {schema}.{name} USING delta LOCATION {_literal(location)}"
-        ).collect()
+            command(self.session, f"DROP TABLE IF EXISTS {schema}.{name}")
+        command(self.session, f"CREATE TABLE IF NOT EXISTS {schema}.{name} USING delta LOCATION {_literal(location)}")
 
     def name_view(self, schema: str, name: str, query: str) -> None:
         """Give a query a SQL name on the server."""
-        self.session.sql(f"CREATE OR REPLACE VIEW {schema}.{name} AS {query}").collect()
+        command(self.session, f"CREATE OR REPLACE VIEW {schema}.{name} AS {query}")
 
     def _call_one(self, procedure: str, **arguments: str | bool) -> Row:
         rows = self._call(procedure, **arguments)
@@ -245,7 +238,7 @@ class Delta:
     def _call(self, procedure: str, **arguments: str | bool) -> list[Row]:
         # CALL binds no parameters (UNBOUND_SQL_PARAMETER), so arguments are written as literals.
         named = ", ".join(f"{name} => {_literal(value)}" for name, value in arguments.items())
-        return self.session.sql(f"CALL tidegate.system.{procedure}({named})").collect()
+        return command(self.session, f"CALL tidegate.system.{procedure}({named})")
 
 
 def _literal(value: str | bool) -> str:

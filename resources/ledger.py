@@ -8,11 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
+from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
 
 from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.ledger import LEDGER_DDL, Header, LastState, LedgerRow, Status
 from tidegate.resources.delta import Delta, Landed
+from tidegate.resources.spark import command
 
 _COLUMNS: list[tuple[str, pa.DataType]] = [
     ("kind", pa.string()),
@@ -38,6 +40,10 @@ _COLUMNS: list[tuple[str, pa.DataType]] = [
     ("recorded_at", pa.timestamp("us", "UTC")),
 ]
 _ARROW = pa.schema(_COLUMNS)
+#: Columns of a header row, in the order of ``Header``.
+_HEADER = ("n", "digest", "outcome", "generation", "bronze_version")
+#: Keys that a query names one by one; more are sent as a table.
+_LISTED_KEYS = 1000
 
 
 class Ledger:
@@ -73,34 +79,39 @@ class Ledger:
     def memory(self, version: int, n: int, keys: Collection[str]) -> tuple[Header | None, dict[str, LastState]]:
         """The header row of batch n, and the last state of each of these keys that is known, as of a ledger version.
 
-        One query: on a small ledger, what a query costs is Spark's planning of it.
+        One query without a shuffle: on a small ledger, what a query costs is Spark's planning of it.
 
         Raises:
             RuntimeError: as ``header``.
         """
         if version < 0 or n == 0:
             return None, {}
-        wanted = self._delta.session.createDataFrame(pa.table({"wanted": pa.array([None, *sorted(keys)], pa.string())}))
         is_header = (F.col("kind") == "header") & (F.col("n") == n)
-        candidates = is_header
-        if keys:
-            candidates = candidates | ((F.col("kind") == "row") & F.col("key").between(min(keys), max(keys)))
-        rows = (
-            self._at(version)
-            .where(candidates)
-            .join(F.broadcast(wanted), F.col("key").eqNullSafe(F.col("wanted")), "left_semi")
-        )
-        headers, states = _collected(rows)
+        rows = self._at(version)
+        if len(keys) > _LISTED_KEYS:
+            wanted = self._delta.session.createDataFrame(pa.table({"wanted": pa.array([None, *keys], pa.string())}))
+            rows = rows.join(F.broadcast(wanted), F.col("key").eqNullSafe(F.col("wanted")), "left_semi")
+            of_keys = F.col("key").between(min(keys), max(keys))
+        else:
+            of_keys = F.col("key").isin(list(keys))
+        rows = rows.where(is_header | (of_keys & _tells_a_state()) if keys else is_header)
+        found = rows.select("kind", "position", "key", "status", "etag", "reason", *_HEADER).collect()
+        headers = [Header(*(row[name] for name in _HEADER)) for row in found if row["kind"] == "header"]
         if len(headers) != 1:
             raise RuntimeError(
                 f"the ledger {self.location} has {len(headers)} header rows of batch {n} instead of one: it "
                 "was changed by hand; restore it to the version before with RESTORE TABLE"
             )
-        return headers[0], states
+        decisions = sorted((row for row in found if row["kind"] == "row"), key=lambda row: (row["n"], row["position"]))
+        return headers[0], {row["key"]: _state(row) for row in decisions}
 
     def live_keys(self, version: int) -> dict[str, LastState]:
         """The last state of every key, as of a ledger version."""
-        return _collected(self._at(version).where(F.col("kind") == "row"))[1] if version >= 0 else {}
+        if version < 0:
+            return {}
+        last = F.max_by(F.struct("status", "etag", "n", "reason"), F.struct("n", "position")).alias("last")
+        found = self._at(version).where(_tells_a_state()).groupBy("key").agg(last).collect()
+        return {row["key"]: _state(row["last"]) for row in found}
 
     def append(self, batch: Batch, landed: Landed, run_id: str) -> None:
         """Record what landed: the header row, and the batch's rows unless it is void.
@@ -123,17 +134,22 @@ class Ledger:
             rows += [
                 {**stamp, **_plain(row), "kind": "row", "position": position} for position, row in enumerate(batch.rows)
             ]
-        self._create()
+        state = self._delta.table_state(self.location, self._app_id)
+        if not state.exists:
+            self._create()
+        elif (state.txn or 0) >= batch.n:
+            return
         table = pa.Table.from_pylist(rows, schema=_ARROW)
-        self._delta.append(self.location, self._delta.session.createDataFrame(table), self._app_id, batch.n)
+        # Of a few rows Spark would make a file for each core.
+        frame = self._delta.session.createDataFrame(table).coalesce(1)
+        self._delta.append(self.location, frame, self._app_id, batch.n)
 
     def _create(self) -> None:
-        if self._delta.table_state(self.location).exists:
-            return
         try:
-            self._delta.session.sql(
-                f"CREATE TABLE IF NOT EXISTS delta.`{self.location}` ({LEDGER_DDL}) USING delta CLUSTER BY (key)"
-            ).collect()
+            command(
+                self._delta.session,
+                f"CREATE TABLE IF NOT EXISTS delta.`{self.location}` ({LEDGER_DDL}) USING delta CLUSTER BY (key)",
+            )
         except PySparkException:
             if not self._delta.table_state(self.location).exists:
                 raise
@@ -142,35 +158,17 @@ class Ledger:
         return self._delta.session.read.format("delta").option("versionAsOf", version).load(self.location)
 
 
-def _collected(rows: Any) -> tuple[list[Header], dict[str, LastState]]:
-    """Headers, and the last state by key.
+def _tells_a_state() -> Column:
+    """Rows that change a key's state: no duplicates, and no looks that S3 refused (403), which saw no object.
 
-    Rows that change no state are left out: duplicates, and looks that S3 refused (403), which saw no object. Would a
-    refusal count, an object that entered bronze before it would enter a second time after it.
+    If a refusal counted, an object that entered bronze before it would enter a second time after it.
     """
     refused = (F.col("status") == str(Status.QUARANTINED)) & F.col("etag").isNull()
-    header = F.col("kind") == "header"
-    found = (
-        rows.where(header | ((F.col("status") != str(Status.DUPLICATE)) & ~refused))
-        # Headers are as many as they are; of the rows of a key the last one counts.
-        .groupBy(
-            "key", F.when(header, F.struct("n", "digest", "outcome", "generation", "bronze_version")).alias("header")
-        )
-        .agg(
-            F.max_by(F.struct("status", "etag", "n", "reason"), F.struct("n", "position")).alias("last"),
-            F.count("*").alias("times"),
-        )
-        .collect()
-    )
-    headers = [Header(*row["header"]) for row in found if row["header"] for _ in range(row["times"])]
-    states = {
-        row["key"]: LastState(
-            Status(row["last"]["status"]), row["last"]["etag"], row["last"]["n"], row["last"]["reason"]
-        )
-        for row in found
-        if not row["header"]
-    }
-    return headers, states
+    return (F.col("kind") == "row") & (F.col("status") != str(Status.DUPLICATE)) & ~refused
+
+
+def _state(row: Row) -> LastState:
+    return LastState(Status(row["status"]), row["etag"], row["n"], row["reason"])
 
 
 def _plain(row: LedgerRow) -> dict[str, Any]:

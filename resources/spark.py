@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import grpc
+import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 from pyspark.sql.connect.client.core import DefaultChannelBuilder
+from pyspark.sql.connect.plan import CachedRelation
 from pyspark.sql.connect.proto import AnalyzePlanRequest, ReleaseSessionRequest, SparkConnectServiceStub
 
 # A released session makes the client's own late clean-up calls fail, which it reports as warnings.
@@ -67,6 +69,23 @@ def _say(remote: str, deadline: float, error: grpc.RpcError) -> str:
             "check SPARK_REMOTE, or restart the server"
         )
     return f"the Spark Connect server at {remote} refused a version request ({code.name}: {details})"
+
+
+def command(session: SparkSession, text: str) -> list[Row]:
+    """Run a SQL command (CALL, DDL, MERGE, …); its rows.
+
+    They come with the answer to ``sql()``, which runs a command at once. ``collect()`` would send them back to the
+    server as a query of its own, which costs as much again as a short command.
+    """
+    frame = session.sql(text)
+    plan = getattr(frame, "_plan", None)
+    answer = getattr(plan, "_plan", None) if isinstance(plan, CachedRelation) else None
+    if answer is None or not answer.HasField("local_relation"):
+        return frame.collect()
+    if not answer.local_relation.data:
+        return []
+    with pa.ipc.open_stream(answer.local_relation.data) as stream:
+        return [Row(**row) for row in stream.read_all().to_pylist()]
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from tidegate.platform.core.schema import SOURCE_COLUMNS
 from tidegate.platform.core.table_spec import TableSpec
 from tidegate.resources.delta import Delta
 from tidegate.resources.lake import CHANGED_AT, CHANGED_BATCH, DELETED, Lake
-from tidegate.resources.spark import session_of_its_own
+from tidegate.resources.spark import command, session_of_its_own
 
 _ATTEMPTS = 6
 #: Expired tombstones are purged each time that the mark passes a multiple of this.
@@ -83,7 +83,7 @@ def _merge(lake: Lake, work: Pending, log: Callable[[str], None]) -> Merged:
         # in a session makes later writes of it vanish without a word: this session is used for nothing else.
         session.conf.set("spark.databricks.delta.write.txnAppId", work.app_id)
         session.conf.set("spark.databricks.delta.write.txnVersion", str(work.n))
-        found = session.sql(_statement(work, columns)).collect()
+        found = command(session, _statement(work, columns))
     state = lake.delta.table_state(work.location, work.app_id)
     if (state.txn or 0) < work.n:
         raise RuntimeError(
@@ -129,10 +129,11 @@ def _create(lake: Lake, work: Pending, columns: dict[str, str]) -> None:
         ]
     )
     try:
-        lake.delta.session.sql(
+        command(
+            lake.delta.session,
             f"CREATE TABLE IF NOT EXISTS delta.`{work.location}` ({ddl}) USING delta TBLPROPERTIES "
-            f"('tidegate.lake' = '{lake.id}', 'delta.enableDeletionVectors' = 'true')"
-        ).collect()
+            f"('tidegate.lake' = '{lake.id}', 'delta.enableDeletionVectors' = 'true')",
+        )
     except PySparkException:
         if not lake.delta.table_state(work.location).exists:
             raise
@@ -169,10 +170,11 @@ def _source(delta: Delta, work: Pending, log: Callable[[str], None]) -> Pending:
 
 def _purge(session: SparkSession, work: Pending) -> None:
     if work.n // _PURGE_EVERY != (work.mark or 0) // _PURGE_EVERY:
-        session.sql(
+        command(
+            session,
             f"DELETE FROM delta.`{work.location}` WHERE {DELETED} AND {CHANGED_AT} < "
-            f"current_timestamp() - INTERVAL {work.spec.tombstone_days} DAYS"
-        ).collect()
+            f"current_timestamp() - INTERVAL {work.spec.tombstone_days} DAYS",
+        )
 
 
 def _statement(work: Pending, columns: Sequence[str] | dict[str, str]) -> str:

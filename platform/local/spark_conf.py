@@ -46,6 +46,7 @@ def spark_conf(
     memory: str,
     log_store: str | None,
     own_catalog: bool,
+    class_archive: Path | None = None,
 ) -> dict[str, str]:
     """Every setting of the server; nothing is left to the machine's own Spark configuration.
 
@@ -58,6 +59,8 @@ def spark_conf(
         memory: Its heap, in Java's notation.
         log_store: Class that publishes Delta commits on S3; None leaves Delta's own single-driver store.
         own_catalog: Whether the `tidegate` catalog (our procedures) is there.
+        class_archive: Classes as the JVM keeps them, so that it need not read and verify them again (see
+            `class_archive.py`); one that does not fit is ignored by the JVM.
     """
     java = [
         # A local server lives for minutes and runs many short queries: what the optimizing compiler takes from two
@@ -70,6 +73,8 @@ def spark_conf(
         f"-Dderby.system.home={home / 'derby'}",
         f"-Djava.io.tmpdir={home / 'tmp'}",
     ]
+    if class_archive is not None:
+        java += [f"-XX:SharedArchiveFile={class_archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
     conf = {
         "spark.master": f"local[{cores}]",
         "spark.app.name": "tidegate",

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
+from tidegate.platform.local.class_archive import class_archive
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.jars import jars_folder, require_java
 from tidegate.platform.local.ports import LOOPBACK, free_port, listening, require_free
@@ -93,6 +94,7 @@ class SparkServer:
             memory=self._memory,
             log_store=self._log_store,
             own_catalog=self._own_catalog,
+            class_archive=class_archive(jars),
         )
         for folder in ("tmp/s3a", "derby", "warehouse"):
             (self.home / folder).mkdir(parents=True, exist_ok=True)

@@ -222,8 +222,8 @@ MUTANTS = (
         "a refused look is remembered as a state",
         9,
         "resources/ledger.py",
-        " & ~refused))\n",
-        "))\n",
+        " & ~refused\n",
+        "\n",
         ("tests/spark/test_access_denied.py",),
     ),
     Mutant(

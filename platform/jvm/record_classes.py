@@ -1,0 +1,62 @@
+"""Lets a Spark server do what runs make it do, then write its classes: ``python platform/jvm/record_classes.py``."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from tidegate.assets.bronze.run import run_table
+from tidegate.assets.silver.merge import merge_table
+from tidegate.platform.local.class_archive import RECORDING, class_archive, write_class_archive
+from tidegate.platform.local.jars import jars_folder
+from tidegate.platform.local.spark_conf import SMALL_DATA
+from tidegate.platform.local.stack import LocalStack
+from tidegate.platform.testing import TestLake
+from tidegate.resources.spark import session_of_its_own
+
+COMPILED = {"spark.sql.codegen.factoryMode": "FALLBACK", "spark.sql.codegen.wholeStage": "true"}
+SILVER = {"keys": ["id"], "order": "at", "every": 10}
+TABLES = [
+    {"name": "lines", "prefix": "lines/", "format": "json", "columns": {"id": "int", "at": "int"}, "silver": SILVER},
+    {"name": "cells", "prefix": "cells/", "format": "csv"},
+    {"name": "files", "prefix": "files/", "mode": "register"},
+]
+
+
+def main() -> None:
+    """Write the archive anew."""
+    jars = jars_folder()
+    if old := class_archive(jars):
+        old.unlink()
+    with tempfile.TemporaryDirectory(prefix="tidegate-classes-") as folder:
+        home = Path(folder)
+        with LocalStack(home / "stack", aws_port=0, spark_port=0, spark_conf=SMALL_DATA | RECORDING) as stack:
+            os.environ.update(stack.environ)
+            lake = TestLake(stack, home, "classes", TABLES, {})
+            try:
+                work(lake)
+            finally:
+                lake.lake.delta.session.stop()
+            assert stack.spark.process is not None
+            path = write_class_archive(jars, stack.spark.process.pid)
+    print(f"{path}: {path.stat().st_size / 1e6:.0f} MB")
+
+
+def work(lake: TestLake) -> None:
+    """Bronze, silver and SQL, interpreted as in tests; then what compiled queries need besides."""
+    lake.put("lines/1.json", '{"id": 1, "at": 1}\nno JSON\n')
+    lake.put("cells/1.csv", "id,v\n1,x\n")
+    with session_of_its_own(lake.stack.spark.remote) as session:
+        session.range(3).selectExpr("id", "id AS at").coalesce(1).write.parquet(f"s3a://{lake.bucket}/files/")
+    lake.intake()
+    for name in ("lines", "cells", "files"):
+        run_table(lake.lake, lake.key(name), run_id="classes")
+    merge_table(lake.lake, lake.spec("lines"))
+    for name, value in COMPILED.items():
+        lake.lake.delta.session.conf.set(name, value)
+    lake.sql("SELECT count(*), max(lines.at) FROM silver.lines JOIN bronze.files USING (id)")
+
+
+if __name__ == "__main__":
+    main()
