@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.errors import AnalysisException
+from pyspark.sql import Row, SparkSession
 
 from tidegate.platform.core.batch import Add, Remove
 from tidegate.resources.commit_table import CommitTableAddress
@@ -191,16 +191,20 @@ class Delta:
         missing = self._call_one("batch_view", table=location, batches=wanted, view=view)["missing"]
         return [str(path) for path in json.loads(missing)]
 
-    def append(self, location: str, frame: DataFrame, app_id: str, version: int) -> None:
-        """Append rows to a table that exists, once per (app_id, version): nothing is written if that txn is there."""
-        try:
-            frame.write.format("delta").mode("append").option("txnAppId", app_id).option("txnVersion", version).save(
-                location
-            )
-        except PySparkException:
-            after = self.table_state(location, app_id).txn
-            if after is None or after < version:
-                raise
+    def append(self, location: str, rows: Sequence[dict[str, Any]], app_id: str, number: int) -> bool:
+        """Append a few rows to a table that exists, in one commit, once per (app_id, number).
+
+        Args:
+            location: ``s3a://`` URI of the table.
+            rows: by column name; timestamps as microseconds since 1970.
+            app_id: application of the txn.
+            number: of the txn; the next one has to be greater.
+
+        Returns:
+            Whether they were written; False if that txn, or a later one, is there.
+        """
+        written = self._call_one("append_rows", table=location, app_id=app_id, number=number, rows=json.dumps(rows))
+        return written["version"] is not None
 
     def name_table(self, schema: str, name: str, location: str) -> None:
         """Give a table its SQL name on the server; a name that stood for another location is taken over."""
@@ -226,7 +230,7 @@ class Delta:
         """Give a query a SQL name on the server."""
         command(self.session, f"CREATE OR REPLACE VIEW {schema}.{name} AS {query}")
 
-    def _call_one(self, procedure: str, **arguments: str | bool) -> Row:
+    def _call_one(self, procedure: str, **arguments: str | bool | int) -> Row:
         rows = self._call(procedure, **arguments)
         if len(rows) != 1:
             raise RuntimeError(
@@ -235,15 +239,17 @@ class Delta:
             )
         return rows[0]
 
-    def _call(self, procedure: str, **arguments: str | bool) -> list[Row]:
+    def _call(self, procedure: str, **arguments: str | bool | int) -> list[Row]:
         # CALL binds no parameters (UNBOUND_SQL_PARAMETER), so arguments are written as literals.
         named = ", ".join(f"{name} => {_literal(value)}" for name, value in arguments.items())
         return command(self.session, f"CALL tidegate.system.{procedure}({named})")
 
 
-def _literal(value: str | bool) -> str:
+def _literal(value: str | bool | int) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, int):
+        return f"{value}L"
     # Spark substitutes ${…} in a SQL text, inside literals too.
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024") + "'"
 

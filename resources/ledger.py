@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -16,30 +16,7 @@ from tidegate.platform.core.ledger import LEDGER_DDL, Header, LastState, LedgerR
 from tidegate.resources.delta import Delta, Landed
 from tidegate.resources.spark import command
 
-_COLUMNS: list[tuple[str, pa.DataType]] = [
-    ("kind", pa.string()),
-    ("n", pa.int64()),
-    ("position", pa.int32()),
-    ("key", pa.string()),
-    ("etag", pa.string()),
-    ("size", pa.int64()),
-    ("version_id", pa.string()),
-    ("event_id", pa.string()),
-    ("event_name", pa.string()),
-    ("event_time", pa.timestamp("us", "UTC")),
-    ("manifest", pa.string()),
-    ("run_id", pa.string()),
-    ("status", pa.string()),
-    ("reason", pa.string()),
-    ("rows", pa.int64()),
-    ("bad_rows", pa.int64()),
-    ("digest", pa.string()),
-    ("outcome", pa.string()),
-    ("generation", pa.string()),
-    ("bronze_version", pa.int64()),
-    ("recorded_at", pa.timestamp("us", "UTC")),
-]
-_ARROW = pa.schema(_COLUMNS)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: Columns of a header row, in the order of ``Header``.
 _HEADER = ("n", "digest", "outcome", "generation", "bronze_version")
 #: Keys that a query names one by one; more are sent as a table.
@@ -118,7 +95,7 @@ class Ledger:
 
         Written once per batch number, whoever comes first.
         """
-        now = datetime.now(UTC)
+        now = _micros(datetime.now(UTC))
         stamp = {"n": batch.n, "run_id": run_id, "bronze_version": landed.version, "recorded_at": now}
         rows: list[dict[str, Any]] = [
             {
@@ -134,15 +111,9 @@ class Ledger:
             rows += [
                 {**stamp, **_plain(row), "kind": "row", "position": position} for position, row in enumerate(batch.rows)
             ]
-        state = self._delta.table_state(self.location, self._app_id)
-        if not state.exists:
+        if batch.n == 1:
             self._create()
-        elif (state.txn or 0) >= batch.n:
-            return
-        table = pa.Table.from_pylist(rows, schema=_ARROW)
-        # Of a few rows Spark would make a file for each core.
-        frame = self._delta.session.createDataFrame(table).coalesce(1)
-        self._delta.append(self.location, frame, self._app_id, batch.n)
+        self._delta.append(self.location, rows, self._app_id, batch.n)
 
     def _create(self) -> None:
         try:
@@ -174,5 +145,10 @@ def _state(row: Row) -> LastState:
 def _plain(row: LedgerRow) -> dict[str, Any]:
     body = row.to_dict()
     if row.event_time:
-        body["event_time"] = datetime.fromisoformat(row.event_time)
+        body["event_time"] = _micros(datetime.fromisoformat(row.event_time))
     return body
+
+
+def _micros(time: datetime) -> int:
+    """Since 1970; a time without a zone is in UTC."""
+    return ((time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH) // timedelta(microseconds=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from tidegate.platform.demo.settle import wait_settled
 from tidegate.platform.demo.source import read_source
 from tidegate.platform.demo.uploader import Uploader
 from tidegate.platform.local.dagster_processes import DagsterProcesses
+from tidegate.platform.local.spark_conf import SMALL_DATA
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.local.stack_file import empty_home
 from tidegate.resources.lake import Lake
@@ -59,7 +60,7 @@ def run_demo(
     if fresh:
         empty_home(home)
     begun, started = time.monotonic(), time.time()
-    with _stack(home, console, aws_port, spark_port) as stack:
+    with _stack(home, console, aws_port, spark_port, SMALL_DATA if short else {}) as stack:
         dagster = DagsterProcesses(home, dict(os.environ), ui_port)
         try:
             with console.status("Starting Dagster: code server, daemon, UI"):
@@ -84,10 +85,19 @@ def run_demo(
 
 
 @contextmanager
-def _stack(home: Path, console: Console, aws_port: int, spark_port: int) -> Iterator[LocalStack]:
+def _stack(
+    home: Path, console: Console, aws_port: int, spark_port: int, spark_conf: Mapping[str, str]
+) -> Iterator[LocalStack]:
     with ExitStack() as running:
         with console.status("Starting the local AWS and the Spark Connect server"):
-            stack = LocalStack(home, lake=lake_file(), aws_port=aws_port, spark_port=spark_port, on_ready=name_tables)
+            stack = LocalStack(
+                home,
+                lake=lake_file(),
+                aws_port=aws_port,
+                spark_port=spark_port,
+                on_ready=name_tables,
+                spark_conf=spark_conf,
+            )
             os.environ.update(stack.environ)
             running.enter_context(stack)
         yield stack

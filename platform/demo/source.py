@@ -52,6 +52,8 @@ SHORT = frozenset(
     + [(month, 15) for month in range(1, 13)]
     + [(4, 1), (5, 1), (5, 5), (6, 1), (6, 6), (7, 4), (8, 1), (8, 8), (9, 1), (9, 2), (11, 11), (12, 24), (12, 31)]
 )
+#: What the second wave changes of one day, and a few more.
+SHORT_FLIGHTS = 250
 
 
 class SourceMissingError(RuntimeError):
@@ -77,12 +79,12 @@ class Source:
     airlines: Sheet
 
     def short(self) -> Source:
-        """The same, with flights and weather of ``SHORT`` alone."""
+        """The same, with flights and weather of ``SHORT`` alone, and of each day ``SHORT_FLIGHTS`` flights at most."""
         month, day = self.weather.header.index("month"), self.weather.header.index("day")
         rows = tuple(row for row in self.weather.rows if (int(row[month]), int(row[day])) in SHORT)
         days = self.flights["month"].to_numpy() * 100 + self.flights["day"].to_numpy()
-        kept = np.isin(days, [100 * month + day for month, day in SHORT])
-        flights = self.flights.filter(pa.array(kept)).combine_chunks()
+        of_day = [np.flatnonzero(days == 100 * month + day)[:SHORT_FLIGHTS] for month, day in SHORT]
+        flights = self.flights.take(np.sort(np.concatenate(of_day))).combine_chunks()
         return replace(self, flights=flights, weather=Sheet(self.weather.header, rows))
 
 

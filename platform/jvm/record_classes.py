@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.silver.merge import merge_table
@@ -17,7 +18,7 @@ from tidegate.resources.spark import session_of_its_own
 
 COMPILED = {"spark.sql.codegen.factoryMode": "FALLBACK", "spark.sql.codegen.wholeStage": "true"}
 SILVER = {"keys": ["id"], "order": "at", "every": 10}
-TABLES = [
+TABLES: list[dict[str, Any]] = [
     {"name": "lines", "prefix": "lines/", "format": "json", "columns": {"id": "int", "at": "int"}, "silver": SILVER},
     {"name": "cells", "prefix": "cells/", "format": "csv"},
     {"name": "files", "prefix": "files/", "mode": "register"},

@@ -15,7 +15,7 @@ from tidegate.platform.core.lake import load_lake
 from tidegate.platform.demo import lake_file, oracle, producers
 from tidegate.platform.demo.flights_export import REMOVED_FILE
 from tidegate.platform.demo.operations import BUCKET, Operation, Operations
-from tidegate.platform.demo.source import Source, SourceMissingError, read_source
+from tidegate.platform.demo.source import SHORT, Source, SourceMissingError, read_source
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +45,18 @@ def test_the_data_is_the_real_one(source: Source) -> None:
         16,
     ]
     assert "NA" not in {cell for sheet in sheets for row in sheet.rows for cell in row}
+
+
+def test_a_short_demo_has_everything_that_the_second_wave_does(
+    source: Source, operations: list[Operation], tmp_path: Path
+) -> None:
+    def second(done: list[Operation]) -> list[tuple[str, str | None, str]]:
+        return [(one["op"], one["key"], one["kind"]) for one in done if one["wave"] == 2]
+
+    short = producers.produce(tmp_path, source.short())
+    assert second(short) == second(operations)
+    first = Counter((done["key"] or "").split("/")[0] for done in short if done["wave"] == 1)
+    assert first == {"flights": len(SHORT), "weather": len(SHORT) - 1, "planes": 4, "airports": 2, "airlines": 1}
 
 
 def test_a_missing_source_says_what_to_do(tmp_path: Path) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.ledger import LEDGER_DDL, SETTLED, LedgerRow, Status
-from tidegate.resources import ledger
+from tidegate.resources.delta import Landed
+from tidegate.resources.ledger import Ledger
 
 TEXT = st.text(max_size=10)
 
@@ -47,7 +52,41 @@ def test_statuses_are_those_of_the_accounting() -> None:
 def test_every_field_of_a_row_has_its_column() -> None:
     columns = [part.split()[0] for part in LEDGER_DDL.replace("\n", " ").split(", ")]
     assert {field.name for field in fields(LedgerRow)} <= set(columns)
-    assert columns == [name for name, _ in ledger._COLUMNS]
+    assert len(set(columns)) == len(columns)
+
+
+@pytest.fixture
+def batch() -> Batch:
+    """One with every field of a row given, and one row with the least."""
+    full = LedgerRow(
+        "a", Status.COMMITTED, "why", "etag", 10, "v1", "m#0", "ObjectCreated:Put", "2024-01-02T03:04:05.123456+00:00",
+        "manifest", 3, 1,
+    )  # fmt: skip
+    rows = (full, LedgerRow("b", Status.REMOVED))
+    return Batch(
+        lake="lake", table="t", generation="g", n=2, location="s3a://b/t", after_version=0, manifests=("m",), rows=rows
+    ).sealed()
+
+
+@pytest.mark.parametrize("outcome", ["committed", "void"])
+def test_what_is_appended_has_columns_and_types_of_the_ledger(outcome: str, batch: Batch) -> None:
+    """``append_rows`` refuses others, in the middle of a run."""
+    types = {str: "STRING", int: "BIGINT"}
+    columns = dict(part.split() for part in LEDGER_DDL.replace("\n", " ").split(", "))
+    appended: list[dict[str, Any]] = []
+    delta = SimpleNamespace(append=lambda location, rows, app_id, number: appended.extend(rows))
+    landed = Landed(7, outcome, batch.digest, None if outcome == "committed" else "a file is gone", False)
+    Ledger(delta, "s3a://lake/ledger/t", "t").append(batch, landed, "run")  # type: ignore[arg-type]
+    assert [row["kind"] for row in appended] == [
+        "header",
+        *["row"] * (len(batch.rows) if outcome == "committed" else 0),
+    ]
+    for row in json.loads(json.dumps(appended)):
+        for name, value in row.items():
+            kind = {"position": "BIGINT", "event_time": "BIGINT", "recorded_at": "BIGINT"}.get(name, columns[name])
+            assert value is None or types[type(value)] == kind, name
+    times = [row["event_time"] for row in appended if row.get("event_time")]
+    assert times == ([1704164645123456] if outcome == "committed" else [])
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ import scala.jdk.javaapi.CollectionConverters;
  * again; what landed is what the log says, never what an attempt believes.
  */
 public final class BatchCommit {
-  private static final int ATTEMPTS = 50;
+  static final int ATTEMPTS = 50;
   private static final int BACKOFF_MS = 20;
   private static final int MAX_BACKOFF_MS = 500;
 
@@ -232,7 +232,7 @@ public final class BatchCommit {
         Option.empty());
   }
 
-  private static DeltaOperations.Operation operation(String userMetadata) {
+  static DeltaOperations.Operation operation(String userMetadata) {
     return new DeltaOperations.Write(
         SaveMode.Append,
         Option.empty(),
@@ -254,7 +254,7 @@ public final class BatchCommit {
     }
   }
 
-  private static void pause(int attempt) {
+  static void pause(int attempt) {
     long longest = Math.min(MAX_BACKOFF_MS, (long) BACKOFF_MS * attempt);
     try {
       Thread.sleep(ThreadLocalRandom.current().nextLong(longest) + 1);

@@ -43,6 +43,10 @@ abstract class LocalProcedure implements UnboundProcedure, BoundProcedure {
       return values.getUTF8String(index(parameter)).toString();
     }
 
+    long number(String parameter) {
+      return values.getLong(index(parameter));
+    }
+
     boolean flag(String parameter) {
       return values.getBoolean(index(parameter));
     }

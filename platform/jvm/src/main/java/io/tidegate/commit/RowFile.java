@@ -1,0 +1,128 @@
+package io.tidegate.commit;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tidegate.TidegateException;
+import io.tidegate.TidegateException.Kind;
+import java.io.IOException;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.parquet.example.data.Group;
+import org.apache.parquet.example.data.simple.SimpleGroup;
+import org.apache.parquet.hadoop.ParquetWriter;
+import org.apache.parquet.hadoop.example.ExampleParquetWriter;
+import org.apache.parquet.hadoop.metadata.CompressionCodecName;
+import org.apache.parquet.hadoop.util.HadoopOutputFile;
+import org.apache.parquet.schema.LogicalTypeAnnotation;
+import org.apache.parquet.schema.MessageType;
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName;
+import org.apache.parquet.schema.Type;
+import org.apache.parquet.schema.Types;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/** Rows in one Parquet file, and what Delta's statistics say of them: strings, integers, longs and timestamps. */
+final class RowFile {
+  private final long rows;
+  private final Map<String, Object> least = new TreeMap<>();
+  private final Map<String, Object> greatest = new TreeMap<>();
+  private final Map<String, Long> nulls = new TreeMap<>();
+
+  private RowFile(long rows) {
+    this.rows = rows;
+  }
+
+  /**
+   * Writes {@code rows}, objects by column name; timestamps are microseconds since 1970.
+   *
+   * @throws TidegateException when a row has a column that the schema lacks, or a value of another type
+   */
+  static RowFile write(Configuration conf, Path file, StructType schema, JsonNode rows) throws IOException {
+    RowFile written = new RowFile(rows.size());
+    MessageType type = new MessageType("spark_schema", java.util.Arrays.stream(schema.fields()).map(RowFile::type).toList());
+    try (ParquetWriter<Group> writer =
+        ExampleParquetWriter.builder(HadoopOutputFile.fromPath(file, conf))
+            .withConf(conf)
+            .withType(type)
+            .withCompressionCodec(CompressionCodecName.SNAPPY)
+            .build()) {
+      for (JsonNode row : rows) {
+        writer.write(written.group(type, schema, row));
+      }
+    }
+    return written;
+  }
+
+  /** Delta's statistics of the file. Bounds are of integers, longs and strings; without one, nothing is skipped. */
+  Map<String, Object> statistics() {
+    return Map.of("numRecords", rows, "minValues", least, "maxValues", greatest, "nullCount", nulls);
+  }
+
+  private Group group(MessageType type, StructType schema, JsonNode row) {
+    row.fieldNames().forEachRemaining(
+        name -> {
+          if (!type.containsField(name)) {
+            throw new TidegateException(Kind.BATCH, "a row has column " + name + ", which the table lacks; leave it out.");
+          }
+        });
+    SimpleGroup group = new SimpleGroup(type);
+    for (StructField field : schema.fields()) {
+      JsonNode value = row.path(field.name());
+      if (value.isMissingNode() || value.isNull()) {
+        nulls.merge(field.name(), 1L, Long::sum);
+      } else {
+        nulls.putIfAbsent(field.name(), 0L);
+        put(group, field, value);
+      }
+    }
+    return group;
+  }
+
+  private void put(SimpleGroup group, StructField field, JsonNode value) {
+    DataType kind = field.dataType();
+    if (kind.equals(DataTypes.StringType) && value.isTextual()) {
+      group.add(field.name(), value.textValue());
+      bound(field.name(), value.textValue());
+    } else if (kind.equals(DataTypes.IntegerType) && value.isInt()) {
+      group.add(field.name(), value.intValue());
+      bound(field.name(), value.longValue());
+    } else if (kind.equals(DataTypes.LongType) && value.isIntegralNumber()) {
+      group.add(field.name(), value.longValue());
+      bound(field.name(), value.longValue());
+    } else if (kind.equals(DataTypes.TimestampType) && value.isIntegralNumber()) {
+      group.add(field.name(), value.longValue());
+    } else {
+      throw new TidegateException(
+          Kind.BATCH, "column " + field.name() + " is " + kind.sql() + ", and a row has " + value + "; give such a value.");
+    }
+  }
+
+  @SuppressWarnings("unchecked")
+  private <T> void bound(String name, Comparable<T> value) {
+    least.merge(name, value, (a, b) -> ((Comparable<Object>) a).compareTo(b) <= 0 ? a : b);
+    greatest.merge(name, value, (a, b) -> ((Comparable<Object>) a).compareTo(b) >= 0 ? a : b);
+  }
+
+  private static Type type(StructField field) {
+    DataType kind = field.dataType();
+    if (kind.equals(DataTypes.StringType)) {
+      return Types.optional(PrimitiveTypeName.BINARY).as(LogicalTypeAnnotation.stringType()).named(field.name());
+    }
+    if (kind.equals(DataTypes.IntegerType)) {
+      return Types.optional(PrimitiveTypeName.INT32).named(field.name());
+    }
+    if (kind.equals(DataTypes.LongType)) {
+      return Types.optional(PrimitiveTypeName.INT64).named(field.name());
+    }
+    if (kind.equals(DataTypes.TimestampType)) {
+      return Types.optional(PrimitiveTypeName.INT64)
+          .as(LogicalTypeAnnotation.timestampType(true, LogicalTypeAnnotation.TimeUnit.MICROS))
+          .named(field.name());
+    }
+    throw new TidegateException(
+        Kind.BATCH, "column " + field.name() + " is " + kind.sql() + ": rows of such columns are written by Spark.");
+  }
+}
