@@ -12,6 +12,9 @@ from tidegate.platform.demo.accounts import Accounts, read_accounts
 from tidegate.resources.lake import Lake
 from tidegate.sensors.runs import ACTIVE
 
+#: Seconds between two looks; more where a look costs queries that the runs would wait for.
+_PAUSE, _PAUSE_AFTER_SPARK = 0.5, 2.0
+
 
 class NotSettled(RuntimeError):
     """Something was still on its way at the deadline; the message says what, and where to look."""
@@ -42,18 +45,23 @@ def wait_settled(
         NotSettled: the deadline passed.
     """
     end = time.monotonic() + deadline
-    accounted = 0
+    accounted = -1
     while time.monotonic() < end:
         check()
+        pause = _PAUSE
         left = _on_the_way(lake, instance)
         if left is None:
-            accounts = read_accounts(lake)
-            accounted = accounts.since(before).total()
-            if accounted >= sent and (left := _silver_behind(lake)) is None:
+            if accounted < sent:
+                # All ledgers by Spark: while silver is waited for, which takes nothing back, once is enough.
+                accounts = read_accounts(lake)
+                accounted = accounts.since(before).total()
+            if accounted < sent:
+                left = f"{sent - accounted} of {sent} events are still to come"
+            elif (left := _silver_behind(lake)) is None:
                 return accounts
-            left = left or f"{sent - accounted} of {sent} events are still to come"
-        show(left, accounted)
-        time.sleep(0.5)
+            pause = _PAUSE_AFTER_SPARK
+        show(left, max(accounted, 0))
+        time.sleep(pause)
     raise NotSettled(f"not settled within {deadline:.0f} s: {left}. Look at the runs in the UI and at the logs")
 
 
