@@ -41,7 +41,7 @@ def demo(
     report: Annotated[Path | None, typer.Option(help="Write the report as JSON.")] = None,
     keep: Annotated[bool, typer.Option(help="Leave it running, with the UI, until Ctrl-C.")] = False,
     fresh: Annotated[bool, typer.Option(help="Forget earlier runs first.")] = False,
-    short: Annotated[bool, typer.Option(help="Sixty days instead of the year: half the time.")] = False,
+    short: Annotated[bool, typer.Option(help="Sixty days of the year only.")] = False,
     aws_port: AwsPort = 4566,
     spark_port: SparkPort = 15002,
     ui_port: UiPort = 3000,
