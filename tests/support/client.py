@@ -48,8 +48,7 @@ class Client:
         folder: where these lie.
         environ: its environment: the lake, its servers.
         table: table key.
-        seam: where it is to be killed or stopped; None: nowhere.
-        action: ``kill`` or ``stop``.
+        seam: where it is to be killed; None: nowhere.
         rounds: run that often, each time as soon as there is a file ``go-<round>`` in the folder.
     """
 
@@ -60,13 +59,12 @@ class Client:
         environ: Mapping[str, str],
         table: str,
         seam: str | None = None,
-        action: str = "kill",
         rounds: int = 0,
     ) -> None:
         self.seam = seam
         self._marker = folder / f"marker-{name}"
         self._log = folder / f"client-{name}.log"
-        failpoint = {"TIDEGATE_FAILPOINT": f"{seam}:{action}:{self._marker}"} if seam else {}
+        failpoint = {"TIDEGATE_FAILPOINT": f"{seam}:kill:{self._marker}"} if seam else {}
         self._process = _processes.Process(
             target=_main, args=({**environ, **failpoint}, self._log, table, folder, rounds), daemon=True
         )
@@ -87,13 +85,6 @@ class Client:
         code = self.wait_ended()
         assert self._marker.exists(), f"seam {self.seam} was not reached; exit code {code}\n{self.output()}"
         assert code == -signal.SIGKILL, self.output()
-
-    def wait_stopped(self) -> None:
-        """Wait until it stands at its seam; fails if it ended instead."""
-        wait_until(
-            lambda: not self.alive or (self._marker.exists() and self._stands()), f"client to stop at {self.seam}"
-        )
-        assert self.alive, f"seam {self.seam} was not reached\n{self.output()}"
 
     def wait_ended(self) -> int:
         """Its exit code, -n for signal n."""

@@ -122,22 +122,13 @@ class FaultLake(TestLake):
 
         wait_until(drained, "the notifications of all puts and deletes")
 
-    def client(
-        self,
-        table: str,
-        seam: str | None = None,
-        action: str = "kill",
-        *,
-        rounds: int = 0,
-        undisturbed: bool = False,
-    ) -> Client:
-        """A run of a table in a process of its own; unless undisturbed, its S3 is the proxy."""
+    def client(self, table: str, seam: str | None = None, *, rounds: int = 0) -> Client:
+        """A run of a table in a process of its own, whose S3 is the proxy; at a seam it is killed."""
         environ = {**os.environ, **self.stack.aws.environ}
         environ |= {"SPARK_REMOTE": self.servers.spark.remote, "TIDEGATE_LAKE": str(self.path)}
-        if not undisturbed:
-            environ["AWS_ENDPOINT_URL"] = self.servers.proxy.endpoint
+        environ["AWS_ENDPOINT_URL"] = self.servers.proxy.endpoint
         name = f"{len(self.clients_started)}-{seam}"
-        client = Client(name, self.folder, environ, self.tables[table].text, seam, action, rounds)
+        client = Client(name, self.folder, environ, self.tables[table].text, seam, rounds)
         self.clients_started.append(client)
         return client
 
@@ -311,9 +302,9 @@ class Watched:
         self.lake.standing.append(standing)
         return standing
 
-    def client(self, seam: str | None = None, action: str = "kill") -> Client:
+    def client(self, seam: str | None = None) -> Client:
         """A run in a process of its own."""
-        return self.lake.client(self.name, seam, action)
+        return self.lake.client(self.name, seam)
 
     def location(self, of: str = "bronze") -> str:
         """``s3a://`` root of bronze or of the ledger."""

@@ -216,13 +216,19 @@ public final class BatchCommit {
   }
 
   private static AddFile addFile(Add add) {
+    return addFile(add.path(), add.partitionValues(), add.size(), add.modificationTime(), add.stats());
+  }
+
+  /** The action that adds a data file whose rows are new. */
+  static AddFile addFile(
+      String path, Map<String, String> partitionValues, long size, long modificationTime, String stats) {
     return new AddFile(
-        add.path(),
-        Map$.MODULE$.from(CollectionConverters.asScala(add.partitionValues())),
-        add.size(),
-        add.modificationTime(),
+        path,
+        Map$.MODULE$.from(CollectionConverters.asScala(partitionValues)),
+        size,
+        modificationTime,
         true,
-        add.stats(),
+        stats,
         null,
         null,
         Option.empty(),

@@ -18,7 +18,6 @@ import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.SetTransaction;
 import scala.Option;
-import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
@@ -84,20 +83,8 @@ public final class RowAppend {
     try {
       RowFile written = RowFile.write(view.hadoopConf(), file, view.snapshot().metadata().schema(), parsed);
       FileStatus status = file.getFileSystem(view.hadoopConf()).getFileStatus(file);
-      return new AddFile(
-          file.getName(),
-          Map$.MODULE$.empty(),
-          status.getLen(),
-          status.getModificationTime(),
-          true,
-          Json.write(written.statistics()),
-          null,
-          null,
-          Option.empty(),
-          Option.empty(),
-          Option.empty(),
-          Option.empty(),
-          Option.empty());
+      return BatchCommit.addFile(
+          file.getName(), Map.of(), status.getLen(), status.getModificationTime(), Json.write(written.statistics()));
     } catch (IOException e) {
       throw new UncheckedIOException("cannot write " + file + ": " + e.getMessage(), e);
     }
