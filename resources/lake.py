@@ -10,7 +10,8 @@ from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.table_key import TableKey
 from tidegate.platform.core.table_spec import TableSpec
 from tidegate.resources.delta import Delta
-from tidegate.resources.lake_store import Birth, LakeStore
+from tidegate.resources.lake_root.births import Birth
+from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.ledger import Ledger
 from tidegate.resources.queue import Queue
 
@@ -56,7 +57,7 @@ class Lake:
     @cached_property
     def id(self) -> str:
         """The lake's UUID."""
-        return self.store.lake
+        return self.store.identity.lake
 
     def table(self, text: str) -> Table:
         """A table by its key.
@@ -65,7 +66,7 @@ class Lake:
             ValueError: not a table key.
         """
         key = TableKey.decode(text)
-        birth = self.store.birth(text)
+        birth = self.store.births.read(text)
         # A discovered table has no configured format: each file's ending says its own.
         spec = self.config.table_for(key) or self.config.discovered(key, "parquet").model_copy(
             update={"format": None, "mode": None}
@@ -89,18 +90,18 @@ class Lake:
         if spec:
             mode = spec.mode or (mode_of(spec.format) if spec.format else None)
         mode = mode or mode_of(format_of(first_key) or "parquet")
-        return self.store.bear(table.text, table.spec.name, registered=mode == "register")
+        return self.store.births.bear(table.text, table.spec.name, registered=mode == "register")
 
     def name_tables(self) -> int:
         """Give every table that exists its SQL names on the Spark server; the number of tables born."""
-        born = self.store.table_births()
+        born = self.store.births.tables()
         for text in born:
             self.name_table(text)
         return len(born)
 
     def name_table(self, text: str) -> None:
         """Give a table, its ledger and its silver table their SQL names, as far as they exist."""
-        birth = self.store.birth(text)
+        birth = self.store.births.read(text)
         if birth is None:
             return
         self._name_existing("bronze", birth.name, birth.location)

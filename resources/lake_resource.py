@@ -16,7 +16,7 @@ from tidegate.platform.core.lake import LakeConfig, load_lake
 from tidegate.resources.aws import AwsResource
 from tidegate.resources.delta import Delta
 from tidegate.resources.lake import Lake
-from tidegate.resources.lake_store import LakeStore
+from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.object_store import ObjectStore
 from tidegate.resources.queue import Queue
 from tidegate.resources.spark import session_of_its_own

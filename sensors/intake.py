@@ -17,7 +17,7 @@ from tidegate.platform.core.routing import Routed, route
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.resources.lake_store import Waiting
+from tidegate.resources.lake_root.inbox import Waiting
 from tidegate.resources.queue import Message
 from tidegate.sensors.runs import is_active, rest_seconds
 
@@ -138,7 +138,7 @@ def take_in(lake: Lake, *, seconds: float | None = None) -> Intake:
 
 def _keep(lake: Lake, intake: Intake) -> None:
     caps = {table: (lake.config.table_for(table) or lake.config).max_files for table in intake.hints}
-    lake.store.put_manifests(
+    lake.store.inbox.put(
         [
             manifest
             for table, hints in intake.hints.items()
@@ -146,12 +146,12 @@ def _keep(lake: Lake, intake: Intake) -> None:
         ]
     )
     for reject in intake.rejects:
-        address = lake.store.quarantine_message(reject.event_id, reject.raw, reject.reason)
+        address = lake.store.quarantine.keep_message(reject.event_id, reject.raw, reject.reason)
         intake.rows.append(
             {"event_id": reject.event_id, "outcome": "malformed", "reason": reject.reason, "detail": address}
         )
     if intake.counters:
-        lake.store.log_intake(intake.counters, intake.rows)
+        lake.store.intake_log.put(intake.counters, intake.rows)
 
 
 def ready_tables(waiting: Sequence[Waiting], config: LakeConfig, now: float) -> list[str]:
@@ -201,7 +201,7 @@ def build_intake_sensor(config: LakeConfig) -> dg.SensorDefinition:
         handles = lake.open()
         taken = take_in(handles)
         now = datetime.now(UTC).timestamp()
-        waiting = handles.store.waiting()
+        waiting = handles.store.inbox.waiting()
         keys = sorted({one.table for one in waiting})
         unknown = sorted(set(keys) - set(context.instance.get_dynamic_partitions(TABLES.name or "")))
         requests = []

@@ -79,7 +79,7 @@ def evaluate(instance: dg.DagsterInstance, lake: LakeResource, spec: TableSpec, 
 def _unchanged(lake: Lake, spec: TableSpec, held: int) -> bool:
     """Whether the batch that silver holds is still the last, and silver is still there."""
     key, store = spec.table_key.encode(), lake.store
-    if store.is_decided(key, held + 1) or not store.is_decided(key, held):
+    if store.batches.is_decided(key, held + 1) or not store.batches.is_decided(key, held):
         return False
     return not store.objects.is_empty(store.bucket, store.key("silver", spec.name, "_delta_log/"))
 

@@ -39,7 +39,7 @@ def decide(lake: Lake, table: Table, work: Work, prepared: Prepared, run_id: str
         run_id=run_id,
         decided_at=datetime.now(UTC).isoformat(),
     )
-    return lake.store.decide(batch.sealed())
+    return lake.store.batches.decide(batch.sealed())
 
 
 def _removals(lake: Lake, table: Table, work: Work) -> tuple[list[Remove], list[LedgerRow]]:

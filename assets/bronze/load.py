@@ -25,7 +25,7 @@ from tidegate.platform.core.object_key import partition_values
 from tidegate.platform.core.planning import Candidate, Found, Plan
 from tidegate.platform.core.schema import SOURCE_COLUMNS, Misfit, check_fit, check_partition, json_type
 from tidegate.resources.lake import Lake, Table
-from tidegate.resources.lake_store import Birth
+from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.object_store import ObjectForbidden, StoreError, parallel
 
 #: Messages of errors that are the store's, not the file's.
@@ -330,7 +330,7 @@ class _Load:
 
     def _set_apart(self, rows: DataFrame) -> str:
         """Keep the bad rows; where. A folder that the ledger does not name is of an attempt that came to nothing."""
-        folder = self.lake.store.uri("quarantine", "rows", self.table.text, f"{self.n:020d}-{ULID()}")
+        folder = self.lake.store.quarantine.new_folder(self.table.text, self.n)
         bad = rows.where(F.col(BAD).isNotNull()).select(
             "_source_path", "_source_etag", F.col(BAD).alias("reason"), F.col(RAW).alias("raw")
         )

@@ -10,7 +10,7 @@ from tidegate.platform.core.manifest import Hint, chunked
 from tidegate.platform.core.planning import Gone, Plan, TakenHint, make_plan
 from tidegate.platform.core.routing import Routed, route
 from tidegate.resources.lake import Lake, Table
-from tidegate.resources.lake_store import Birth
+from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.object_store import StoreError
 
 #: A batch that removes at least this many files, and more than this share of the live ones, stops and asks.
@@ -53,7 +53,7 @@ def read_clock(table: Table) -> Clock:
 
 def decided(lake: Lake, table: Table, clock: Clock) -> Batch | None:
     """Batch n+1, if some earlier run decided it and died; it goes first, as it is."""
-    return lake.store.batch(table.text, clock.n + 1)
+    return lake.store.batches.read(table.text, clock.n + 1)
 
 
 def look(lake: Lake, table: Table, clock: Clock, *, allow_removals: bool = False) -> Work | None:
@@ -65,12 +65,12 @@ def look(lake: Lake, table: Table, clock: Clock, *, allow_removals: bool = False
     """
     ids: list[str] = []
     total = 0
-    for one in lake.store.waiting(table.text):
+    for one in lake.store.inbox.waiting(table.text):
         if ids and total + one.hints > table.spec.max_files:
             break
         ids.append(one.id)
         total += one.hints
-    manifests = lake.store.manifests(table.text, ids)
+    manifests = lake.store.inbox.read(table.text, ids)
     if not manifests:
         return None
     taken = [TakenHint(hint, manifest.id) for manifest in manifests for hint in manifest.hints]
@@ -107,7 +107,7 @@ def list_prefix(lake: Lake, table: Table, clock: Clock) -> int:
         if state is None or state.etag != item.etag:
             hints.append(Hint(item.key))
     hints += [Hint(key) for key, state in states.items() if key not in seen and state.status in SETTLED]
-    lake.store.put_manifests(chunked(table.text, "listing", hints, table.spec.max_files))
+    lake.store.inbox.put(chunked(table.text, "listing", hints, table.spec.max_files))
     return len(hints)
 
 
@@ -115,10 +115,10 @@ def unfinished(lake: Lake, table: Table, clock: Clock) -> Batch | None:
     """Batch n, if a run died between recording it and deleting its manifests."""
     if clock.n == 0:
         return None
-    waiting = {one.id for one in lake.store.waiting(table.text)}
+    waiting = {one.id for one in lake.store.inbox.waiting(table.text)}
     if not waiting:
         return None
-    batch = lake.store.batch(table.text, clock.n)
+    batch = lake.store.batches.read(table.text, clock.n)
     return batch if batch and waiting.intersection(batch.manifests) else None
 
 

@@ -13,7 +13,7 @@ from tidegate.platform.core.object_key import partition_values
 from tidegate.platform.core.planning import Candidate, Plan
 from tidegate.platform.core.schema import Misfit, birth_schema, check_fit, check_partition, json_type
 from tidegate.resources.lake import Lake, Table
-from tidegate.resources.lake_store import Birth
+from tidegate.resources.lake_root.births import Birth
 
 
 def prepare_register(lake: Lake, table: Table, birth: Birth, plan: Plan) -> Prepared:

@@ -92,7 +92,7 @@ def _next_batch(
         seam("decide")
     else:
         log(f"batch {batch.n} was decided by run {batch.run_id or 'unknown'} and not recorded: going on with it")
-    landed = lake.delta.add_files(batch.location, lake.store.batch_uri(table.text, batch.n), verify_files=found)
+    landed = lake.delta.add_files(batch.location, lake.store.batches.uri(table.text, batch.n), verify_files=found)
     seam("commit")
     log(
         f"batch {batch.n} {landed.outcome} as version {landed.version}"
@@ -125,14 +125,14 @@ def _finish(lake: Lake, table: Table, batch: Batch, *, void: bool) -> None:
         lake.name_table(table.text)
     if void:
         # Nothing of it landed, so every hint goes back. The manifests are still there: they are deleted last.
-        taken = lake.store.manifests(batch.table, batch.manifests)
+        taken = lake.store.inbox.read(batch.table, batch.manifests)
         hints = [hint for manifest in taken for hint in manifest.hints]
     else:
         hints = list(batch.deferred)
     if hints and _still_deferring(lake, batch):
-        lake.store.put_manifests([Manifest.deferred(batch.table, batch.n, hints)])
+        lake.store.inbox.put([Manifest.deferred(batch.table, batch.n, hints)])
     seam("record-deferred")
-    lake.store.delete_manifests(batch.table, batch.manifests)
+    lake.store.inbox.delete(batch.table, batch.manifests)
     seam("record-manifests")
 
 
@@ -141,6 +141,6 @@ def _still_deferring(lake: Lake, batch: Batch) -> bool:
 
     A run that slept meanwhile would otherwise put back hints that a later batch has decided.
     """
-    waiting = {one.id for one in lake.store.waiting(batch.table)}
+    waiting = {one.id for one in lake.store.inbox.waiting(batch.table)}
     put = any(one.startswith(Manifest.deferred_prefix(batch.n)) for one in waiting)
     return not put and not waiting.isdisjoint(batch.manifests)

@@ -86,13 +86,13 @@ def pending(lake: Lake, spec: TableSpec) -> Pending | None:
 
 
 def _batches(lake: Lake, table: Table, after: int, upto: int) -> tuple[Batch, ...]:
-    void = lake.store.void_batches(table.text, after)
+    void = lake.store.batches.void(table.text, after)
     numbers = [n for n in range(after + 1, upto + 1) if n not in void]
-    found = list(parallel(lambda n: lake.store.batch(table.text, n), numbers))
+    found = list(parallel(lambda n: lake.store.batches.read(table.text, n), numbers))
     missing = [n for n, batch in zip(numbers, found, strict=True) if batch is None]
     if missing:
         raise RuntimeError(
-            f"batch {missing[0]} of {table.text} is gone from {lake.store.batch_uri(table.text, missing[0])}; "
+            f"batch {missing[0]} of {table.text} is gone from {lake.store.batches.uri(table.text, missing[0])}; "
             "batches must never be deleted: restore the object"
         )
     return tuple(batch for batch in found if batch)

@@ -21,7 +21,7 @@ from tidegate.platform.core.routing import Routed, route
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.aws import AwsResource
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.resources.lake_store import LakeStore
+from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.object_store import ObjectStore
 
 

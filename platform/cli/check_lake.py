@@ -19,7 +19,7 @@ from tidegate.resources.spark import SparkUnreachable, probe, session_of_its_own
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-    from tidegate.resources.lake_store import LakeStore
+    from tidegate.resources.lake_root.store import LakeStore
 
 
 def check_root(s3: S3Client, store: LakeStore) -> Iterator[Finding]:

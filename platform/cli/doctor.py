@@ -208,7 +208,7 @@ def check_table(entries: CommitTable) -> str:
 
 def locations(opened: Lake) -> Iterator[tuple[str, str]]:
     """Every Delta table of the lake: what it is called, and where it is."""
-    for text in opened.store.table_births():
+    for text in opened.store.births.tables():
         table = opened.table(text)
         if table.birth is not None:
             yield f"bronze.{table.birth.name}", table.birth.location

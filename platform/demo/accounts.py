@@ -51,11 +51,11 @@ class Accounts:
 def read_accounts(lake: Lake) -> Accounts:
     """Read all ledgers and the intake log; events that are S3's own tests are left out."""
     accounts = Accounts()
-    for entry in lake.store.intake_log():
+    for entry in lake.store.intake_log.entries():
         # The log of a registered table lies among its files, so its commits are notified too. No producer sent these.
         rows = [row for row in entry["rows"] if "/_delta_log/" not in (row.get("key") or "")]
         accounts.outcomes.update({row["event_id"]: row["outcome"] for row in rows})
-    for text in lake.store.table_births():
+    for text in lake.store.births.tables():
         _read_ledger(lake, text, accounts)
     return accounts
 

@@ -114,7 +114,7 @@ def _table(
     layer, _, short = name.partition(".")
     spec = next(spec for spec in lake.config.tables if spec.name == short)
     text = spec.table_key.encode()
-    birth = lake.store.birth(text)
+    birth = lake.store.births.read(text)
     silver = layer == "silver"
     location = lake.store.uri("silver", short) if silver else (birth.location if birth else "")
     state = lake.delta.table_state(location) if location else None

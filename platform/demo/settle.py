@@ -69,7 +69,7 @@ def _on_the_way(lake: Lake, instance: dg.DagsterInstance) -> str | None:
     waiting, in_flight = lake.queues[0].depth()
     if waiting or in_flight:
         return f"SQS holds {waiting} messages, {in_flight} in flight"
-    manifests = lake.store.waiting()
+    manifests = lake.store.inbox.waiting()
     if manifests:
         tables = len({one.table for one in manifests})
         return f"{sum(one.hints for one in manifests)} hints wait in the inbox for {tables} tables"

@@ -10,7 +10,7 @@ import pytest
 
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
-from tidegate.resources.lake_store import LakeStore
+from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.object_store import ObjectStore, StoreError
 
 
@@ -49,17 +49,17 @@ def test_a_lake_is_proven_once_on_every_endpoint(endpoints: list[Endpoint]) -> N
     here, there = endpoints
     for endpoint in endpoints:
         endpoint.s3.create_bucket(Bucket=endpoint.bucket)
-    lake = here.lake().lake
+    lake = here.lake().identity.lake
     proof = here.conditional
     assert proof >= 8
-    assert here.lake().lake == lake
+    assert here.lake().identity.lake == lake
     assert here.conditional == proof
 
     # Copied to another endpoint, with everything that it holds.
     for item in here.s3.list_objects_v2(Bucket=here.bucket)["Contents"]:
         body = here.s3.get_object(Bucket=here.bucket, Key=item["Key"])["Body"].read()
         there.s3.put_object(Bucket=here.bucket, Key=item["Key"], Body=body)
-    assert there.lake().lake == lake
+    assert there.lake().identity.lake == lake
     assert there.conditional >= 8
     keys = sorted(item["Key"] for item in there.s3.list_objects_v2(Bucket=here.bucket)["Contents"])
     assert [key.split("/")[1] for key in keys] == ["lake.json", "proven", "proven"]
@@ -70,11 +70,11 @@ def test_an_endpoint_that_ignores_the_condition_holds_no_lake(endpoints: list[En
     endpoint.s3.create_bucket(Bucket=endpoint.bucket)
     endpoint.obeys = False
     with pytest.raises(StoreError, match=r"8 of 8 racing conditional puts .* this S3 endpoint cannot hold a lake"):
-        _ = endpoint.lake().lake
+        _ = endpoint.lake().identity.lake
     assert "Contents" not in endpoint.s3.list_objects_v2(Bucket=endpoint.bucket)
 
 
 def test_a_lake_without_a_bucket_says_so(endpoints: list[Endpoint]) -> None:
     endpoint = endpoints[0]
     with pytest.raises(StoreError, match=rf"s3://{endpoint.bucket} does not exist: create it, or correct lake.root"):
-        _ = endpoint.lake().lake
+        _ = endpoint.lake().identity.lake

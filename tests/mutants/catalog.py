@@ -48,7 +48,7 @@ MUTANTS = (
         "a message that cannot be understood is deleted without a copy",
         1,
         _INTAKE,
-        "        address = lake.store.quarantine_message(reject.event_id, reject.raw, reject.reason)\n",
+        "        address = lake.store.quarantine.keep_message(reject.event_id, reject.raw, reject.reason)\n",
         '        address = ""\n',
         ("tests/unit/test_intake.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
     ),
@@ -82,11 +82,9 @@ MUTANTS = (
     Mutant(
         "batch n is put whether there is one or not",
         3,
-        "resources/lake_store.py",
-        "        self.objects.put_if_absent(\n"
-        '            self.bucket, self.key("batches", batch.table, f"{batch.n:020d}.json"), batch.to_json()\n',
-        "        self.objects.put(\n"
-        '            self.bucket, self.key("batches", batch.table, f"{batch.n:020d}.json"), batch.to_json()\n',
+        "resources/lake_root/batches.py",
+        "        self._root.objects.put_if_absent(",
+        "        self._root.objects.put(",
         ("tests/faults/test_zombies.py::test_stopped_at_every_seam_and_resumed_two_batches_later",),
     ),
     Mutant(
@@ -166,8 +164,8 @@ MUTANTS = (
         "manifests are deleted by their prefix",
         6,
         _RUN,
-        "    lake.store.delete_manifests(batch.table, batch.manifests)\n",
-        "    lake.store.delete_manifests(batch.table, [one.id for one in lake.store.waiting(batch.table)])\n",
+        "    lake.store.inbox.delete(batch.table, batch.manifests)\n",
+        "    lake.store.inbox.delete(batch.table, [one.id for one in lake.store.inbox.waiting(batch.table)])\n",
         ("tests/spark/test_look.py::test_a_key_about_which_s3_does_not_say_is_deferred_and_ingested_later",),
     ),
     Mutant(
@@ -248,7 +246,7 @@ MUTANTS = (
     Mutant(
         "a lake is used on an endpoint that was not proven",
         11,
-        "resources/lake_store.py",
+        "resources/lake_root/identity.py",
         "        self._prove_endpoint()\n",
         "",
         ("tests/local/test_lake_endpoint.py",),

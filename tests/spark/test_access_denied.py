@@ -25,7 +25,7 @@ def test_a_refused_look_changes_no_state(
         """An event of each key, in the inbox."""
         for table, key in keys.items():
             hints = [Hint(key, "message#0", "ObjectCreated:Put")]
-            lake.lake.store.put_manifests([Manifest.new(lake.key(table), "intake", hints)])
+            lake.lake.store.inbox.put([Manifest.new(lake.key(table), "intake", hints)])
 
     for refused in (False, True, False):
         told()

@@ -146,7 +146,7 @@ def scene(module_lake: Callable[..., TestLake], kit: Any) -> Scene:
     kit.send(lake, kit.event(lake, "json/bad%ZZ.json"))
     taken = lake.intake()
     results = {table: lake.materialize("bronze", table, from_inbox=True) for table in ("reg", "csv", "json")}
-    logs = list(lake.lake.store.intake_log())
+    logs = list(lake.lake.store.intake_log.entries())
     return Scene(
         lake,
         taken.received,
@@ -178,7 +178,7 @@ def test_every_event_is_accounted_for_exactly_once(scene: Scene, kit: Any) -> No
     ids = [row["event_id"] for table in scene.fate for row in kit.ledger(scene.lake, table) if row["event_id"]]
     assert len(ids) == len(set(ids))
     assert len(ids) + sum(scene.counters.values()) == scene.received
-    assert scene.lake.lake.store.waiting() == []
+    assert scene.lake.lake.store.inbox.waiting() == []
 
 
 def test_quarantine_is_counted_in_the_metadata_and_fails_its_check(scene: Scene) -> None:

@@ -35,8 +35,8 @@ def tick(lake: TestLake, instance: dg.DagsterInstance) -> Any:
 
 
 def hints(lake: TestLake, table: str) -> list[Hint]:
-    ids = [one.id for one in lake.lake.store.waiting(lake.key(table))]
-    return [hint for one in lake.lake.store.manifests(lake.key(table), ids) for hint in one.hints]
+    ids = [one.id for one in lake.lake.store.inbox.waiting(lake.key(table))]
+    return [hint for one in lake.lake.store.inbox.read(lake.key(table), ids) for hint in one.hints]
 
 
 def send(lake: TestLake, body: Any) -> None:
@@ -63,7 +63,7 @@ def test_a_tick_drains_adds_partitions_and_asks_for_runs(tidegate_lake: MakeLake
     assert sorted(request.partition_key for request in first.run_requests) == keys
     assert [hint.key for hint in hints(lake, "orders")] == ["orders/ü + 100%.parquet"]
     assert lake.lake.queues[0].depth() == (0, 0)
-    counted = [entry["counters"] for entry in lake.lake.store.intake_log()]
+    counted = [entry["counters"] for entry in lake.lake.store.intake_log.entries()]
     assert sum(one.get("own_file", 0) for one in counted) == 1
 
     # What waits in the inbox is asked for again until it is gone, also without a message; a partition is added once.
@@ -166,4 +166,4 @@ def test_manifests_never_exceed_the_table_s_cap(tidegate_lake: MakeLake) -> None
     lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "max_files": 3}])
     send(lake, {"Records": [record(lake, f"orders/{number}.json") for number in range(8)]})
     lake.intake()
-    assert sorted(one.hints for one in lake.lake.store.waiting(lake.key("orders"))) == [2, 3, 3]
+    assert sorted(one.hints for one in lake.lake.store.inbox.waiting(lake.key("orders"))) == [2, 3, 3]

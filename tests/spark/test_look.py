@@ -63,7 +63,7 @@ def test_a_key_about_which_s3_does_not_say_is_deferred_and_ingested_later(
     assert kit.bronze(lake, "orders") == [(2,)]
     kit.run(lake, "orders", listing=False)
     assert kit.bronze(lake, "orders") == [(1,), (2,)]
-    assert lake.lake.store.waiting() == []
+    assert lake.lake.store.inbox.waiting() == []
 
 
 def test_a_footer_that_s3_does_not_give_defers_the_file(faulty: tuple[TestLake, FaultProxy, Lake], kit: Any) -> None:
@@ -131,7 +131,7 @@ def test_a_bucket_that_is_gone_stops_the_run_and_removes_nothing(
             _run(handles, lake, listing=listing)
 
     assert kit.bronze(lake, "orders") == [(1,)]
-    assert len(lake.lake.store.waiting()) == 1
+    assert len(lake.lake.store.inbox.waiting()) == 1
 
 
 def test_a_registered_file_that_changes_while_it_is_prepared_is_deferred_then_taken_as_it_is(

@@ -265,13 +265,13 @@ def test_l9_a_batch_that_is_not_the_one_that_landed_touches_neither_ledger_nor_i
     waiting = Manifest.new(text, "intake", [Hint("items/b.json")])
     stale = replace(landed.batch, rows=(), adds=(), manifests=(waiting.id,)).sealed()
     store.objects.delete(store.bucket, [store.key("batches", text, f"{stale.n:020d}.json")])
-    assert store.decide(stale) == stale
-    store.put_manifests([waiting])
-    again = lake.lake.delta.add_files(stale.location, store.batch_uri(text, stale.n), verify_files=True)
+    assert store.batches.decide(stale) == stale
+    store.inbox.put([waiting])
+    again = lake.lake.delta.add_files(stale.location, store.batches.uri(text, stale.n), verify_files=True)
     assert again.digest == landed.batch.digest != stale.digest
 
     with pytest.raises(RuntimeError, match="carries digest"):
         run._record(lake.lake, lake.lake.table(text), stale, again, "stale")
 
-    assert [one.id for one in store.waiting(text)] == [waiting.id]
+    assert [one.id for one in store.inbox.waiting(text)] == [waiting.id]
     assert kit.ledger(lake, "items") == before

@@ -338,16 +338,20 @@ class Watched:
     def check(self) -> None:
         """Everything that went in is where it belongs, once; and nothing else is."""
         store = self.lake.lake.store
-        waiting = store.waiting(self.text)
-        assert not waiting, f"{self.name}: left in the inbox: {store.manifests(self.text, [one.id for one in waiting])}"
+        waiting = store.inbox.waiting(self.text)
+        assert not waiting, (
+            f"{self.name}: left in the inbox: {store.inbox.read(self.text, [one.id for one in waiting])}"
+        )
         self._check_rows()
         ledger = self._ledger()
         headers = self._headers(ledger)
         for n, header in headers.items():
-            batch = store.batch(self.text, n)
+            batch = store.batches.read(self.text, n)
             assert batch is not None
             assert header["digest"] == batch.digest
-        assert store.batch(self.text, len(headers) + 1) is None, f"{self.name}: a batch was decided and not recorded"
+        assert store.batches.read(self.text, len(headers) + 1) is None, (
+            f"{self.name}: a batch was decided and not recorded"
+        )
         rows = [row for row in ledger if row["kind"] == "row"]
         self._equal("decisions by event", Counter(row["event_id"] for row in rows), self.events)
         self._equal("outcomes", Counter((row["key"], row["status"]) for row in rows), self.outcomes)

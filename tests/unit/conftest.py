@@ -15,7 +15,7 @@ from tidegate.platform.core.lake import LakeConfig, load_lake
 from tidegate.platform.definitions import build_definitions
 from tidegate.resources.aws import AwsResource
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.resources.lake_store import Waiting
+from tidegate.resources.lake_root.inbox import Waiting
 from tidegate.sensors import intake
 
 PAPER = {
@@ -71,7 +71,7 @@ class Paper:
 @pytest.fixture
 def paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paper:
     lake = Paper(tmp_path / "lake.yaml")
-    store = SimpleNamespace(waiting=lambda: lake.inbox)
+    store = SimpleNamespace(inbox=SimpleNamespace(waiting=lambda: lake.inbox))
     monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace(store=store))
     monkeypatch.setattr(intake, "take_in", lambda handles: intake.Intake())
     return lake

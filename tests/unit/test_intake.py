@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.manifest import Manifest
 from tidegate.platform.core.table_key import TableKey
-from tidegate.resources.lake_store import Waiting
+from tidegate.resources.lake_root.inbox import Waiting
 from tidegate.resources.queue import Message, Queue
 from tidegate.sensors.intake import Intake, ready_tables, sort_messages, take_in
 from tidegate.sensors.runs import backoff_seconds
@@ -131,11 +131,12 @@ class Store:
 
     def __init__(self) -> None:
         self.keys: list[str] = []
+        self.inbox = self
 
     def table_keys(self) -> set[str]:
         return set()
 
-    def put_manifests(self, manifests: list[Manifest]) -> None:
+    def put(self, manifests: list[Manifest]) -> None:
         self.keys += [hint.key for manifest in manifests for hint in manifest.hints]
 
 
@@ -196,9 +197,9 @@ def test_messages_are_deleted_after_all_that_came_of_them_is_kept() -> None:
     done: list[str] = []
     store = SimpleNamespace(
         table_keys=set,
-        put_manifests=lambda manifests: done.append("hints"),
-        quarantine_message=lambda *_: done.append("copy") or "s3://lake/copy",
-        log_intake=lambda *_: done.append("log"),
+        inbox=SimpleNamespace(put=lambda manifests: done.append("hints")),
+        quarantine=SimpleNamespace(keep_message=lambda *_: done.append("copy") or "s3://lake/copy"),
+        intake_log=SimpleNamespace(put=lambda *_: done.append("log")),
     )
     messages = [Message("1", body(record("orders/a.json")), "r1"), Message("2", "{ no JSON", "r2")]
     queue = SimpleNamespace(

@@ -31,7 +31,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         if answer["error"]:
             raise answer["error"]
         store = SimpleNamespace(
-            is_decided=lambda table, n: n <= answer["decided"],
+            batches=SimpleNamespace(is_decided=lambda table, n: n <= answer["decided"]),
             bucket="lake",
             key=lambda *parts: "/".join(parts),
             objects=SimpleNamespace(is_empty=lambda bucket, prefix: not answer["log"]),

@@ -1,0 +1,59 @@
+"""Births: what was decided for ever when a table was first written."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass
+
+from tidegate.platform.core.table_key import TableKey
+from tidegate.resources.lake_root.root import LakeRoot
+from tidegate.resources.object_store import StoreError
+
+
+@dataclass(frozen=True)
+class Birth:
+    """What was decided for ever when a table was first written.
+
+    Attributes:
+        generation: UUID; changes only with a rebuild.
+        location: ``s3a://`` URI of the bronze table.
+        name: SQL name in the schema ``bronze``.
+        registered: whether the table follows its files.
+    """
+
+    generation: str
+    location: str
+    name: str
+    registered: bool
+
+
+class Births:
+    """``tables/<table key>.json``."""
+
+    def __init__(self, root: LakeRoot) -> None:
+        self._root = root
+
+    def read(self, table: str) -> Birth | None:
+        """The table's birth record, if it has been born."""
+        body = self._root.objects.get(self._root.bucket, self._key(table))
+        return Birth(**json.loads(body)) if body is not None else None
+
+    def bear(self, table: str, name: str, registered: bool) -> Birth:
+        """Choose the table's generation by put-if-absent; the record that stands."""
+        key = TableKey.decode(table)
+        location = f"s3a://{key.bucket}/{key.prefix}".rstrip("/") if registered else self._root.uri("bronze", table)
+        birth = Birth(str(uuid.uuid4()), location, name, registered)
+        self._root.objects.put_if_absent(self._root.bucket, self._key(table), json.dumps(vars(birth)))
+        found = self.read(table)
+        if found is None:
+            raise StoreError(f"the birth record of {table} vanished right after it was written")
+        return found
+
+    def tables(self) -> list[str]:
+        """Keys of every table that was born."""
+        start = self._root.key("tables", "")
+        return [item.key[len(start) : -len(".json")] for item in self._root.objects.under(self._root.bucket, start)]
+
+    def _key(self, table: str) -> str:
+        return self._root.key("tables", f"{table}.json")

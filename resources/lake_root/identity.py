@@ -1,0 +1,46 @@
+"""The lake's identity: one UUID for ever, on an endpoint whose conditional put was proven."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from datetime import UTC, datetime
+from functools import cached_property
+from urllib.parse import quote
+
+from tidegate.resources.lake_root.root import LakeRoot
+from tidegate.resources.object_store import StoreError
+
+
+class Identity:
+    """``lake.json``, and ``proven/<endpoint>.json`` beside it."""
+
+    def __init__(self, root: LakeRoot) -> None:
+        self._root = root
+
+    @cached_property
+    def lake(self) -> str:
+        """The lake's UUID, chosen at first use.
+
+        Raises:
+            StoreError: the lake's bucket is missing, or its endpoint has no conditional put.
+        """
+        self._prove_endpoint()
+        objects, bucket, key = self._root.objects, self._root.bucket, self._root.key("lake.json")
+        body = objects.get(bucket, key)
+        if body is None:
+            objects.put_if_absent(bucket, key, json.dumps({"lake": str(uuid.uuid4())}))
+            body = objects.get(bucket, key)
+        return str(json.loads(body or "{}")["lake"])
+
+    def _prove_endpoint(self) -> None:
+        """Once for each endpoint: a lake may be moved to another one, or reached through it."""
+        objects, bucket = self._root.objects, self._root.bucket
+        endpoint = objects.endpoint
+        proven = self._root.key("proven", f"{quote(endpoint, safe='')}.json")
+        if objects.get(bucket, proven) is not None:
+            return
+        if not objects.bucket_exists(bucket):
+            raise StoreError(f"the lake's bucket s3://{bucket} does not exist: create it, or correct lake.root")
+        objects.prove_conditional_put(bucket, self._root.key(f"probe-{uuid.uuid4()}"))
+        objects.put(bucket, proven, json.dumps({"endpoint": endpoint, "at": datetime.now(UTC).isoformat()}))

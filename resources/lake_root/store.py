@@ -1,0 +1,47 @@
+"""Everything that the lake keeps under its root.
+
+Layout, fixed for ever (docs/architecture.md, "What lies under the lake root")::
+
+    lake.json                               the lake's identity
+    proven/<endpoint>.json                  its conditional put was proven
+    inbox/<table key>/<manifest id>.json
+    batches/<table key>/<n, 20 digits>.json and .void
+    tables/<table key>.json                 birth: generation, location, SQL name
+    bronze/<table key>/  silver/<name>/  ledger/<table key>/
+    quarantine/messages/  quarantine/rows/  staging/
+    intake/<yyyy-mm-dd>/<ULID>.json         what was received and is no table's event
+"""
+
+from __future__ import annotations
+
+from tidegate.resources.lake_root.batches import Batches
+from tidegate.resources.lake_root.births import Births
+from tidegate.resources.lake_root.identity import Identity
+from tidegate.resources.lake_root.inbox import Inbox
+from tidegate.resources.lake_root.intake_log import IntakeLog
+from tidegate.resources.lake_root.quarantine import Quarantine
+from tidegate.resources.lake_root.root import LakeRoot
+from tidegate.resources.object_store import ObjectStore
+
+
+class LakeStore(LakeRoot):
+    """The objects under one lake root, by kind."""
+
+    def __init__(self, objects: ObjectStore, root: str) -> None:
+        """Open the store; nothing is asked of S3 before it is used.
+
+        Args:
+            objects: handle on S3.
+            root: ``s3://bucket/prefix``.
+        """
+        super().__init__(objects, root)
+        self.identity = Identity(self)
+        self.inbox = Inbox(self)
+        self.batches = Batches(self)
+        self.births = Births(self)
+        self.quarantine = Quarantine(self)
+        self.intake_log = IntakeLog(self)
+
+    def table_keys(self) -> set[str]:
+        """Keys of every table that was born or has hints waiting."""
+        return {*self.births.tables(), *self.inbox.tables()}
