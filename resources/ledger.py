@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,13 +13,12 @@ from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
 
 from tidegate.platform.core.batch import Batch
-from tidegate.platform.core.ledger import LEDGER_DDL, Header, LastState, LedgerRow, Status
+from tidegate.platform.core.ledger import COLUMNS, Header, LastState, LedgerRow, Stamp, Status, columns_of
 from tidegate.resources.delta import Delta, Landed
 from tidegate.resources.spark import command
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-#: Columns of a header row, in the order of ``Header``.
-_HEADER = ("n", "digest", "outcome", "generation", "bronze_version")
+_HEADER, _STATE = list(columns_of(Header)), list(columns_of(LastState))
 #: Keys that a query names one by one; more are sent as a table.
 _LISTED_KEYS = 1000
 
@@ -72,7 +72,7 @@ class Ledger:
         else:
             of_keys = F.col("key").isin(list(keys))
         rows = rows.where(is_header | (of_keys & _tells_a_state()) if keys else is_header)
-        found = rows.select("kind", "position", "key", "status", "etag", "reason", *_HEADER).collect()
+        found = rows.select("kind", "position", "key", *dict.fromkeys([*_STATE, *_HEADER])).collect()
         headers = [Header(*(row[name] for name in _HEADER)) for row in found if row["kind"] == "header"]
         if len(headers) != 1:
             raise RuntimeError(
@@ -86,7 +86,7 @@ class Ledger:
         """The last state of every key, as of a ledger version."""
         if version < 0:
             return {}
-        last = F.max_by(F.struct("status", "etag", "n", "reason"), F.struct("n", "position")).alias("last")
+        last = F.max_by(F.struct(*_STATE), F.struct("n", "position")).alias("last")
         found = self._at(version).where(_tells_a_state()).groupBy("key").agg(last).collect()
         return {row["key"]: _state(row["last"]) for row in found}
 
@@ -95,31 +95,24 @@ class Ledger:
 
         Written once per batch number, whoever comes first.
         """
-        now = _micros(datetime.now(UTC))
-        stamp = {"n": batch.n, "run_id": run_id, "bronze_version": landed.version, "recorded_at": now}
-        rows: list[dict[str, Any]] = [
-            {
-                **stamp,
-                "kind": "header",
-                "digest": landed.digest,
-                "outcome": landed.outcome,
-                "generation": batch.generation,
-                "reason": landed.reason,
-            }
-        ]
+        stamp = Stamp("header", batch.n, run_id, landed.version, _micros(datetime.now(UTC)))
+        header = Header(batch.n, landed.digest, landed.outcome, batch.generation, landed.version)
+        rows: list[dict[str, Any]] = [{**vars(stamp), **vars(header), "reason": landed.reason}]
         if landed.outcome == "committed":
             rows += [
-                {**stamp, **_plain(row), "kind": "row", "position": position} for position, row in enumerate(batch.rows)
+                {**vars(replace(stamp, kind="row", position=position)), **_plain(row)}
+                for position, row in enumerate(batch.rows)
             ]
         if batch.n == 1:
             self._create()
         self._delta.append(self.location, rows, self._app_id, batch.n)
 
     def _create(self) -> None:
+        ddl = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
         try:
             command(
                 self._delta.session,
-                f"CREATE TABLE IF NOT EXISTS delta.`{self.location}` ({LEDGER_DDL}) USING delta CLUSTER BY (key)",
+                f"CREATE TABLE IF NOT EXISTS delta.`{self.location}` ({ddl}) USING delta CLUSTER BY (key)",
             )
         except PySparkException:
             if not self._delta.table_state(self.location).exists:
@@ -139,7 +132,7 @@ def _tells_a_state() -> Column:
 
 
 def _state(row: Row) -> LastState:
-    return LastState(Status(row["status"]), row["etag"], row["n"], row["reason"])
+    return LastState(**{**{name: row[name] for name in _STATE}, "status": Status(row["status"])})
 
 
 def _plain(row: LedgerRow) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def decide(lake: Lake, table: Table, work: Work, prepared: Prepared, run_id: str
         generation=work.birth.generation,
         n=work.n,
         location=work.birth.location,
-        after_version=work.previous.version if work.previous else -1,
+        after_version=work.previous.bronze_version if work.previous else -1,
         manifests=work.manifests,
         rows=tuple([*work.plan.rows, *dropped, *prepared.rows]),
         adds=tuple(prepared.adds),

@@ -1,8 +1,8 @@
-"""The ledger's row: one decision on one source object."""
+"""The ledger's rows and their columns: decisions on source objects, and a header for each batch."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
@@ -24,6 +24,29 @@ SETTLED = frozenset({Status.COMMITTED, Status.DUPLICATE, Status.MOVED, Status.PR
 
 #: First word of the reason of a write-once key that was overwritten.
 OVERWRITTEN = "overwritten"
+
+
+_SQL_TYPES = {"str": "STRING", "int": "BIGINT", "Status": "STRING"}
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What each row of a ledger begins with.
+
+    Attributes:
+        kind: ``header`` or ``row``.
+        n: the batch.
+        bronze_version: Delta version of the bronze table with that batch's txn.
+        recorded_at: microseconds since 1970.
+        position: orders the rows of one batch; None in its header.
+    """
+
+    kind: str
+    n: int
+    run_id: str
+    bronze_version: int
+    recorded_at: int = field(metadata={"sql": "TIMESTAMP"})
+    position: int | None = field(default=None, metadata={"sql": "INT"})
 
 
 @dataclass(frozen=True)
@@ -48,7 +71,7 @@ class LedgerRow:
     version_id: str | None = None
     event_id: str | None = None
     event_name: str | None = None
-    event_time: str | None = None
+    event_time: str | None = field(default=None, metadata={"sql": "TIMESTAMP"})
     manifest: str | None = None
     rows: int | None = None
     bad_rows: int | None = None
@@ -79,19 +102,24 @@ class Header:
 
     Attributes:
         outcome: ``committed`` or ``void``.
-        version: Delta version of the bronze table with that batch's txn.
+        bronze_version: Delta version of the bronze table with that batch's txn.
     """
 
     n: int
     digest: str
     outcome: str
     generation: str
-    version: int
+    bronze_version: int
 
 
-#: DDL of a ledger table. ``kind`` is ``header`` or ``row``; ``position`` orders the rows of one batch.
-LEDGER_DDL = """
-kind STRING, n BIGINT, position INT, key STRING, etag STRING, size BIGINT, version_id STRING, event_id STRING,
-event_name STRING, event_time TIMESTAMP, manifest STRING, run_id STRING, status STRING, reason STRING, rows BIGINT,
-bad_rows BIGINT, digest STRING, outcome STRING, generation STRING, bronze_version BIGINT, recorded_at TIMESTAMP
-""".strip()
+def columns_of(*rows: type[Stamp | LedgerRow | LastState | Header]) -> dict[str, str]:
+    """The columns that hold some of these, with their SQL types."""
+    return {
+        one.name: one.metadata.get("sql") or _SQL_TYPES[str(one.type).removesuffix(" | None")]
+        for row in rows
+        for one in fields(row)
+    }
+
+
+#: The columns of a ledger table, with their SQL types.
+COLUMNS = columns_of(Stamp, LedgerRow, Header)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tidegate.platform.core.ledger import OVERWRITTEN, SETTLED, LastState, LedgerRow, Status
+from tidegate.platform.core.ledger import OVERWRITTEN, SETTLED, LastState, LedgerRow, Status, columns_of
 from tidegate.platform.core.manifest import Hint
+
+_ROW = columns_of(LedgerRow)
 
 
 @dataclass(frozen=True)
@@ -147,22 +149,15 @@ def ledger_row(
     rows: int | None = None,
     bad_rows: int | None = None,
 ) -> LedgerRow:
-    """The ledger row of one hint."""
-    hint = item.hint
-    return LedgerRow(
-        key=hint.key,
-        status=status,
-        reason=reason,
-        etag=found.etag if found else None,
-        size=found.size if found else None,
-        version_id=(found.version_id if found else None) or hint.version_id,
-        event_id=hint.event_id,
-        event_name=hint.event_name,
-        event_time=hint.event_time,
-        manifest=item.manifest,
-        rows=rows,
-        bad_rows=bad_rows,
-    )
+    """The ledger row of one hint: what the event said and what S3 shows have the columns' names."""
+    seen = {
+        name: value
+        for source in (item.hint, found)
+        if source is not None
+        for name, value in vars(source).items()
+        if name in _ROW and value is not None
+    }
+    return LedgerRow(**seen, status=status, reason=reason, manifest=item.manifest, rows=rows, bad_rows=bad_rows)
 
 
 def _wants(probe: Found, state: LastState | None, items: Sequence[TakenHint], registered: bool) -> bool:
