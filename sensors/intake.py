@@ -28,6 +28,9 @@ BRONZE_JOB = dg.define_asset_job(
     description="Brings one bronze table up to date with its inbox.",
 )
 
+#: Objects in the inbox that are no manifests, as many as a tick's log names; `tidegate check` names all.
+_MOST_STRAYS = 10
+
 
 @dataclass
 class Intake:
@@ -201,7 +204,8 @@ def build_intake_sensor(config: LakeConfig) -> dg.SensorDefinition:
         handles = lake.open()
         taken = take_in(handles)
         now = datetime.now(UTC).timestamp()
-        waiting = handles.store.inbox.waiting()
+        inbox = handles.store.inbox.contents()
+        waiting = inbox.waiting
         keys = sorted({one.table for one in waiting})
         unknown = sorted(set(keys) - set(context.instance.get_dynamic_partitions(TABLES.name or "")))
         requests = []
@@ -214,6 +218,8 @@ def build_intake_sensor(config: LakeConfig) -> dg.SensorDefinition:
             f"{sum(one.hints for one in waiting)} hints wait for {len(keys)} tables"
         )
         context.log.info(said)
+        for stray in inbox.strays[:_MOST_STRAYS]:
+            context.log.error(stray)
         for name, error in taken.failures.items():
             context.log.error(f"queue {name} could not be drained: {error}")
             if not requests:

@@ -14,7 +14,7 @@ from tidegate.platform.cli.check_lake import check_discovered, check_registered,
 from tidegate.platform.cli.check_queues import CheckedQueue, check_queue
 from tidegate.platform.cli.environment import use_stack
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.findings import Finding, checked, show
+from tidegate.platform.cli.findings import Failed, Finding, checked, show
 from tidegate.platform.core.lake import LakeConfig, LakeConfigError, load_lake
 from tidegate.platform.core.object_key import parse_s3_uri
 from tidegate.platform.core.routing import Routed, route
@@ -90,6 +90,7 @@ def findings(config: LakeConfig, known: set[TableKey]) -> Iterator[Finding]:
         yield check_registered(s3, spec)
     if reachable:
         yield checked("tables: listed", lambda: _listed(store.table_keys(), known))
+        yield checked("lake root: nothing strange", lambda: _no_strays(store))
         yield check_discovered(config, known)
     yield from check_spark(LakeResource.from_environment().spark_remote, store)
 
@@ -97,6 +98,13 @@ def findings(config: LakeConfig, known: set[TableKey]) -> Iterator[Finding]:
 def _listed(found: set[str], known: set[TableKey]) -> str:
     known.update(TableKey.decode(text) for text in found)
     return f"{len(known)} in the lake"
+
+
+def _no_strays(store: LakeStore) -> str:
+    strays = [*store.births.strays(), *store.inbox.contents().strays]
+    if strays:
+        raise Failed("; ".join(strays))
+    return "inbox and tables"
 
 
 def parse_address(text: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ import uuid
 from dataclasses import dataclass
 
 from tidegate.platform.core.table_key import TableKey
-from tidegate.resources.lake_root.root import LakeRoot
+from tidegate.resources.lake_root.root import LakeRoot, is_table_key
 from tidegate.resources.object_store import StoreError
 
 
@@ -35,9 +35,18 @@ class Births:
         self._root = root
 
     def read(self, table: str) -> Birth | None:
-        """The table's birth record, if it has been born."""
+        """The table's birth record, if it has been born.
+
+        Raises:
+            ValueError: the object is none; the message names it.
+        """
         body = self._root.objects.get(self._root.bucket, self._key(table))
-        return Birth(**json.loads(body)) if body is not None else None
+        try:
+            return Birth(**json.loads(body)) if body is not None else None
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{self._root.address(self._key(table))} is not a birth record ({error}): restore its first version"
+            ) from error
 
     def bear(self, table: str, name: str, registered: bool) -> Birth:
         """Choose the table's generation by put-if-absent; the record that stands."""
@@ -52,8 +61,24 @@ class Births:
 
     def tables(self) -> list[str]:
         """Keys of every table that was born."""
+        return [name.removesuffix(".json") for name in self._names() if _is_birth(name)]
+
+    def strays(self) -> list[str]:
+        """A sentence for each object that is no birth record; it names the object, and what to do."""
+        return [
+            f"{self._root.address(self._root.key('tables', name))} is no table's birth record and is skipped. "
+            "Move it away"
+            for name in self._names()
+            if not _is_birth(name)
+        ]
+
+    def _names(self) -> list[str]:
         start = self._root.key("tables", "")
-        return [item.key[len(start) : -len(".json")] for item in self._root.objects.under(self._root.bucket, start)]
+        return [item.key[len(start) :] for item in self._root.objects.under(self._root.bucket, start)]
 
     def _key(self, table: str) -> str:
         return self._root.key("tables", f"{table}.json")
+
+
+def _is_birth(name: str) -> bool:
+    return name.endswith(".json") and is_table_key(name.removesuffix(".json"))

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tidegate.platform.core.manifest import Manifest, hint_count
-from tidegate.resources.lake_root.root import LakeRoot
+from tidegate.platform.core.table_key import TableKey
+from tidegate.resources.lake_root.root import LakeRoot, is_table_key
 from tidegate.resources.object_store import parallel
 
 
@@ -18,6 +19,19 @@ class Waiting:
     id: str
     hints: int
     since: float
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What lies in the inbox.
+
+    Attributes:
+        waiting: its manifests, oldest first within a table.
+        strays: a sentence for each object that is none; it names the object, and what to do.
+    """
+
+    waiting: list[Waiting]
+    strays: list[str]
 
 
 class Inbox:
@@ -32,24 +46,26 @@ class Inbox:
         for _ in parallel(lambda one: objects.put(bucket, self._key(one.table, one.id), one.to_json()), manifests):
             pass
 
-    def waiting(self, table: str | None = None) -> list[Waiting]:
-        """The inbox's manifests, oldest first within a table; of one table or of all.
-
-        Raises:
-            ValueError: an object in the inbox is no manifest; the message names it.
-        """
+    def contents(self, table: str | None = None) -> Contents:
+        """What lies in the inbox; of one table or of all."""
         start = self._root.key("inbox", "")
         prefix = start if table is None else self._root.key("inbox", table, "")
-        found = []
+        found, strays = [], []
         for item in self._root.objects.under(self._root.bucket, prefix):
-            name, _, stem = item.key[len(start) : -len(".json")].rpartition("/")
+            folder, _, name = item.key[len(start) :].rpartition("/")
+            stem = name.removesuffix(".json")
             try:
-                found.append(Waiting(name, stem, hint_count(stem), item.modified))
+                TableKey.decode(folder)
+                if stem == name:
+                    raise ValueError(f"'{name}' does not end in .json")
+                found.append(Waiting(folder, stem, hint_count(stem), item.modified))
             except ValueError as error:
-                raise ValueError(
-                    f"{self._root.address(item.key)}: {error}; move the object out of the inbox"
-                ) from error
-        return sorted(found, key=lambda one: (one.table, one.since, one.id))
+                strays.append(f"{self._root.address(item.key)} is no manifest and is skipped: {error}. Move it away")
+        return Contents(sorted(found, key=lambda one: (one.table, one.since, one.id)), strays)
+
+    def waiting(self, table: str | None = None) -> list[Waiting]:
+        """The manifests alone, oldest first within a table; of one table or of all."""
+        return self.contents(table).waiting
 
     def read(self, table: str, ids: Iterable[str]) -> list[Manifest]:
         """Read manifests; one deleted meanwhile is left out."""
@@ -67,7 +83,8 @@ class Inbox:
 
     def tables(self) -> list[str]:
         """Keys of the tables that have hints waiting."""
-        return self._root.objects.folders(self._root.bucket, self._root.key("inbox", ""))
+        folders = self._root.objects.folders(self._root.bucket, self._root.key("inbox", ""))
+        return [name for name in folders if is_table_key(name)]
 
     def _key(self, table: str, manifest: str) -> str:
         return self._root.key("inbox", table, f"{manifest}.json")

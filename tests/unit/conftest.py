@@ -15,7 +15,7 @@ from tidegate.platform.core.lake import LakeConfig, load_lake
 from tidegate.platform.definitions import build_definitions
 from tidegate.resources.aws import AwsResource
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.resources.lake_root.inbox import Waiting
+from tidegate.resources.lake_root.inbox import Contents, Waiting
 from tidegate.sensors import intake
 
 PAPER = {
@@ -52,6 +52,7 @@ class Paper:
         self.resource = LakeResource(lake_yaml=str(path), spark_remote="sc://127.0.0.1:1", aws=AwsResource())
         self.definitions: dg.Definitions = build_definitions(self.config, self.resource)
         self.inbox: list[Waiting] = []
+        self.strays: list[str] = []
 
     def hint(self, table: str) -> None:
         """Let a hint wait for a table since the beginning of time."""
@@ -71,7 +72,7 @@ class Paper:
 @pytest.fixture
 def paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paper:
     lake = Paper(tmp_path / "lake.yaml")
-    store = SimpleNamespace(inbox=SimpleNamespace(waiting=lambda: lake.inbox))
+    store = SimpleNamespace(inbox=SimpleNamespace(contents=lambda: Contents(lake.inbox, lake.strays)))
     monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace(store=store))
     monkeypatch.setattr(intake, "take_in", lambda handles: intake.Intake())
     return lake
