@@ -18,10 +18,12 @@ MAX_ENCODED_LENGTH = 512
 BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 """Bucket names as AWS accepts them today."""
 
-_ENCODED = re.compile(r"[a-z0-9][a-z0-9_]*(\.[a-z0-9_]+)*")
-_TOKEN = re.compile(r"__|_[0-9a-f]{2}|[a-z0-9]")
-_PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789")
-_EMPTY_SEGMENT = "_z"
+_ENCODED = re.compile(r"[A-Za-z0-9_~-]+(\.[A-Za-z0-9_~-]+)*")
+_TOKEN = re.compile(r"~[0-9a-f]{2}|[A-Za-z0-9_-]")
+# With the dot these are RFC 3986's unreserved characters but "~": whoever percent-encodes an address leaves them alone.
+_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+_EMPTY_SEGMENT = "~"
+_WORDS = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -81,9 +83,12 @@ class TableKey:
         return key
 
     def encode(self) -> str:
-        """The Dagster partition key: one segment for the bucket and one a folder, joined by dots."""
-        segments = self.prefix[:-1].split("/") if self.prefix else []
-        return ".".join(_encode_segment(segment) for segment in (self.bucket, *segments))
+        """The Dagster partition key: one segment for the bucket and one a folder, joined by dots.
+
+        Letters, digits, "-" and "_" stand for themselves, every other byte is "~" and two hex digits, and an
+        empty segment is "~" alone.
+        """
+        return ".".join(_encode_segment(segment) for segment in self._segments)
 
     @property
     def uri(self) -> str:
@@ -94,24 +99,27 @@ class TableKey:
     def sql_name(self) -> str:
         """The table's SQL name where none is configured, unique over all table keys.
 
-        "." and an escape both become "_" here, so a key that has escapes gets a piece of its hash. The
-        two underscores before it keep such names apart from those without: a key free of escapes
-        never has two in a row.
+        Bucket and folders are joined by "__", with "_" for the bucket's hyphens: `shop-landing/order_items/` is
+        `shop_landing__order_items`. What that would lose (capitals, dots, hyphens of folders, ...) is "_" too, or
+        nothing; then "___" and a piece of the key's hash follow, which no name without loss can have.
         """
-        key = self.encode()
-        name = key.replace(".", "_")
-        return f"{name}__{hashlib.sha256(key.encode()).hexdigest()[:6]}" if "_" in key else name
+        bucket, *folders = self._segments
+        parts = [bucket.replace("-", "_"), *folders]
+        if all(_WORDS.fullmatch(part) for part in parts):
+            return "__".join(parts)
+        words = ("_".join(re.findall(r"[a-z0-9]+", part.lower())) for part in parts)
+        return f"{'__'.join(filter(None, words))}___{hashlib.sha256(self.encode().encode()).hexdigest()[:8]}"
+
+    @property
+    def _segments(self) -> tuple[str, ...]:
+        return (self.bucket, *(self.prefix[:-1].split("/") if self.prefix else ()))
 
     def __str__(self) -> str:
         return self.encode()
 
 
 def _encode_segment(segment: str) -> str:
-    if not segment:
-        return _EMPTY_SEGMENT
-    return "".join(
-        chr(byte) if byte in _PLAIN else "__" if byte == ord("_") else f"_{byte:02x}" for byte in segment.encode()
-    )
+    return "".join(chr(byte) if byte in _PLAIN else f"~{byte:02x}" for byte in segment.encode()) or _EMPTY_SEGMENT
 
 
 def _decode_segment(text: str) -> str:
@@ -119,10 +127,9 @@ def _decode_segment(text: str) -> str:
         return ""
     tokens = _TOKEN.findall(text)
     if "".join(tokens) != text:
-        raise ValueError(f"{text!r} has an escape that is neither __ nor _ with two hex digits")
-    raw = bytes(ord(token) if len(token) == 1 else 95 if token == "__" else int(token[1:], 16) for token in tokens)
+        raise ValueError(f"{text!r} has a ~ without two lower-case hex digits behind it")
     try:
-        segment = raw.decode()
+        segment = bytes(ord(token) if len(token) == 1 else int(token[1:], 16) for token in tokens).decode()
     except UnicodeDecodeError as error:
         raise ValueError(f"{text!r} is not UTF-8: {error.reason}") from None
     if "/" in segment:

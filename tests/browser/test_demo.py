@@ -22,7 +22,7 @@ from tidegate.resources.spark import session_of_its_own
 
 pytestmark = pytest.mark.timeout(1500)
 
-BRONZE_FLIGHTS = "tidegate_2dlanding.flights"
+BRONZE_FLIGHTS = "tidegate-landing.flights"
 _SETTLED = 900.0
 
 

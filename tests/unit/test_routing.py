@@ -23,7 +23,7 @@ def lake(discovery: bool = True) -> LakeConfig:
             "tables": [
                 {"name": "flights", "prefix": "s3://landing/flights/"},
                 {"name": "logs", "prefix": "s3://landing/app/logs/", "format": "json"},
-                {"name": "other_taken", "prefix": "s3://landing/elsewhere/"},
+                {"name": "other__taken", "prefix": "s3://landing/elsewhere/"},
             ],
         }
     )
