@@ -1,17 +1,17 @@
 """SQS message bodies: S3 events, however they are wrapped.
 
-Understood are S3's own notifications, the same inside an SNS envelope, and EventBridge's S3 events, also
-inside an SNS envelope. docs/decisions/0003-envelope-models.md says why this is a model of our own.
+Understood are S3's own notifications, also a record alone, and EventBridge's S3 events, both also inside an SNS
+envelope. docs/decisions/0003-envelope-models.md says why this is a model of our own.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from tidegate.platform.core.envelopes import is_s3_record, open_body, shown
 from tidegate.platform.core.object_key import checked_key, decode_event_key
 
 # EventBridge's names of what S3's notifications call otherwise (AWS: "Using EventBridge" and "Supported event
@@ -58,12 +58,16 @@ class Reject:
     Attributes:
         event_id: As in `S3Event`; index 0 for a whole body.
         reason: What is wrong with it, for people.
-        raw: Its text.
+        raw: Its text. In both, half of a surrogate pair is escaped, so that any reject can be written as UTF-8.
     """
 
     event_id: str
     reason: str
     raw: str
+
+    def __post_init__(self) -> None:
+        for name in ("reason", "raw"):
+            object.__setattr__(self, name, _representable(getattr(self, name)))
 
 
 @dataclass(slots=True)
@@ -95,16 +99,15 @@ def parse_body(body: str, message_id: str) -> ParsedBody:
     """
     parsed = ParsedBody()
     try:
-        content = _unwrapped(body)
-        if content.get("Event") == "s3:TestEvent":
-            parsed.tests = 1
-            return parsed
-        records = list(_records(content))
+        opened = open_body(body)
     except ValueError as error:
         parsed.rejects.append(Reject(f"{message_id}#0", str(error), body))
         return parsed
-    read = _eventbridge_event if "detail-type" in content else _notification_event
-    for index, record in enumerate(records):
+    if opened.kind == "test":
+        parsed.tests = 1
+        return parsed
+    read = _eventbridge_event if opened.kind == "eventbridge" else _notification_event
+    for index, record in enumerate(opened.records):
         event_id = f"{message_id}#{index}"
         try:
             parsed.events.append(read(record, event_id))
@@ -113,51 +116,12 @@ def parse_body(body: str, message_id: str) -> ParsedBody:
     return parsed
 
 
-def _unwrapped(body: str) -> dict[str, Any]:
-    content = _json_object(body, "the body")
-    if "Type" not in content or "TopicArn" not in content:
-        return content
-    kind = content["Type"]
-    if kind != "Notification":
-        hint = "; confirm the subscription of the queue to the topic" if kind == "SubscriptionConfirmation" else ""
-        raise ValueError(f"an SNS message of type {kind!r}, which carries no event{hint}")
-    if not isinstance(content.get("Message"), str):
-        raise ValueError("an SNS notification without a Message")
-    return _json_object(content["Message"], "the Message of the SNS notification")
-
-
-def _json_object(text: str, what: str) -> dict[str, Any]:
-    try:
-        content = json.loads(text)
-    except RecursionError:
-        raise ValueError(f"{what} is nested too deeply to be an S3 event") from None
-    except ValueError as error:
-        raise ValueError(f"{what} is not JSON: {error}") from None
-    if not isinstance(content, dict):
-        raise ValueError(f"{what} is JSON but not an object, so it is no S3 event")
-    return content
-
-
-def _records(content: dict[str, Any]) -> Iterator[Any]:
-    if "Records" in content:
-        if not isinstance(content["Records"], list) or not content["Records"]:
-            raise ValueError("Records is not a list with at least one record")
-        yield from content["Records"]
-    elif "detail-type" in content and "source" in content:
-        yield content
-    else:
-        names = ", ".join(sorted(content)[:8]) or "no fields"
-        raise ValueError(
-            f"an unknown envelope (it has {names}): "
-            "neither an S3 notification nor an SNS notification nor an EventBridge event"
-        )
-
-
 def _notification_event(record: Any, event_id: str) -> S3Event:
     source = _part(record, "the record").get("eventSource")
-    # MinIO says minio:s3, Ceph ceph:s3, and mean the same.
-    if not isinstance(source, str) or not source.endswith(":s3"):
-        raise ValueError(f"the record's eventSource is {source!r}, not aws:s3")
+    # MinIO says minio:s3, Ceph ceph:s3, and mean the same; RustFS says nothing.
+    known = is_s3_record(record) if source in (None, "") else isinstance(source, str) and source.endswith(":s3")
+    if not known:
+        raise ValueError(f"the record's eventSource is {shown(source)}, not aws:s3{_remedy(source)}")
     s3 = _part(record.get("s3"), "the record's s3")
     item = _part(s3.get("object"), "the record's s3.object")
     return S3Event(
@@ -175,7 +139,7 @@ def _notification_event(record: Any, event_id: str) -> S3Event:
 
 def _eventbridge_event(record: Any, event_id: str) -> S3Event:
     if record.get("source") != "aws.s3":
-        raise ValueError(f"an EventBridge event of source {record.get('source')!r}, not aws.s3")
+        raise ValueError(f"an EventBridge event of source {shown(record.get('source'))}, not aws.s3")
     detail = _part(record.get("detail"), "the event's detail")
     name = _eventbridge_name(record.get("detail-type"), detail)
     item = _part(detail.get("object"), "the event's detail.object")
@@ -201,9 +165,24 @@ def _eventbridge_name(kind: Any, detail: dict[str, Any]) -> str:
         family = "LifecycleExpiration" if reason == "Lifecycle Expiration" else "ObjectRemoved"
         marker = detail.get("deletion-type") == "Delete Marker Created"
         return f"{family}:{'DeleteMarkerCreated' if marker else 'Delete'}"
+    if kind == "AWS API Call via CloudTrail":
+        raise ValueError(
+            f"CloudTrail's record of the call {shown(detail.get('eventName'))}, which EventBridge passes on, not an S3 "
+            "event: turn EventBridge on in the bucket's notification settings, and let the rule match the "
+            'detail-types "Object Created" and "Object Deleted"'
+        )
     if not isinstance(kind, str) or not kind.startswith("Object "):
-        raise ValueError(f"an EventBridge event of type {kind!r}, which is about no object")
+        raise ValueError(f"an EventBridge event of type {shown(kind)}, which is about no object")
     return _EVENTBRIDGE_NAMES.get(kind, kind.replace(" ", ""))
+
+
+def _remedy(source: Any) -> str:
+    match source:
+        case "aws:sqs":
+            return ": SQS messages as Lambda is given them; send the body of the message that is inside it, alone"
+        case "s3.amazonaws.com":
+            return ": a record of CloudTrail; let the bucket itself notify the queue"
+    return ""
 
 
 def _part(value: Any, what: str) -> dict[str, Any]:
@@ -236,6 +215,10 @@ def _time(value: Any) -> datetime | None:
     except (TypeError, ValueError):
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _representable(text: str) -> str:
+    return text if text.isascii() else text.encode(errors="backslashreplace").decode()
 
 
 def _text_of(record: Any) -> str:

@@ -8,6 +8,8 @@ from urllib.parse import unquote, unquote_plus
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 """What Hive and Spark write as the value of a null partition column."""
 
+_MOST_BYTES = 1024  # S3's limit for a key
+_TOO_LONG = f"the object key has more than {_MOST_BYTES:,} bytes, which is S3's limit"
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
@@ -28,10 +30,12 @@ def decode_event_key(raw: str) -> str:
     """Decodes the key of an S3 notification ("+" is a space, then percent escapes, as UTF-8).
 
     Raises:
-        ValueError: The key is empty, has a broken escape, or is not UTF-8 when decoded.
+        ValueError: The key is empty, longer than S3 allows, has a broken escape, or is not UTF-8 when decoded.
     """
     if not raw:
         raise ValueError("the object key is empty")
+    if len(raw) > 3 * _MOST_BYTES:
+        raise ValueError(_TOO_LONG)
     broken = _BAD_ESCAPE.search(raw)
     if broken:
         raise ValueError(f"the object key {raw!r} has a broken percent escape at position {broken.start()}")
@@ -45,14 +49,16 @@ def checked_key(key: str) -> str:
     """Returns the decoded key when S3 could hold an object of that name.
 
     Raises:
-        ValueError: It is empty or has a lone surrogate, which no UTF-8 key can have.
+        ValueError: It is empty, longer than S3 allows, or has a lone surrogate, which no UTF-8 key can have.
     """
     if not key:
         raise ValueError("the object key is empty")
     try:
-        key.encode()
+        encoded = key.encode()
     except UnicodeEncodeError as error:
         raise ValueError(f"the object key {key!r} is not valid Unicode: {error.reason}") from None
+    if len(encoded) > _MOST_BYTES:
+        raise ValueError(_TOO_LONG)
     return key
 
 

@@ -11,13 +11,14 @@ from urllib.parse import quote_plus
 
 import pytest
 from botocore.exceptions import ClientError
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.manifest import Manifest
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake_root.inbox import Waiting
+from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.queue import Message, Queue
 from tidegate.sensors.intake import Intake, ready_tables, sort_messages, take_in
 from tidegate.sensors.runs import backoff_seconds
@@ -208,6 +209,58 @@ def test_messages_are_deleted_after_all_that_came_of_them_is_kept() -> None:
     take_in(SimpleNamespace(config=LAKE, queues=[queue], store=store))  # type: ignore[arg-type]
     assert sorted(done[:-1]) == ["copy", "hints", "log"]
     assert done[-1] == "delete 2"
+
+
+class Objects:
+    """An S3 that holds nothing before, and takes what can be written as UTF-8."""
+
+    def __init__(self) -> None:
+        self.bodies: dict[str, bytes] = {}
+
+    def put(self, bucket: str, key: str, body: str) -> None:
+        key.encode()
+        self.bodies[key] = body.encode()
+
+    def under(self, bucket: str, prefix: str) -> list[Any]:
+        return []
+
+    def folders(self, bucket: str, prefix: str) -> list[str]:
+        return []
+
+
+ODD_TEXT = st.text(st.characters(categories=None) | st.sampled_from("\ud800\udfff"), max_size=8)
+ODD_JSON = st.recursive(
+    st.none() | st.integers() | ODD_TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ODD_TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@st.composite
+def odd_records(draw: st.DrawFn) -> dict[str, Any]:
+    one = record("orders/a.json")
+    one["s3"]["object"]["key"] = draw(ODD_TEXT)
+    for name in draw(st.sets(st.sampled_from(["eventSource", "eventTime", "eventName"]))):
+        one[name] = draw(ODD_JSON)
+    return one
+
+
+@given(
+    ODD_TEXT | ODD_JSON.map(json.dumps) | st.lists(odd_records(), min_size=1, max_size=3).map(lambda all: body(*all))
+)
+@example('{"\\ud800x":1}')
+def test_no_message_whatsoever_makes_a_tick_fail(odd: str) -> None:
+    """What cannot be understood is kept with its reason, and what came with it is taken in."""
+    objects, deleted = Objects(), []
+    messages = [Message("odd", odd, "r1"), Message("good", body(record("orders/good.json")), "r2")]
+    queue = SimpleNamespace(name="q", drain=lambda **_: messages, delete=deleted.extend)
+    store = LakeStore(objects, "s3://lake/root")  # type: ignore[arg-type]
+    found = take_in(SimpleNamespace(config=LAKE, queues=[queue], store=store))  # type: ignore[arg-type]
+    assert deleted == messages
+    assert sum(map(len, found.hints.values())) + sum(found.counters.values()) == found.received
+    kept = [key for key in objects.bodies if key.startswith("root/quarantine/messages/odd-")]
+    assert len(kept) == found.counters.get("malformed", 0)
+    assert any(b"orders/good.json" in text for key, text in objects.bodies.items() if "/inbox/" in key)
 
 
 @pytest.mark.parametrize(

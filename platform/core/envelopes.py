@@ -1,0 +1,104 @@
+"""What an SQS body is wrapped in: down to the records of an S3 notification, or one event of EventBridge."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A body without its envelopes.
+
+    Attributes:
+        kind: What the records are: S3's own, one of EventBridge's, or one `s3:TestEvent`.
+        records: At least one; their content is not looked at yet.
+    """
+
+    kind: Literal["s3", "eventbridge", "test"]
+    records: list[Any]
+
+
+def open_body(body: str) -> Opened:
+    """Takes a body out of its envelopes.
+
+    Raises:
+        ValueError: It holds no events of S3; the message says what it is instead and, where it can, what to do.
+    """
+    content = _json_object(body, "the body")
+    if "Type" in content and "TopicArn" in content:
+        content = _out_of_sns(content)
+    if content.get("Event") == "s3:TestEvent":
+        return Opened("test", [content])
+    if "Records" in content:
+        return Opened("s3", _records(content["Records"]))
+    if "detail-type" in content and "source" in content:
+        return Opened("eventbridge", [content])
+    if is_s3_record(content):
+        return Opened("s3", [content])
+    raise ValueError(_what_it_is(content))
+
+
+def is_s3_record(content: dict[str, Any]) -> bool:
+    """Whether an object is a record of S3's notifications by its shape, whoever says that they sent it."""
+    s3 = content.get("s3")
+    return (
+        isinstance(content.get("eventName"), str)
+        and isinstance(s3, dict)
+        and all(isinstance(s3.get(part), dict) and name in s3[part] for part, name in _S3_PARTS)
+    )
+
+
+def shown(value: Any) -> str:
+    """A value in a reason: scalars as they are, shortened; of anything larger its kind, for it may be deep."""
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    text = repr(value)
+    return text if len(text) <= 100 else f"{text[:100]}…"
+
+
+_S3_PARTS = (("bucket", "name"), ("object", "key"))
+
+
+def _out_of_sns(content: dict[str, Any]) -> dict[str, Any]:
+    kind = content["Type"]
+    if kind != "Notification":
+        hint = "; confirm the subscription of the queue to the topic" if kind == "SubscriptionConfirmation" else ""
+        raise ValueError(f"an SNS message of type {shown(kind)}, which carries no event{hint}")
+    if not isinstance(content.get("Message"), str):
+        raise ValueError("an SNS notification without a Message")
+    return _json_object(content["Message"], "the Message of the SNS notification")
+
+
+def _json_object(text: str, what: str) -> dict[str, Any]:
+    try:
+        content = json.loads(text.removeprefix("\ufeff"))
+    except RecursionError:
+        raise ValueError(f"{what} is nested too deeply to be an S3 event") from None
+    except ValueError as error:
+        raise ValueError(f"{what} is not JSON: {error}") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{what} is JSON but not an object, so it is no S3 event")
+    return content
+
+
+def _records(records: Any) -> list[Any]:
+    if not isinstance(records, list) or not records:
+        raise ValueError("Records is not a list with at least one record")
+    return records
+
+
+def _what_it_is(content: dict[str, Any]) -> str:
+    if "requestContext" in content and "requestPayload" in content:
+        return (
+            "what a Lambda function's destination is told about a call, not an S3 event: let the bucket itself notify "
+            "the queue, straight or through SNS or EventBridge"
+        )
+    if "Messages" in content or ("Body" in content and "ReceiptHandle" in content):
+        return "the answer of an SQS receive, not an S3 event: send the body of the message that is inside it, alone"
+    names = ", ".join(shown(name)[1:-1] for name in sorted(content)[:8]) or "no fields"
+    return (
+        f"an unknown envelope (it has {names}): "
+        "neither an S3 notification nor an SNS notification nor an EventBridge event"
+    )
