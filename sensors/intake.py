@@ -2,23 +2,19 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 import dagster as dg
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.assets.bronze.asset import BRONZE, TABLES, TRIGGER_TAG
-from tidegate.platform.core.events import Reject, S3Event, parse_body
 from tidegate.platform.core.lake import LakeConfig
-from tidegate.platform.core.manifest import Hint, chunked
-from tidegate.platform.core.routing import Routed, route
+from tidegate.platform.core.manifest import chunked
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.inbox import Waiting
-from tidegate.resources.queue import Message
+from tidegate.sensors.arrivals import Intake, sort_by_what_is_there
 from tidegate.sensors.runs import is_active, rest_seconds
 
 BRONZE_JOB = dg.define_asset_job(
@@ -28,81 +24,9 @@ BRONZE_JOB = dg.define_asset_job(
     description="Brings one bronze table up to date with its inbox.",
 )
 
-#: Objects in the inbox that are no manifests, as many as a tick's log names; `tidegate check` names all.
-_MOST_STRAYS = 10
-
-
-@dataclass
-class Intake:
-    """What one tick received.
-
-    Attributes:
-        hints: by table.
-        counters: events that are no table's, by outcome.
-        rows: the intake log's rows for them.
-        received: events, tests included.
-        failures: why a queue could not be drained, by its name.
-    """
-
-    hints: dict[TableKey, list[Hint]] = field(default_factory=dict)
-    counters: dict[str, int] = field(default_factory=dict)
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    rejects: list[Reject] = field(default_factory=list)
-    received: int = 0
-    failures: dict[str, Exception] = field(default_factory=dict)
-
-    def count(self, outcome: str, by: int = 1) -> None:
-        """Count events that end here."""
-        self.counters[outcome] = self.counters.get(outcome, 0) + by
-
-
-def sort_messages(messages: Sequence[Message], config: LakeConfig, known: set[TableKey]) -> Intake:
-    """Parse messages and route their events; pure.
-
-    Args:
-        messages: as received.
-        config: the lake.
-        known: tables that exist; those discovered here are added to it.
-    """
-    intake = Intake()
-    for message in messages:
-        parsed = parse_body(message.body, message.id)
-        intake.received += len(parsed.events) + parsed.tests + len(parsed.rejects)
-        if parsed.tests:
-            intake.count("test", parsed.tests)
-        for reject in parsed.rejects:
-            intake.count("malformed")
-            intake.rejects.append(reject)
-        for event in parsed.events:
-            _sort_event(intake, event, config, known)
-    return intake
-
-
-def _sort_event(intake: Intake, event: S3Event, config: LakeConfig, known: set[TableKey]) -> None:
-    found = route(event.bucket, event.key, config, known)
-    if isinstance(found, Routed):
-        known.add(found.table)
-        intake.hints.setdefault(found.table, []).append(
-            Hint(
-                event.key,
-                event.event_id,
-                event.event_name,
-                event.event_time.isoformat() if event.event_time else None,
-                event.version_id,
-                event.sequencer,
-            )
-        )
-        return
-    intake.count(found.outcome)
-    intake.rows.append(
-        {
-            "event_id": event.event_id,
-            "outcome": found.outcome,
-            "reason": found.why,
-            "bucket": event.bucket,
-            "key": event.key,
-        }
-    )
+#: Lines of one kind in a tick's log: events that are no table's (the intake log has all), and objects in the inbox that
+#: are no manifests (`tidegate check` names all).
+_MOST_LINES = 10
 
 
 def take_in(lake: Lake, *, seconds: float | None = None) -> Intake:
@@ -128,13 +52,14 @@ def take_in(lake: Lake, *, seconds: float | None = None) -> Intake:
             # What it has received comes back; the other queues need not wait for it.
             total.failures[queue.name] = error
             continue
-        intake = sort_messages(messages, lake.config, known)
+        intake = sort_by_what_is_there(messages, lake.config, known, lake.store.objects)
         _keep(lake, intake)
         queue.delete(messages)
         for table, hints in intake.hints.items():
             total.hints.setdefault(table, []).extend(hints)
         for outcome, number in intake.counters.items():
             total.count(outcome, number)
+        total.rows += intake.rows
         total.received += intake.received
     return total
 
@@ -207,7 +132,8 @@ def build_intake_sensor(config: LakeConfig) -> dg.SensorDefinition:
         inbox = handles.store.inbox.contents()
         waiting = inbox.waiting
         keys = sorted({one.table for one in waiting})
-        unknown = sorted(set(keys) - set(context.instance.get_dynamic_partitions(TABLES.name or "")))
+        wanted = {*keys, *(spec.table_key.encode() for spec in config.tables)}
+        unknown = sorted(wanted - set(context.instance.get_dynamic_partitions(TABLES.name or "")))
         requests = []
         for text in ready_tables(waiting, config, now):
             spec = config.table_for(TableKey.decode(text)) or config
@@ -218,7 +144,10 @@ def build_intake_sensor(config: LakeConfig) -> dg.SensorDefinition:
             f"{sum(one.hints for one in waiting)} hints wait for {len(keys)} tables"
         )
         context.log.info(said)
-        for stray in inbox.strays[:_MOST_STRAYS]:
+        for row in [row for row in taken.rows if row["outcome"] != "own_file"][:_MOST_LINES]:
+            what = f"s3://{row['bucket']}/{row['key']}" if "key" in row else row["detail"]
+            context.log.warning(f"{row['outcome']}: {what}: {row['reason']}")
+        for stray in inbox.strays[:_MOST_LINES]:
             context.log.error(stray)
         for name, error in taken.failures.items():
             context.log.error(f"queue {name} could not be drained: {error}")

@@ -210,7 +210,9 @@ def load_lake(path: str | PathLike[str], env: Mapping[str, str] | None = None) -
     elif not problems:
         problems.append(Problem((), "the file is empty; docs/configuration.md shows a lake.yaml"))
     if problems or config is None:
-        placed = sorted((problem.line or document.line_of(problem.where), str(problem)) for problem in problems)
+        placed = sorted(
+            (problem.line or document.line_of(problem.where), document.told(problem)) for problem in problems
+        )
         raise LakeConfigError([f"{path}:{line}: {message}" for line, message in dict.fromkeys(placed)])
     return config
 

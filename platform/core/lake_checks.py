@@ -35,7 +35,7 @@ def cross_problems(
             other_name, other_prefix = tables.get(other, (None, None))
             if name and name == other_name:
                 message = f"{name!r} is also the name of tables[{other}]; names are unique"
-                yield Problem(("tables", index, "name"), message)
+                yield Problem(("tables", index, "name"), message, beside=("tables", other, "name"))
             if prefix and other_prefix and (prefix.startswith(other_prefix) or other_prefix.startswith(prefix)):
                 message = f"{prefix} overlaps {other_prefix} of tables[{other}]; table prefixes never overlap"
-                yield Problem(("tables", index, "prefix"), message)
+                yield Problem(("tables", index, "prefix"), message, beside=("tables", other, "prefix"))

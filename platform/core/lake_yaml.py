@@ -32,11 +32,13 @@ class Problem:
         where: The place.
         message: What is wrong and what to do.
         line: Line (from 1) where the document has no value at `where`.
+        beside: Another place that it is about; its line is named too.
     """
 
     where: Location
     message: str
     line: int | None = None
+    beside: Location | None = None
 
     def __str__(self) -> str:
         return f"{shown(self.where)}: {self.message}" if self.where else self.message
@@ -55,6 +57,10 @@ class YamlDocument:
     data: Any = None
     lines: dict[Location, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+
+    def told(self, problem: Problem) -> str:
+        """A problem with the line of the other place that it is about, where there is one."""
+        return f"{problem}; see line {self.line_of(problem.beside)}" if problem.beside else str(problem)
 
     def line_of(self, where: Location) -> int:
         """The line of a value, or of the nearest thing around it that exists."""

@@ -12,6 +12,18 @@ _MOST_BYTES = 1024  # S3's limit for a key
 _TOO_LONG = f"the object key has more than {_MOST_BYTES:,} bytes, which is S3's limit"
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
+_YEAR, _MONTH, _DAY = "(?:19|20)[0-9]{2}", "(?:0?[1-9]|1[0-2])", "(?:0?[1-9]|[12][0-9]|3[01])"
+_HOUR = "(?:[01]?[0-9]|2[0-3])"
+_BELOW_DAY = f"(?:/{_HOUR}(?:/[0-5][0-9])?)?"
+# Dates at the end of a prefix: YYYY/MM/DD/HH/mm as Firehose writes them, or less of that; YYYY-MM, YYYY-MM-DD and
+# YYYYMMDD, with the hour in the same folder or in one of its own.
+_DATES = re.compile(
+    rf"(?:^|(?<=/)){_YEAR}"
+    rf"(?:(?:/{_MONTH}(?:/{_DAY}{_BELOW_DAY})?)?"
+    rf"|-{_MONTH}(?:-{_DAY}(?:[-T]{_HOUR})?{_BELOW_DAY})?"
+    rf"|(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?:[-T]?(?:[01][0-9]|2[0-3]))?{_BELOW_DAY})/\Z"
+)
+
 
 def parse_s3_uri(uri: str) -> tuple[str, str]:
     """Splits `s3://bucket/key` into bucket and key (key "" for the bucket itself).
@@ -80,12 +92,17 @@ def is_partition(segment: str) -> bool:
 
 
 def conventional_prefix(key: str) -> str:
-    """The table prefix by convention: the folders up to the first `k=v`, with trailing "/" ("" for none)."""
+    """The table prefix by convention, with its trailing "/" ("" for none).
+
+    The folders up to the first `k=v`, without those at their end that are dates: `logs/` for `logs/2024/05/01/13/x`.
+    """
     prefix = ""
     for folder in key.split("/")[:-1]:
         if is_partition(folder):
             break
         prefix += f"{folder}/"
+    while dates := _DATES.search(prefix):
+        prefix = prefix[: dates.start()]
     return prefix
 
 

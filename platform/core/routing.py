@@ -43,6 +43,9 @@ class Unrouted:
 
 Route = Routed | Unrouted
 
+# What no table took is not looked at again by itself, but it is still in S3, and such a run lists the prefix.
+_THEN = "and materialize its partition, which takes in what is there already"
+
 
 def route(bucket: str, key: str, config: LakeConfig, known: Collection[TableKey]) -> Route:
     """Decides which table an object belongs to.
@@ -58,7 +61,8 @@ def route(bucket: str, key: str, config: LakeConfig, known: Collection[TableKey]
         why = f"it lies below the lake root {config.lake.root}, so it is a file of Tidegate itself"
         return Unrouted("own_file", why)
     if bucket not in config.buckets:
-        return Unrouted("no_table", f"the bucket {bucket!r} is not in `buckets` of lake.yaml; add it to take its files")
+        why = f"the bucket {bucket!r} is not in `buckets` of lake.yaml; add it to take its files"
+        return Unrouted("no_table", why)
     if key.endswith(("/", "_$folder$")):
         return Unrouted("own_file", "it is a folder marker: its name says folder, and it holds no data")
     if is_hidden(key):
@@ -73,7 +77,8 @@ def route(bucket: str, key: str, config: LakeConfig, known: Collection[TableKey]
         return _discover(TableKey(bucket, conventional_prefix(key)), format, key, config, known)
     chosen = spec.format or format
     if chosen is None:
-        return Unrouted("no_table", f"{_no_format(key)}; table {spec.name!r} takes it once it has a `format`")
+        why = f"{_no_format(key)}; give table {spec.name!r} a `format` in lake.yaml {_THEN}"
+        return Unrouted("no_table", why)
     why = f"it lies below {spec.prefix}, the prefix of table {spec.name!r} in lake.yaml"
     return Routed(spec.table_key, spec.resolved(chosen), why)
 
@@ -82,15 +87,17 @@ def _discover(
     table: TableKey, format: Format | None, key: str, config: LakeConfig, known: Collection[TableKey]
 ) -> Route:
     if not config.discovery:
-        why = "it lies below no table's prefix and `discovery` is off; add a table with its prefix to lake.yaml"
+        why = f"it lies below no table's prefix and `discovery` is off; add a table with it to lake.yaml {_THEN}"
         return Unrouted("no_table", why)
     if format is None:
-        return Unrouted("no_table", f"{_no_format(key)}; add a table with its prefix and its `format` to lake.yaml")
+        why = f"{_no_format(key)}; add a table with its prefix and its `format` to lake.yaml {_THEN}"
+        return Unrouted("no_table", why)
     if not table.prefix:
         return Unrouted(
             "no_table",
-            "it lies in no folder, and the whole bucket would become its table; move it into a folder, or "
-            f"add a table with the prefix {table.uri} to lake.yaml if the bucket is one table",
+            f"it lies in no folder{' but those of dates and k=v' if '/' in key else ''}, and the whole bucket would "
+            "become its table; move it into a folder, or, if the bucket is one table, add it with the prefix "
+            f"{table.uri} to lake.yaml {_THEN}",
         )
     if len(table.encode()) > MAX_ENCODED_LENGTH:
         why = f"its folder makes a table key of more than {MAX_ENCODED_LENGTH} characters; use a shorter name"
@@ -114,17 +121,17 @@ def _obstacle(table: TableKey, config: LakeConfig, known: Collection[TableKey]) 
         if other.bucket != table.bucket:
             continue
         if table.prefix.startswith(other.prefix):
-            relation, remedy = (
-                "lies inside",
-                f"add {other.uri} to lake.yaml if they are one table, or move the file",
-            )
+            relation, whole = "lies inside", other
         elif other.prefix.startswith(table.prefix):
-            relation, remedy = "holds", "move the file into a folder of its own"
+            relation, whole = "holds", table
         else:
             continue
+        spec = config.table_for(other)
+        change = f"give table {spec.name!r} the prefix" if spec else "add a table with the prefix"
         return (
             f"its folder {table.uri} {relation} that of table {other.encode()} ({other.uri}), "
-            f"and the prefixes of two tables never overlap; {remedy}"
+            "and the prefixes of two tables never overlap; move the file into a folder of its own, or, if they are "
+            f"one table, {change} {whole.uri} in lake.yaml {_THEN}"
         )
     return None
 

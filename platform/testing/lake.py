@@ -22,7 +22,8 @@ from tidegate.platform.local.stack import LocalStack
 from tidegate.resources.aws import AwsResource
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.sensors.intake import Intake, take_in
+from tidegate.sensors.arrivals import Intake
+from tidegate.sensors.intake import take_in
 
 
 class TestLake:

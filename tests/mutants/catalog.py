@@ -147,7 +147,7 @@ MUTANTS = (
     Mutant(
         "an event that cannot be understood is not counted",
         6,
-        _INTAKE,
+        "sensors/arrivals.py",
         '            intake.count("malformed")\n',
         "",
         ("tests/unit/test_intake.py::test_every_event_received_is_a_hint_or_counted",),

@@ -17,6 +17,7 @@ from tidegate.resources.aws import AwsResource
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.inbox import Contents, Waiting
 from tidegate.sensors import intake
+from tidegate.sensors.arrivals import Intake
 
 PAPER = {
     "lake": {"root": "s3://lake/root"},
@@ -74,7 +75,7 @@ def paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paper:
     lake = Paper(tmp_path / "lake.yaml")
     store = SimpleNamespace(inbox=SimpleNamespace(contents=lambda: Contents(lake.inbox, lake.strays)))
     monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace(store=store))
-    monkeypatch.setattr(intake, "take_in", lambda handles: intake.Intake())
+    monkeypatch.setattr(intake, "take_in", lambda handles: Intake())
     return lake
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
+from collections.abc import Collection, Iterable
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote_plus
@@ -16,11 +17,13 @@ from hypothesis import strategies as st
 
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.manifest import Manifest
+from tidegate.platform.core.planning import Found, Gone, Probe, Unavailable
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake_root.inbox import Waiting
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.queue import Message, Queue
-from tidegate.sensors.intake import Intake, ready_tables, sort_messages, take_in
+from tidegate.sensors.arrivals import Intake, sort_by_what_is_there, sort_messages
+from tidegate.sensors.intake import ready_tables, take_in
 from tidegate.sensors.runs import backoff_seconds
 
 LAKE = LakeConfig.model_validate(
@@ -132,6 +135,7 @@ class Store:
 
     def __init__(self) -> None:
         self.keys: list[str] = []
+        self.objects = Objects()
         self.inbox = self
 
     def table_keys(self) -> set[str]:
@@ -197,6 +201,7 @@ def test_messages_are_deleted_after_all_that_came_of_them_is_kept() -> None:
     """Hints, a copy of what could not be understood, and the log: in whatever order, but before the delete."""
     done: list[str] = []
     store = SimpleNamespace(
+        objects=Objects(),
         table_keys=set,
         inbox=SimpleNamespace(put=lambda manifests: done.append("hints")),
         quarantine=SimpleNamespace(keep_message=lambda *_: done.append("copy") or "s3://lake/copy"),
@@ -211,11 +216,26 @@ def test_messages_are_deleted_after_all_that_came_of_them_is_kept() -> None:
     assert done[-1] == "delete 2"
 
 
-class Objects:
-    """An S3 that holds nothing before, and takes what can be written as UTF-8."""
+GONE = Gone()
 
-    def __init__(self) -> None:
+
+class Objects:
+    """An S3 that takes what can be written as UTF-8. What is asked for is there, unless it is among the gone."""
+
+    def __init__(self, gone: Collection[str] = (), probe: Probe = GONE, bucket_exists: bool = True) -> None:
         self.bodies: dict[str, bytes] = {}
+        self.asked: list[str] = []
+        self._gone, self._probe, self._bucket_exists = gone, probe, bucket_exists
+
+    def head(self, bucket: str, key: str) -> Probe:
+        self.asked.append(key)
+        return self._probe if key in self._gone else Found("e", 1, 0)
+
+    def head_many(self, bucket: str, keys: Iterable[str]) -> dict[str, Probe]:
+        return {key: self.head(bucket, key) for key in keys}
+
+    def bucket_exists(self, bucket: str) -> bool:
+        return self._bucket_exists
 
     def put(self, bucket: str, key: str, body: str) -> None:
         key.encode()
@@ -261,6 +281,56 @@ def test_no_message_whatsoever_makes_a_tick_fail(odd: str) -> None:
     kept = [key for key in objects.bodies if key.startswith("root/quarantine/messages/odd-")]
     assert len(kept) == found.counters.get("malformed", 0)
     assert any(b"orders/good.json" in text for key, text in objects.bodies.items() if "/inbox/" in key)
+
+
+def arrive(objects: Objects, *keys: str, known: set[TableKey] | None = None) -> tuple[Intake, set[str]]:
+    """Sort events of these keys; also the prefixes of the tables that exist then."""
+    tables = set(known or ())
+    messages = [Message(f"m{number}", body(record(key)), "r") for number, key in enumerate(keys)]
+    intake = sort_by_what_is_there(messages, LAKE, tables, objects)  # type: ignore[arg-type]
+    assert sum(map(len, intake.hints.values())) + sum(intake.counters.values()) == len(keys)
+    return intake, {table.prefix for table in tables}
+
+
+def test_what_is_gone_bears_no_table() -> None:
+    intake, tables = arrive(Objects(gone=["tmp/a.csv", "tmp/b.csv"]), "tmp/a.csv", "tmp/b.csv", "tmp/a.csv")
+    assert (tables, intake.hints, intake.counters) == (set(), {}, {"no_table": 3})
+    assert {row["reason"] for row in intake.rows} == {
+        "it is gone, and s3://landing/tmp/ becomes no table for what is gone"
+    }
+
+
+def test_one_object_that_is_there_is_enough() -> None:
+    objects = Objects(gone=["new/a.csv", "new/c.csv"])
+    intake, tables = arrive(objects, "new/a.csv", "new/b.csv", "new/c.csv")
+    assert tables == {"new/"}
+    assert [hint.key for hint in intake.hints[TableKey("landing", "new/")]] == ["new/a.csv", "new/b.csv", "new/c.csv"]
+    objects = Objects()
+    arrive(objects, *(f"new/{number}.csv" for number in range(9)))
+    assert objects.asked == ["new/8.csv"], "and one question"
+
+
+def test_what_is_gone_does_not_keep_its_neighbours_from_a_table() -> None:
+    objects = Objects(gone=["sales/emea/eu/x.csv", "sales/emea/x.csv"])
+    intake, tables = arrive(objects, "sales/emea/eu/x.csv", "sales/emea/x.csv", "sales/b.csv", "other/c.csv")
+    assert tables == {"sales/", "other/"}
+    assert intake.counters == {"no_table": 2}
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [Objects(gone=["new/a.csv"], probe=Unavailable("503")), Objects(gone=["new/a.csv"], bucket_exists=False)],
+    ids=["no answer", "no bucket"],
+)
+def test_only_what_s3_says_is_believed(objects: Objects) -> None:
+    assert arrive(objects, "new/a.csv")[1] == {"new/"}
+
+
+def test_tables_that_exist_or_are_configured_hear_of_what_is_gone() -> None:
+    objects = Objects(gone=["orders/a.csv", "items/a.csv"])
+    intake, _ = arrive(objects, "orders/a.csv", "items/a.csv", known={TableKey("landing", "items/")})
+    assert {table.prefix for table in intake.hints} == {"orders/", "items/"}
+    assert objects.asked == []
 
 
 @pytest.mark.parametrize(

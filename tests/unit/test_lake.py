@@ -341,6 +341,7 @@ def test_the_lake_root_never_notifies_itself(tmp_path: Path) -> None:
 def test_prefixes_never_overlap(tmp_path: Path, prefix: str) -> None:
     (problem,) = problems(tmp_path, SMALL + TABLE + f"  - name: u\n    prefix: {prefix}\n")
     assert problem.startswith(f"lake.yaml:8: tables[1].prefix: {prefix} overlaps s3://landing/t/ of tables[0]")
+    assert problem.endswith("table prefixes never overlap; see line 6")
 
 
 def test_prefixes_that_only_begin_alike_do_not_overlap(tmp_path: Path) -> None:
@@ -349,7 +350,7 @@ def test_prefixes_that_only_begin_alike_do_not_overlap(tmp_path: Path) -> None:
 
 def test_names_are_unique(tmp_path: Path) -> None:
     (problem,) = problems(tmp_path, SMALL + TABLE + "  - name: t\n    prefix: s3://landing/u/\n")
-    assert problem == "lake.yaml:7: tables[1].name: 't' is also the name of tables[0]; names are unique"
+    assert problem == "lake.yaml:7: tables[1].name: 't' is also the name of tables[0]; names are unique; see line 5"
 
 
 def test_all_problems_at_once() -> None:

@@ -80,11 +80,72 @@ def test_conventional_prefix(key: str, prefix: str) -> None:
     assert conventional_prefix(key) == prefix
 
 
-@given(ANY_KEY)
-def test_the_prefix_is_a_prefix_of_folders(key: str) -> None:
+@pytest.mark.parametrize(
+    "folders",
+    [
+        "2024/",
+        "2024/05/",
+        "2024/05/01/",
+        "2024/05/01/13/",  # Firehose
+        "2024/05/01/13/59/",
+        "2024/5/1/7/",
+        "2024-5-1/",
+        "2024-05/",
+        "2024-05-01/",
+        "2024-05-01/00/",
+        "2024-05-01-13/",
+        "2024-05-01T13/",
+        "20240501/",
+        "20240501/23/",
+        "2024050113/",
+        "20240501T13/",
+        "2024/2024-05/2024-05-01/",
+        "2023/2024/",
+        "2024/05/01/13/region=eu/",
+    ],
+)
+def test_dates_at_the_end_are_no_part_of_the_prefix(folders: str) -> None:
+    assert conventional_prefix(f"logs/{folders}x.json") == "logs/"
+    assert conventional_prefix(f"a/logs/{folders}x.json") == "a/logs/"
+    assert conventional_prefix(f"{folders}x.json") == ""
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "logs/2024/05/01/host-a/",  # a date in the middle divides tables, as in exports/2024-05-01/orders/
+        "2024-05-01/orders/",
+        "logs/v2024/",
+        "logs/2024-q1/",
+        "logs/1234/",
+        "logs/05/01/",
+        "logs/2024/13/",
+        "logs/2024/05/32/",
+        "logs/2024/05/01/24/",
+        "logs/2024-00-01/",
+        "logs/2024511/",
+        "logs/20241301/",
+        "logs/202405/",
+        "logs/2024//",
+        "logs/٢٠٢٤/",
+        "logs/2024-05-01\n/",
+    ],
+)
+def test_what_is_no_date_at_the_end_stays(prefix: str) -> None:
+    assert conventional_prefix(f"{prefix}x.json") == prefix
+
+
+DATED_KEY = st.lists(
+    st.sampled_from(["logs", "2024", "05", "01", "13", "2024-05-01", "20240501", "k=v", "", "2024-05", "x"]), max_size=7
+).map(lambda folders: "".join(f"{folder}/" for folder in folders) + "x.json")
+
+
+@given(ANY_KEY | DATED_KEY)
+def test_the_prefix_is_a_prefix_of_folders_and_its_own(key: str) -> None:
     prefix = conventional_prefix(key)
     assert key.startswith(prefix)
     assert prefix == "" or prefix.endswith("/")
+    assert conventional_prefix(f"{prefix}x.json") == prefix
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,7 @@ from tidegate.platform.core.routing import Routed, Unrouted, route
 from tidegate.platform.core.table_key import TableKey
 
 
-def lake(discovery: bool = True) -> LakeConfig:
+def lake(discovery: bool = True, more: Sequence[dict[str, str]] = ()) -> LakeConfig:
     return LakeConfig.model_validate(
         {
             "lake": {"root": "s3://lake/root"},
@@ -24,6 +26,7 @@ def lake(discovery: bool = True) -> LakeConfig:
                 {"name": "flights", "prefix": "s3://landing/flights/"},
                 {"name": "logs", "prefix": "s3://landing/app/logs/", "format": "json"},
                 {"name": "other__taken", "prefix": "s3://landing/elsewhere/"},
+                *more,
             ],
         }
     )
@@ -104,13 +107,15 @@ def test_own_files(bucket: str, key: str, why: str) -> None:
         ("landing", "erp/orders/x.csv.GZ", "no format is known for the ending '.csv.GZ'"),
         ("landing", "erp/orders/x.parquet.gz", "no format is known for the ending '.parquet.gz'"),
         ("landing", "erp/orders/csv", "no format is known for the name 'csv'"),
-        ("landing", "flights/x.txt", "table 'flights' takes it once it has a `format`"),
+        ("landing", "flights/x.txt", "give table 'flights' a `format` in lake.yaml and materialize its partition"),
         (
             "landing",
             "x.csv",
-            "add a table with the prefix s3://landing/ to lake.yaml if the bucket is one table",
+            "if the bucket is one table, add it with the prefix s3://landing/ to lake.yaml",
         ),
-        ("landing", "year=1/x.csv", "it lies in no folder"),
+        ("landing", "year=1/x.csv", "it lies in no folder but those of dates and k=v, and"),
+        ("landing", "2024/05/01/13/x.json", "it lies in no folder but those of dates and k=v, and"),
+        ("landing", "app/x.csv", "if they are one table, give table 'logs' the prefix s3://landing/app/ in lake.yaml"),
         ("landing", "app/x.csv", "s3://landing/app/ holds that of table landing.app.logs"),
         ("landing", "ü" * 100 + "/x.csv", "more than 512 characters"),
         ("other", "taken/x.csv", "lake.yaml gives that name to s3://landing/elsewhere/"),
@@ -135,9 +140,9 @@ def test_discovery_off() -> None:
         (
             "erp/orders/new/x.csv",
             "lies inside",
-            "add s3://landing/erp/orders/ to lake.yaml if they are one table",
+            "if they are one table, add a table with the prefix s3://landing/erp/orders/ in lake.yaml",
         ),
-        ("erp/x.csv", "holds", "move the file into a folder of its own"),
+        ("erp/x.csv", "holds", "if they are one table, add a table with the prefix s3://landing/erp/ in lake.yaml"),
     ],
 )
 def test_discovery_never_overlaps_a_known_table(key: str, relation: str, remedy: str) -> None:
@@ -148,11 +153,31 @@ def test_discovery_never_overlaps_a_known_table(key: str, relation: str, remedy:
     assert remedy in found.why
 
 
+def test_what_was_passed_over_goes_to_the_table_that_is_configured_for_it() -> None:
+    """A run that lists the prefix asks the same function, so it takes in what the events did not."""
+    known = {TableKey("landing", "sales/emea/")}
+    assert isinstance(route("landing", "sales/b.parquet", LAKE, known), Unrouted)
+    config = lake(more=[{"name": "sales", "prefix": "s3://landing/sales/"}])
+    for key in ("sales/b.parquet", "sales/emea/a.parquet"):
+        found = route("landing", key, config, known)
+        assert isinstance(found, Routed)
+        assert found.table == TableKey("landing", "sales/")
+
+
+def test_a_folder_per_hour_is_one_table() -> None:
+    known: set[TableKey] = set()
+    for key in ("logs/2024/05/01/13/x.json", "logs/2024-05-01/x.json", "logs/x.json", "logs/2025/dc=1/x.json"):
+        found = route("landing", key, LAKE, known)
+        assert isinstance(found, Routed)
+        known.add(found.table)
+    assert known == {TableKey("landing", "logs/")}
+
+
 def test_folders_that_only_begin_alike_do_not_overlap() -> None:
     assert isinstance(route("landing", "erp/orders2/x.csv", LAKE, {TableKey("landing", "erp/orders/")}), Routed)
 
 
-NAMES = st.sampled_from(["a", "b", "c=1", "_d", ".e", "", "flights", "app", "logs", "ü +"])
+NAMES = st.sampled_from(["a", "b", "c=1", "_d", ".e", "", "flights", "app", "logs", "ü +", "2024", "05"])
 OBJECTS = st.tuples(
     st.sampled_from(["landing", "other", "lake"]),
     st.builds(

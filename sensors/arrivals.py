@@ -1,0 +1,145 @@
+"""What the messages of a tick say, sorted: hints by table, and what is no table's."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidegate.platform.core.events import Reject, S3Event, parse_body
+from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.manifest import Hint
+from tidegate.platform.core.planning import Gone
+from tidegate.platform.core.routing import Route, Routed, Unrouted, route
+from tidegate.platform.core.table_key import TableKey
+from tidegate.resources.object_store import ObjectStore, StoreError, parallel
+from tidegate.resources.queue import Message
+
+#: Objects that are asked for before a folder is no table because they are all gone.
+_MOST_PROBES = 1_000
+
+
+@dataclass
+class Intake:
+    """What one tick received.
+
+    Attributes:
+        hints: by table.
+        counters: events that are no table's, by outcome.
+        rows: the intake log's rows for them.
+        received: events, tests included.
+        failures: why a queue could not be drained, by its name.
+    """
+
+    hints: dict[TableKey, list[Hint]] = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=dict)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    rejects: list[Reject] = field(default_factory=list)
+    received: int = 0
+    failures: dict[str, Exception] = field(default_factory=dict)
+
+    def count(self, outcome: str, by: int = 1) -> None:
+        """Count events that end here."""
+        self.counters[outcome] = self.counters.get(outcome, 0) + by
+
+
+def sort_messages(
+    messages: Sequence[Message], config: LakeConfig, known: set[TableKey], barren: Collection[TableKey] = ()
+) -> Intake:
+    """Parse messages and route their events; pure.
+
+    Args:
+        messages: as received.
+        config: the lake.
+        known: tables that exist; those discovered here are added to it.
+        barren: what is not to be discovered, for nothing that the messages tell of is there.
+    """
+    intake = Intake()
+    for message in messages:
+        parsed = parse_body(message.body, message.id)
+        intake.received += len(parsed.events) + parsed.tests + len(parsed.rejects)
+        if parsed.tests:
+            intake.count("test", parsed.tests)
+        for reject in parsed.rejects:
+            intake.count("malformed")
+            intake.rejects.append(reject)
+        for event in parsed.events:
+            found = route(event.bucket, event.key, config, known)
+            if isinstance(found, Routed) and found.table in barren:
+                found = Unrouted("no_table", f"it is gone, and {found.table.uri} becomes no table for what is gone")
+            _sort_event(intake, event, found, known)
+    return intake
+
+
+def _sort_event(intake: Intake, event: S3Event, found: Route, known: set[TableKey]) -> None:
+    if isinstance(found, Routed):
+        known.add(found.table)
+        intake.hints.setdefault(found.table, []).append(
+            Hint(
+                event.key,
+                event.event_id,
+                event.event_name,
+                event.event_time.isoformat() if event.event_time else None,
+                event.version_id,
+                event.sequencer,
+            )
+        )
+        return
+    intake.count(found.outcome)
+    intake.rows.append(
+        {
+            "event_id": event.event_id,
+            "outcome": found.outcome,
+            "reason": found.why,
+            "bucket": event.bucket,
+            "key": event.key,
+        }
+    )
+
+
+def sort_by_what_is_there(
+    messages: Sequence[Message], config: LakeConfig, known: set[TableKey], objects: ObjectStore
+) -> Intake:
+    """Sort messages; a folder becomes a table only if an object in it, of which they tell, is there.
+
+    Else what came and went would leave an empty partition, and keep what lies beside it from becoming a table.
+
+    Args:
+        messages: as received.
+        config: the lake.
+        known: tables that exist; those discovered here are added to it.
+        objects: handle on S3; asked only about folders that would become tables.
+    """
+    fertile: set[TableKey] = set()
+    barren: set[TableKey] = set()
+    while True:
+        tables = set(known)
+        intake = sort_messages(messages, config, tables, barren)
+        new = {table: intake.hints[table] for table in tables - known - fertile if config.table_for(table) is None}
+        gone = _gone(objects, new)
+        fertile |= new.keys() - gone
+        barren |= gone
+        if not gone:
+            known |= tables
+            return intake
+        # What the folders that are none stood in the way of is routed anew.
+
+
+def _gone(objects: ObjectStore, told: Mapping[TableKey, Sequence[Hint]]) -> set[TableKey]:
+    """The tables of whose objects none is there, as far as S3 says so."""
+    # The last one told of is the likeliest to be there, and one is enough.
+    keys = {table: list(dict.fromkeys(hint.key for hint in reversed(hints))) for table, hints in told.items()}
+    few = [table for table in keys if len(keys[table]) <= _MOST_PROBES]
+    first = parallel(lambda table: (table, objects.head(table.bucket, keys[table][0])), few)
+    return {
+        table
+        for table, probe in first
+        if isinstance(probe, Gone)
+        and all(isinstance(other, Gone) for other in objects.head_many(table.bucket, keys[table][1:]).values())
+        and _is_there(objects, table.bucket)
+    }
+
+
+def _is_there(objects: ObjectStore, bucket: str) -> bool:
+    try:
+        return objects.bucket_exists(bucket)
+    except StoreError:
+        return False
