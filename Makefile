@@ -73,6 +73,7 @@ schema: $(BIN)/.dev ## Write docs/lake.schema.json anew
 
 lock: $(BIN)/.dev ## Pin and hash requirements/*.in anew
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 requirements/dev.in -o requirements/dev.txt
+	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 -c requirements/dev.txt requirements/local.in -o requirements/local.txt
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 -c requirements/dev.txt requirements/runtime.in -o requirements/runtime.txt
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 requirements/delta-rs.in -o requirements/delta-rs.txt
 
@@ -80,11 +81,11 @@ clean: ## Remove everything that was built (not the demo's state, which is .tide
 	rm -rf $(VENV) $(DELTA_RS) build platform/jvm/target platform/jvm/dynamodb-local/target *.egg-info
 
 # The lock is complete, so pip need not resolve (--no-deps); the hashes are checked all the same.
-$(BIN)/.runtime: requirements/runtime.txt pyproject.toml
+$(BIN)/.runtime: requirements/local.txt pyproject.toml setup.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "error: Python 3.11 is needed, $(PYTHON) is `$(PYTHON) --version 2>&1`: install it, or run make PYTHON=/path/to/python3.11"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing the Python packages (the first time pyspark takes a few minutes)"
-	$(BIN)/pip install -q --no-deps --require-hashes -r requirements/runtime.txt
+	$(BIN)/pip install -q --no-deps --require-hashes -r requirements/local.txt
 	$(BIN)/pip install -q --no-deps -e .
 	touch $@
 

@@ -14,6 +14,7 @@ from pyspark.sql import Row, SparkSession
 from tidegate.platform.core.batch import Add, Remove
 from tidegate.resources.commit_table import CommitTableAddress
 from tidegate.resources.spark import command, probe
+from tidegate.resources.spark_remote import SparkRemote
 
 
 @dataclass(frozen=True)
@@ -76,11 +77,11 @@ class Delta:
     """Spark and the procedures of platform/jvm behind typed calls.
 
     Args:
-        remote: ``sc://host:port`` of the Connect server.
+        remote: the Connect server.
         connect: makes the session that this handle uses.
     """
 
-    def __init__(self, remote: str, connect: Callable[[], SparkSession]) -> None:
+    def __init__(self, remote: SparkRemote, connect: Callable[[], SparkSession]) -> None:
         self.remote = remote
         self._connect = connect
 

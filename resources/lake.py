@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from typing import Any
+
+from pyspark.sql import SparkSession
 
 from tidegate.platform.core.file_format import format_of, mode_of
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.table_key import TableKey
 from tidegate.platform.core.table_spec import TableSpec
+from tidegate.resources.aws import AwsResource
 from tidegate.resources.delta import Delta
 from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.ledger import Ledger
+from tidegate.resources.object_store import ObjectStore
 from tidegate.resources.queue import Queue
+from tidegate.resources.spark_remote import SparkRemote
 
 #: Columns of a silver table that its view hides: whether the row is a tombstone, the batch and time of its last change.
 DELETED, CHANGED_BATCH, CHANGED_AT = SILVER_COLUMNS = ("_deleted", "_changed_batch", "_changed_at")
@@ -36,6 +43,17 @@ class Table:
     spec: TableSpec
     birth: Birth | None
     ledger: Ledger
+
+
+@dataclass(frozen=True)
+class Unnamed:
+    """A table that could not be given its SQL names; ``reason`` is one line."""
+
+    table: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"table {self.table} has no SQL names: {self.reason}"
 
 
 class Lake:
@@ -92,12 +110,25 @@ class Lake:
         mode = mode or mode_of(format_of(first_key) or "parquet")
         return self.store.births.bear(table.text, table.spec.name, registered=mode == "register")
 
-    def name_tables(self) -> int:
-        """Give every table that exists its SQL names on the Spark server; the number of tables born."""
-        born = self.store.births.tables()
-        for text in born:
-            self.name_table(text)
-        return len(born)
+    def name_tables(self) -> list[Unnamed]:
+        """Give every table that exists its SQL names on the Spark server.
+
+        Returns:
+            The tables that have none now. One table's trouble, whatever it is, never keeps another from its names.
+
+        Raises:
+            SparkUnreachable: the server is gone, which is no table's trouble.
+            PySparkException: it was restarted meanwhile.
+        """
+        unnamed = []
+        for text in self.store.births.tables():
+            try:
+                self.name_table(text)
+            except Exception as error:
+                self.delta.require_session()
+                lines = str(error).strip().splitlines() or [type(error).__name__]
+                unnamed.append(Unnamed(text, lines[0]))
+        return unnamed
 
     def name_table(self, text: str) -> None:
         """Give a table, its ledger and its silver table their SQL names, as far as they exist."""
@@ -124,3 +155,22 @@ class Lake:
 def silver_query(relation: str) -> str:
     """The query that hides a silver table's tombstones and bookkeeping."""
     return f"SELECT * EXCEPT ({', '.join(SILVER_COLUMNS)}) FROM {relation} WHERE NOT {DELETED}"
+
+
+def open_lake(config: LakeConfig, aws: AwsResource, remote: SparkRemote, connect: Callable[[], SparkSession]) -> Lake:
+    """Handles on a lake.
+
+    Args:
+        config: the lake.yaml.
+        aws: clients.
+        remote: the Spark Connect server.
+        connect: makes the Spark session, at its first use.
+    """
+    store = LakeStore(ObjectStore(aws.client("s3")), config.lake.root)
+
+    @cache
+    def sqs() -> Any:
+        return aws.client("sqs")
+
+    queues = [Queue(sqs(), spec.url or spec.name or "") for spec in config.queues]
+    return Lake(config, store, Delta(remote, connect), queues)

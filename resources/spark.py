@@ -15,31 +15,36 @@ from pyspark.sql.connect.client.core import DefaultChannelBuilder
 from pyspark.sql.connect.plan import CachedRelation
 from pyspark.sql.connect.proto import AnalyzePlanRequest, ReleaseSessionRequest, SparkConnectServiceStub
 
+from tidegate.resources.spark_remote import TOKEN, SparkRemote
+
 # A released session makes the client's own late clean-up calls fail, which it reports as warnings.
 logging.getLogger("pyspark.sql.connect.logging").setLevel(logging.ERROR)
+# Every exception of a query is also printed, as JSON with both traces, before it reaches whoever can say it better.
+for _name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+    logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 
 class SparkUnreachable(RuntimeError):
     """No Spark Connect server answers at the address; the message says what to do."""
 
 
-def probe(remote: str, deadline: float = 5.0) -> str:
+def probe(remote: SparkRemote, deadline: float = 5.0) -> str:
     """Ask the server at `remote` for its version.
 
     PySpark's own client retries a dead server for ten minutes and `getOrCreate` succeeds on a closed port, so
     this is asked first.
 
     Args:
-        remote: `sc://host:port`.
+        remote: Its address.
         deadline: Seconds for the whole call.
 
     Returns:
         The server's Spark version.
 
     Raises:
-        SparkUnreachable: Nothing listens there, or what listens does not answer in time.
+        SparkUnreachable: Nothing listens there, what listens does not answer in time, or it refuses us.
     """
-    builder = DefaultChannelBuilder(remote)
+    builder = DefaultChannelBuilder(remote.url)
     session = str(uuid.uuid4())
     request = AnalyzePlanRequest(session_id=session, spark_version=AnalyzePlanRequest.SparkVersion())
     request.user_context.user_id = "probe"
@@ -56,8 +61,9 @@ def probe(remote: str, deadline: float = 5.0) -> str:
         return str(reply.spark_version.version)
 
 
-def _say(remote: str, deadline: float, error: grpc.RpcError) -> str:
-    code, details = error.code(), error.details()
+def _say(remote: SparkRemote, deadline: float, error: grpc.RpcError) -> str:
+    code = error.code()
+    details = " ".join(remote.hide(error.details() or "").split())
     if code == grpc.StatusCode.UNAVAILABLE:
         return (
             f"no Spark Connect server at {remote}: start one with `tidegate up`, "
@@ -68,6 +74,8 @@ def _say(remote: str, deadline: float, error: grpc.RpcError) -> str:
             f"what listens at {remote} did not answer as a Spark Connect server within {deadline:g} s: "
             "check SPARK_REMOTE, or restart the server"
         )
+    if code == grpc.StatusCode.UNAUTHENTICATED:
+        return f"the Spark Connect server at {remote} refuses this client ({details}): set {TOKEN} to its token"
     return f"the Spark Connect server at {remote} refused a version request ({code.name}: {details})"
 
 
@@ -89,14 +97,28 @@ def command(session: SparkSession, text: str) -> list[Row]:
 
 
 @contextmanager
-def session_of_its_own(remote: str) -> Iterator[SparkSession]:
+def connecting(remote: SparkRemote) -> Iterator[None]:
+    """Make a session inside: what PySpark says against an address repeats all of it, the token too.
+
+    Raises:
+        SparkUnreachable: it says something.
+    """
+    try:
+        yield
+    except PySparkException as error:
+        raise SparkUnreachable(f"no session at {remote}: {remote.hide(str(error))}") from None
+
+
+@contextmanager
+def session_of_its_own(remote: SparkRemote) -> Iterator[SparkSession]:
     """A new session, closed afterwards.
 
     Raises:
         SparkUnreachable: see ``probe``.
     """
     probe(remote)
-    session = SparkSession.builder.remote(remote).create()
+    with connecting(remote):
+        session = SparkSession.builder.remote(remote.url).create()
     try:
         yield session
     finally:

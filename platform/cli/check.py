@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from botocore.exceptions import NoCredentialsError, NoRegionError
 from rich.console import Console
 from rich.text import Text
 
 from tidegate.platform.cli.check_buckets import check_bucket
+from tidegate.platform.cli.check_foreign import check_foreign, folders_above
 from tidegate.platform.cli.check_lake import check_discovered, check_registered, check_root, check_spark, registered
 from tidegate.platform.cli.check_queues import CheckedQueue, check_queue
-from tidegate.platform.cli.environment import use_stack
+from tidegate.platform.cli.environment import Client, client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.findings import Failed, Finding, checked, show
-from tidegate.platform.core.lake import LakeConfig, LakeConfigError, load_lake
+from tidegate.platform.core.lake import LakeConfig, LakeConfigError
 from tidegate.platform.core.object_key import parse_s3_uri
 from tidegate.platform.core.routing import Routed, route
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.aws import AwsResource
-from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.object_store import ObjectStore
+from tidegate.resources.settings import LAKE
 
 
 def run_check(console: Console, lake: Path | None, home: Path | None, address: str | None) -> bool:
@@ -38,26 +39,28 @@ def run_check(console: Console, lake: Path | None, home: Path | None, address: s
         Whether every check is ok.
 
     Raises:
-        CommandError: nothing runs on the home, or the address is none.
+        CommandError: nothing runs on the home, a variable of the environment is wrong, or the address is none.
     """
     target = parse_address(address) if address else None
     wanted = lake.resolve() if lake else None
-    used = use_stack(home, lambda info: wanted is None or info.environ.get("TIDEGATE_LAKE") == str(wanted))
-    path = wanted or Path(os.environ.get("TIDEGATE_LAKE", "lake.yaml"))
-    os.environ["TIDEGATE_LAKE"] = str(path.resolve())
-    console.print(f"Checking {path}" + (f" on the local platform of {used}" if used else ""), highlight=False)
+    using = client(home, wanted, lambda info: wanted is None or info.environ.get(LAKE) == str(wanted))
+    on = f" on the local platform of {using.home}" if using.home else ""
+    console.print(f"Checking {using.settings.lake_yaml}{on}", highlight=False)
     failed = 0
     known: set[TableKey] = set()
     config: LakeConfig | None = None
     try:
-        config = load_lake(path)
+        config = using.settings.config()
     except LakeConfigError as error:
         for problem in error.problems:
             failed += show(console, Finding("configuration", False, problem))
     else:
         show(console, Finding("configuration", True, f"{len(config.tables)} tables, {len(config.queues)} queues"))
-        for finding in findings(config, known):
-            failed += show(console, finding)
+        reached = checked("AWS: region and credentials", lambda: _reached(using.settings.aws))
+        failed += show(console, reached)
+        if reached.ok:
+            for finding in findings(using, config, known, target):
+                failed += show(console, finding)
     if config is not None and target is not None:
         _explain(console, config, known, *target)
     console.print(
@@ -66,22 +69,28 @@ def run_check(console: Console, lake: Path | None, home: Path | None, address: s
     return not failed
 
 
-def findings(config: LakeConfig, known: set[TableKey]) -> Iterator[Finding]:
-    """Every check of a lake whose configuration is valid, by the environment's AWS and Spark.
+def findings(
+    using: Client, config: LakeConfig, known: set[TableKey], target: tuple[str, str] | None = None
+) -> Iterator[Finding]:
+    """Every check of a lake whose configuration is valid.
 
     Args:
+        using: through what it is reached.
         config: the lake.
         known: takes the tables that the lake has.
+        target: bucket and key of an object that is asked about.
     """
-    aws = AwsResource()
+    aws = using.settings.aws
     sqs, s3 = aws.client("sqs"), aws.client("s3")
     queues: list[CheckedQueue] = []
     for queue in config.queues:
         yield from check_queue(sqs, queue, queues)
+    store = LakeStore(ObjectStore(s3), config.lake.root)
     for bucket in config.buckets:
         tables = [spec for spec in config.tables if spec.table_key.bucket == bucket]
         yield from check_bucket(s3, bucket, tables, queues)
-    store = LakeStore(ObjectStore(s3), config.lake.root)
+        asked = folders_above(target[1]) if target and target[0] == bucket else []
+        yield check_foreign(store, bucket, dict.fromkeys([*(spec.table_key.prefix for spec in tables), *asked]))
     reachable = True
     for finding in check_root(s3, store):
         yield finding
@@ -92,7 +101,21 @@ def findings(config: LakeConfig, known: set[TableKey]) -> Iterator[Finding]:
         yield checked("tables: listed", lambda: _listed(store.table_keys(), known))
         yield checked("lake root: nothing strange", lambda: _no_strays(store))
         yield check_discovered(config, known)
-    yield from check_spark(LakeResource.from_environment().spark_remote, store)
+    yield from check_spark(using.settings.spark, store, using.explain)
+
+
+def _reached(aws: AwsResource) -> str:
+    """Whether clients can be made at all: nothing is asked of AWS itself.
+
+    Raises:
+        BotoCoreError: there is no region, or there are no credentials.
+    """
+    session = aws.session()
+    if session.region_name is None:
+        raise NoRegionError
+    if session.get_credentials() is None:
+        raise NoCredentialsError
+    return session.region_name
 
 
 def _listed(found: set[str], known: set[TableKey]) -> str:

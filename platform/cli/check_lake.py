@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
@@ -15,6 +15,7 @@ from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.delta import Delta
 from tidegate.resources.object_store import StoreError
 from tidegate.resources.spark import SparkUnreachable, probe, session_of_its_own
+from tidegate.resources.spark_remote import SparkRemote
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -44,14 +45,22 @@ def check_registered(s3: S3Client, spec: TableSpec) -> Finding:
     )
 
 
-def check_spark(remote: str, store: LakeStore) -> Iterator[Finding]:
-    """The Spark Connect server answers and has our procedures."""
+def check_spark(
+    remote: SparkRemote, store: LakeStore, explain: Callable[[SparkUnreachable], str] = str
+) -> Iterator[Finding]:
+    """The Spark Connect server answers and has our procedures.
+
+    Args:
+        remote: the server.
+        store: the lake's.
+        explain: what to do when it does not answer.
+    """
 
     def answers() -> str:
         try:
             return f"version {probe(remote)}"
         except SparkUnreachable as error:
-            raise Failed(str(error)) from None
+            raise Failed(explain(error)) from None
 
     first = checked(f"Spark {remote}: answers", answers)
     yield first
@@ -110,7 +119,7 @@ def _conditional(store: LakeStore) -> str:
     return "of 8 racing creations one won"
 
 
-def _procedures(remote: str, store: LakeStore) -> str:
+def _procedures(remote: SparkRemote, store: LakeStore) -> str:
     try:
         with session_of_its_own(remote) as session:
             Delta(remote, lambda: session).table_state(store.uri("_tidegate-check"))

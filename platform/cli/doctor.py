@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -14,13 +13,12 @@ from rich.console import Console
 from rich.text import Text
 
 from tidegate.platform.cli.doctor_logs import LogDoctor
-from tidegate.platform.cli.environment import use_stack
+from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.findings import Failed, Finding, checked, show
 from tidegate.resources.aws import AwsResource
 from tidegate.resources.commit_table import CommitTable
 from tidegate.resources.delta import Delta
 from tidegate.resources.lake import Lake
-from tidegate.resources.lake_resource import LakeResource
 
 DYNAMODB_STORE = "io.tidegate.storage.DynamoDbLogStore"
 _CLASSIC = "io.delta.storage.S3DynamoDBLogStore"
@@ -43,21 +41,18 @@ def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair
         Whether nothing is wrong.
 
     Raises:
-        CommandError: nothing runs on the home.
-        SparkUnreachable: no Spark server answers.
+        CommandError: nothing runs on the home, or no Spark server answers.
     """
-    use_stack(home)
-    if lake is not None:
-        os.environ["TIDEGATE_LAKE"] = str(lake.resolve())
+    using = client(home, lake)
     failed = 0
-    with LakeResource.from_environment().opened() as opened:
-        for finding in _examined(opened, repair=repair):
+    with using.reaching_spark(), using.settings.opened() as opened:
+        for finding in _examined(opened, using.settings.aws, repair=repair):
             failed += show(console, finding, "PROBLEM ")
     console.print(Text(f"\n{failed} problems" if failed else "\nnothing is wrong", style="red" if failed else "green"))
     return not failed
 
 
-def _examined(opened: Lake, *, repair: bool) -> Iterator[Finding]:
+def _examined(opened: Lake, aws: AwsResource, *, repair: bool) -> Iterator[Finding]:
     server = f"Spark {opened.delta.remote}"
     buckets = [*opened.config.buckets, opened.store.bucket]
     yield checked(f"{server}: log store", lambda: check_store(opened.delta, buckets))
@@ -65,7 +60,7 @@ def _examined(opened: Lake, *, repair: bool) -> Iterator[Finding]:
     entries = None
     if log_store(opened.delta) in (DYNAMODB_STORE, _CLASSIC):
         try:
-            entries = commit_table(opened.delta)
+            entries = commit_table(opened.delta, aws)
         except Failed as problem:
             yield Finding(f"{server}: DynamoDB table", False, str(problem))
         else:
@@ -88,7 +83,7 @@ def _repair(delta: Delta, doctor: LogDoctor, location: str) -> str:
     return f"settled; {doctor.close(location)} entries closed, {doctor.sweep(location)} staged commits swept"
 
 
-def commit_table(delta: Delta) -> CommitTable:
+def commit_table(delta: Delta, aws: AwsResource) -> CommitTable:
     """The table of entries that the server uses, whatever the settings of this process.
 
     Raises:
@@ -102,8 +97,8 @@ def commit_table(delta: Delta) -> CommitTable:
         address = replace(address, region=_classic_region(delta))
     if address.region is None:
         raise Failed("nobody says its region: set fs.s3a.endpoint.region, or the log store's ddb.region, on the server")
-    aws = AwsResource(region_name=address.region, endpoint_url=address.endpoint)
-    return CommitTable(aws.client("dynamodb"), address)
+    there = aws.elsewhere(address.region, address.endpoint)
+    return CommitTable(there.client("dynamodb"), address)
 
 
 def _classic_region(delta: Delta) -> str:

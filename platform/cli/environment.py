@@ -2,38 +2,84 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.local.stack_file import StackInfo, find_stack
+from tidegate.platform.local.stack_file import StackInfo, client_environ, find_stack
+from tidegate.resources.settings import Settings
+from tidegate.resources.spark import SparkUnreachable
 
 #: Homes of `tidegate demo` and of `tidegate up` and `dev`, below the working directory.
 DEFAULT_HOMES = (Path(".tidegate/demo"), Path(".tidegate/local"))
 
 
-def use_stack(home: Path | None, fits: Callable[[StackInfo], bool] = lambda _: True) -> Path | None:
-    """Make this process a client of a running local platform.
+@dataclass(frozen=True)
+class Client:
+    """What a command talks to.
+
+    Attributes:
+        settings: the lake, and through what it is reached.
+        home: of the local platform that it is on; None when the environment names everything.
+    """
+
+    settings: Settings
+    home: Path | None
+
+    def explain(self, error: SparkUnreachable) -> str:
+        """What to do about a Spark server that does not answer."""
+        if self.home is None or find_stack(self.home) is None:
+            return str(error)
+        return (
+            f"the Spark server of the local platform on {self.home} does not answer: the platform is starting it "
+            f"again, so repeat this in a minute; its log is {self.home}/logs/spark.log"
+        )
+
+    @contextmanager
+    def reaching_spark(self) -> Iterator[None]:
+        """Use Spark inside.
+
+        Raises:
+            CommandError: it does not answer; the message says what to do.
+        """
+        try:
+            yield
+        except SparkUnreachable as error:
+            raise CommandError(self.explain(error)) from None
+
+
+def client(home: Path | None, lake: Path | None = None, fits: Callable[[StackInfo], bool] = lambda _: True) -> Client:
+    """What a command talks to.
 
     Args:
-        home: its home; None looks into the default ones.
+        home: of a running local platform; None looks into the default ones.
+        lake: the lake.yaml, where it is another than the platform's or the environment's.
         fits: which of the default ones may be taken.
 
-    Returns:
-        The home of the platform now in use; None when none runs, and the environment stays as it is.
-
     Raises:
-        CommandError: a home is given, and nothing runs there.
+        CommandError: a home is given, and nothing runs there; or a variable of the environment is wrong.
     """
     for candidate in DEFAULT_HOMES if home is None else (home,):
         info = find_stack(candidate)
         if info is not None and (home is not None or fits(info)):
-            os.environ.update(info.environ)
-            return candidate
+            return Client(Settings.of(client_environ(info.environ)).with_lake(lake), candidate)
     if home is not None:
         raise CommandError(
             f"no local platform runs on {home}: start one with `tidegate dev --home {home}` or "
             "`tidegate demo --keep`, or leave --home out"
         )
-    return None
+    return Client(environment_settings().with_lake(lake), None)
+
+
+def environment_settings() -> Settings:
+    """The settings of the environment.
+
+    Raises:
+        CommandError: a variable is wrong.
+    """
+    try:
+        return Settings.from_environment()
+    except ValueError as error:
+        raise CommandError(str(error)) from None

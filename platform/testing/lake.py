@@ -72,7 +72,8 @@ class TestLake:
         aws = self.stack.aws.environ
         return LakeResource(
             lake_yaml=str(self.path),
-            spark_remote=self.stack.spark.remote,
+            spark_remote=self.stack.spark.remote.address,
+            spark_token=self.stack.spark.remote.token,
             aws=AwsResource(
                 endpoint_url=self.stack.aws.endpoint,
                 region_name=aws["AWS_REGION"],

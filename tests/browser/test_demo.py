@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from tests.support.demo_process import DemoProcess
 from tests.support.lineage import drawn_edges
 from tidegate.resources.spark import session_of_its_own
+from tidegate.resources.spark_remote import SparkRemote
 
 pytestmark = pytest.mark.timeout(1500)
 
@@ -119,7 +120,7 @@ def test_a_dropped_file_and_a_doubled_row_are_seen(demo: DemoProcess, is_gone: C
 
     It sends everything once more, so all that is not spoiled shows that another run doubles nothing.
     """
-    remote = json.loads((demo.home / "stack.json").read_text())["environ"]["SPARK_REMOTE"]
+    remote = SparkRemote.of(json.loads((demo.home / "stack.json").read_text())["environ"])
     with session_of_its_own(remote) as spark:
         dropped = _spoil(spark)
     everything = demo.below()

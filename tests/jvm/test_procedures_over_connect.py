@@ -18,6 +18,7 @@ from pyspark.sql import Row, SparkSession
 
 from tidegate.platform.local.stack import LocalStack
 from tidegate.resources.spark import session_of_its_own
+from tidegate.resources.spark_remote import SparkRemote
 
 BUCKET = "jvm"
 LAKE = "lake-1"
@@ -118,12 +119,12 @@ def s3(tidegate_stack: LocalStack) -> Any:
 
 
 @pytest.fixture(scope="module")
-def remote(tidegate_stack: LocalStack) -> str:
+def remote(tidegate_stack: LocalStack) -> SparkRemote:
     return tidegate_stack.spark.remote
 
 
 @pytest.fixture(scope="module")
-def spark(remote: str) -> Iterator[SparkSession]:
+def spark(remote: SparkRemote) -> Iterator[SparkSession]:
     with session_of_its_own(remote) as session:
         yield session
 
@@ -223,12 +224,12 @@ def test_a_dropped_table_is_noticed(table: Table) -> None:
         table.land(2, 0, [])
 
 
-def test_concurrent_writers_lose_no_commit(table: Table, remote: str) -> None:
+def test_concurrent_writers_lose_no_commit(table: Table, remote: SparkRemote) -> None:
     table.born()
     batch = [table.put("b.parquet", range(10, 15))]
 
     def insert(worker: int) -> None:
-        session = SparkSession.builder.remote(remote).create()
+        session = SparkSession.builder.remote(remote.url).create()
         try:
             for i in range(3):
                 session.sql(f"INSERT INTO delta.`{table.uri}` VALUES ({1000 + 10 * worker + i})")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from tidegate.platform.local.ports import LOOPBACK
 
 def processes(folder: Path, env: dict[str, str], ui: int | None, code: str = "") -> DagsterProcesses:
     (folder / "tiny_definitions.py").write_text(code)
-    return DagsterProcesses(folder / "home", env, ui, module="tiny_definitions", cwd=folder)
+    env = env | {"PYTHONPATH": f"{folder}{os.pathsep}{env['PYTHONPATH']}"}
+    return DagsterProcesses(folder / "home", env, ui, module="tiny_definitions")
 
 
 @pytest.mark.timeout(120)

@@ -9,12 +9,13 @@ import pytest
 
 from tidegate.platform.local.ports import LOOPBACK, free_port
 from tidegate.resources.spark import SparkUnreachable, probe
+from tidegate.resources.spark_remote import SparkRemote
 
 
 def test_a_closed_port() -> None:
     began = time.monotonic()
     with pytest.raises(SparkUnreachable, match=r"no Spark Connect server at sc://.*tidegate up"):
-        probe(f"sc://{LOOPBACK}:{free_port()}", 10.0)
+        probe(SparkRemote(f"sc://{LOOPBACK}:{free_port()}"), 10.0)
     assert time.monotonic() - began < 5
 
 
@@ -22,5 +23,5 @@ def test_a_listener_that_never_answers() -> None:
     with socket.create_server((LOOPBACK, 0)) as silent:
         began = time.monotonic()
         with pytest.raises(SparkUnreachable, match="did not answer"):
-            probe(f"sc://{LOOPBACK}:{silent.getsockname()[1]}", 1.5)
+            probe(SparkRemote(f"sc://{LOOPBACK}:{silent.getsockname()[1]}"), 1.5)
         assert time.monotonic() - began < 5

@@ -18,7 +18,9 @@ from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.spark_server import SparkServer
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.local.stack_file import find_stack
-from tidegate.resources.spark import probe, session_of_its_own
+from tidegate.resources.settings import Settings
+from tidegate.resources.spark import SparkUnreachable, probe, session_of_its_own
+from tidegate.resources.spark_remote import SparkRemote
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -48,13 +50,14 @@ def test_up_append_a_killed_server_comes_back_down(
     stack: LocalStack, tmp_path: Path, is_gone: Callable[[int], bool], until: Callable[..., bool]
 ) -> None:
     """The real server, once; that a home keeps its state is seen in the demo, whose tests start on one home thrice."""
-    ready: list[str] = []
+    ready: list[Settings] = []
     stack._on_ready = ready.append
     with stack:
-        assert ready == [stack.spark.remote]
+        assert ready == [stack.settings]
         info = find_stack(stack.home)
         assert info is not None
         assert info.environ == stack.environ
+        _only_with_the_token(stack)
         assert info.environ["TIDEGATE_LAKE"] == str(tmp_path / "lake.yaml")
         assert info.environ["TIDEGATE_QUEUE_URL"].endswith("/tidegate-events")
         assert stack.clients().s3.get_bucket_notification_configuration(Bucket="other-landing")["QueueConfigurations"]
@@ -68,12 +71,36 @@ def test_up_append_a_killed_server_comes_back_down(
         assert not [key for key in keys if key.endswith(".crc")]
         ready.clear()
         _kill_spark(stack, until)
-        assert ready == [stack.spark.remote], "the names were not made again"
+        assert ready == [stack.settings], "the names were not made again"
         with session_of_its_own(stack.spark.remote) as spark:
             assert spark.read.format("delta").load("s3a://tidegate-lake/t").count() == 15
         pids = everything_of(stack)
     assert all(is_gone(pid) for pid in pids)
     assert find_stack(stack.home) is None
+
+
+def _only_with_the_token(stack: LocalStack) -> None:
+    """The server refuses who has no token or a wrong one; nobody else on the machine can read it."""
+    remote = stack.spark.remote
+    assert remote.token
+    assert remote.address.startswith("sc://localhost:")
+    for token in (None, "guessed"):
+        with pytest.raises(SparkUnreachable, match=r"refuses this client .*_AUTHENTICATE_TOKEN") as refused:
+            probe(SparkRemote(remote.address, token))
+        assert remote.token not in str(refused.value)
+    # As any PySpark beside us connects: by its own two variables.
+    program = "from pyspark.sql import SparkSession; print(SparkSession.builder.getOrCreate().range(3).count())"
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, **stack.environ}, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == "3\n", done.stderr
+    lines = subprocess.run(["ps", "-eww", "-o", "args"], capture_output=True, text=True, timeout=30).stdout
+    assert "SparkConnectServer" in lines
+    assert remote.token not in lines
+    for path in stack.home.rglob("*"):
+        if path.is_file() and remote.token.encode() in path.read_bytes():
+            assert path.name in ("stack.json", "environment.sh"), path
+            assert path.stat().st_mode & 0o777 == 0o600, path
 
 
 def _kill_spark(stack: LocalStack, until: Callable[..., bool]) -> None:
@@ -93,7 +120,7 @@ def _kill_spark(stack: LocalStack, until: Callable[..., bool]) -> None:
 
 @small_spark()
 def test_an_exception_at_start_leaves_nothing(stack: LocalStack, is_gone: Callable[[int], bool]) -> None:
-    def fail(remote: str) -> None:
+    def fail(settings: Settings) -> None:
         raise ValueError("no names today")
 
     stack._on_ready = fail

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -33,12 +34,15 @@ def run(folder: Path, command: str, *arguments: str) -> CommandProcess:
     lake.write_text(LAKE)
     home = str(folder / "home")
     arguments = ("--lake", str(lake), "--home", home, *FREE_PORTS, *arguments)
-    return CommandProcess(folder / "log", command, *arguments, small=True)
+    # What lies where a user stands is nobody's module.
+    for name in ("gql", "yaml", "tidegate"):
+        (folder / f"{name}.py").write_text(f"raise ImportError('the {name}.py of the working directory')\n")
+    return CommandProcess(folder / "log", command, *arguments, small=True, cwd=folder)
 
 
 def ui_version(dev: CommandProcess) -> str:
     """What the UI of a dev that is up says of itself."""
-    url = dev.wait_for(r"Dagster UI +(http://\S+)\nCtrl-C stops it; the state stays\.", _UP)[1]
+    url = dev.wait_for(r"Dagster UI +(http://\S+)\n(?s:.*)Ctrl-C stops it; the state stays\.", _UP)[1]
     with urllib.request.urlopen(f"{url}/server_info", timeout=20) as reply:
         return str(json.load(reply)["dagster_webserver_version"])
 
@@ -65,7 +69,12 @@ def test_up_prints_what_its_clients_need_until_it_is_ended(tmp_path: Path, is_go
         up.wait_for("Ctrl-C stops it; the state stays", _UP)
         stack = find_stack(tmp_path / "home")
         assert stack is not None
-        assert dict(re.findall(r"^  export (\w+)=(\S+)$", up.output, re.M)) == stack.environ
+        (script,) = re.findall(r"^  \. (\S+)$", up.output, re.M)
+        shell = subprocess.run(
+            ["sh", "-c", f". {script}; env"], env={}, capture_output=True, text=True, timeout=20, check=True
+        )
+        assert dict(line.split("=", 1) for line in shell.stdout.splitlines()).items() >= stack.environ.items()
+        assert stack.environ["SPARK_CONNECT_AUTHENTICATE_TOKEN"] not in up.output
         with urllib.request.urlopen(f"{stack.environ['AWS_ENDPOINT_URL']}/landing", timeout=20) as reply:
             assert b"<Name>landing</Name>" in reply.read()
         everything = up.below()

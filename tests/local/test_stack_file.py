@@ -16,7 +16,7 @@ from tidegate.platform.local.stack_file import StackInfo, StackLock, find_stack,
 
 
 def info(pid: int, guard: int) -> StackInfo:
-    return StackInfo(pid, {"aws": pid}, {"aws": guard}, {"aws": 1}, {"A": "b"})
+    return StackInfo(pid, {"aws": pid}, {"aws": guard}, {"aws": 1}, {"A": "T0K3N"})
 
 
 def test_a_running_stack_is_found(tmp_path: Path) -> None:
@@ -24,7 +24,13 @@ def test_a_running_stack_is_found(tmp_path: Path) -> None:
     written = info(os.getpid(), os.getpid())
     write_stack(tmp_path, written)
     assert find_stack(tmp_path) == written
+    files = [path for path in tmp_path.iterdir() if path.name != "stack.lock"]
+    assert {(path.name, path.stat().st_mode & 0o777) for path in files} == {
+        ("stack.json", 0o600), ("environment.sh", 0o600)
+    }  # fmt: skip
+    assert "T0K3N" not in repr(written)
     remove_stack(tmp_path)
+    assert not any(path.exists() for path in files)
     assert find_stack(tmp_path) is None
 
 

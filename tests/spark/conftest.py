@@ -23,6 +23,7 @@ from tidegate.assets.silver.merge import Merged, merge_table
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.testing import TestLake
 from tidegate.resources.spark import session_of_its_own
+from tidegate.resources.spark_remote import SparkRemote
 
 #: What a merge sets on its session.
 TXN_CONFS = ("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion")
@@ -150,7 +151,7 @@ def module_lake(
 @pytest.fixture(scope="session")
 def merge_session(tidegate_stack: LocalStack) -> Iterator[SparkSession]:
     """A session for merges and nothing else; a process' first session is every run's, so that one is made before."""
-    SparkSession.builder.remote(tidegate_stack.spark.remote).getOrCreate()
+    SparkSession.builder.remote(tidegate_stack.spark.remote.url).getOrCreate()
     with session_of_its_own(tidegate_stack.spark.remote) as session:
         yield session
 
@@ -160,7 +161,7 @@ def _merges_share_a_session(merge_session: SparkSession, monkeypatch: pytest.Mon
     """A new session compiles every plan anew, for seconds a merge; here merges begin with one as good as new."""
 
     @contextmanager
-    def as_good_as_new(remote: str) -> Iterator[SparkSession]:
+    def as_good_as_new(remote: SparkRemote) -> Iterator[SparkSession]:
         for name in TXN_CONFS:
             merge_session.conf.unset(name)
         yield merge_session

@@ -15,8 +15,7 @@ from tidegate.platform.core.lake import load_lake
 from tidegate.platform.local.fault_proxy import FaultProxy
 from tidegate.platform.testing import TestLake
 from tidegate.resources.aws import AwsResource
-from tidegate.resources.lake import Lake
-from tidegate.resources.lake_resource import open_lake
+from tidegate.resources.lake import Lake, open_lake
 from tidegate.resources.object_store import StoreError
 
 MakeLake = Callable[..., TestLake]

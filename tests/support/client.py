@@ -135,7 +135,10 @@ def _main(environ: Mapping[str, str], log: Path, text: str, folder: Path, rounds
     os.environ.update(environ)
     # No retries: the S3 that answers 503 in these tests does so for good.
     resource = LakeResource(
-        lake_yaml=lake_path(), spark_remote=os.environ["SPARK_REMOTE"], aws=AwsResource(max_attempts=1)
+        lake_yaml=lake_path(),
+        spark_remote=os.environ["SPARK_REMOTE"],
+        spark_token=os.environ["SPARK_CONNECT_AUTHENTICATE_TOKEN"],
+        aws=AwsResource(max_attempts=1),
     )
     with resource.opened() as lake:
         if not rounds:

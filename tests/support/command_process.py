@@ -15,6 +15,7 @@ from typing import Self
 from tests.support.child import ending_with_us
 from tidegate.platform.local.guard import _descendants
 
+_ROOT = Path(__file__).resolve().parents[2]
 _REAL = ("-m", "tidegate.platform.cli.main")
 _SMALL = ("-c", "from tests.support.small_server import small_spark; small_spark().start(); "
           "from tidegate.platform.cli.main import main; main()")  # fmt: skip
@@ -30,16 +31,18 @@ class CommandProcess:
         log: file for what it prints.
         arguments: the command and its arguments.
         small: with the small server in place of Spark's.
+        cwd: where the user stands; ours when None. As for the installed command, it is not on Python's path.
     """
 
-    def __init__(self, log: Path, *arguments: str, small: bool = False) -> None:
+    def __init__(self, log: Path, *arguments: str, small: bool = False, cwd: Path | None = None) -> None:
         self._log, self._name = log, arguments[0]
         with log.open("w") as sink:
             self._process = subprocess.Popen(
-                ending_with_us(sys.executable, *(_SMALL if small else _REAL), *arguments),
+                ending_with_us(sys.executable, "-P", *(_SMALL if small else _REAL), *arguments),
                 stdout=sink,
                 stderr=sink,
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                env={**os.environ, "PYTHONUNBUFFERED": "1", **({"PYTHONPATH": str(_ROOT)} if small else {})},
+                cwd=cwd,
                 start_new_session=True,
             )
 

@@ -29,8 +29,7 @@ from tidegate.platform.local.spark_conf import SMALL_DATA
 from tidegate.platform.local.spark_server import SparkServer
 from tidegate.platform.testing import TestLake
 from tidegate.resources.aws import AwsResource
-from tidegate.resources.lake import Lake
-from tidegate.resources.lake_resource import open_lake
+from tidegate.resources.lake import Lake, open_lake
 from tidegate.sensors.intake import take_in
 
 #: Lake whose S3 traffic from Spark passes through the proxy.
@@ -125,7 +124,7 @@ class FaultLake(TestLake):
     def client(self, table: str, seam: str | None = None, *, rounds: int = 0) -> Client:
         """A run of a table in a process of its own, whose S3 is the proxy; at a seam it is killed."""
         environ = {**os.environ, **self.stack.aws.environ}
-        environ |= {"SPARK_REMOTE": self.servers.spark.remote, "TIDEGATE_LAKE": str(self.path)}
+        environ |= self.servers.spark.remote.environ | {"TIDEGATE_LAKE": str(self.path)}
         environ["AWS_ENDPOINT_URL"] = self.servers.proxy.endpoint
         name = f"{len(self.clients_started)}-{seam}"
         client = Client(name, self.folder, environ, self.tables[table].text, seam, rounds)

@@ -1,11 +1,12 @@
 """In place of the Spark server where only its process matters: how it starts, dies, comes back and is stopped.
 
-A Spark Connect server that knows its version and no query. It starts in a second instead of ten, and everything that
-supervises, kills and restarts servers treats it as the real one, which ``test_stack.py`` starts once.
+A Spark Connect server that knows its token, its version and no query. It starts in a second instead of ten, and
+everything that supervises, kills and restarts servers treats it as the real one, which ``test_stack.py`` starts once.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from typing import Any
 from unittest.mock import patch
 
 #: Settings of the Spark server that make the small one misbehave: to end at once, or never to listen.
+TOKEN = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
 ENDS, NEVER_LISTENS = "test.small.ends", "test.small.never-listens"
 
 
@@ -40,6 +42,8 @@ def serve(properties: Path) -> None:
 
     class Small(SparkConnectServiceServicer):
         def AnalyzePlan(self, request: Any, context: Any) -> AnalyzePlanResponse:  # noqa: N802
+            if ("authorization", f"Bearer {os.environ[TOKEN]}") not in context.invocation_metadata():
+                context.abort(grpc.StatusCode.UNAUTHENTICATED, "another token")
             reply = AnalyzePlanResponse(session_id=request.session_id)
             reply.spark_version.version = "4.2.0-small"
             return reply

@@ -81,8 +81,8 @@ def paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paper:
 
 @pytest.fixture(scope="module")
 def shipped_instance() -> Iterator[dg.DagsterInstance]:
-    """An instance with the settings of the repository's dagster.yaml."""
-    settings = yaml.safe_load((Path(__file__).resolve().parents[2] / "dagster.yaml").read_text())
+    """An instance with the settings of the dagster.yaml that is shipped."""
+    settings = yaml.safe_load((Path(__file__).resolve().parents[2] / "platform" / "dagster.yaml").read_text())
     with dg.instance_for_test(overrides=settings) as made:
         yield made
 

@@ -20,7 +20,8 @@ from dagster._daemon.run_coordinator.queued_run_coordinator_daemon import Queued
 from tests.unit.conftest import Paper
 from tidegate.assets.bronze.asset import BRONZE, TABLES
 
-FILE = Path(__file__).resolve().parents[2] / "dagster.yaml"
+ROOT = Path(__file__).resolve().parents[2]
+FILE = ROOT / "platform" / "dagster.yaml"
 SHIPPED: dict[str, Any] = yaml.safe_load(FILE.read_text())
 ORIGIN = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("tidegate"), "__repository__").get_job_origin
 ORDERS, ITEMS = "landing.orders", "landing.items"
@@ -154,7 +155,7 @@ def comment_above(line: int) -> str:
 
 
 def test_every_limit_names_the_invariant_that_it_serves() -> None:
-    text = (FILE.parent / "docs" / "architecture.md").read_text().split("### Invariants")[1].split("\n### ")[0]
+    text = (ROOT / "docs" / "architecture.md").read_text().split("### Invariants")[1].split("\n### ")[0]
     titles = re.findall(r"^(\d+)\. \*\*(.+?)\*\*", text, re.M)
     invariants = [f"invariant {n}, {title.rstrip('.').lower()}: " for n, title in titles]
     assert len(invariants) == 11

