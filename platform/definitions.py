@@ -5,6 +5,7 @@ from __future__ import annotations
 import dagster as dg
 
 from tidegate.assets.bronze.asset import build_bronze
+from tidegate.assets.bronze.pages import build_page_checks, table_pages
 from tidegate.assets.silver.asset import build_silver_assets
 from tidegate.assets.sources import source_assets
 from tidegate.platform.core.lake import LakeConfig, load_lake
@@ -22,7 +23,8 @@ def build_definitions(config: LakeConfig, lake: LakeResource) -> dg.Definitions:
     """
     triggers = build_silver_triggers(config)
     return dg.Definitions(
-        assets=[*source_assets(config), build_bronze(config), *build_silver_assets(config)],
+        assets=[*source_assets(config), build_bronze(config), *table_pages(config), *build_silver_assets(config)],
+        asset_checks=build_page_checks(config),
         jobs=[BRONZE_JOB, *[silver_job(spec) for spec in config.tables if spec.silver]],
         sensors=[
             build_intake_sensor(config),

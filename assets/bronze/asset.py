@@ -1,20 +1,17 @@
 """The bronze asset: one dynamic partition per table prefix."""
 
-import json
-import warnings
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import dagster as dg
-from pyspark.sql.types import StructType
 
 from tidegate.assets.bronze.run import Done, run_table
+from tidegate.assets.bronze.shown import Before, Now, Shown, check_specs, page_key, row_count
 from tidegate.assets.sources import queue_keys, table_owners
-from tidegate.assets.volume import volume
+from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.lake import LakeConfig
-from tidegate.platform.core.ledger import OVERWRITTEN, Status
-from tidegate.resources.lake import Lake
+from tidegate.platform.core.table_key import TableKey
+from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_resource import LakeResource
 
 TABLES = dg.DynamicPartitionsDefinition(name="tables")
@@ -23,9 +20,6 @@ BRONZE = dg.AssetKey(["bronze"])
 #: The tag of runs that the intake sensor asked for; they work off the inbox and need not list the prefix.
 TRIGGER_TAG = "tidegate/trigger"
 ALLOW_REMOVALS_TAG = "tidegate/allow-removals"
-
-WRITE_ONCE_CHECK = "write_once_keys"
-QUARANTINE_CHECK = "nothing_quarantined"
 
 
 def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
@@ -45,7 +39,9 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
         tags={"tidegate/layer": "bronze"},
         description="Append-only Delta tables, one partition per table prefix: every file that lands is in its table "
         "exactly once. Parquet is registered where it lies, CSV and JSON lines are loaded.",
-        check_specs=_check_specs(),
+        check_specs=check_specs(BRONZE, TABLES),
+        # A run that only quarantined leaves its partition as it was.
+        output_required=False,
     )
     def bronze(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[Any]:
         handles = lake.open()
@@ -57,84 +53,52 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
             allow_removals=context.run.tags.get(ALLOW_REMOVALS_TAG) == "true",
             log=context.log.info,
         )
-        yield dg.MaterializeResult(
-            metadata=_metadata(handles, context.partition_key, done), check_results=_checks(done)
-        )
+        shown = show(handles, context.partition_key, done, last_shown(context.instance, BRONZE, context.partition_key))
+        for line in shown.warnings():
+            context.log.warning(line)
+        checks = shown.checks(BRONZE)
+        if shown.materializes:
+            yield dg.MaterializeResult(metadata=shown.metadata("dagster/partition_row_count"), check_results=checks)
+        else:
+            yield from checks
+        if spec := config.table_for(TableKey.decode(context.partition_key)):
+            for event in shown.events(page_key(spec)):
+                context.log_event(event)
 
     return bronze
 
 
-def _check_specs() -> list[dg.AssetCheckSpec]:
-    with warnings.catch_warnings():
-        # Checks by partition are a preview in Dagster 1.13. Without it, a good run of one table would hide the
-        # failed check of another.
-        warnings.simplefilter("ignore", dg.PreviewWarning)
-        return [
-            dg.AssetCheckSpec(
-                WRITE_ONCE_CHECK,
-                asset=BRONZE,
-                partitions_def=TABLES,
-                description="No key of a registered table was overwritten.",
-            ),
-            dg.AssetCheckSpec(
-                QUARANTINE_CHECK,
-                asset=BRONZE,
-                partitions_def=TABLES,
-                description="Every object and row of the run's batches could be ingested.",
-            ),
-        ]
+def last_shown(instance: dg.DagsterInstance, asset: dg.AssetKey, partition: str | None = None) -> Before:
+    """What the newest materialization of an asset, or of a partition of it, showed."""
+    wanted = dg.AssetRecordsFilter(asset, asset_partitions=[partition] if partition else None)
+    for record in instance.fetch_materializations(wanted, limit=1).records:
+        if record.asset_materialization:
+            return Before.of({name: value.value for name, value in record.asset_materialization.metadata.items()})
+    return Before()
 
 
-def _metadata(lake: Lake, text: str, done: list[Done]) -> dict[str, Any]:
-    landed = [one.batch for one in done if one.landed.outcome == "committed"]
-    counts = sum((batch.counts() for batch in landed), Counter())
-    metadata: dict[str, Any] = {
-        **volume(landed),
-        "batches": len(done),
-        "events": counts.total(),
-        "duplicates": counts[str(Status.DUPLICATE)],
-        "removed": counts[str(Status.REMOVED)],
-        "quarantined": counts[str(Status.QUARANTINED)],
-    }
+def show(lake: Lake, text: str, done: Sequence[Done], before: Before) -> Shown:
+    """Look at a table after a run, or between two.
+
+    Args:
+        lake: handles.
+        text: table key.
+        done: the run's batches.
+        before: what was shown last.
+    """
     table = lake.table(text)
-    if table.birth and (state := lake.delta.table_state(table.birth.location)).exists:
-        # Delta answers this from the log's statistics, without reading a file.
-        rows = lake.delta.session.read.format("delta").load(table.birth.location).count()
-        metadata |= {
-            "dagster/uri": table.birth.location.replace("s3a://", "s3://"),
-            "dagster/table_name": f"bronze.{table.birth.name}",
-            "dagster/column_schema": _columns(state.schema),
-            "dagster/partition_row_count": rows,
-            "delta_version": done[-1].landed.version if done else state.version,
-            "live_files": state.files,
-        }
-    if done:
-        metadata["batch"] = done[-1].batch.n
-    return metadata
+    birth, last = table.birth, None if done else _last_batch(lake, table)
+    state = lake.delta.table_state(birth.location) if birth else None
+    if birth is None or state is None or not state.exists or not state.has_columns:
+        return Shown(done, Now(birth.name if birth else table.spec.name), before, last)
+    rows = row_count(
+        before, done, state.version, lambda: lake.delta.session.read.format("delta").load(birth.location).count()
+    )
+    return Shown(done, Now(birth.name, birth.location.replace("s3a://", "s3://"), state, rows), before, last)
 
 
-def _columns(schema: dict[str, Any]) -> dg.TableSchema:
-    fields = StructType.fromJson(json.loads(json.dumps(schema))).fields
-    return dg.TableSchema([dg.TableColumn(field.name, field.dataType.simpleString()) for field in fields])
-
-
-def _checks(done: list[Done]) -> list[dg.AssetCheckResult]:
-    quarantined = [row for one in done for row in one.batch.rows if row.status == Status.QUARANTINED]
-    overwritten = [row.key for row in quarantined if (row.reason or "").startswith(OVERWRITTEN)]
-    bad_rows = sum(row.bad_rows or 0 for one in done for row in one.batch.rows)
-    reasons = {row.key: row.reason or "" for row in quarantined[:20]}
-    return [
-        dg.AssetCheckResult(
-            passed=not overwritten,
-            check_name=WRITE_ONCE_CHECK,
-            asset_key=BRONZE,
-            metadata={"overwritten_keys": overwritten[:20]},
-        ),
-        dg.AssetCheckResult(
-            passed=not quarantined and not bad_rows,
-            check_name=QUARANTINE_CHECK,
-            asset_key=BRONZE,
-            severity=dg.AssetCheckSeverity.WARN,
-            metadata={"objects": len(quarantined), "rows": bad_rows, "reasons": reasons},
-        ),
-    ]
+def _last_batch(lake: Lake, table: Table) -> Batch | None:
+    n = table.ledger.clock()[1]
+    if n == 0 or n in lake.store.void_batches(table.text, n - 1):
+        return None
+    return lake.store.batch(table.text, n)

@@ -3,9 +3,9 @@
 from typing import Any
 
 import dagster as dg
-from pyspark.sql.types import StructType
 
-from tidegate.assets.bronze.asset import BRONZE
+from tidegate.assets.bronze.shown import page_key
+from tidegate.assets.columns import column_schema
 from tidegate.assets.silver.merge import merge_table
 from tidegate.assets.volume import volume
 from tidegate.platform.core.lake import LakeConfig
@@ -37,7 +37,7 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
         owners=list(spec.owners),
         kinds={"deltalake", "pyspark", "silver"},
         tags={"tidegate/layer": "silver"},
-        deps=[dg.AssetDep(BRONZE, partition_mapping=dg.SpecificPartitionsPartitionMapping([spec.table_key.encode()]))],
+        deps=[page_key(spec)],
         description=f"{spec.description or spec.name}: one row per ({', '.join(silver.keys)}), the newest by "
         f"{silver.order}, merged from bronze {when}.",
     )
@@ -63,12 +63,7 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
                 "dagster/row_count": rows,
                 "dagster/uri": location.replace("s3a://", "s3://"),
                 "dagster/table_name": f"silver.{spec.name}",
-                "dagster/column_schema": dg.TableSchema(
-                    [
-                        dg.TableColumn(field.name, field.dataType.simpleString())
-                        for field in StructType.fromJson(state.schema)
-                    ]
-                ),
+                "dagster/column_schema": column_schema(state.schema),
             }
         return dg.MaterializeResult(metadata=metadata)
 

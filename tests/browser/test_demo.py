@@ -85,10 +85,10 @@ def test_a_demo_that_was_interrupted_and_run_again_has_every_count_right(report:
 def test_the_lineage_is_drawn_from_bucket_to_silver(page: Page, ui: str, tmp_path: Path) -> None:
     groups = ",".join(f"global@global:{name}" for name in ("sources", "bronze", "silver"))
     page.goto(f"{ui}/asset-groups?expanded={groups}")
-    names = {"tidegate-landing", "tidegate-events", "bronze", "silver_flights", "silver_weather"}
+    names = {"tidegate-landing", "tidegate-events", "bronze", "flights", "weather", "silver_flights", "silver_weather"}
     wanted = {
-        ("tidegate-landing", "tidegate-events"), ("tidegate-events", "bronze"), ("bronze", "silver_flights"),
-        ("bronze", "silver_weather"),
+        ("tidegate-landing", "tidegate-events"), ("tidegate-events", "bronze"), ("bronze", "flights"),
+        ("bronze", "weather"), ("flights", "silver_flights"), ("weather", "silver_weather"),
     }  # fmt: skip
     for _ in range(60):
         if (edges := drawn_edges(page, names)) == wanted:
@@ -113,6 +113,18 @@ def test_a_partition_shows_what_the_report_says(page: Page, ui: str, report: dic
         "dagster/partition_row_count": table["rows"],
         "delta_version": table["delta_version"],
     }
+
+
+def test_a_table_has_a_page_of_its_own(page: Page, ui: str, report: dict[str, Any]) -> None:
+    table = next(table for table in report["tables"] if table["name"] == "bronze.flights")
+    page.goto(f"{ui}/assets/bronze/flights?view=overview")
+    page.get_by_text("team:operations").or_(page.get_by_text("operations", exact=True)).first.wait_for()
+    page.get_by_text("schema_unchanged").first.wait_for()
+    page.goto(f"{ui}/assets/bronze/flights?view=events")
+    page.get_by_text("dagster/row_count").first.wait_for()
+    found = re.search(r"^dagster/row_count\s+([\d,]+)", page.inner_text("body"), re.M)
+    assert found is not None
+    assert int(found.group(1).replace(",", "")) == table["rows"]
 
 
 def test_a_dropped_file_and_a_doubled_row_are_seen(demo: DemoProcess, is_gone: Callable[[int], bool]) -> None:

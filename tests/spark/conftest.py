@@ -109,8 +109,9 @@ class Kit:
 
     @staticmethod
     def metadata(result: dg.ExecuteInProcessResult) -> dict[str, Any]:
-        """The metadata of the run's one materialization."""
-        (event,) = result.get_asset_materialization_events()
+        """The metadata of the run's one materialization, but for that of a bronze table's own page."""
+        events = result.get_asset_materialization_events()
+        (event,) = (one for one in events if one.asset_key and one.asset_key.path[:-1] != ["bronze"])
         return {name: value.value for name, value in event.materialization.metadata.items()}
 
     @staticmethod

@@ -185,7 +185,11 @@ def test_quarantine_is_counted_in_the_metadata_and_fails_its_check(scene: Scene)
     for table, fate in scene.fate.items():
         quarantined = sum(status == "quarantined" for status, _ in fate.values())
         assert scene.metadata[table]["quarantined"] == quarantined > 0
-        assert scene.checks[table] == {"write_once_keys": True, "nothing_quarantined": False}
+        assert scene.checks[table] == {
+            "write_once_keys": True,
+            "nothing_quarantined": False,
+            "schema_unchanged": True,
+        }
 
 
 def test_odd_names_are_registered_each_with_its_own_content(scene: Scene, kit: Any) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import dagster as dg
+
 from tidegate.platform.testing import TestLake
 
 ORDERS = {
@@ -34,8 +36,10 @@ def test_files_become_bronze_and_silver_and_nothing_pending_commits_nothing(
     assert told["dagster/uri"] == f"s3://{lake.bucket}/orders"
     assert told["dagster/table_name"] == "bronze.orders"
     columns = {column.name: column.type for column in told["dagster/column_schema"].columns}
+    (page,) = (e for e in result.get_asset_materialization_events() if e.asset_key == dg.AssetKey(["bronze", "orders"]))
+    assert page.materialization.metadata["dagster/row_count"].value == told["dagster/partition_row_count"] == 3
     assert columns == {"id": "bigint", "changed": "bigint", "v": "string", "day": "int"}
-    assert kit.checks(result) == {"write_once_keys": True, "nothing_quarantined": True}
+    assert kit.checks(result) == {"write_once_keys": True, "nothing_quarantined": True, "schema_unchanged": True}
     assert sorted(tuple(row) for row in lake.sql("SELECT id, v, day FROM bronze.orders")) == [
         (1, "a", 1),
         (2, "B", 2),

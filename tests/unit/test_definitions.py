@@ -36,7 +36,8 @@ def test_definitions_load_in_a_fresh_interpreter_without_anything_running(paper:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == (
-        "['bronze', 's3/landing', 's3/second', 'silver_items', 'silver_orders', 'sqs/events', 'sqs/more']"
+        "['bronze', 'bronze/items', 'bronze/orders', 'bronze/plain', 's3/landing', 's3/second', 'silver_items', "
+        "'silver_orders', 'sqs/events', 'sqs/more']"
     )
 
 
@@ -63,8 +64,11 @@ def test_lineage_runs_from_bucket_to_silver(paper: Paper) -> None:
         "sqs/events": ["s3/landing", "s3/second"],
         "sqs/more": ["s3/landing", "s3/second"],
         "bronze": ["sqs/events", "sqs/more"],
-        "silver_orders": ["bronze"],
-        "silver_items": ["bronze"],
+        "bronze/orders": ["bronze"],
+        "bronze/items": ["bronze"],
+        "bronze/plain": ["bronze"],
+        "silver_orders": ["bronze/orders"],
+        "silver_items": ["bronze/items"],
     }
 
 
@@ -81,6 +85,9 @@ def test_assets_carry_what_the_ui_shows(paper: Paper) -> None:
         "sqs/events": ("sources", ["sqs"], ["a@example.org", "team:sales"], True),
         "sqs/more": ("sources", ["sqs"], ["a@example.org", "team:sales"], True),
         "bronze": ("bronze", ["bronze", "deltalake", "pyspark"], ["a@example.org", "team:sales"], False),
+        "bronze/orders": ("bronze", ["bronze", "deltalake"], ["team:sales"], True),
+        "bronze/items": ("bronze", ["bronze", "deltalake"], ["a@example.org"], True),
+        "bronze/plain": ("bronze", ["bronze", "deltalake"], [], True),
         "silver_orders": ("silver", ["deltalake", "pyspark", "silver"], ["team:sales"], False),
         "silver_items": ("silver", ["deltalake", "pyspark", "silver"], ["a@example.org"], False),
     }
@@ -90,15 +97,26 @@ def test_assets_carry_what_the_ui_shows(paper: Paper) -> None:
     assert "*/10 * * * *" in description
 
 
+def test_each_table_has_its_own_checks_beside_those_of_its_partition(paper: Paper) -> None:
+    graph = paper.definitions.resolve_asset_graph()
+    checks = ["nothing_quarantined", "schema_unchanged", "write_once_keys"]
+    for name in ("orders", "items", "plain"):
+        assert sorted(key.name for key in graph.get(AssetKey(["bronze", name])).check_keys) == checks
+    assert sorted(key.name for key in graph.get(BRONZE).check_keys) == checks
+    for job, own in (("bronze_job", {BRONZE}), ("silver_orders_job", set())):
+        layer = paper.definitions.resolve_job_def(job).asset_layer
+        assert {key.asset_key for key in layer.asset_graph.asset_check_keys} == own, "a run plans its own checks only"
+
+
 def test_partitions_and_pools(paper: Paper) -> None:
     graph = paper.definitions.resolve_asset_graph()
     assert graph.get(BRONZE).partitions_def == TABLES
     silver = graph.assets_def_for_key(AssetKey(["silver_orders"]))
     assert silver.partitions_def is None
     assert {op.pool for op in silver.op.iterate_node_defs() if isinstance(op, dg.OpDefinition)} == {"silver.orders"}
-    assert graph.get_partition_mapping(AssetKey(["silver_orders"]), BRONZE) == dg.SpecificPartitionsPartitionMapping(
-        [ORDERS]
-    )
+    page = AssetKey(["bronze", "orders"])
+    assert graph.get(page).partitions_def is None
+    assert graph.get_partition_mapping(page, BRONZE) == dg.SpecificPartitionsPartitionMapping([ORDERS])
 
 
 def test_triggers_are_a_schedule_or_a_sensor_and_on_from_the_start(paper: Paper) -> None:

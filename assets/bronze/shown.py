@@ -1,0 +1,253 @@
+"""What a bronze run shows in Dagster: metadata, checks, and what it says of bad input."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dagster as dg
+
+from tidegate.assets.bronze.run import Done
+from tidegate.assets.columns import column_changes, column_schema
+from tidegate.assets.volume import volume
+from tidegate.platform.core.batch import Batch
+from tidegate.platform.core.ledger import OVERWRITTEN, LedgerRow, Status
+from tidegate.platform.core.table_spec import TableSpec
+from tidegate.resources.delta import TableState
+
+WRITE_ONCE_CHECK = "write_once_keys"
+QUARANTINE_CHECK = "nothing_quarantined"
+SCHEMA_CHECK = "schema_unchanged"
+
+#: Objects that are told one by one; the ledger has all.
+MOST_TOLD = 20
+_LONGEST_REASON = 500
+_DESCRIPTIONS = {
+    WRITE_ONCE_CHECK: "No key of a registered table was overwritten in the last batches.",
+    QUARANTINE_CHECK: "Every object and row of the last batches could be ingested.",
+    SCHEMA_CHECK: "The columns are those that the materialization before showed.",
+}
+
+
+@dataclass(frozen=True)
+class Before:
+    """What the last materialization showed of a table; None where there is none, or it showed nothing of it."""
+
+    columns: dg.TableSchema | None = None
+    rows: int | None = None
+    version: int | None = None
+
+    @classmethod
+    def of(cls, metadata: Mapping[str, Any]) -> Before:
+        """From the values of a materialization's metadata."""
+        rows = metadata.get("dagster/partition_row_count", metadata.get("dagster/row_count"))
+        return cls(metadata.get("dagster/column_schema"), rows, metadata.get("delta_version"))
+
+
+@dataclass(frozen=True)
+class Now:
+    """The table as it is after the run.
+
+    Attributes:
+        name: SQL name in the schemas ``bronze`` and ``ledger``.
+        uri: ``s3://`` address.
+        state: None as long as nothing can be read from it.
+        rows: None likewise.
+    """
+
+    name: str
+    uri: str = ""
+    state: TableState | None = None
+    rows: int | None = None
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A run's batches, and what they made of the table.
+
+    Attributes:
+        done: the batches of the run.
+        now: the table after them.
+        before: what was shown last.
+        last: of an idle run, the last batch that landed before it: what its checks speak of.
+    """
+
+    done: Sequence[Done]
+    now: Now
+    before: Before = Before()
+    last: Batch | None = None
+
+    @property
+    def landed(self) -> list[Batch]:
+        """The run's batches that are not void."""
+        return [one.batch for one in self.done if one.landed.outcome == "committed"]
+
+    @property
+    def only_bad(self) -> bool:
+        """Whether the batches that the checks speak of brought bad objects and nothing else."""
+        changed = any(batch.adds or batch.removes for batch in self._judged)
+        statuses = {row.status for batch in self._judged for row in batch.rows}
+        return Status.QUARANTINED in statuses and not changed and not statuses & {Status.COMMITTED, Status.REMOVED}
+
+    @property
+    def materializes(self) -> bool:
+        """Whether there is something to show as materialized; if not, the partition stays what it was."""
+        return not self.only_bad or (not self.done and self.now.state is not None)
+
+    def warnings(self) -> list[str]:
+        """A line for each of the run's first bad objects, and one for the rest."""
+        bad = _bad(self.landed)
+        told = [
+            f"quarantined {row.key}: {_reason(row)}"
+            if row.status == Status.QUARANTINED
+            else f"quarantined {row.bad_rows} rows of {row.key}: {_reason(row)}"
+            for row in bad[:MOST_TOLD]
+        ]
+        more = len(bad) - MOST_TOLD
+        return [*told, f"and {more} more, see ledger.{self.now.name}"] if more > 0 else told
+
+    def metadata(self, row_count: str) -> dict[str, Any]:
+        """Metadata of the materialization.
+
+        Args:
+            row_count: Dagster's name for the number of rows: of a partition, or of a table.
+        """
+        counts = sum((batch.counts() for batch in self.landed), Counter())
+        found: dict[str, Any] = {
+            **volume(self.landed),
+            "batches": len(self.done),
+            "events": counts.total(),
+            "duplicates": counts[str(Status.DUPLICATE)],
+            "removed": counts[str(Status.REMOVED)],
+            "quarantined": counts[str(Status.QUARANTINED)],
+        }
+        if bad := _bad(self.landed):
+            found["quarantine"] = _as_table(bad)
+        state = self.now.state
+        if state:
+            found |= {
+                "dagster/uri": self.now.uri,
+                "dagster/table_name": f"bronze.{self.now.name}",
+                "dagster/column_schema": column_schema(state.schema),
+                row_count: self.now.rows,
+                "delta_version": self.done[-1].landed.version if self.done else state.version,
+                "live_files": state.files,
+            }
+        if changes := self._schema_changes():
+            found["schema_changes"] = dg.MetadataValue.md("\n".join(f"- {change}" for change in changes))
+        if self.done:
+            found["batch"] = self.done[-1].batch.n
+        return found
+
+    def checks(self, asset: dg.AssetKey) -> list[dg.AssetCheckResult]:
+        """The results of the checks of ``check_specs``, for one asset."""
+        bad = _bad(self._judged)
+        quarantined = [row for row in bad if row.status == Status.QUARANTINED]
+        overwritten = [row.key for row in quarantined if (row.reason or "").startswith(OVERWRITTEN)]
+        counts = {"objects": len(quarantined), "rows": sum(row.bad_rows or 0 for row in bad)}
+        changes = self._schema_changes()
+        warn, error = dg.AssetCheckSeverity.WARN, dg.AssetCheckSeverity.ERROR
+        return [
+            dg.AssetCheckResult(
+                asset_key=asset,
+                check_name=WRITE_ONCE_CHECK,
+                passed=not overwritten,
+                metadata={"overwritten_keys": overwritten[:MOST_TOLD]},
+            ),
+            dg.AssetCheckResult(
+                asset_key=asset,
+                check_name=QUARANTINE_CHECK,
+                passed=not bad,
+                severity=error if self.only_bad else warn,
+                metadata={**counts, "quarantine": _as_table(bad)} if bad else counts,
+                description=f"nothing got in, see ledger.{self.now.name}" if self.only_bad else None,
+            ),
+            dg.AssetCheckResult(
+                asset_key=asset,
+                check_name=SCHEMA_CHECK,
+                passed=not changes,
+                severity=warn,
+                metadata={"changes": changes},
+            ),
+        ]
+
+    def events(self, page: dg.AssetKey) -> list[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
+        """The same for the table's own page: events that the run logs, for no step of it materializes a page."""
+        told = [
+            dg.AssetCheckEvaluation(
+                asset_key=page,
+                check_name=result.check_name or "",
+                passed=result.passed,
+                metadata=result.metadata,
+                severity=result.severity,
+                description=result.description,
+            )
+            for result in self.checks(page)
+        ]
+        if not self.materializes:
+            return [*told]
+        return [dg.AssetMaterialization(page, metadata=self.metadata("dagster/row_count")), *told]
+
+    @property
+    def _judged(self) -> list[Batch]:
+        return self.landed if self.done else [self.last] if self.last else []
+
+    def _schema_changes(self) -> list[str]:
+        state = self.now.state
+        return column_changes(self.before.columns, column_schema(state.schema) if state else None)
+
+
+def page_key(spec: TableSpec) -> dg.AssetKey:
+    """Asset key of a configured table's own page."""
+    return dg.AssetKey(["bronze", spec.name])
+
+
+def check_specs(asset: dg.AssetKey, partitions: dg.PartitionsDefinition[str] | None = None) -> list[dg.AssetCheckSpec]:
+    """The checks of a bronze asset."""
+    with warnings.catch_warnings():
+        # Checks by partition are a preview in Dagster 1.13. Without it, a good run of one table would hide the
+        # failed check of another.
+        warnings.simplefilter("ignore", dg.PreviewWarning)
+        return [
+            dg.AssetCheckSpec(name, asset=asset, partitions_def=partitions, description=description)
+            for name, description in _DESCRIPTIONS.items()
+        ]
+
+
+def row_count(before: Before, done: Sequence[Done], version: int, count: Callable[[], int]) -> int:
+    """Rows of a table.
+
+    What was shown last and what the batches since then brought tell it without a look at the table, unless somebody
+    else has committed too, or files were removed.
+
+    Args:
+        before: what was shown last.
+        done: the batches of the run.
+        version: of the table now.
+        count: asks the table.
+    """
+    rows, since = before.rows, before.version
+    if done and done[0].batch.n == 1:
+        rows, since = 0, -1
+    landed = [one.batch for one in done if one.landed.outcome == "committed"]
+    if rows is None or since is None or since + len(done) != version or any(batch.removes for batch in landed):
+        return count()
+    return rows + sum(add.records for batch in landed for add in batch.adds)
+
+
+def _bad(batches: Sequence[Batch]) -> list[LedgerRow]:
+    """Ledger rows whose object, or some of whose rows, went into quarantine."""
+    rows = (row for batch in batches for row in batch.rows)
+    return [row for row in rows if row.status == Status.QUARANTINED or row.bad_rows]
+
+
+def _as_table(bad: Sequence[LedgerRow]) -> dg.MetadataValue[Any]:
+    return dg.MetadataValue.table([dg.TableRecord({"key": row.key, "reason": _reason(row)}) for row in bad[:MOST_TOLD]])
+
+
+def _reason(row: LedgerRow) -> str:
+    reason = row.reason or "no reason was given"
+    return reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]}…"
