@@ -207,6 +207,21 @@ class Delta:
         written = self._call_one("append_rows", table=location, app_id=app_id, number=number, rows=json.dumps(rows))
         return written["version"] is not None
 
+    def renew(self, location: str, properties: dict[str, str], name: str) -> int:
+        """Begin a table anew in one commit: no live files, no columns, these properties; the version.
+
+        Args:
+            location: ``s3a://`` URI of the table, which need not exist.
+            properties: ``tidegate.lake`` and ``tidegate.generation`` among them; without effect if that generation
+                owns the table already.
+            name: what Delta's metadata calls it.
+
+        Raises:
+            PySparkException: the table there is not that lake's; the message's first line says so, and what to do.
+        """
+        row = self._call_one("renew_table", table=location, properties=json.dumps(properties), name=name)
+        return int(row["version"])
+
     def name_table(self, schema: str, name: str, location: str) -> None:
         """Give a table its SQL name on the server; a name that stood for another location is taken over."""
         command(self.session, f"CREATE SCHEMA IF NOT EXISTS {schema}")

@@ -15,6 +15,7 @@ from tidegate.platform.core.table_key import TableKey
 from tidegate.platform.core.table_spec import TableSpec
 from tidegate.resources.aws import AwsResource
 from tidegate.resources.delta import Delta
+from tidegate.resources.lake_root.batches import Batches
 from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.ledger import Ledger
@@ -36,12 +37,15 @@ class Table:
         text: the table key, encoded: Dagster's partition key.
         spec: configured, or what discovery makes of the prefix.
         birth: None until the first batch is about to be decided.
+        batches: those of this generation.
+        ledger: that of this generation.
     """
 
     key: TableKey
     text: str
     spec: TableSpec
     birth: Birth | None
+    batches: Batches
     ledger: Ledger
 
 
@@ -89,11 +93,13 @@ class Lake:
         spec = self.config.table_for(key) or self.config.discovered(key, "parquet").model_copy(
             update={"format": None, "mode": None}
         )
-        return Table(key, text, spec, birth, self.ledger(text))
+        folder = (birth.folder if birth else "") or text
+        ledger = Ledger(self.delta, self.store.uri("ledger", folder), text)
+        return Table(key, text, spec, birth, self.store.batches(folder), ledger)
 
     def ledger(self, text: str) -> Ledger:
         """The ledger of a table key."""
-        return Ledger(self.delta, self.store.uri("ledger", text), text)
+        return self.table(text).ledger
 
     def bear(self, table: Table, first_key: str) -> Birth:
         """Choose the table's generation and mode at its first batch; what stands.
@@ -104,11 +110,16 @@ class Lake:
         """
         if table.birth:
             return table.birth
-        spec, mode = self.config.table_for(table.key), None
-        if spec:
-            mode = spec.mode or (mode_of(spec.format) if spec.format else None)
-        mode = mode or mode_of(format_of(first_key) or "parquet")
-        return self.store.births.bear(table.text, table.spec.name, registered=mode == "register")
+        registered = self.registers(table.key)
+        if registered is None:
+            registered = mode_of(format_of(first_key) or "parquet") == "register"
+        return self.store.births.bear(table.text, table.spec.name, registered=registered)
+
+    def registers(self, key: TableKey) -> bool | None:
+        """Whether lake.yaml has a table's files registered; None where it leaves that to the first file."""
+        spec = self.config.table_for(key)
+        mode = spec and (spec.mode or (mode_of(spec.format) if spec.format else None))
+        return None if mode is None else mode == "register"
 
     def name_tables(self) -> list[Unnamed]:
         """Give every table that exists its SQL names on the Spark server.
@@ -132,11 +143,12 @@ class Lake:
 
     def name_table(self, text: str) -> None:
         """Give a table, its ledger and its silver table their SQL names, as far as they exist."""
-        birth = self.store.births.read(text)
+        table = self.table(text)
+        birth = table.birth
         if birth is None:
             return
         self._name_existing("bronze", birth.name, birth.location)
-        self._name_existing("ledger", birth.name, self.store.uri("ledger", text))
+        self._name_existing("ledger", birth.name, table.ledger.location)
         spec = self.config.table_for(TableKey.decode(text))
         if (
             spec
@@ -146,7 +158,7 @@ class Lake:
             self.delta.name_view("silver", spec.name, silver_query(f"silver.{spec.name}{WITH_TOMBSTONES}"))
 
     def _name_existing(self, schema: str, name: str, location: str) -> bool:
-        there = self.delta.table_state(location).exists
+        there = self.delta.table_state(location).has_columns  # the server names no table without any
         if there:
             self.delta.name_table(schema, name, location)
         return there

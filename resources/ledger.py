@@ -90,6 +90,14 @@ class Ledger:
         found = self._at(version).where(_tells_a_state()).groupBy("key").agg(last).collect()
         return {row["key"]: _state(row["last"]) for row in found}
 
+    def committed(self, version: int) -> list[tuple[str, str, int]]:
+        """Key, etag and rows of every object that entered bronze, as of a ledger version."""
+        if version < 0:
+            return []
+        found = self._at(version).where((F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED)))
+        rows = found.groupBy("key", "etag").agg(F.max(F.col("rows")).alias("rows")).collect()
+        return [(row["key"], row["etag"], row["rows"] or 0) for row in rows]
+
     def append(self, batch: Batch, landed: Landed, run_id: str) -> None:
         """Record what landed: the header row, and the batch's rows unless it is void.
 

@@ -10,7 +10,7 @@ from tidegate.assets.silver.asset import silver_key
 from tidegate.assets.silver.pending import BronzeGone, pending
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.table_spec import TableSpec
-from tidegate.resources.lake import Lake
+from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.spark import SparkUnreachable
 from tidegate.sensors.runs import is_active, rest_seconds
@@ -37,14 +37,15 @@ class Verdict:
 
     Attributes:
         answer: the run to ask for, or why there is none.
-        held: silver is known to hold bronze's batches up to this one; None where that was not found out.
+        held: silver is known to hold bronze's batches up to this one, ``<generation>:<n>``; empty where that was not
+            found out.
     """
 
     answer: dg.RunRequest | dg.SkipReason
-    held: int | None = None
+    held: str = ""
 
 
-def evaluate(instance: dg.DagsterInstance, lake: LakeResource, spec: TableSpec, held: int | None = None) -> Verdict:
+def evaluate(instance: dg.DagsterInstance, lake: LakeResource, spec: TableSpec, held: str = "") -> Verdict:
     """Whether a merge is due: bronze's ledger has moved past what silver holds, and no merge is active.
 
     Level-triggered on the tables themselves: no update is lost while a merge runs, a failed merge is asked for again
@@ -64,22 +65,24 @@ def evaluate(instance: dg.DagsterInstance, lake: LakeResource, spec: TableSpec, 
     everything = dg.SkipReason(f"silver.{spec.name} holds everything that bronze has recorded")
     try:
         with lake.opened() as handles:
-            key = spec.table_key.encode()
-            if held and _unchanged(handles, spec, held):
+            table = handles.table(spec.table_key.encode())
+            if _unchanged(handles, table, spec, held):
                 return Verdict(everything, held)
-            recorded = handles.ledger(key).clock()[1]
+            recorded = table.ledger.clock()[1]
             work = pending(handles, spec)
     except (SparkUnreachable, BronzeGone) as error:
         return Verdict(dg.SkipReason(str(error)))
     if work is None:
-        return Verdict(everything, recorded)
+        return Verdict(everything, f"{table.birth.generation}:{recorded}" if table.birth and recorded else "")
     return Verdict(dg.RunRequest(tags={"tidegate/silver": f"{work.mark or 0}..{work.n}"}))
 
 
-def _unchanged(lake: Lake, spec: TableSpec, held: int) -> bool:
-    """Whether the batch that silver holds is still the last, and silver is still there."""
-    key, store = spec.table_key.encode(), lake.store
-    if store.batches.is_decided(key, held + 1) or not store.batches.is_decided(key, held):
+def _unchanged(lake: Lake, table: Table, spec: TableSpec, held: str) -> bool:
+    """Whether the batch that silver holds is still the last of its table, and silver is still there."""
+    store, (generation, _, n) = lake.store, held.rpartition(":")
+    if table.birth is None or table.birth.generation != generation:
+        return False
+    if table.batches.is_decided(int(n) + 1) or not table.batches.is_decided(int(n)):
         return False
     return not store.objects.is_empty(store.bucket, store.key("silver", spec.name, "_delta_log/"))
 
@@ -100,9 +103,9 @@ def _sensor(spec: TableSpec) -> dg.SensorDefinition:
         description=f"Asks for a merge of silver.{spec.name} when bronze has moved past it.",
     )
     def silver_sensor(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
-        verdict = evaluate(context.instance, lake, spec, int(context.cursor or 0))
+        verdict = evaluate(context.instance, lake, spec, context.cursor or "")
         if verdict.held:
-            context.update_cursor(str(verdict.held))
+            context.update_cursor(verdict.held)
         return verdict.answer
 
     return silver_sensor

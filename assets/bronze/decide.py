@@ -29,7 +29,7 @@ def decide(lake: Lake, table: Table, work: Work, prepared: Prepared, run_id: str
         generation=work.birth.generation,
         n=work.n,
         location=work.birth.location,
-        after_version=work.previous.bronze_version if work.previous else -1,
+        after_version=work.previous.bronze_version if work.previous else work.birth.after_version,
         manifests=work.manifests,
         rows=tuple([*work.plan.rows, *dropped, *prepared.rows]),
         adds=tuple(prepared.adds),
@@ -39,7 +39,7 @@ def decide(lake: Lake, table: Table, work: Work, prepared: Prepared, run_id: str
         run_id=run_id,
         decided_at=datetime.now(UTC).isoformat(),
     )
-    return lake.store.batches.decide(batch.sealed())
+    return table.batches.decide(batch.sealed())
 
 
 def _removals(lake: Lake, table: Table, work: Work) -> tuple[list[Remove], list[LedgerRow]]:
@@ -51,13 +51,15 @@ def _removals(lake: Lake, table: Table, work: Work) -> tuple[list[Remove], list[
 
 
 def _create(lake: Lake, table: Table, work: Work, prepared: Prepared) -> Create:
-    properties = {
-        "tidegate.lake": lake.id,
-        "tidegate.generation": work.birth.generation,
-        "tidegate.table": table.text,
-    }
-    if work.birth.registered:
+    properties = table_properties(lake, table, work.birth.generation, registered=work.birth.registered)
+    return Create(prepared.schema or struct([]), prepared.partition_columns, properties, work.birth.name)
+
+
+def table_properties(lake: Lake, table: Table, generation: str, *, registered: bool) -> dict[str, str]:
+    """The Delta properties of a bronze table."""
+    properties = {"tidegate.lake": lake.id, "tidegate.generation": generation, "tidegate.table": table.text}
+    if registered:
         # Delta 4.4 refuses a file retention that is longer than the log's.
         properties["delta.deletedFileRetentionDuration"] = _REGISTERED_RETENTION
         properties["delta.logRetentionDuration"] = _REGISTERED_RETENTION
-    return Create(prepared.schema or struct([]), prepared.partition_columns, properties, work.birth.name)
+    return properties

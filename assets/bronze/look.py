@@ -53,7 +53,7 @@ def read_clock(table: Table) -> Clock:
 
 def decided(lake: Lake, table: Table, clock: Clock) -> Batch | None:
     """Batch n+1, if some earlier run decided it and died; it goes first, as it is."""
-    return lake.store.batches.read(table.text, clock.n + 1)
+    return table.batches.read(clock.n + 1)
 
 
 def look(lake: Lake, table: Table, clock: Clock, *, allow_removals: bool = False) -> Work | None:
@@ -118,7 +118,7 @@ def unfinished(lake: Lake, table: Table, clock: Clock) -> Batch | None:
     waiting = {one.id for one in lake.store.inbox.waiting(table.text)}
     if not waiting:
         return None
-    batch = lake.store.batches.read(table.text, clock.n)
+    batch = table.batches.read(clock.n)
     return batch if batch and waiting.intersection(batch.manifests) else None
 
 

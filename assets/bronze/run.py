@@ -76,7 +76,7 @@ def _next_batch(
     batch = decided(lake, table, clock)
     found = batch is not None
     if batch is None:
-        if listing:
+        if listing or (clock.n == 0 and table.birth and table.birth.folder):  # a generation begins with every file
             log(f"listing {table.key.uri}: {list_prefix(lake, table, clock)} keys differ from the ledger")
         work = look(lake, table, clock, allow_removals=allow_removals)
         if work is None:
@@ -92,7 +92,7 @@ def _next_batch(
         seam("decide")
     else:
         log(f"batch {batch.n} was decided by run {batch.run_id or 'unknown'} and not recorded: going on with it")
-    landed = lake.delta.add_files(batch.location, lake.store.batches.uri(table.text, batch.n), verify_files=found)
+    landed = lake.delta.add_files(batch.location, table.batches.uri(batch.n), verify_files=found)
     seam("commit")
     log(
         f"batch {batch.n} {landed.outcome} as version {landed.version}"
@@ -130,7 +130,7 @@ def _finish(lake: Lake, table: Table, batch: Batch, *, void: bool) -> None:
     else:
         hints = list(batch.deferred)
     if hints and _still_deferring(lake, batch):
-        lake.store.inbox.put([Manifest.deferred(batch.table, batch.n, hints)])
+        lake.store.inbox.put([Manifest.deferred(batch.table, batch.n, batch.digest, hints)])
     seam("record-deferred")
     lake.store.inbox.delete(batch.table, batch.manifests)
     seam("record-manifests")
@@ -142,5 +142,5 @@ def _still_deferring(lake: Lake, batch: Batch) -> bool:
     A run that slept meanwhile would otherwise put back hints that a later batch has decided.
     """
     waiting = {one.id for one in lake.store.inbox.waiting(batch.table)}
-    put = any(one.startswith(Manifest.deferred_prefix(batch.n)) for one in waiting)
+    put = any(one.startswith(Manifest.deferred_prefix(batch.n, batch.digest)) for one in waiting)
     return not put and not waiting.isdisjoint(batch.manifests)

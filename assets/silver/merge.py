@@ -190,9 +190,11 @@ def _statement(work: Pending, columns: Sequence[str] | dict[str, str]) -> str:
         f"_row DESC) AS _place FROM changes) WHERE _place = 1"
     )
     same = " AND ".join(f"t.`{key}` <=> s.`{key}`" for key in work.spec.keys)
+    # Batches of another table or generation are numbered anew: theirs say nothing against these.
+    anew = work.mark is None and work.silver.exists
+    later = "" if anew else f" AND s.{CHANGED_BATCH} >= t.{CHANGED_BATCH}"
     newer = (
-        f"s.{order} > t.{order} OR (t.{order} IS NULL AND s.{order} IS NOT NULL) OR "
-        f"(s.{order} <=> t.{order} AND s.{CHANGED_BATCH} >= t.{CHANGED_BATCH})"
+        f"s.{order} > t.{order} OR (t.{order} IS NULL AND s.{order} IS NOT NULL) OR (s.{order} <=> t.{order}{later})"
     )
     every = [*names, DELETED, CHANGED_BATCH, CHANGED_AT]
     assigned = ", ".join(f"t.`{name}` = s.`{name}`" for name in every)
@@ -200,8 +202,12 @@ def _statement(work: Pending, columns: Sequence[str] | dict[str, str]) -> str:
     # A full merge that follows removals makes silver what bronze's live rows say, older rows included.
     rebuilds = work.why_full is not None and work.spec.on_removed == "full"
     matched = "WHEN MATCHED" if rebuilds else f"WHEN MATCHED AND ({newer})"
-    gone = "WHEN NOT MATCHED BY SOURCE THEN DELETE" if rebuilds else ""
-    return (
-        f"MERGE INTO delta.`{work.location}` t USING ({source}) s ON {same} {matched} THEN UPDATE SET {assigned} "
-        f"WHEN NOT MATCHED THEN INSERT ({targets}) VALUES ({values}) {gone}"
-    )
+    renumbered = f"THEN UPDATE SET t.{CHANGED_BATCH} = 0" if anew and not rebuilds else ""
+    clauses = [
+        f"{matched} THEN UPDATE SET {assigned}",
+        f"WHEN MATCHED {renumbered}" if renumbered else "",
+        f"WHEN NOT MATCHED THEN INSERT ({targets}) VALUES ({values})",
+        f"WHEN NOT MATCHED BY SOURCE {renumbered}" if renumbered else "",
+        "WHEN NOT MATCHED BY SOURCE THEN DELETE" if rebuilds else "",
+    ]
+    return f"MERGE INTO delta.`{work.location}` t USING ({source}) s ON {same} {' '.join(filter(None, clauses))}"

@@ -75,24 +75,24 @@ def pending(lake: Lake, spec: TableSpec) -> Pending | None:
     mark = silver.txn
     if mark is not None and mark >= n:
         return None
-    batches = _batches(lake, table, mark or 0, n)
+    batches = _batches(table, mark or 0, n)
     why_full = None
     if mark is None:
         why_full = "silver holds nothing of this bronze table as it is now"
     elif spec.silver.on_removed == "full" and any(batch.removes for batch in batches):
         why_full = "files were removed from bronze, and on_removed is full"
-        batches = _batches(lake, table, 0, n)
+        batches = _batches(table, 0, n)
     return Pending(table, spec.silver, location, bronze, silver, mark, n, app_id, why_full, batches)
 
 
-def _batches(lake: Lake, table: Table, after: int, upto: int) -> tuple[Batch, ...]:
-    void = lake.store.batches.void(table.text, after)
+def _batches(table: Table, after: int, upto: int) -> tuple[Batch, ...]:
+    void = table.batches.void(after)
     numbers = [n for n in range(after + 1, upto + 1) if n not in void]
-    found = list(parallel(lambda n: lake.store.batches.read(table.text, n), numbers))
+    found = list(parallel(table.batches.read, numbers))
     missing = [n for n, batch in zip(numbers, found, strict=True) if batch is None]
     if missing:
         raise RuntimeError(
-            f"batch {missing[0]} of {table.text} is gone from {lake.store.batches.uri(table.text, missing[0])}; "
+            f"batch {missing[0]} of {table.text} is gone from {table.batches.uri(missing[0])}; "
             "batches must never be deleted: restore the object"
         )
     return tuple(batch for batch in found if batch)

@@ -147,6 +147,22 @@ def doctor(
         raise typer.Exit(1)
 
 
+@app.command()
+def reset(
+    table: Annotated[str, typer.Argument(help="Its SQL name, its key, or its s3:// prefix.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, it is only said what would be done.")] = False,
+    accept_loss: Annotated[
+        bool, typer.Option("--accept-loss", help="Also where rows came from objects that S3 has no more.")
+    ] = False,
+    lake: LakeFile = None,
+    home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
+) -> None:
+    """Begin a table anew, from the files of its prefix: after a wrong birth, or when a batch can never commit."""
+    from tidegate.platform.cli.reset import run_reset
+
+    run_reset(_console(), table, lake, home, yes=yes, accept_loss=accept_loss)
+
+
 def main() -> None:
     """Entry point."""
     for each in (signal.SIGINT, signal.SIGTERM):

@@ -11,7 +11,7 @@ from typing import Any
 from ulid import ULID
 
 FORMAT = 1
-_STEM = re.compile(r"^(?:[0-9A-HJKMNP-TV-Z]{26}|deferred-\d{20})-(\d+)$")
+_STEM = re.compile(r"^(?:[0-9A-HJKMNP-TV-Z]{26}|deferred-\d{20}(?:-[0-9a-f]{8})?)-(\d+)$")
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,14 @@ class Manifest:
         return cls(table, f"{ULID()}-{len(hints)}", origin, tuple(hints))
 
     @classmethod
-    def deferred(cls, table: str, n: int, hints: Sequence[Hint]) -> Manifest:
-        """The manifest of what batch ``n`` put off; its id follows from ``n``, so a repetition changes nothing."""
-        return cls(table, f"{cls.deferred_prefix(n)}{len(hints)}", "deferred", tuple(hints))
+    def deferred(cls, table: str, n: int, digest: str, hints: Sequence[Hint]) -> Manifest:
+        """The manifest of what batch ``n`` put off; its id follows from the batch, so a repetition changes nothing."""
+        return cls(table, f"{cls.deferred_prefix(n, digest)}{len(hints)}", "deferred", tuple(hints))
 
     @staticmethod
-    def deferred_prefix(n: int) -> str:
-        """How the id of the manifest of what batch ``n`` put off begins."""
-        return f"deferred-{n:020d}-"
+    def deferred_prefix(n: int, digest: str) -> str:
+        """How the id of the manifest of what batch ``n`` put off begins; each generation has a batch ``n``."""
+        return f"deferred-{n:020d}-{digest[:8]}-"
 
     def to_json(self) -> str:
         """The object's body."""
@@ -107,7 +107,7 @@ def hint_count(manifest_id: str) -> int:
     """
     match = _STEM.match(manifest_id)
     if not match:
-        raise ValueError(f"'{manifest_id}' is not a manifest's id (<ULID>-<hints> or deferred-<n>-<hints>)")
+        raise ValueError(f"'{manifest_id}' is not a manifest's id (<ULID>-<hints> or deferred-<n>-<digest>-<hints>)")
     return int(match.group(1))
 
 

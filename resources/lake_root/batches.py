@@ -2,52 +2,117 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+import uuid
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
 from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.planning import Gone
 from tidegate.resources.lake_root.root import LakeRoot
 from tidegate.resources.object_store import StoreError
 
 
+@dataclass(frozen=True)
+class Retirement:
+    """The end of a generation, in the place of the batch that it would have decided next.
+
+    Attributes:
+        generation: the one that follows.
+        by: who asked for it.
+        at: ISO 8601.
+    """
+
+    generation: str
+    by: str
+    at: str
+
+
+class GenerationRetired(RuntimeError):
+    """A reset ended the generation that this run belongs to."""
+
+
 class Batches:
-    """``batches/<table key>/<n, 20 digits>.json``, and ``.void`` beside those that landed void."""
+    """``batches/<folder>/<n, 20 digits>.json``, and ``.void`` beside those that landed void.
 
-    def __init__(self, root: LakeRoot) -> None:
+    Args:
+        root: the lake root.
+        folder: the generation's own: the table key, or what its birth record says.
+    """
+
+    def __init__(self, root: LakeRoot, folder: str) -> None:
         self._root = root
+        self._folder = folder
 
-    def uri(self, table: str, n: int) -> str:
+    def uri(self, n: int) -> str:
         """``s3a://`` URI of batch n."""
-        return self._root.uri("batches", table, f"{n:020d}.json")
+        return f"s3a://{self._root.bucket}/{self._key(n)}"
 
-    def read(self, table: str, n: int) -> Batch | None:
+    def read(self, n: int) -> Batch | None:
         """Batch n, or None if it was not decided yet.
 
         Raises:
+            GenerationRetired: a reset took its place.
             ValueError: the object is no valid batch.
         """
-        key = self._key(table, n)
-        body = self._root.objects.get(self._root.bucket, key)
-        return Batch.from_json(body, self._root.address(key)) if body is not None else None
+        body = self._root.objects.get(self._root.bucket, self._key(n))
+        if body is None:
+            return None
+        if retirement := _retirement(body):
+            raise GenerationRetired(
+                f"a reset by {retirement.by} at {retirement.at} ended this generation at batch {n} of {self._folder}. "
+                "If the table stays like this the reset was interrupted: repeat it with `tidegate reset`"
+            )
+        return Batch.from_json(body, self._root.address(self._key(n)))
 
-    def is_decided(self, table: str, n: int) -> bool:
+    def is_decided(self, n: int) -> bool:
         """Whether batch n was decided; True also where S3 does not say."""
-        return not isinstance(self._root.objects.head(self._root.bucket, self._key(table, n)), Gone)
+        return not isinstance(self._root.objects.head(self._root.bucket, self._key(n)), Gone)
 
-    def void(self, table: str, after: int) -> set[int]:
+    def void(self, after: int) -> set[int]:
         """Numbers of the batches after ``after`` that landed void; all of them that the ledger has recorded.
 
         ``add_files`` puts the void object before it says that a batch landed so, and only then it is recorded.
         """
-        folder = self._root.key("batches", table, "")
+        folder = self._root.key("batches", self._folder, "")
         listed = self._root.objects.under(self._root.bucket, folder, after=f"{folder}{after:020d}.void")
         return {int(item.key[len(folder) : -len(".void")]) for item in listed if item.key.endswith(".void")}
 
     def decide(self, batch: Batch) -> Batch:
-        """Put batch n if there is none; the batch that stands, which may be another writer's."""
-        self._root.objects.put_if_absent(self._root.bucket, self._key(batch.table, batch.n), batch.to_json())
-        winner = self.read(batch.table, batch.n)
+        """Put batch n if there is none; the batch that stands, which may be another writer's.
+
+        Raises:
+            GenerationRetired: a reset was faster.
+        """
+        self._root.objects.put_if_absent(self._root.bucket, self._key(batch.n), batch.to_json())
+        winner = self.read(batch.n)
         if winner is None:
             raise StoreError(f"batch {batch.n} of {batch.table} vanished: batches must never be deleted")
         return winner
 
-    def _key(self, table: str, n: int) -> str:
-        return self._root.key("batches", table, f"{n:020d}.json")
+    def retire(self, recorded: int, by: str) -> Retirement:
+        """End the generation: take the first number that is free, so that no batch is decided after; what stands.
+
+        Args:
+            recorded: the last batch that the ledger has.
+            by: who asks for it.
+        """
+        mine = Retirement(str(uuid.uuid4()), by, datetime.now(UTC).isoformat(timespec="seconds"))
+        body = json.dumps({"format": 1, "retired": vars(mine)}, ensure_ascii=False)
+        for n in itertools.count(recorded + 1):
+            self._root.objects.put_if_absent(self._root.bucket, self._key(n), body)
+            if found := _retirement(self._root.objects.get(self._root.bucket, self._key(n)) or b"{}"):
+                return found
+        raise AssertionError("numbers do not end")
+
+    def _key(self, n: int) -> str:
+        return self._root.key("batches", self._folder, f"{n:020d}.json")
+
+
+def _retirement(body: bytes) -> Retirement | None:
+    try:
+        found = json.loads(body).get("retired")
+    except (AttributeError, ValueError):
+        return None
+    return Retirement(**found) if found else None

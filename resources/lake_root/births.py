@@ -20,12 +20,16 @@ class Birth:
         location: ``s3a://`` URI of the bronze table.
         name: SQL name in the schema ``bronze``.
         registered: whether the table follows its files.
+        folder: what its batches and its ledger lie in, below ``batches/`` and ``ledger/``; empty for the table key.
+        after_version: Delta version with which a reset gave the table to this generation; -1 where none did.
     """
 
     generation: str
     location: str
     name: str
     registered: bool
+    folder: str = ""
+    after_version: int = -1
 
 
 class Births:
@@ -58,6 +62,10 @@ class Births:
         if found is None:
             raise StoreError(f"the birth record of {table} vanished right after it was written")
         return found
+
+    def replace(self, table: str, birth: Birth) -> None:
+        """Write the birth record of the generation that follows: the end of a reset, and of nothing else."""
+        self._root.objects.put(self._root.bucket, self._key(table), json.dumps(vars(birth)))
 
     def tables(self) -> list[str]:
         """Keys of every table that was born."""

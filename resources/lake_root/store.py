@@ -8,6 +8,7 @@ Layout, fixed for ever (docs/architecture.md, "What lies under the lake root")::
     batches/<table key>/<n, 20 digits>.json and .void
     tables/<table key>.json                 birth: generation, location, SQL name
     bronze/<table key>/  silver/<name>/  ledger/<table key>/
+    batches/<table key>..<generation>/  ledger/<table key>..<generation>/     after a reset
     quarantine/messages/  quarantine/rows/  staging/
     intake/<yyyy-mm-dd>/<ULID>.json         what was received and is no table's event
 """
@@ -37,10 +38,13 @@ class LakeStore(LakeRoot):
         super().__init__(objects, root)
         self.identity = Identity(self)
         self.inbox = Inbox(self)
-        self.batches = Batches(self)
         self.births = Births(self)
         self.quarantine = Quarantine(self)
         self.intake_log = IntakeLog(self)
+
+    def batches(self, folder: str) -> Batches:
+        """The batches of one generation of a table."""
+        return Batches(self, folder)
 
     def table_keys(self) -> set[str]:
         """Keys of every table that was born or has hints waiting."""

@@ -12,7 +12,7 @@ def decided_and_dead(table: Watched) -> int:
     table.lake.take_in()
     table.dies_at("decide")
     n = table.lake.lake.table(table.text).ledger.clock()[1] + 1
-    assert table.lake.lake.store.batches.read(table.text, n) is not None
+    assert table.lake.lake.table(table.text).batches.read(n) is not None
     return n
 
 
@@ -43,7 +43,7 @@ def test_staged_file_deleted_before_the_batch_is_finished(at_birth: bool, lake: 
     table.put("d")
     table.again("c")
     n = decided_and_dead(table)
-    batch = lake.lake.store.batches.read(table.text, n)
+    batch = lake.lake.table(table.text).batches.read(n)
     assert batch is not None
     staged = f"{batch.location.split('/', 3)[3]}/{batch.adds[0].path}"
     lake.clients.s3.delete_object(Bucket=lake.lake_bucket, Key=staged)

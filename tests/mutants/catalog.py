@@ -83,8 +83,8 @@ MUTANTS = (
         "batch n is put whether there is one or not",
         3,
         "resources/lake_root/batches.py",
-        "        self._root.objects.put_if_absent(",
-        "        self._root.objects.put(",
+        "        self._root.objects.put_if_absent(self._root.bucket, self._key(batch.n),",
+        "        self._root.objects.put(self._root.bucket, self._key(batch.n),",
         ("tests/faults/test_zombies.py::test_stopped_at_every_seam_and_resumed_two_batches_later",),
     ),
     Mutant(

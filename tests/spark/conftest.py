@@ -94,7 +94,7 @@ class Kit:
         return cls.query(
             lake,
             "SELECT * FROM {t} WHERE kind = 'row' ORDER BY n, position",
-            t=lake.lake.store.uri("ledger", lake.key(table)),
+            t=lake.lake.ledger(lake.key(table)).location,
         )
 
     @classmethod

@@ -262,12 +262,13 @@ def test_l9_a_batch_that_is_not_the_one_that_landed_touches_neither_ledger_nor_i
     (landed,) = kit.run(lake, "items")
     before = kit.ledger(lake, "items")
     store, text = lake.lake.store, lake.key("items")
+    batches = lake.lake.table(text).batches
     waiting = Manifest.new(text, "intake", [Hint("items/b.json")])
     stale = replace(landed.batch, rows=(), adds=(), manifests=(waiting.id,)).sealed()
     store.objects.delete(store.bucket, [store.key("batches", text, f"{stale.n:020d}.json")])
-    assert store.batches.decide(stale) == stale
+    assert batches.decide(stale) == stale
     store.inbox.put([waiting])
-    again = lake.lake.delta.add_files(stale.location, store.batches.uri(text, stale.n), verify_files=True)
+    again = lake.lake.delta.add_files(stale.location, batches.uri(stale.n), verify_files=True)
     assert again.digest == landed.batch.digest != stale.digest
 
     with pytest.raises(RuntimeError, match="carries digest"):

@@ -344,13 +344,12 @@ class Watched:
         self._check_rows()
         ledger = self._ledger()
         headers = self._headers(ledger)
+        batches = self.lake.lake.table(self.text).batches
         for n, header in headers.items():
-            batch = store.batches.read(self.text, n)
+            batch = batches.read(n)
             assert batch is not None
             assert header["digest"] == batch.digest
-        assert store.batches.read(self.text, len(headers) + 1) is None, (
-            f"{self.name}: a batch was decided and not recorded"
-        )
+        assert batches.read(len(headers) + 1) is None, f"{self.name}: a batch was decided and not recorded"
         rows = [row for row in ledger if row["kind"] == "row"]
         self._equal("decisions by event", Counter(row["event_id"] for row in rows), self.events)
         self._equal("outcomes", Counter((row["key"], row["status"]) for row in rows), self.outcomes)

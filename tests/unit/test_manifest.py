@@ -58,9 +58,9 @@ def test_ids_follow_time() -> None:
 
 def test_a_deferred_manifest_has_the_same_id_however_often_it_is_written() -> None:
     hints = [Hint("a"), Hint("b")]
-    first, again = Manifest.deferred("t", 7, hints), Manifest.deferred("t", 7, hints)
+    first, again = Manifest.deferred("t", 7, "0123456789ab", hints), Manifest.deferred("t", 7, "0123456789ab", hints)
     assert first == again
-    assert first.id == "deferred-00000000000000000007-2"
+    assert first.id == "deferred-00000000000000000007-01234567-2"
     assert hint_count(first.id) == 2
 
 

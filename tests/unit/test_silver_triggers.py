@@ -25,19 +25,23 @@ from tidegate.sensors import silver
 def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What a look at the tables finds; ``work`` None: nothing to merge."""
     answer: dict[str, Any] = {"work": None, "error": None, "looks": 0, "decided": 5, "recorded": 5, "log": True}
+    answer["generation"] = "g"
 
     @contextmanager
     def opened(self: LakeResource) -> Iterator[Any]:
         if answer["error"]:
             raise answer["error"]
         store = SimpleNamespace(
-            batches=SimpleNamespace(is_decided=lambda table, n: n <= answer["decided"]),
             bucket="lake",
             key=lambda *parts: "/".join(parts),
             objects=SimpleNamespace(is_empty=lambda bucket, prefix: not answer["log"]),
         )
-        ledger = SimpleNamespace(clock=lambda: (0, answer["recorded"]))
-        yield SimpleNamespace(store=store, ledger=lambda table: ledger)
+        table = SimpleNamespace(
+            birth=SimpleNamespace(generation=answer["generation"]),
+            batches=SimpleNamespace(is_decided=lambda n: n <= answer["decided"]),
+            ledger=SimpleNamespace(clock=lambda: (0, answer["recorded"])),
+        )
+        yield SimpleNamespace(store=store, table=lambda text: table)
 
     def pending(lake: Any, spec: Any) -> Any:
         answer["looks"] += 1
@@ -66,15 +70,20 @@ def test_spark_is_not_asked_again_until_a_later_batch_is_decided(
         looks.append(found["looks"])
     assert looks == [1, 1, 2, 3]
     assert len(tick.run_requests or []) == 1
-    assert cursor == "5"
+    assert cursor == "g:5"
 
 
-@pytest.mark.parametrize(("decided", "log"), [(1, True), (5, False)], ids=["bronze begun anew", "silver dropped"])
+@pytest.mark.parametrize(
+    ("generation", "decided", "log"),
+    [("g", 1, True), ("h", 5, True), ("g", 5, False)],
+    ids=["bronze begun anew", "bronze reset", "silver dropped"],
+)
 def test_what_silver_held_is_believed_only_while_the_tables_are_the_same(
-    decided: int, log: bool, paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
+    generation: str, decided: int, log: bool, paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
 ) -> None:
-    found |= {"decided": decided, "recorded": decided, "log": log, "work": SimpleNamespace(mark=None, n=decided)}
-    verdict = silver.evaluate(instance, paper.resource, paper.config.tables[0], held=5)
+    found |= {"generation": generation, "decided": decided, "recorded": decided, "log": log}
+    found |= {"work": SimpleNamespace(mark=None, n=decided)}
+    verdict = silver.evaluate(instance, paper.resource, paper.config.tables[0], held="g:5")
     assert isinstance(verdict.answer, dg.RunRequest)
 
 

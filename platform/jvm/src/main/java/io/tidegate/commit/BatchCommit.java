@@ -131,7 +131,7 @@ public final class BatchCommit {
     if (txn != null && txn >= batch.n()) {
       return Landed.inLog(batch, tail, VoidObject.readOrNull(batchFs, batchPath));
     }
-    TableRules.checkClock(batch, txn);
+    TableRules.checkClock(batch, txn, !view.snapshot().metadata().schema().isEmpty());
     TableRules.checkForeign(batch, properties, tail);
     return null;
   }

@@ -49,7 +49,8 @@ public final class TableRules {
       throw new TidegateException(
           Kind.OWNERSHIP,
           batch.location() + " is generation " + generation + ", the batch is for generation "
-              + batch.generation() + ". The table was made again: start its ledger again for that generation.");
+              + batch.generation() + ". If a reset of " + batch.table() + " was begun, finish it: tidegate reset " + batch.table()
+              + " --yes. Else the table was made again: give it another prefix.");
     }
     if (properties.containsKey(TRANSACTION_RETENTION)) {
       throw new TidegateException(
@@ -59,8 +60,11 @@ public final class TableRules {
     }
   }
 
-  /** Refuses when the table's last batch is not the one before {@code batch}. {@code txn} is null for none. */
-  public static void checkClock(BatchFile batch, Long txn) {
+  /**
+   * Refuses when the table's last batch is not the one before {@code batch}. {@code txn} is null for none. A table that
+   * was renewed for this generation has neither batches nor columns.
+   */
+  public static void checkClock(BatchFile batch, Long txn, boolean hasColumns) {
     long last = txn == null ? 0 : txn;
     if (last != batch.n() - 1) {
       throw new TidegateException(
@@ -68,7 +72,7 @@ public final class TableRules {
           "batch " + batch.n() + " does not follow: the last batch in the log of " + batch.location() + " is "
               + last + ". Compare the ledger of " + batch.table() + " with the batches; do not renumber.");
     }
-    if (batch.create() != null && batch.n() == 1) {
+    if (batch.create() != null && batch.n() == 1 && hasColumns) {
       throw new TidegateException(
           Kind.CLOCK,
           "batch 1 is to create " + batch.location() + ", but the table exists and holds none of its batches."

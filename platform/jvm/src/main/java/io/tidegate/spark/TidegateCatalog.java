@@ -12,7 +12,7 @@ public final class TidegateCatalog implements ProcedureCatalog {
   private static final List<LocalProcedure> PROCEDURES =
       List.of(new TableStateProcedure(), new StageFilesProcedure(), new LiveFilesProcedure(), new AddFilesProcedure(),
           new AppendRowsProcedure(),
-          new BatchViewProcedure(), new JarsProcedure(), new CommitTableProcedure());
+          new BatchViewProcedure(), new RenewTableProcedure(), new JarsProcedure(), new CommitTableProcedure());
 
   private String name;
 

@@ -1,0 +1,175 @@
+"""Reset: a table begins anew, with another generation; the way out of a wedge and of a wrong birth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tidegate.assets.bronze.decide import table_properties
+from tidegate.assets.bronze.look import list_prefix, read_clock
+from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.file_format import format_of, mode_of
+from tidegate.platform.core.routing import Routed, route
+from tidegate.resources.lake import Lake, Table
+from tidegate.resources.lake_root.births import Birth
+
+#: The seams of a reset, in order; each lies right after the step that it is named for.
+SEAMS = ("retire", "empty", "renew", "birth", "list")
+
+#: What stands for a generation where a table was and is no more: a later mode has it elsewhere.
+_NOBODY = "retired"
+
+
+class ResetRefused(RuntimeError):
+    """A reset would do harm, or cannot begin; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Reset:
+    """What a reset finds, and does.
+
+    Attributes:
+        table: as it is before.
+        birth: its birth record before.
+        n: the last batch of the ledger before.
+        registered: whether the table follows its files from now on; by lake.yaml, else by its first file.
+        location: ``s3a://`` URI of the table from now on.
+        objects: objects that lie under its prefix and are looked at again.
+        committed: objects whose rows the ledger has.
+        rows: of those.
+        lost: objects among them that S3 has no more, or with other bytes: their rows do not come back.
+        lost_rows: of those.
+        live_files: of the table before.
+    """
+
+    table: Table
+    birth: Birth
+    n: int
+    registered: bool
+    location: str
+    objects: int
+    committed: int
+    rows: int
+    lost: tuple[str, ...]
+    lost_rows: int
+    live_files: int
+
+
+def look_at_reset(lake: Lake, text: str) -> Reset:
+    """What a reset of a table would do; changes nothing.
+
+    Raises:
+        ResetRefused: there is nothing to reset, or a table of somebody else is in the way.
+    """
+    table = lake.table(text)
+    if table.birth is None:
+        raise ResetRefused(f"{table.key.uri} has no table yet, so there is nothing to reset: its next file makes one")
+    present = {
+        item.key: item.etag
+        for item in lake.store.objects.under(table.key.bucket, table.key.prefix)
+        if isinstance(found := route(table.key.bucket, item.key, lake.config, {table.key}), Routed)
+        and found.table == table.key
+    }
+    clock = read_clock(table)
+    committed = table.ledger.committed(clock.version)
+    # A registered table's rows are its files', and those are not touched.
+    lost = [] if table.birth.registered else [(key, rows) for key, etag, rows in committed if present.get(key) != etag]
+    registered = _registers(lake, table, table.birth, present)
+    location = _prefix(table) if registered else _own(lake, table)
+    state = lake.delta.table_state(location)
+    if state.exists and state.properties.get("tidegate.lake") != lake.id:
+        raise ResetRefused(
+            f"{location} is a Delta table that this lake does not own: move that table away, or give the table another "
+            "mode or prefix in lake.yaml"
+        )
+    return Reset(
+        table,
+        table.birth,
+        clock.n,
+        registered,
+        location,
+        objects=len(present),
+        committed=len(committed),
+        rows=sum(rows for _, _, rows in committed),
+        lost=tuple(key for key, _ in lost),
+        lost_rows=sum(rows for _, rows in lost),
+        live_files=lake.delta.table_state(table.birth.location).files,
+    )
+
+
+def reset_table(
+    lake: Lake, text: str, *, by: str, accept_loss: bool = False, log: Callable[[str], None] = lambda _: None
+) -> Reset:
+    """Begin a table anew: an empty table, batch 1, an empty ledger, and every file of its prefix in the inbox.
+
+    What is decided is decided first, in the place of the old generation's next batch; from there on a run of that
+    generation can neither decide nor commit anything. Repeating a reset that died finishes it.
+
+    Args:
+        lake: handles.
+        text: table key.
+        by: who asks for it.
+        accept_loss: go on although rows will not come back.
+        log: takes progress, a line at a time.
+
+    Raises:
+        ResetRefused: see `look_at_reset`; or rows would not come back.
+    """
+    found = look_at_reset(lake, text)
+    if found.lost and not accept_loss:
+        raise ResetRefused(
+            f"{found.lost_rows} rows came from {len(found.lost)} objects that S3 has no more, or with other bytes, and "
+            f"would not come back; one is {found.lost[0]}. Put them back under new keys first, or accept the loss"
+        )
+    if not _is_new(found):
+        _begin(lake, found, by, log)
+    table = lake.table(text)
+    listed = list_prefix(lake, table, read_clock(table))
+    seam("list")
+    log(f"{listed} objects are in the inbox; the next run takes them")
+    return found
+
+
+def _begin(lake: Lake, found: Reset, by: str, log: Callable[[str], None]) -> None:
+    table, text = found.table, found.table.text
+    retirement = table.batches.retire(found.n, by)
+    seam("retire")
+    generation = retirement.generation
+    log(f"generation {found.birth.generation} is retired, {generation} follows")
+    for place in {_prefix(table), _own(lake, table), found.birth.location} - {found.location}:
+        if lake.delta.table_state(place).properties.get("tidegate.lake") == lake.id:
+            properties = table_properties(lake, table, _NOBODY, registered=place == _prefix(table))
+            lake.delta.renew(place, properties, table.spec.name)
+            log(f"{place} was emptied: the table is elsewhere from now on")
+    seam("empty")
+    properties = table_properties(lake, table, generation, registered=found.registered)
+    version = lake.delta.renew(found.location, properties, table.spec.name)
+    seam("renew")
+    log(f"{found.location} is empty with version {version}")
+    folder = f"{text}..{generation}"  # no table's key has two dots in a row
+    lake.store.births.replace(
+        text, Birth(generation, found.location, table.spec.name, found.registered, folder, version)
+    )
+    seam("birth")
+
+
+def _is_new(found: Reset) -> bool:
+    """Whether a reset died after the birth record: nothing has come to this generation yet, and it is as wanted."""
+    as_wanted = (found.birth.registered, found.birth.location) == (found.registered, found.location)
+    return bool(found.birth.folder) and as_wanted and found.n == 0 and not found.table.batches.is_decided(1)
+
+
+def _registers(lake: Lake, table: Table, birth: Birth, present: dict[str, str]) -> bool:
+    configured = lake.registers(table.key)
+    if configured is not None:
+        return configured
+    formats = [format for key in sorted(present) if (format := format_of(key))]
+    return mode_of(formats[0]) == "register" if formats else birth.registered
+
+
+def _prefix(table: Table) -> str:
+    return f"s3a://{table.key.bucket}/{table.key.prefix}".rstrip("/")
+
+
+def _own(lake: Lake, table: Table) -> str:
+    return lake.store.uri("bronze", table.text)

@@ -1,0 +1,113 @@
+"""`tidegate reset`: a table begins anew; first it says what becomes of everything."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from tidegate.assets.operations.reset import Reset, ResetRefused, look_at_reset, reset_table
+from tidegate.platform.cli.environment import use_stack
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.core.table_key import TableKey
+from tidegate.resources.lake import Lake
+from tidegate.resources.lake_resource import LakeResource
+
+
+def run_reset(
+    console: Console, name: str, lake: Path | None, home: Path | None, *, yes: bool, accept_loss: bool
+) -> None:
+    """Say what a reset of a table would do, or do it.
+
+    Args:
+        console: where it is printed.
+        name: the table: its SQL name, its key, or its ``s3://`` prefix.
+        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else ``lake.yaml``.
+        home: of a running local platform; None takes a running default one, else the environment.
+        yes: do it.
+        accept_loss: also where rows will not come back.
+
+    Raises:
+        CommandError: there is no such table, or it is refused.
+        SparkUnreachable: no Spark server answers.
+    """
+    use_stack(home)
+    if lake is not None:
+        os.environ["TIDEGATE_LAKE"] = str(lake.resolve())
+    with LakeResource.from_environment().opened() as opened:
+        text = table_named(opened, name)
+        try:
+            if yes:
+                reset_table(
+                    opened,
+                    text,
+                    by=getpass.getuser(),
+                    accept_loss=accept_loss,
+                    log=lambda line: console.print(Text(line)),
+                )
+            else:
+                for line in told(opened, look_at_reset(opened, text)):
+                    console.print(Text(line))
+                console.print(Text(f"\nNothing was changed. To do it: tidegate reset {name} --yes", style="bold"))
+        except ResetRefused as refused:
+            hint = "" if accept_loss or "accept the loss" not in str(refused) else " (--accept-loss)"
+            raise CommandError(f"{refused}{hint}") from None
+
+
+def table_named(lake: Lake, name: str) -> str:
+    """The key of a table.
+
+    Args:
+        lake: handles.
+        name: its SQL name, its key, or its ``s3://`` prefix.
+
+    Raises:
+        CommandError: there is no such table.
+    """
+    if name.startswith("s3://"):
+        try:
+            return TableKey.from_uri(name if name.endswith("/") else f"{name}/").encode()
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+    name = name.removeprefix("bronze.")
+    for spec in lake.config.tables:
+        if spec.name == name:
+            return spec.table_key.encode()
+    born = lake.store.births.tables()
+    if name in born:
+        return name
+    for text in born:
+        if (birth := lake.store.births.read(text)) and birth.name == name:
+            return text
+    known = ", ".join(sorted({spec.name for spec in lake.config.tables} | set(born)))
+    raise CommandError(f"there is no table {name!r}: give its SQL name, its key or its s3:// prefix; there are {known}")
+
+
+def told(lake: Lake, found: Reset) -> list[str]:
+    """What becomes of a table, its rows, its ledger and silver, a line each."""
+    birth, text = found.birth, found.table.text
+    ways = {True: "registered where its files lie", False: "loaded"}
+    mode = ways[found.registered]
+    if found.registered != birth.registered:
+        mode += f" (until now: {ways[birth.registered]})"
+    lines = [
+        f"bronze.{birth.name} ({text}) would begin anew, {mode}:",
+        f"  rows     {found.live_files} live files leave the table in one commit, no file is deleted; the versions "
+        "before can be read until a VACUUM",
+        f"  files    {found.objects} objects under {found.table.key.uri} are looked at again by the next run, "
+        "quarantined ones too; none of them is touched",
+        f"  ledger   {found.n} batches and {found.committed} committed objects ({found.rows} rows) stay readable at "
+        f"{found.table.ledger.location}; the new one begins with batch 1",
+        f"  columns  those of the files that come first, and of lake.yaml; now {found.location}",
+    ]
+    if any(spec.silver and spec.table_key == found.table.key for spec in lake.config.tables):
+        lines.append(f"  silver   silver.{birth.name} keeps its rows; its next merge takes the whole table anew")
+    if found.lost:
+        lines.append(
+            f"  LOST     {found.lost_rows} rows of {len(found.lost)} objects that S3 has no more, or with other bytes, "
+            f"do not come back: {', '.join(found.lost[:5])}{', …' if len(found.lost) > 5 else ''}"
+        )
+    return lines

@@ -1,0 +1,85 @@
+package io.tidegate.commit;
+
+import io.tidegate.Json;
+import io.tidegate.TidegateException;
+import io.tidegate.TidegateException.Kind;
+import io.tidegate.delta.PinnedTransaction;
+import io.tidegate.delta.TableView;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.types.StructType;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Begins a table anew in one commit of its own log: every live file is removed from it, columns and properties go, and
+ * another generation owns it.
+ *
+ * <p>The log goes on, so a batch of the generation before, however late it comes, finds an owner that is not its own.
+ * No file is deleted, and the versions before can still be read.
+ */
+public final class Renewal {
+  private Renewal() {}
+
+  /**
+   * Gives the table, or the place where there is none yet, to a generation; without effect if that owns it already.
+   *
+   * @param properties the table's properties from now on, {@link TableRules#LAKE} and {@link TableRules#GENERATION}
+   *     among them
+   * @return the version with which that generation owns the table, or a later one
+   * @throws TidegateException OWNERSHIP, when the table there is not this lake's
+   */
+  public static long renew(SparkSession spark, String table, Map<String, String> properties, String name) {
+    String lake = properties.get(TableRules.LAKE);
+    String generation = properties.get(TableRules.GENERATION);
+    if (lake == null || generation == null || properties.containsKey(TableRules.TRANSACTION_RETENTION)) {
+      throw new TidegateException(
+          Kind.BATCH, "argument properties names no lake and generation, or lets transactions expire; give its own.");
+    }
+    TableView view = TableView.open(spark, table);
+    for (int attempt = 1; attempt <= BatchCommit.ATTEMPTS; attempt++) {
+      if (view.exists()) {
+        Map<String, String> now = CollectionConverters.asJava(view.snapshot().metadata().configuration());
+        if (!lake.equals(now.get(TableRules.LAKE))) {
+          throw new TidegateException(
+              Kind.OWNERSHIP,
+              table + " is a Delta table of " + (now.get(TableRules.LAKE) == null ? "no lake" : "another lake")
+                  + ", which this lake must not touch: move that table away, or give this lake another prefix.");
+        }
+        if (generation.equals(now.get(TableRules.GENERATION))) {
+          return view.snapshot().version();
+        }
+      }
+      try {
+        return commit(view, Birth.metadata(new StructType(), List.of(), properties, name), generation);
+      } catch (PinnedTransaction.SnapshotMoved e) {
+        BatchCommit.pause(attempt);
+        view = view.refreshed();
+      }
+    }
+    throw new TidegateException(
+        Kind.BUSY,
+        "the renewal of " + table + " was overtaken " + BatchCommit.ATTEMPTS + " times by other commits. Nothing was"
+            + " changed: run it again.");
+  }
+
+  private static long commit(TableView view, Metadata metadata, String generation) {
+    PinnedTransaction txn = new PinnedTransaction(view.log(), view.snapshot());
+    List<Action> actions = new ArrayList<>();
+    if (view.exists()) {
+      txn.updateMetadataForTableOverwrite(metadata);
+      long now = System.currentTimeMillis();
+      for (AddFile file : view.snapshot().allFiles().collectAsList()) {
+        actions.add(file.removeWithTimestamp(now, true));
+      }
+    } else {
+      txn.updateMetadataForNewTable(metadata);
+    }
+    String mark = Json.write(Map.of("tidegate", Map.of("renewed", generation)));
+    return txn.commit(CollectionConverters.asScala(actions).toSeq(), BatchCommit.operation(mark));
+  }
+}

@@ -1,0 +1,152 @@
+"""A reset begins a table anew: every file once in the new generation, whatever dies or sleeps meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import yaml
+from pyspark.errors import PySparkException
+
+from tests.support.seams import Died, Standing, seams_watched
+from tidegate.assets.bronze.run import run_table
+from tidegate.assets.operations import reset
+from tidegate.assets.operations.reset import SEAMS, ResetRefused, look_at_reset, reset_table
+from tidegate.platform.core.lake import load_lake
+from tidegate.platform.testing import TestLake
+from tidegate.resources.lake_root.batches import GenerationRetired
+
+MakeLake = Callable[..., TestLake]
+SILVER = {"keys": ["id"], "order": "at", "every": 10}
+
+
+def _dies_at(seam: str, work: Callable[[], object]) -> None:
+    def die(name: str) -> None:
+        if name == seam:
+            raise Died(name)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reset, "seam", die)
+        with pytest.raises(Died):
+            work()
+
+
+def _configure(lake: TestLake, **table: Any) -> None:
+    """Change the first table in lake.yaml."""
+    body = yaml.safe_load(lake.path.read_text())
+    body["tables"][0].update(table)
+    lake.path.write_text(yaml.safe_dump(body))
+    lake.config = lake.lake.config = load_lake(lake.path)
+
+
+def _reset(lake: TestLake, table: str, **options: Any) -> Any:
+    return reset_table(lake.lake, lake.key(table), by="somebody", **options)
+
+
+@pytest.mark.parametrize("kind", ["json", "parquet"])
+def test_a_wedged_table_begins_anew_and_a_reset_that_dies_is_finished_by_repeating_it(
+    kind: str, tidegate_lake: MakeLake, kit: Any
+) -> None:
+    lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "format": kind, "silver": SILVER}])
+
+    def put(name: str, *ids: int, at: int = 1) -> None:
+        rows = [{"id": id, "at": at, "v": name} for id in ids]
+        lake.put(f"orders/{name}.{kind}", kit.lines(*rows) if kind == "json" else kit.parquet(rows))
+
+    put("a", 1, 2)
+    put("b", 3)
+    lake.put(f"orders/empty.{kind}", b"")
+    (first,) = kit.run(lake, "orders")
+    kit.merge(lake, "orders")
+    before, files = kit.bronze(lake, "orders", "id"), lake.clients.s3.list_objects_v2(Bucket=lake.bucket)["Contents"]
+    old = lake.lake.table(lake.key("orders"))
+    # A decided batch that no run can ever commit.
+    wedge = replace(first.batch, n=2, generation="somebody else's", create=None, adds=(), rows=(), digest="").sealed()
+    old.batches.decide(wedge)
+    put("c", 4)
+    for _ in range(2):
+        with pytest.raises(PySparkException, match=r"OWNERSHIP.*tidegate reset"):
+            kit.run(lake, "orders")
+
+    for seam in SEAMS:
+        _dies_at(seam, lambda: _reset(lake, "orders"))
+        if seam not in ("birth", "list"):
+            with pytest.raises((GenerationRetired, PySparkException)):
+                kit.run(lake, "orders")
+    found = _reset(lake, "orders")
+    assert found.table.birth.folder, "the birth record was there before the last repetition"
+
+    (done,) = kit.run(lake, "orders", listing=False)
+    assert (done.batch.n, done.landed.outcome) == (1, "committed")
+    assert kit.bronze(lake, "orders", "id") == [(1,), (2,), (3,), (4,)]
+    fate = kit.fate(lake, "orders")
+    assert {key: status for key, (status, _) in fate.items()} == {
+        f"a.{kind}": "committed", f"b.{kind}": "committed", f"c.{kind}": "committed", f"empty.{kind}": "quarantined",
+    }  # fmt: skip
+    assert kit.run(lake, "orders") == []
+    # What was there is still there: producers' files, the old ledger, the old versions of the table.
+    now = {item["Key"]: item["ETag"] for item in lake.clients.s3.list_objects_v2(Bucket=lake.bucket)["Contents"]}
+    assert {item["Key"]: item["ETag"] for item in files}.items() <= now.items()
+    assert len(old.ledger.committed(old.ledger.clock()[0])) == 2
+    assert sorted(kit.query(lake, "SELECT id FROM {t} VERSION AS OF 0", t=kit.location(lake, "orders"))) == before
+    # Silver takes it for another table; rows of the same order are those of now.
+    merged = kit.merge(lake, "orders")
+    assert merged.why_full == "silver holds nothing of this bronze table as it is now"
+    assert kit.silver(lake, "orders", "id, _changed_batch") == [(1, 1), (2, 1), (3, 1), (4, 1)]
+    assert kit.merge(lake, "orders") is None
+
+
+@pytest.mark.parametrize("asleep_at", ["look", "decide", "commit"])
+def test_a_run_that_slept_through_a_reset_changes_nothing(asleep_at: str, tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "format": "parquet"}])
+    text = lake.key("orders")
+    lake.put("orders/a.parquet", kit.parquet([{"id": 1}]))
+    kit.run(lake, "orders")
+    lake.put("orders/b.parquet", kit.parquet([{"id": 2}]))
+    with seams_watched():
+        sleeper = Standing(asleep_at, lambda: run_table(lake.lake, text, run_id="sleeper", listing=True))
+        sleeper.wait_reached()
+        _reset(lake, "orders")
+        lake.put("orders/c.parquet", kit.parquet([{"id": 3}]))
+        kit.run(lake, "orders")
+        sleeper.resume()
+        sleeper.wait_ended()
+    kit.run(lake, "orders")
+    assert kit.bronze(lake, "orders") == [(1,), (2,), (3,)]
+    assert {status for status, _ in kit.fate(lake, "orders").values()} == {"committed"}
+    assert lake.lake.store.inbox.waiting() == []
+
+
+def test_a_wrong_birth_is_put_right_and_rows_that_would_not_come_back_are_asked_for(
+    tidegate_lake: MakeLake, kit: Any
+) -> None:
+    """Registered, then loaded, then registered again."""
+    lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "format": "parquet"}])
+    with pytest.raises(ResetRefused, match="nothing to reset"):
+        look_at_reset(lake.lake, lake.key("orders"))
+    for id in (1, 2):
+        lake.put(f"orders/{id}.parquet", kit.parquet([{"id": id}]))
+    kit.run(lake, "orders")
+    prefix = kit.location(lake, "orders")
+
+    _configure(lake, mode="load")
+    found = look_at_reset(lake.lake, lake.key("orders"))
+    assert (found.registered, found.objects, found.committed, found.rows, found.lost) == (False, 2, 2, 2, ())
+    _reset(lake, "orders")
+    kit.run(lake, "orders", listing=False)
+    assert kit.bronze(lake, "orders", "id") == [(1,), (2,)]
+    assert lake.lake.delta.table_state(prefix).files == 0, "one table left: the rows would be there twice"
+
+    lake.delete("orders/1.parquet")
+    _configure(lake, mode="register")
+    with pytest.raises(ResetRefused, match=r"1 rows came from 1 objects .* one is orders/1.parquet"):
+        _reset(lake, "orders")
+    assert kit.bronze(lake, "orders", "id") == [(1,), (2,)]
+    _reset(lake, "orders", accept_loss=True)
+    kit.run(lake, "orders", listing=False)
+    assert kit.location(lake, "orders") == prefix
+    assert kit.bronze(lake, "orders") == [(2,)]
+    state = lake.lake.delta.table_state(prefix)
+    assert state.properties["delta.deletedFileRetentionDuration"] == "interval 3650 days"
