@@ -11,7 +11,7 @@ _TESTS = Path(__file__).resolve().parents[1]
 
 #: Folders and markers. The fast group first, so that a mistake shows early; then the longest, so that parallel runs
 #: end together.
-GROUPS = ("unit", "browser", "spark", "jvm", "faults", "interop", "local")
+GROUPS = ("unit", "browser", "spark", "foreign", "jvm", "faults", "interop", "local")
 
 
 def group_of(path: Path) -> str:

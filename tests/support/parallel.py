@@ -13,6 +13,7 @@ from xdist.scheduler import LoadScopeScheduling
 #: A session's servers, by the beginning of the paths of the tests on them; the first that fits. Others go by file.
 _SERVERS = {
     "tests/spark/": "the stack",
+    "tests/foreign/": "the stack",
     "tests/jvm/": "the stack",
     "tests/faults/test_log_store": "the proxied stack",
     "tests/interop/": "the proxied stack",

@@ -1,0 +1,30 @@
+"""One lake for all foreign files: a table for each case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pydantic import ValidationError
+
+from tests.support.foreign.cases import CASES
+from tests.support.foreign.landing import Landing
+from tidegate.platform.core.table_spec import TableSpec
+from tidegate.platform.local.stack import LocalStack
+from tidegate.platform.testing import TestLake
+
+
+@pytest.fixture(scope="session")
+def landing(tidegate_stack: LocalStack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Landing]:
+    """The lake; a case is landed when it is first asked for."""
+    tables, unknown = [], {}
+    for case in CASES:
+        table = {"name": case.name, "prefix": f"{case.name}/", **case.options}
+        try:
+            TableSpec.model_validate({**table, "prefix": f"s3://bucket/{case.name}/"})
+            tables.append(table)
+        except ValidationError as error:
+            unknown[case.name] = f"lake.yaml does not take its options: {error}"
+    lake = TestLake(tidegate_stack, tmp_path_factory.mktemp("foreign"), "foreign", tables, {"discovery": False})
+    yield Landing(lake, tmp_path_factory.mktemp("files"), unknown)
+    lake.close()
