@@ -7,13 +7,16 @@ that says what to do; and whatever came first, a plain file that follows gets in
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.foreign.case import Case, File
+from tests.support.foreign.case import Case, Expect, File, Row
 from tests.support.foreign.cases import CASES
 from tests.support.foreign.landing import Landed, Landing
+from tests.support.foreign.others import by_delta_rs, by_duckdb, copied_down
 from tests.support.foreign.same import same
 
 #: Columns that Tidegate adds to loaded tables.
@@ -28,39 +31,46 @@ _FILES = [pytest.param(case, file, id=f"{case.name}/{file.key}") for case in CAS
 @pytest.mark.parametrize(("case", "file"), _FILES)
 def test_a_file_ends_as_it_should(landing: Landing, case: Case, file: File) -> None:
     landed, expect = landing.of(case), case.expected(file)
-    assert landed.failed == []
+    assert not landed.failed, landed.failed
     row = landed.fate[file.key]
     reason = row.reason or ""
-    if expect.kind == "quarantined" or (expect.kind == "same or quarantined" and row.status == "quarantined"):
-        assert row.status == "quarantined", landed.of(file)
+    if row.status == "quarantined" and expect.kind in ("quarantined", "same or quarantined"):
         assert landed.of(file) == []
-        assert [word for word in expect.says if word not in reason] == [], reason
-        assert _REMEDY.search(reason), reason
-        assert not _FOREIGN_WORDS.search(reason), reason
-        assert not (case.loaded and "load the table" in reason), "false advice"
+        _assert_helpful(reason, expect)
+        assert not (case.loaded and "load the table" in reason), f"false advice: {reason}"
         return
-    assert (row.status, row.bad_rows or 0) == ("committed", expect.bad), reason
+    assert expect.kind != "quarantined", f"{row.status}, but it should be quarantined: {landed.of(file)[:3]}"
+    assert row.status == "committed", f"{row.status}: {reason}"
+    assert (row.bad_rows or 0) == expect.bad, f"{row.bad_rows} rows are set apart: {reason}"
     _assert_same(case, file, landed)
     if not case.loaded and expect.kind in ("same", "copy"):
-        ids = [one["id"] for one in landed.made[file.key].rows]
-        copied = ["/_tidegate/" in landed.paths[id] for id in ids]
-        assert copied == [expect.kind == "copy"] * len(ids)
+        ids = [one.get("id") for one in landed.made[file.key].rows]
+        where = {landed.paths[id] for id in ids}
+        assert all(("/_tidegate/" in path) == (expect.kind == "copy") for path in where), f"no {expect.kind}: {where}"
+
+
+def _assert_helpful(reason: str, expect: Expect) -> None:
+    missing = [word for word in expect.says if word not in reason]
+    assert not missing, f"it does not say {missing}: {reason}"
+    assert _REMEDY.search(reason), f"it does not say what to do: {reason}"
+    assert not _FOREIGN_WORDS.search(reason), f"it is not in our words: {reason}"
 
 
 def _assert_same(case: Case, file: File, landed: Landed) -> None:
     expected = sorted(landed.made[file.key].rows, key=_id)
     found = sorted(landed.of(file), key=_id)
     assert [row.get("id") for row in found] == [row.get("id") for row in expected]
-    names = {name for row in expected for name in row}
-    assert names <= landed.types.keys(), "columns are missing"
-    for wanted, got in zip(expected, found, strict=True):
-        differing = {
-            name: (wanted.get(name), got[name])
-            for name in got
-            if not (case.loaded and name in _OURS) and not same(wanted.get(name), got[name])
-        }
-        assert differing == {}, f"id {wanted.get('id')}: {{column: (in the file, in the table)}}"
-    assert {name: landed.types[name] for name in file.types} == file.types
+    missing = {name for row in expected for name in row} - landed.types.keys()
+    assert not missing, f"columns are missing: {missing}"
+    differing = {
+        (wanted.get("id"), name): (wanted.get(name), got[name])
+        for wanted, got in zip(expected, found, strict=True)
+        for name in got
+        if not (case.loaded and name in _OURS) and not same(wanted.get(name), got[name])
+    }
+    assert not differing, f"(id, column): (in the file, in the table): {differing}"
+    types = {name: landed.types[name] for name in file.types}
+    assert types == file.types, f"types are {types}"
     assert file.key not in landed.hidden, "a bound or a conversion hides rows from a selective query"
 
 
@@ -71,8 +81,28 @@ def _id(row: dict[str, Any]) -> tuple[bool, Any]:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_good_file_still_gets_in_and_no_row_comes_twice(landing: Landing, case: Case) -> None:
     landed = landing.of(case)
-    assert landed.failed == []
-    assert landed.fate[case.good(case.good_id)[0]].status == "committed", landed.fate
+    assert not landed.failed, landed.failed
+    good = landed.fate[case.good(case.good_id)[0]]
+    assert good.status == "committed", f"{good.status}: {good.reason}"
     assert [row["id"] for row in landed.rows or [] if row.get("id") == case.good_id] == [case.good_id]
     committed = sum(row.rows or 0 for row in landed.fate.values() if row.status == "committed")
     assert len(landed.rows or []) == committed
+
+
+@pytest.mark.parametrize("read", [by_delta_rs, by_duckdb])
+@pytest.mark.parametrize("case", [case for case in CASES if case.by_others], ids=lambda case: case.name)
+def test_other_engines_read_the_same(
+    landing: Landing, case: Case, read: Callable[[Path], Sequence[Row]], tmp_path: Path
+) -> None:
+    landed = landing.of(case)
+    assert not landed.failed, landed.failed
+    found = sorted(read(copied_down(landing.lake.clients, landed.location, tmp_path)), key=_id)
+    expected = sorted(landed.rows or [], key=_id)
+    assert [row.keys() for row in found] == [row.keys() for row in expected]
+    differing = {
+        (wanted["id"], name): (wanted[name], got[name])
+        for wanted, got in zip(expected, found, strict=True)
+        for name in got
+        if not same(wanted[name], got[name])
+    }
+    assert not differing, f"(id, column): (Spark, {read.__name__}): {differing}"

@@ -115,14 +115,6 @@ CASES = (
                 File("null.parquet", of({"never": pa.nulls(2)}), COPY, types={"never": "string"}),
                 File("view.parquet", of({"view": pa.array(["a", None], pa.string_view())}), SAME),
                 File("empty.parquet", _no_rows, SAME),
-            ),
-            good_parquet,
-        )
-    ),
-    *both_modes(
-        Case(
-            "arrow_encoded",
-            (
                 File(
                     "delta.parquet",
                     of(
@@ -148,23 +140,18 @@ CASES = (
             good_parquet,
         )
     ),
-    *both_modes(
-        Case(
-            "arrow_refused",
-            (
-                File(
-                    "decimal256.parquet",
-                    _all_refused("huge", pa.array([Decimal(10**45)], pa.decimal256(50, 2))),
-                    refused("huge", "decimal"),
-                ),
-                File(
-                    "duration.parquet",
-                    _all_refused("took", pa.array([dt.timedelta(1)], pa.duration("us"))),
-                    refused("took", "duration"),
-                ),
-                File("no columns.parquet", _no_columns, refused("column")),
-            ),
-            good_parquet,
-        )
+)
+
+REFUSED = (
+    File(
+        "decimal256.parquet",
+        _all_refused("huge", pa.array([Decimal(10**45)], pa.decimal256(50, 2))),
+        refused("huge", "decimal"),
     ),
+    File(
+        "duration.parquet",
+        _all_refused("took", pa.array([dt.timedelta(1)], pa.duration("us"))),
+        refused("took", "duration"),
+    ),
+    File("no columns.parquet", _no_columns, refused("column")),
 )

@@ -147,20 +147,10 @@ CASES = (
             good_parquet,
         )
     ),
-    *both_modes(
-        Case(
-            "pandas_refused",
-            (
-                File("nano.parquet", _nanoseconds, refused("precise", "nanosecond")),
-                File("duration.parquet", _duration, refused("took", "duration")),
-            ),
-            good_parquet,
-        )
-    ),
     Case("pandas_old", (File("v0.7.1.parquet", _old("v0.7.1.parquet"), SAME),), good_parquet),
-    Case(
-        "pandas_old_index",
-        (File("v0.7.1.all-named-index.parquet", _old("v0.7.1.all-named-index.parquet"), SAME),),
-        good_parquet,
-    ),
+)
+
+REFUSED = (
+    File("nano.parquet", _nanoseconds, refused("precise", "nanosecond")),
+    File("duration.parquet", _duration, refused("took", "duration")),
 )

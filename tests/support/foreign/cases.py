@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from tests.support.foreign import by_arrow, by_duckdb, by_pandas, by_polars, by_spark, csv_files, json_files, odd_names
-from tests.support.foreign.case import Case
+from tests.support.foreign.by_arrow import good_parquet
+from tests.support.foreign.case import Case, both_modes
+
+#: No file of the first batch enters: a table is to be born all the same, later.
+_REFUSED = (*by_arrow.REFUSED, *by_pandas.REFUSED, *by_polars.REFUSED, *odd_names.REFUSED)
 
 CASES: tuple[Case, ...] = (
     *by_arrow.CASES,
@@ -12,6 +16,7 @@ CASES: tuple[Case, ...] = (
     *by_duckdb.CASES,
     *by_spark.CASES,
     *odd_names.CASES,
+    *both_modes(Case("refused", _REFUSED, good_parquet)),
     *csv_files.CASES,
     *json_files.CASES,
 )

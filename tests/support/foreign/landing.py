@@ -106,8 +106,9 @@ class Landing:
         landed.rows = list(found)
         for file in case.files:
             if file.probe and landed.of(file):
-                ids = session.sql(f"SELECT id FROM {source} WHERE {file.probe}").collect()
-                if [row["id"] for row in ids] != [landed.made[file.key].rows[0]["id"]]:
+                ids = ", ".join(str(row["id"]) for row in landed.made[file.key].rows)
+                found_ids = session.sql(f"SELECT id FROM {source} WHERE {file.probe} AND id IN ({ids})").collect()
+                if [row["id"] for row in found_ids] != [landed.made[file.key].rows[0]["id"]]:
                     landed.hidden.append(file.key)
 
 

@@ -19,6 +19,7 @@ from tests.support.foreign.case import (
     refused,
     same_or_refused,
 )
+from tests.support.foreign.same import Cell
 
 #: Each was refused by some layer between Parquet and Delta.
 ODD_NAMES = (
@@ -43,7 +44,7 @@ def _inside(shop: Workshop) -> Made:
 
 
 def _ours(name: str) -> File:
-    return File(f"{name}.parquet", of({name: ["x"]}), same_or_refused(name), loaded=refused(name))
+    return File(f"ours{name}.parquet", of({name: ["x"]}), same_or_refused(name), loaded=refused(name))
 
 
 def _by_case(shop: Workshop) -> Made:
@@ -56,7 +57,8 @@ def _by_case_inside(shop: Workshop) -> Made:
 
 def _day_too(day: int) -> Callable[[Workshop], Made]:
     def make(shop: Workshop) -> Made:
-        return made(pa.table({"id": shop.ids(1), "day": [day]}))
+        both = made(pa.table({"id": shop.ids(1), "day": [day]}))
+        return Made(both.body, [{**row, "day": Cell(str(day))} for row in both.rows])
 
     return make
 
@@ -86,16 +88,6 @@ CASES = (
             by_others=True,
         )
     ),
-    *both_modes(
-        Case(
-            "odd_refused",
-            (
-                File("case.parquet", _by_case, refused("name", "case")),
-                File("case inside.parquet", _by_case_inside, refused("name", "case")),
-            ),
-            good_parquet,
-        )
-    ),
     *both_modes(Case("odd_ours", tuple(_ours(name) for name in OURS), good_parquet)),
     *both_modes(
         Case(
@@ -118,4 +110,9 @@ CASES = (
             _good_in("day=3"),
         )
     ),
+)
+
+REFUSED = (
+    File("case.parquet", _by_case, refused("name", "case")),
+    File("case inside.parquet", _by_case_inside, refused("name", "case")),
 )

@@ -29,6 +29,8 @@ class Cell:
             return self.text.lower() == str(value).lower()
         if isinstance(value, int):
             return self.text == str(value)
+        if isinstance(value, float) and math.isnan(value):
+            return self.text.lower() == "nan"
         if isinstance(value, float | Decimal):
             return _number(self.text) is not None and _number(self.text) == _number(repr(value).strip("Decimal()'"))
         if isinstance(value, datetime):
