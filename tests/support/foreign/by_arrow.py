@@ -149,7 +149,7 @@ REFUSED = (
         refused("huge", "decimal"),
     ),
     File(
-        "duration.parquet",
+        "arrow duration.parquet",
         _all_refused("took", pa.array([dt.timedelta(1)], pa.duration("us"))),
         refused("took", "duration"),
     ),

@@ -152,5 +152,5 @@ CASES = (
 
 REFUSED = (
     File("nano.parquet", _nanoseconds, refused("precise", "nanosecond")),
-    File("duration.parquet", _duration, refused("took", "duration")),
+    File("pandas duration.parquet", _duration, refused("took", "duration")),
 )

@@ -138,4 +138,4 @@ CASES = both_modes(
     )
 )
 
-REFUSED = (File("duration.parquet", _duration, refused("elapsed", "duration")),)
+REFUSED = (File("polars duration.parquet", _duration, refused("elapsed", "duration")),)

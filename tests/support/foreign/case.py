@@ -117,6 +117,9 @@ class Case:
     options: dict[str, Any] = field(default_factory=dict)
     by_others: bool = False
 
+    def __post_init__(self) -> None:
+        assert len({file.key for file in self.files}) == len(self.files), f"{self.name} has two files of one key"
+
     @property
     def good_id(self) -> int:
         """The id of the good file's row."""
