@@ -87,7 +87,7 @@ def show(lake: Lake, text: str, done: Sequence[Done], before: Before) -> Shown:
         before: what was shown last.
     """
     table = lake.table(text)
-    birth, last = table.birth, None if done else _last_batch(lake, table)
+    birth, last = table.birth, None if done else _last_batch(table)
     state = lake.delta.table_state(birth.location) if birth else None
     if birth is None or state is None or not state.exists or not state.has_columns:
         return Shown(done, Now(birth.name if birth else table.spec.name), before, last)
@@ -97,8 +97,6 @@ def show(lake: Lake, text: str, done: Sequence[Done], before: Before) -> Shown:
     return Shown(done, Now(birth.name, birth.location.replace("s3a://", "s3://"), state, rows), before, last)
 
 
-def _last_batch(lake: Lake, table: Table) -> Batch | None:
+def _last_batch(table: Table) -> Batch | None:
     n = table.ledger.clock()[1]
-    if n == 0 or n in lake.store.void_batches(table.text, n - 1):
-        return None
-    return lake.store.batch(table.text, n)
+    return None if n == 0 or n in table.batches.void(n - 1) else table.batches.read(n)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import getpass
-import os
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
 from tidegate.assets.operations.reset import Reset, ResetRefused, look_at_reset, reset_table
-from tidegate.platform.cli.environment import use_stack
+from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake import Lake
-from tidegate.resources.lake_resource import LakeResource
 
 
 def run_reset(
@@ -31,13 +29,10 @@ def run_reset(
         accept_loss: also where rows will not come back.
 
     Raises:
-        CommandError: there is no such table, or it is refused.
-        SparkUnreachable: no Spark server answers.
+        CommandError: there is no such table, it is refused, or Spark does not answer.
     """
-    use_stack(home)
-    if lake is not None:
-        os.environ["TIDEGATE_LAKE"] = str(lake.resolve())
-    with LakeResource.from_environment().opened() as opened:
+    using = client(home, lake)
+    with using.reaching_spark(), using.settings.opened() as opened:
         text = table_named(opened, name)
         try:
             if yes:
