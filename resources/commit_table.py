@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 #: UUIDs of this version are made by our log store only.
 _OURS = 8
+#: What writers that encode paths leave as it is.
+_PLAIN = "/!$&'()*+,;=:@~"
 
 
 def is_ours(temp_path: str) -> bool:
@@ -22,6 +25,35 @@ def is_ours(temp_path: str) -> bool:
         return uuid.UUID(temp_path.rpartition(".")[2]).version == _OURS
     except ValueError:
         return False
+
+
+def spellings(location: str) -> list[str]:
+    """The spellings of a table's path under which its entries may be kept, its own first.
+
+    Args:
+        location: the table's ``s3a://`` URI, not percent-encoded.
+    """
+    rest = location.removeprefix("s3a://").rstrip("/")
+    paths = dict.fromkeys((rest, quote(rest, safe=_PLAIN)))
+    return [f"{scheme}://{path}" for path in paths for scheme in ("s3a", "s3")]
+
+
+def chosen(newest: Mapping[str, CommitEntry]) -> str:
+    """Under which spelling the log store keeps a table's entries: where another kind of writer does, else the newest.
+
+    Args:
+        newest: the newest entry of each spelling that has one; one at least.
+
+    Raises:
+        ValueError: other kinds of writers use two, and do not see each other.
+    """
+    others = [one for one, entry in newest.items() if not is_ours(entry.temp_path)]
+    if len(others) > 1:
+        raise ValueError(
+            f"there are entries under {' and '.join(others)}, whose writers do not see each other: stop them all, "
+            "delete the items of one, and let all use the other"
+        )
+    return others[0] if others else max(newest, key=lambda one: (newest[one].version, one))
 
 
 @dataclass(frozen=True)
@@ -45,7 +77,7 @@ class CommitTableAddress:
 
 @dataclass(frozen=True)
 class CommitEntry:
-    """One commit's item, as docs/log-store.md describes it.
+    """One commit's item, as docs/log-store-protocol.md describes it.
 
     Attributes:
         file_name: the commit's file, its version in 20 digits.

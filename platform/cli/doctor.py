@@ -26,6 +26,7 @@ _CONDITIONAL = (DYNAMODB_STORE, "io.tidegate.storage.ConditionalS3LogStore")
 _OF_ALL = "spark.delta.logStore.class"
 _OF_S3A = "spark.delta.logStore.s3a.impl"
 _OF_S3 = "spark.delta.logStore.s3.impl"
+_FAST_LISTING = "delta.enableFastS3AListFrom"
 
 
 def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair: bool) -> bool:
@@ -56,6 +57,7 @@ def _examined(opened: Lake, aws: AwsResource, *, repair: bool) -> Iterator[Findi
     server = f"Spark {opened.delta.remote}"
     buckets = [*opened.config.buckets, opened.store.bucket]
     yield checked(f"{server}: log store", lambda: check_store(opened.delta, buckets))
+    yield checked(f"{server}: listings", lambda: check_listing(opened.delta))
     yield checked(f"{server}: jars", lambda: check_jars(opened.delta))
     entries = None
     if log_store(opened.delta) in (DYNAMODB_STORE, _CLASSIC):
@@ -157,6 +159,21 @@ def _check_of_s3(delta: Delta, store: str) -> None:
             f"{store} for s3a://, {other or 'Delta’s own single-driver store'} for s3://: commits to one table under "
             f"both may overwrite each other. Set {_OF_S3}={store}"
         )
+
+
+def check_listing(delta: Delta) -> str:
+    """Whether logs are listed as they should be.
+
+    Raises:
+        Failed: Delta's own store for one driver takes keys below folders of ``_delta_log`` for commits.
+    """
+    for key in (f"spark.hadoop.{_FAST_LISTING}", _FAST_LISTING):
+        if conf(delta, key).strip().lower() == "true":
+            raise Failed(
+                f"{key}=true: Delta 4.4.0's own store then lists the folders of _delta_log too, and a copy of a commit "
+                "in one of them breaks the table. Unset it: Tidegate's log stores list as fast without it"
+            )
+    return f"{_FAST_LISTING} is off"
 
 
 def check_jars(delta: Delta) -> str:

@@ -7,11 +7,10 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from urllib.parse import quote
 
 from tidegate.platform.cli.findings import Failed, Finding, checked
 from tidegate.platform.core.object_key import parse_s3_uri
-from tidegate.resources.commit_table import CommitEntry, CommitTable, is_ours
+from tidegate.resources.commit_table import CommitEntry, CommitTable, chosen, is_ours, spellings
 from tidegate.resources.object_store import Listed, ObjectStore
 
 #: Seconds after which staged bytes that no entry names may be deleted; far above what a writer of ours may stand still.
@@ -20,8 +19,6 @@ SAFE_AGE = 24 * 60 * 60
 _GRACE = 1.0
 _COMMIT = re.compile(r"(\d{20})\.json")
 _STAGED = re.compile(r"\.tmp/(\d{20})\.json\.[0-9a-f-]{36}|_commit_[0-9a-f-]{36}\.json\.tmp")
-#: What writers that encode paths leave as it is.
-_PLAIN = "/!$&'()*+,;=:@~"
 
 
 @dataclass
@@ -79,13 +76,19 @@ class LogDoctor:
         """
         if self._entries is None:
             return 0
-        spelling, _ = self._spelling(location)
-        older = self._entries.entries(spelling)[:-1]
+        used, newest = self._spelling(location)
+        # Whoever reads the table looks at the newest entry of the spelling in use, and settles that.
+        older = [
+            (spelling, entry)
+            for spelling in self._newest(location)
+            for entry in self._entries.entries(spelling)
+            if newest is None or (spelling, entry.version) != (used, newest.version)
+        ]
         # After the entries: what these versions came to hold is here by now.
         log = self._read(location)
         return sum(
             self._entries.close(spelling, entry, evidence=self._is_evidence(log, entry))
-            for entry in older
+            for spelling, entry in older
             if not entry.complete and entry.version <= log.head
         )
 
@@ -100,19 +103,25 @@ class LogDoctor:
                 log.staged[name] = item
         return log
 
-    def _spelling(self, location: str) -> tuple[str, CommitEntry | None]:
+    def _newest(self, location: str) -> dict[str, CommitEntry]:
         assert self._entries is not None
-        rest = location.removeprefix("s3a://").rstrip("/")
-        spellings = dict.fromkeys(
-            f"{scheme}://{path}" for path in (rest, quote(rest, safe=_PLAIN)) for scheme in ("s3a", "s3")
-        )
-        found = {one: entry for one in spellings if (entry := self._entries.newest(one)) is not None}
-        if len(found) > 1:
-            raise Failed(
-                f"there are entries under {' and '.join(found)}, whose writers do not see each other: stop them all, "
-                "delete the items of one, and let all use the other"
-            )
-        return next(iter(found.items()), (f"s3a://{rest}", None))
+        found = {one: self._entries.newest(one) for one in spellings(location)}
+        return {one: entry for one, entry in found.items() if entry is not None}
+
+    def _recent(self, location: str) -> list[CommitEntry]:
+        """The entries under every spelling: the log store may have gone over from one to another."""
+        assert self._entries is not None
+        return [entry for one in self._newest(location) for entry in self._entries.entries(one)]
+
+    def _spelling(self, location: str) -> tuple[str, CommitEntry | None]:
+        newest = self._newest(location)
+        if not newest:
+            return spellings(location)[0], None
+        try:
+            used = chosen(newest)
+        except ValueError as error:
+            raise Failed(str(error)) from None
+        return used, newest[used]
 
     def _agree(self, location: str, entries: CommitTable) -> str:
         spelling, newest = self._spelling(location)
@@ -130,7 +139,7 @@ class LogDoctor:
             )
         if not newest.complete:
             raise Failed(self._pending(log, newest))
-        recent = entries.entries(spelling)
+        recent = self._recent(location)
         foreign, classic = self._authors(recent, log, entries.address.ttl)
         if foreign and classic:
             hours = f"{entries.address.ttl / 3600:g} hours"
@@ -197,7 +206,7 @@ class LogDoctor:
         """``claimed``, ``lost``, ``unknown``, ``old`` or ``young`` by the staged file's name."""
         if not log.staged:
             return {}
-        entries = self._entries.entries(self._spelling(location)[0]) if self._entries is not None else []
+        entries = self._recent(location) if self._entries is not None else []
         by_path = {entry.temp_path: entry for entry in entries}
         versions = {entry.version for entry in entries}
         return {name: self._kind(log, item, by_path.get(name), versions) for name, item in log.staged.items()}

@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodb.type_defs import CreateTableInputTypeDef
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_s3.type_defs import NotificationConfigurationTypeDef
     from mypy_boto3_sqs import SQSClient
@@ -199,22 +200,27 @@ def _notification(s3: S3Client, bucket: str, arn: str) -> None:
     s3.put_bucket_notification_configuration(Bucket=bucket, NotificationConfiguration=wanted)
 
 
+def log_table(name: str) -> CreateTableInputTypeDef:
+    """The table of entries, as the log store itself makes it."""
+    return {
+        "TableName": name,
+        "KeySchema": [
+            {"AttributeName": "tablePath", "KeyType": "HASH"},
+            {"AttributeName": "fileName", "KeyType": "RANGE"},
+        ],
+        "AttributeDefinitions": [
+            {"AttributeName": "tablePath", "AttributeType": "S"},
+            {"AttributeName": "fileName", "AttributeType": "S"},
+        ],
+        "BillingMode": "PAY_PER_REQUEST",
+    }
+
+
 def _log_table(dynamodb: DynamoDBClient, name: str) -> None:
     try:
         dynamodb.describe_table(TableName=name)
     except dynamodb.exceptions.ResourceNotFoundException:
-        dynamodb.create_table(
-            TableName=name,
-            KeySchema=[
-                {"AttributeName": "tablePath", "KeyType": "HASH"},
-                {"AttributeName": "fileName", "KeyType": "RANGE"},
-            ],
-            AttributeDefinitions=[
-                {"AttributeName": "tablePath", "AttributeType": "S"},
-                {"AttributeName": "fileName", "AttributeType": "S"},
-            ],
-            BillingMode="PAY_PER_REQUEST",
-        )
+        dynamodb.create_table(**log_table(name))
         dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 60})
     ttl = dynamodb.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
     if ttl.get("TimeToLiveStatus") not in ("ENABLED", "ENABLING"):

@@ -6,13 +6,15 @@ docs/faults.md: F7 and F12.
 from __future__ import annotations
 
 import re
+import uuid
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from tests.support.arena import Arena, refusal
 from tests.support.client import DEADLINE
-from tests.support.delta_log import DeltaLog
+from tests.support.delta_log import DeltaLog, commit_file
 from tests.support.dynamodb_local import DynamoDbLocal
 from tidegate.platform.local.ports import LOOPBACK, free_port
 
@@ -112,3 +114,54 @@ def test_f12_every_spelling_of_a_path_has_the_same_entries(
     assert plain.versions() == [0, 1, 2]
     held.release()
     assert first.answer() == "ack"
+
+
+@pytest.mark.parametrize(
+    ("folder", "ours", "classic"),
+    [
+        ("", "s3://{}", "s3://{}"),
+        ("", "s3a://{}", "s3://{}"),
+        ("/sp ace", "s3a://{}", "s3a://{}"),
+        ("/k=ü", "s3a://{}", "s3a://{}"),
+    ],
+    ids=["s3", "s3 beside s3a", "a blank", "an umlaut"],
+)
+def test_f12_a_claim_under_another_spelling_is_found_where_there_was_none(
+    arena: Arena, log: DeltaLog, folder: str, ours: str, classic: str
+) -> None:
+    """Ours has looked; Delta's own store, or delta-rs, which encodes, claims; ours commits and must not publish."""
+    table = log.below(folder)
+    place = table.location.removeprefix("s3a://")
+    address = classic.format(quote(place, safe="/="))
+    theirs = DeltaLog(arena.services.clients, address)
+    store = arena.store(ours.format(place)).wait_ready()
+    table.create(0, "birth")
+    assert store.ask("list") == "listed [0]"
+    staged = f".tmp/{commit_file(1)}.{uuid.uuid4()}"
+    table.write(staged, "theirs")
+    theirs.claim(1, staged)
+    assert store.ask("write 1 ours") == "exists"
+    assert store.ask("read 1") == "read theirs"
+    assert store.ask("write 2 ours") == "ack"
+    assert (sorted(theirs.entries()), theirs.open_entries()) == ([1, 2], [])
+    assert theirs.entries()[1]["tempPath"]["S"] == staged
+    if address != ours.format(place):
+        left = DeltaLog(arena.services.clients, ours.format(place))
+        assert left.open_entries() == [], "what ours claimed before it gave way is open"
+    assert table.names() == [commit_file(version) for version in range(3)]
+
+
+def test_f12_the_spellings_are_not_compared_with_every_commit(arena: Arena, log: DeltaLog) -> None:
+    store = arena.store(log.location).wait_ready()
+    assert store.ask("list") == "listed []"
+    looks, calls = (
+        arena.proxy.count("POST", "/Query$"),
+        arena.proxy.count("POST", "/(Query|PutItem|UpdateItem|GetItem)$"),
+    )
+    assert store.ask("write 0 first") == "ack"
+    assert looks.count == 3, "the newest entry, and before and after the first claim the other spelling's"
+    before = calls.count
+    for version in range(1, 5):
+        assert store.ask("list").startswith("listed [0")
+        assert store.ask(f"write {version} next") == "ack"
+    assert calls.count - before == 4 * 2

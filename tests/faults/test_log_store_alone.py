@@ -108,6 +108,7 @@ def test_f6_eight_recoverers_and_a_paused_writer_publish_the_same_bytes_once(are
     assert completed.forwarded.count(200) == 1
     assert log.names() == [commit_file(0), commit_file(1)]
     assert log.open_entries() == []
+    assert "not found" not in arena.host.errors(), "that another has tidied up is no error"
 
 
 @pytest.mark.parametrize("where", ["its claim", "its publication"])

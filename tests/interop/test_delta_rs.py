@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.delta_log import DeltaLog
 from tests.support.delta_rs import CLASSIC, CURRENT, start
 from tests.support.shore import DEADLINE, Shore
 
@@ -72,3 +73,25 @@ def test_what_ours_claimed_and_did_not_publish_is_published_by_delta_rs_1_6_0(sh
     assert held.forwarded == [412]
     shore.check_rows(table, "ours", *other.said("ack"))
     assert [one.get("writer", "spark") for one in shore.commits(table)][:2] == ["spark", "spark"]
+
+
+def test_f12_ours_follow_delta_rs_1_6_0_to_how_it_spells_a_path(shore: Shore) -> None:
+    table = shore.create("/sp ace/k=ü")
+    encoded = DeltaLog(shore.services.clients, table.location.replace(" ", "%20").replace("ü", "%C3%BC"))
+    shore.append(table, "before")
+    other = start(shore, CLASSIC, table, "other")
+    end = time.monotonic() + DEADLINE
+    while not other.said("ack"):
+        assert time.monotonic() < end, other.outcomes.read_text()
+        time.sleep(0.1)
+    rows = ["before"]
+    for row in ("beside", "again"):
+        shore.append(table, row)
+        rows.append(row)
+    other.stop()
+    shore.append(table, "after")
+    shore.check_rows(table, *rows, "after", *other.said("ack"))
+    newest = len(shore.commits(table)) - 1
+    assert max(encoded.entries()) == newest
+    assert max(table.entries()) < newest
+    assert table.open_entries() == encoded.open_entries() == []

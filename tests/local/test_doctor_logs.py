@@ -142,11 +142,24 @@ def test_entries_of_a_dropped_table(table: Table, version: int, complete: bool) 
     assert f"tablePath {table.location}" in detail
 
 
-def test_entries_under_two_spellings(table: Table) -> None:
-    table.spelled("s3").claim(1, complete=True)
+def test_other_writers_entries_under_two_spellings_are_a_problem(table: Table) -> None:
+    for scheme in ("s3", "s3a"):
+        table.spelled(scheme).claim(1, of(1, CLASSIC), complete=True)
     ok, detail = table.findings()["entries"]
     assert not ok
     assert "do not see each other" in detail
+
+
+def test_what_was_committed_before_ours_went_over_to_another_spelling_still_counts(table: Table) -> None:
+    other = table.spelled("s3")
+    table.commit(2)
+    other.claim(2, CLASSIC, complete=True)
+    table.claim(0, OURS)
+    ok, detail = table.findings()["entries"]
+    assert ok, detail
+    assert detail.startswith(f"version 2, under {other.location}; below it 1 entries of dead writers are open")
+    assert table.doctor.close(table.location) == 1
+    assert table.findings()["entries"] == (True, f"version 2, under {other.location}")
 
 
 def test_commits_of_writers_without_dynamodb_are_counted(table: Table) -> None:

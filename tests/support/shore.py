@@ -35,9 +35,9 @@ class Shore:
     def proxy(self) -> FaultProxy:
         return self.services.proxy
 
-    def create(self) -> DeltaLog:
-        """A new table with one column, by Spark; its log."""
-        log = self.services.new_log()
+    def create(self, folder: str = "") -> DeltaLog:
+        """A new table with one column, by Spark, in a folder (``/a``) of its own place; its log."""
+        log = self.services.new_log().below(folder)
         # Deletion vectors and the like are on by default, and not every delta-rs knows them.
         self.session.sql(
             f"CREATE TABLE delta.`{log.location}` (id STRING) USING delta "

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.errors import AnalysisException
 
-from tidegate.platform.cli.doctor import DYNAMODB_STORE, check_jars, check_store, commit_table
+from tidegate.platform.cli.doctor import DYNAMODB_STORE, check_jars, check_listing, check_store, commit_table
 from tidegate.platform.cli.findings import Failed
 from tidegate.resources.aws import AwsResource
 from tidegate.resources.commit_table import CommitTableAddress
@@ -24,6 +24,8 @@ _NAMES = {
     "spark.hadoop.fs.s3.impl": "s3",
     "spark.hadoop.fs.s3a.performance.flags": "flags",
     "spark.hadoop.fs.s3a.bucket.landing.performance.flags": "flags_of_landing",
+    "spark.hadoop.delta.enableFastS3AListFrom": "fast_in_hadoop",
+    "delta.enableFastS3AListFrom": "fast",
     "spark.io.delta.storage.S3DynamoDBLogStore.ddb.region": "region",
     "spark.hadoop.io.delta.storage.S3DynamoDBLogStore.ddb.region": "region_in_hadoop",
 }
@@ -85,6 +87,17 @@ def test_a_store_that_loses_commits_is_a_problem(settings: dict[str, str], why: 
 )
 def test_every_scheme_that_is_open_has_a_store(settings: dict[str, str]) -> None:
     assert check_store(Settings(**settings), ["lake"]) == DYNAMODB_STORE  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("settings", [{"fast": "true"}, {"fast_in_hadoop": " True"}])
+def test_delta_s_fast_listing_is_a_problem(settings: dict[str, str]) -> None:
+    with pytest.raises(Failed, match=r"delta\.enableFastS3AListFrom=true: .*Unset it"):
+        check_listing(Settings(impl=DYNAMODB_STORE, **settings))  # type: ignore[arg-type]
+
+
+def test_a_listing_that_delta_does_itself_is_none() -> None:
+    said = check_listing(Settings(impl=DYNAMODB_STORE, fast_in_hadoop="false"))  # type: ignore[arg-type]
+    assert said == "delta.enableFastS3AListFrom is off"
 
 
 class Server(Settings):

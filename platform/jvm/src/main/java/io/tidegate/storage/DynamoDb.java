@@ -135,7 +135,7 @@ final class DynamoDb {
     }
   }
 
-  private CreateTableRequest definition() {
+  CreateTableRequest definition() {
     CreateTableRequest.Builder request =
         CreateTableRequest.builder()
             .tableName(settings.table())

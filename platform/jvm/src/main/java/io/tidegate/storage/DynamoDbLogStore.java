@@ -1,6 +1,7 @@
 package io.tidegate.storage;
 
 import io.tidegate.storage.protocol.Clocks;
+import io.tidegate.storage.protocol.SpelledTable;
 import java.io.IOException;
 import java.net.URI;
 import java.util.HashMap;
@@ -22,8 +23,11 @@ import org.apache.hadoop.fs.Path;
  * io.tidegate.storage.protocol.CommitProtocol}.
  */
 public final class DynamoDbLogStore extends ConditionalS3LogStore {
+  /** A table as this process coordinates its commits. */
+  private record Known(FileSystem fs, SpelledTable table) {}
+
   private final DynamoDbSettings settings;
-  private final Map<Path, CoordinatedTable> tables = new ConcurrentHashMap<>();
+  private final Map<Path, Known> tables = new ConcurrentHashMap<>();
   private final Clocks clocks = Clocks.system();
   private final Map<URI, DynamoDb> databases = new HashMap<>();
 
@@ -46,7 +50,7 @@ public final class DynamoDbLogStore extends ConditionalS3LogStore {
     if (version.isPresent()) {
       // Before anything is claimed: what cannot be published must not stand in others' way.
       new ConditionalCreate(fs).proveOnce(path.getParent());
-      table(fs, path.getParent()).protocol().commit(version.getAsLong(), content);
+      table(fs, path.getParent()).commit(version.getAsLong(), content);
     } else {
       super.publish(fs, path, content);
     }
@@ -61,18 +65,27 @@ public final class DynamoDbLogStore extends ConditionalS3LogStore {
     List<FileStatus> files = super.list(fs, path);
     boolean moved =
         table(fs, path.getParent())
-            .protocol()
             .settleAfter(before, LogListing.firstVersion(path), LogListing.versions(files));
     return moved ? super.list(fs, path) : files;
   }
 
-  private CoordinatedTable table(FileSystem fs, Path log) throws IOException {
-    Path qualified = fs.makeQualified(log);
+  private SpelledTable table(FileSystem fs, Path log) throws IOException {
     DynamoDb database = database(fs);
-    return tables.compute(
-        qualified,
-        (path, known) ->
-            known != null && known.isFresh() ? known : new CoordinatedTable(database, fs, path, clocks));
+    // A file system that was closed is another by now.
+    return tables
+        .compute(
+            fs.makeQualified(log),
+            (path, known) -> known != null && known.fs() == fs ? known : new Known(fs, opened(fs, path, database)))
+        .table();
+  }
+
+  private SpelledTable opened(FileSystem fs, Path log, DynamoDb database) {
+    return new SpelledTable(
+        Spellings.of(log.getParent()),
+        spelling -> new DynamoDbEntries(database, spelling),
+        new S3CommitFiles(fs, log),
+        clocks,
+        LogAlarms::new);
   }
 
   /** One for each bucket: S3A's credentials may be the bucket's own. */

@@ -1,7 +1,6 @@
 package io.tidegate.storage;
 
 import io.tidegate.storage.protocol.CommitFiles;
-import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.util.SortedSet;
@@ -27,11 +26,7 @@ final class S3CommitFiles implements CommitFiles {
 
   @Override
   public byte[] read(String name) throws IOException {
-    try (var in = fs.open(new Path(log, name))) {
-      return in.readAllBytes();
-    } catch (FileNotFoundException e) {
-      return null;
-    }
+    return PlainRead.read(fs, new Path(log, name));
   }
 
   @Override

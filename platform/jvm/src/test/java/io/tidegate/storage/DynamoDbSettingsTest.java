@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -84,17 +83,5 @@ class DynamoDbSettingsTest {
   void whatCannotBeMeantIsRefused(String name, String value) {
     conf.set(OURS + name, value);
     assertThrows(IllegalArgumentException.class, () -> DynamoDbSettings.from(conf));
-  }
-
-  @Test
-  void allSpellingsOfAPathAreLookedUnder() {
-    assertEquals(List.of("s3a://b/t", "s3://b/t"), CoordinatedTable.spellings(new Path("s3a://b/t/")));
-    assertEquals(List.of("s3a://b/t", "s3://b/t"), CoordinatedTable.spellings(new Path("s3://key@b/t")));
-    assertEquals(
-        List.of("s3a://b/a b", "s3://b/a b", "s3a://b/a%20b", "s3://b/a%20b"),
-        CoordinatedTable.spellings(new Path("s3a://b/a b")));
-    assertEquals(
-        List.of("s3a://b/k=ä", "s3://b/k=ä", "s3a://b/k=%C3%A4", "s3://b/k=%C3%A4"),
-        CoordinatedTable.spellings(new Path("s3a://b/k=ä")));
   }
 }

@@ -215,6 +215,20 @@ class DynamoDbTest {
   }
 
   @Test
+  void itIsTheTableThatPythonMakesToo() throws IOException {
+    var facts = CommitTableFacts.of("table");
+    var made = new DynamoDb(DynamoDbSettings.from(conf), conf, URI.create("s3a://b/")).definition();
+    Map<String, String> keys = new HashMap<>();
+    facts.get("keys").fields().forEachRemaining(one -> keys.put(one.getKey(), one.getValue().asText()));
+    Map<String, String> found = new HashMap<>();
+    made.keySchema().forEach(one -> found.put(one.attributeName(), one.keyTypeAsString()));
+    assertEquals(keys, found);
+    made.attributeDefinitions().forEach(one -> assertEquals("S", one.attributeTypeAsString()));
+    assertEquals(facts.get("billing").asText(), made.billingModeAsString());
+    assertEquals(facts.get("ttl").asText(), DynamoDb.EXPIRE_TIME);
+  }
+
+  @Test
   void whoLosesTheRaceToCreateItLeavesTheTtlToTheWinner() throws IOException {
     will("DescribeTable", MISSING, CREATING, ACTIVE);
     will("CreateTable", error("ResourceInUseException"));

@@ -48,18 +48,28 @@ public class CommitProtocol {
   private final CommitFiles files;
   private final Clocks clocks;
   private final Alarms alarms;
+  private final Elsewhere elsewhere;
   private final Recent recent;
   private final String table;
 
+  /** Whether this spelling of the path was compared with the others. */
+  private volatile boolean looked;
+
+  /** The newest entry that is known, null for none. */
+  private volatile CommitEntry known;
+
   /**
    * @param table the table's name in messages
+   * @param elsewhere the other spellings of its path
    */
-  public CommitProtocol(String table, EntryTable entries, CommitFiles files, Clocks clocks, Alarms alarms) {
+  CommitProtocol(
+      String table, EntryTable entries, CommitFiles files, Clocks clocks, Alarms alarms, Elsewhere elsewhere) {
     this.table = table;
     this.entries = entries;
     this.files = files;
     this.clocks = clocks;
     this.alarms = alarms;
+    this.elsewhere = elsewhere;
     this.recent = new Recent(clocks);
   }
 
@@ -68,6 +78,7 @@ public class CommitProtocol {
    *
    * @throws FileAlreadyExistsException when the version is another commit's; ours was not and will not be published
    * @throws LogStoreException when it cannot be known, or the table's entries do not fit its log
+   * @throws Elsewhere.Moved when it is to be claimed under another spelling of the table's path
    * @throws IOException when nothing was committed
    */
   public void commit(long version, byte[] content) throws IOException {
@@ -82,7 +93,9 @@ public class CommitProtocol {
       }
       files.write(mine.tempPath(), content);
     } while (hasPaused(begun));
+    boolean isFirst = known == null;
     claim(mine);
+    lookElsewhere(mine, isFirst);
     if (hasPaused(begun)) {
       // The version may have been taken and removed by log cleanup meanwhile: below the head nobody would see it.
       throw unknown(mine, new IOException("the writer stood still for too long after its claim"));
@@ -105,7 +118,7 @@ public class CommitProtocol {
     if (recent.takeOwnCommit()) {
       return false;
     }
-    CommitEntry newest = entries.newest();
+    CommitEntry newest = newest(seen);
     Settled settled = settle(newest, first, seen);
     if (settled == Settled.STALE) {
       alarms.stale(newest);
@@ -118,7 +131,7 @@ public class CommitProtocol {
   private void requireHead(long version) throws IOException {
     long before = Math.max(version - 1, 0);
     SortedSet<Long> seen = files.versionsFrom(before);
-    CommitEntry newest = entries.newest();
+    CommitEntry newest = newest(seen);
     Settled settled = settle(newest, before, seen);
     if (settled == Settled.STALE) {
       throw stale(newest);
@@ -137,10 +150,23 @@ public class CommitProtocol {
     }
   }
 
+  private CommitEntry newest(SortedSet<Long> seen) throws IOException {
+    CommitEntry newest = entries.newest();
+    known = newest;
+    // Somebody commits without an entry here: without any, or with one elsewhere.
+    boolean isBehind = newest == null || (!seen.isEmpty() && newest.version() < seen.last());
+    if (!looked || isBehind) {
+      elsewhere.look(newest, false);
+      looked = true;
+    }
+    return newest;
+  }
+
   private void claim(CommitEntry mine) throws IOException {
     for (int attempt = 1; attempt <= CLAIMS; attempt++) {
       try {
         if (create(mine)) {
+          known = mine;
           return;
         }
       } catch (EntryTable.Unanswered e) {
@@ -279,6 +305,10 @@ public class CommitProtocol {
           // The version may have been published and removed by log cleanup meanwhile.
           return settlePending(entry);
         }
+        if (entry.isOurs()) {
+          // Its writer may have died before it did.
+          elsewhere.look(entry, false);
+        }
         publishPending(entry, staged);
       }
       case BEYOND -> {
@@ -341,6 +371,22 @@ public class CommitProtocol {
       return Place.CLEANED;
     }
     return version == 0 || near.contains(version - 1) ? Place.NEXT : Place.BEYOND;
+  }
+
+  /**
+   * Who keeps entries under another spelling does not see this claim. Whoever made one before it is seen by now, and is
+   * given way to.
+   *
+   * @param isFirst whether there was no entry under this spelling before
+   */
+  void lookElsewhere(CommitEntry mine, boolean isFirst) throws IOException {
+    try {
+      elsewhere.look(mine, !isFirst);
+    } catch (Elsewhere.Moved moved) {
+      throw new Elsewhere.Moved(moved.spelling(), mine);
+    } catch (IOException e) {
+      throw unknown(mine, e);
+    }
   }
 
   /** A claimed version is ours only if its file holds our bytes: a foreign writer may have been faster. */

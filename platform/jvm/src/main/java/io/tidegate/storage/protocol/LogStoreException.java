@@ -14,7 +14,7 @@ public final class LogStoreException extends IOException {
     STALE,
     /** An entry promises a commit whose bytes are nowhere. */
     INTEGRITY,
-    /** The table's entries are under two spellings of its path. */
+    /** Other kinds of writers keep the table's entries under two spellings of its path. */
     SPELLING,
     /** The settings contradict each other or cannot be used. */
     SETTINGS

@@ -68,8 +68,8 @@ class CommitProtocolExplorerTest {
               maker -> of("A", Participants.writer("A", 2, maker), "F", Participants.foreign("F", 2),
                   "R", Participants.reader(maker)),
               Map.of(),
-              new Mutant("isPublished", "A was acknowledged and is lost", (step, name, entries, files) ->
-                  new Ours(step, name, entries, files) {
+              new Mutant("isPublished", "A was acknowledged and is lost", (step, name, entries, files, elsewhere) ->
+                  new Ours(step, name, entries, files, elsewhere) {
                     @Override
                     boolean isPublished(byte[] content, byte[] published) {
                       return true;
@@ -81,15 +81,15 @@ class CommitProtocolExplorerTest {
               maker -> of("A", Participants.writer("A", 2, maker), "F", Participants.foreign("F", 2),
                   "R", Participants.reader(maker)),
               Map.of(),
-              new Mutant("conditional create", "version 1 changed from F to A", (step, name, entries, files) ->
-                  new Ours(step, name, entries, new LookThenWrite(files)))),
+              new Mutant("conditional create", "version 1 changed from F to A", (step, name, entries, files, elsewhere) ->
+                  new Ours(step, name, entries, new LookThenWrite(files), elsewhere))),
           new Scene(
               "C3: staged bytes go before the entry is completed",
               world(0, 0, 0, 0),
               maker -> of("A", Participants.writer("A", 1, maker), "R", Participants.reader(maker)),
               Map.of(),
-              new Mutant("order of tidying", "delta-rs 1.6.0 is locked out", (step, name, entries, files) ->
-                  new Ours(step, name, entries, files) {
+              new Mutant("order of tidying", "delta-rs 1.6.0 is locked out", (step, name, entries, files, elsewhere) ->
+                  new Ours(step, name, entries, files, elsewhere) {
                     @Override
                     boolean tidy(CommitEntry entry) {
                       try {
@@ -106,8 +106,8 @@ class CommitProtocolExplorerTest {
               world(0, 1, 0, 0),
               maker -> of("A", Participants.writer("A", 1, maker), "F", Participants.foreign("F", 2)),
               Map.of(),
-              new Mutant("unknown outcome", "A was acknowledged and is lost", (step, name, entries, files) ->
-                  new Ours(step, name, entries, files) {
+              new Mutant("unknown outcome", "A was acknowledged and is lost", (step, name, entries, files, elsewhere) ->
+                  new Ours(step, name, entries, files, elsewhere) {
                     @Override
                     void afterFailedPublish(CommitEntry mine, IOException cause) {}
                   })),
@@ -117,8 +117,8 @@ class CommitProtocolExplorerTest {
               maker -> of("A", Participants.writer("A", 1, maker), "F", Participants.foreign("F", 2),
                   "cleaner", Participants.cleaner()),
               Map.of(),
-              new Mutant("head first", "version 1 was published below the head 2", (step, name, entries, files) ->
-                  new Ours(step, name, entries, files) {
+              new Mutant("head first", "version 1 was published below the head 2", (step, name, entries, files, elsewhere) ->
+                  new Ours(step, name, entries, files, elsewhere) {
                     @Override
                     Place place(long version, SortedSet<Long> near) {
                       return near.contains(version) ? Place.PUBLISHED : Place.NEXT;
@@ -137,8 +137,8 @@ class CommitProtocolExplorerTest {
               maker -> of("classic", Participants.classic("J", S3A), "F", Participants.foreign("F", 2),
                   "R", Participants.reader(maker)),
               Map.of("J", classicTemp("J", 1)),
-              new Mutant("evidence", "J was acknowledged by a classic writer and is lost", (step, name, entries, files) ->
-                  new Ours(step, name, entries, files) {
+              new Mutant("evidence", "J was acknowledged by a classic writer and is lost", (step, name, entries, files, elsewhere) ->
+                  new Ours(step, name, entries, files, elsewhere) {
                     @Override
                     boolean keepsEvidence(CommitEntry entry) {
                       return false;
@@ -149,16 +149,16 @@ class CommitProtocolExplorerTest {
               world(0, 0, 0, 0),
               maker -> of("aborting", Participants.aborting("J", "K", 1), "R", Participants.reader(maker)),
               Map.of("K", classicTemp("K", 1)),
-              new Mutant("condition of completing", "K was acknowledged by a classic writer and is lost", (step, name, entries, files) ->
-                  new Ours(step, name, new BlindlyCompleted(entries, step), files))),
+              new Mutant("condition of completing", "K was acknowledged by a classic writer and is lost", (step, name, entries, files, elsewhere) ->
+                  new Ours(step, name, new BlindlyCompleted(entries, step), files, elsewhere))),
           new Scene(
               "C8: what was learned long ago is not believed",
               world(0, 0, 0, 1),
               maker -> of("A", Participants.writer("A", 2, maker), "F", Participants.foreign("F", 3),
                   "G", Participants.foreign("G", 3), "cleaner", Participants.cleaner()),
               Map.of(),
-              new Mutant("freshness", "version 1 changed from F to A", (step, name, entries, files) ->
-                  new Ours(step, name, entries, files) {
+              new Mutant("freshness", "version 1 changed from F to A", (step, name, entries, files, elsewhere) ->
+                  new Ours(step, name, entries, files, elsewhere) {
                     private boolean known;
 
                     @Override
@@ -288,8 +288,8 @@ class CommitProtocolExplorerTest {
 
   private record BothSpellings(Maker maker) implements Maker {
     @Override
-    public CommitProtocol make(Step step, String name, EntryTable entries, CommitFiles files) {
-      return maker.make(step, name, entries, files);
+    public CommitProtocol make(Step step, String name, EntryTable entries, CommitFiles files, Elsewhere elsewhere) {
+      return maker.make(step, name, entries, files, elsewhere);
     }
 
     @Override
@@ -301,8 +301,8 @@ class CommitProtocolExplorerTest {
   /** It asks for the time and draws no conclusion. */
   private record Unpaused() implements Maker {
     @Override
-    public CommitProtocol make(Step step, String name, EntryTable entries, CommitFiles files) {
-      return new Ours(step, name, entries, files) {
+    public CommitProtocol make(Step step, String name, EntryTable entries, CommitFiles files, Elsewhere elsewhere) {
+      return new Ours(step, name, entries, files, elsewhere) {
         @Override
         boolean hasPaused(Clocks.Moment begun) {
           super.hasPaused(begun);
@@ -314,8 +314,8 @@ class CommitProtocolExplorerTest {
 
   private record OneSpelling() implements Maker {
     @Override
-    public CommitProtocol make(Step step, String name, EntryTable entries, CommitFiles files) {
-      return new Ours(step, name, entries, files);
+    public CommitProtocol make(Step step, String name, EntryTable entries, CommitFiles files, Elsewhere elsewhere) {
+      return new Ours(step, name, entries, files, elsewhere);
     }
   }
 

@@ -254,17 +254,6 @@ class CommitProtocolTest {
   }
 
   @Test
-  void twoSpellingsWithEntriesAreRefused() throws IOException {
-    published(0, "birth");
-    Spelling.Entries entries = spelling -> new Step(world, new ArrayList<>(), Step.Luck.GOOD).entries(spelling);
-    assertEquals(S3A, Spelling.choose(List.of(Participants.S3, S3A), entries));
-    world.table(Participants.S3).put(1L, CommitEntry.prepare(1));
-    LogStoreException error =
-        assertThrows(LogStoreException.class, () -> Spelling.choose(List.of(S3A, Participants.S3), entries));
-    assertEquals(Kind.SPELLING, error.kind());
-  }
-
-  @Test
   void aRefusalWithoutAFileIsUnknownAndOthersPublish() throws IOException {
     published(0, "birth");
     Supplier<Map<String, Instead>> refusing = () -> Map.of("create", (files, arguments) -> false);

@@ -7,42 +7,70 @@ import java.nio.file.FileAlreadyExistsException;
 import java.util.List;
 import java.util.SortedSet;
 import java.util.UUID;
+import java.util.stream.Stream;
 
 /** Who may write to, read or tidy up one table, ours and others. */
 final class Participants {
   static final String S3A = "s3a://b/t";
   static final String S3 = "s3://b/t";
+
+  /** As delta-rs spells it; no address of Delta on Spark is spelled so. */
+  static final String ENCODED = "s3a://b/%74";
   private static final int CLASSIC_ATTEMPTS = 4;
 
   private Participants() {}
 
   /** Makes a participant's protocol; the tests' mutants make a worse one. */
   interface Maker {
-    CommitProtocol make(Step step, String name, EntryTable entries, CommitFiles files);
+    CommitProtocol make(Step step, String name, EntryTable entries, CommitFiles files, Elsewhere elsewhere);
 
-    /** The spellings of the table's path under which entries are looked for. */
+    /** The spellings of the table's path under which entries are looked for, its own first. */
     default List<String> spellings() {
       return List.of(S3A);
     }
   }
 
-  private static EntryTable entries(Step step, Maker maker) throws IOException {
-    return step.entries(Spelling.choose(maker.spellings(), step::entries));
+  static SpelledTable table(Step step, String name, Maker maker) {
+    return new SpelledTable(
+        maker.spellings(),
+        step::entries,
+        step.files(),
+        step.clocks(),
+        spelling -> step.alarms(),
+        (spelling, entries, elsewhere) -> maker.make(step, name, entries, step.files(), elsewhere));
+  }
+
+  /** Ours, opened on an address. */
+  record At(String address) implements Maker {
+    @Override
+    public CommitProtocol make(Step step, String name, EntryTable entries, CommitFiles files, Elsewhere elsewhere) {
+      return new Ours(step, name, entries, files, elsewhere);
+    }
+
+    @Override
+    public List<String> spellings() {
+      return Stream.of(address, S3A, S3, ENCODED).distinct().toList();
+    }
   }
 
   /** The protocol, with temp paths that are the same each time a participant is run again. */
   static class Ours extends CommitProtocol {
     private final String name;
-    private int prepared;
+    private final Step step;
 
     Ours(Step step, String name, EntryTable entries, CommitFiles files) {
-      super("t", entries, files, step.clocks(), step.alarms());
+      this(step, name, entries, files, Elsewhere.NOWHERE);
+    }
+
+    Ours(Step step, String name, EntryTable entries, CommitFiles files, Elsewhere elsewhere) {
+      super("t", entries, files, step.clocks(), step.alarms(), elsewhere);
       this.name = name;
+      this.step = step;
     }
 
     @Override
     CommitEntry prepare(long version) {
-      return new CommitEntry(version, temp(name, version, prepared++), false);
+      return new CommitEntry(version, temp(name, version, step.prepared++), false);
     }
   }
 
@@ -58,22 +86,21 @@ final class Participants {
     return content.getBytes(StandardCharsets.UTF_8);
   }
 
-  private static SortedSet<Long> listing(Step step, CommitProtocol protocol) throws IOException {
+  private static SortedSet<Long> listing(Step step, SpelledTable table) throws IOException {
     Clocks.Moment before = step.clocks().now();
     SortedSet<Long> seen = step.files().versionsFrom(0);
-    return protocol.settleAfter(before, 0, seen) ? step.files().versionsFrom(0) : seen;
+    return table.settleAfter(before, 0, seen) ? step.files().versionsFrom(0) : seen;
   }
 
   /** Our writer: reads the table, commits one version, rebases when it loses. */
   static Explorer.Participant writer(String name, int attempts, Maker maker) {
     return step -> {
-      CommitFiles files = step.files();
-      CommitProtocol protocol = maker.make(step, name, entries(step, maker), files);
-      SortedSet<Long> seen = listing(step, protocol);
+      SpelledTable table = table(step, name, maker);
+      SortedSet<Long> seen = listing(step, table);
       long next = seen.isEmpty() ? 0 : seen.last() + 1;
       for (int i = 0; i < attempts; i++) {
         try {
-          protocol.commit(next, bytes(name));
+          table.commit(next, bytes(name));
           step.acknowledge(name, false);
           return;
         } catch (FileAlreadyExistsException e) {
@@ -93,7 +120,7 @@ final class Participants {
 
   /** Our reader. */
   static Explorer.Participant reader(Maker maker) {
-    return step -> listing(step, maker.make(step, "reader", entries(step, maker), step.files()));
+    return step -> listing(step, table(step, "reader", maker));
   }
 
   /** A writer that knows nothing of the entries and publishes conditionally, as delta-rs from 1.6.1 on does. */
@@ -121,6 +148,36 @@ final class Participants {
         step.acknowledge(name, true);
         if (step.files().read(entry.fileName()) == null) {
           step.files().create(entry.fileName(), bytes(name));
+        }
+      }
+    };
+  }
+
+  /** As {@link #classic}, with what S3A's exclusive create really is: a look, then an unconditional PUT. */
+  static Explorer.Participant overwriting(String name, String spelling) {
+    return overwriting(name, spelling, false);
+  }
+
+  /** As {@link #overwriting}, one that claims before anybody else does or not at all. */
+  static Explorer.Participant overwritingFirst(String name, String spelling) {
+    return overwriting(name, spelling, true);
+  }
+
+  private static Explorer.Participant overwriting(String name, String spelling, boolean first) {
+    return step -> {
+      SortedSet<Long> seen = step.files().versionsFrom(0);
+      long version = seen.isEmpty() ? 0 : seen.last() + 1;
+      CommitEntry entry = new CommitEntry(version, classicTemp(name, version), false);
+      step.files().write(entry.tempPath(), bytes(name));
+      Object claimed =
+          step.ask("claim " + version, false, false, false, world -> {
+            boolean late = first && world.entries.values().stream().anyMatch(one -> one.containsKey(version));
+            return !late && world.table(spelling).putIfAbsent(version, entry) == null;
+          }).value();
+      if ((Boolean) claimed) {
+        step.acknowledge(name, true);
+        if (step.files().read(entry.fileName()) == null) {
+          step.files().write(entry.fileName(), bytes(name));
         }
       }
     };
@@ -240,7 +297,7 @@ final class Participants {
   static Explorer.Participant sweeper(Maker maker, long version, String tempPath) {
     return step -> {
       long age = (Long) step.ask("age", false, false, true, world -> world.ageOf(tempPath)).value();
-      CommitEntry entry = entries(step, maker).get(version);
+      CommitEntry entry = step.entries(maker.spellings().get(0)).get(version);
       if (age > World.SAFE_AGE && (entry == null || !entry.tempPath().equals(tempPath))) {
         step.files().delete(tempPath);
       }

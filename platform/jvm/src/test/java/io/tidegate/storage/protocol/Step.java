@@ -50,6 +50,9 @@ final class Step {
   private int told;
   private boolean done;
   private String name = "";
+  /** How many temp paths its participant has used: they are the same each time it is run again. */
+  int prepared;
+
   boolean canLoseReply;
   boolean canFail;
   boolean canPause;
