@@ -65,12 +65,11 @@ def take_in(lake: Lake, *, seconds: float | None = None) -> Intake:
 
 
 def _keep(lake: Lake, intake: Intake) -> None:
-    caps = {table: (lake.config.table_for(table) or lake.config).max_files for table in intake.hints}
     lake.store.inbox.put(
         [
             manifest
             for table, hints in intake.hints.items()
-            for manifest in chunked(table.encode(), "intake", hints, caps[table])
+            for manifest in chunked(table.encode(), "intake", hints, lake.config.pace(table).max_files)
         ]
     )
     for reject in intake.rejects:
@@ -94,19 +93,19 @@ def ready_tables(waiting: Sequence[Waiting], config: LakeConfig, now: float) -> 
     for one in waiting:
         by_table.setdefault(one.table, []).append(one)
     ready = []
-    for text, manifests in sorted(by_table.items()):
-        spec = config.table_for(TableKey.decode(text)) or config
+    for table_key, manifests in sorted(by_table.items()):
+        pace = config.pace(TableKey.decode(table_key))
         if (
-            now - min(one.since for one in manifests) >= spec.window
-            or sum(one.hints for one in manifests) >= spec.max_files
+            now - min(one.since for one in manifests) >= pace.window
+            or sum(one.hints for one in manifests) >= pace.max_files
         ):
-            ready.append(text)
+            ready.append(table_key)
     return ready
 
 
-def _held_back(instance: dg.DagsterInstance, text: str, window: float, now: float) -> bool:
+def _held_back(instance: dg.DagsterInstance, table_key: str, window: float, now: float) -> bool:
     """Whether the table has an active run, or failed so lately that it should rest."""
-    tags = {"dagster/partition": text}
+    tags = {"dagster/partition": table_key}
     return is_active(instance, tags=tags) or rest_seconds(instance, BRONZE_JOB.name, window, now, tags) > 0
 
 
@@ -135,10 +134,10 @@ def build_intake_sensor(config: LakeConfig) -> dg.SensorDefinition:
         wanted = {*keys, *(spec.table_key.encode() for spec in config.tables)}
         unknown = sorted(wanted - set(context.instance.get_dynamic_partitions(TABLES.name or "")))
         requests = []
-        for text in ready_tables(waiting, config, now):
-            spec = config.table_for(TableKey.decode(text)) or config
-            if not _held_back(context.instance, text, spec.window, now):
-                requests.append(dg.RunRequest(partition_key=text, tags={TRIGGER_TAG: "sensor"}))
+        for table_key in ready_tables(waiting, config, now):
+            window = config.pace(TableKey.decode(table_key)).window
+            if not _held_back(context.instance, table_key, window, now):
+                requests.append(dg.RunRequest(partition_key=table_key, tags={TRIGGER_TAG: "sensor"}))
         said = (
             f"received {taken.received} events, {sum(taken.counters.values())} of them no table's; "
             f"{sum(one.hints for one in waiting)} hints wait for {len(keys)} tables"

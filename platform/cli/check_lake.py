@@ -77,10 +77,15 @@ def check_discovered(config: LakeConfig, known: Collection[TableKey]) -> Finding
                 if other == key or other.bucket != key.bucket:
                     continue
                 if key.prefix.startswith(other.prefix) or other.prefix.startswith(key.prefix):
+                    remedy = (
+                        f"{spec.name} takes its files from now on. Materialize it, and when nobody reads "
+                        f"bronze.{other.sql_name} any more, delete {config.lake.root}/tables/{other}.json"
+                        if other.prefix.startswith(key.prefix)
+                        else "configure that prefix instead, or give this table another"
+                    )
                     raise Failed(
                         f"{spec.prefix} of table {spec.name} overlaps {other.uri}, which was discovered as a table "
-                        "earlier, and two tables never share a file: configure that prefix instead, or give this "
-                        "table another"
+                        f"earlier, and two tables never share a file: {remedy}"
                     )
         return f"{len(known)} tables in the lake, {len(config.tables)} configured"
 

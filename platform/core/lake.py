@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
@@ -81,6 +81,18 @@ class IntakeSpec(Model):
     """Seconds between two ticks, at least."""
 
 
+class Pace(NamedTuple):
+    """How a table's hints become runs.
+
+    Attributes:
+        window: Seconds that hints are gathered before a run.
+        max_files: Most files of one batch.
+    """
+
+    window: int
+    max_files: int
+
+
 class LakeConfig(Model):
     """A lake: its root, its queues, its source buckets, its tables."""
 
@@ -125,6 +137,11 @@ class LakeConfig(Model):
     def table_for(self, key: TableKey) -> TableSpec | None:
         """The configured table of that key, None for a discovered one."""
         return self._tables_by_key.get(key)
+
+    def pace(self, key: TableKey) -> Pace:
+        """When a table is run, and with how much: as configured for it, or the lake's defaults."""
+        spec = self.table_for(key) or self
+        return Pace(spec.window, spec.max_files)
 
     def table_holding(self, bucket: str, key: str) -> TableSpec | None:
         """The configured table below whose prefix an object lies."""

@@ -115,7 +115,7 @@ def _obstacle(table: TableKey, config: LakeConfig, known: Collection[TableKey]) 
     if table.sql_name in names:
         return (
             f"its folder {table.uri} would become the table {table.sql_name!r}, and lake.yaml gives that "
-            f"name to {names[table.sql_name].prefix}; rename that one, or add a table with this prefix"
+            f"name to {names[table.sql_name].prefix}; add a table with this prefix and another name {_THEN}"
         )
     for other in (*config.keys(), *known):
         if other.bucket != table.bucket:

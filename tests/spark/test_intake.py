@@ -9,9 +9,12 @@ from typing import Any
 
 import dagster as dg
 import pytest
+import yaml
 
 from tidegate.assets.bronze.asset import TABLES
+from tidegate.assets.bronze.run import run_table
 from tidegate.platform.core.manifest import Hint
+from tidegate.platform.core.table_key import TableKey
 from tidegate.platform.testing import TestLake
 from tidegate.resources.queue import Queue
 
@@ -109,6 +112,29 @@ def test_a_tick_that_dies_before_the_delete_loses_nothing(
     assert metadata["rows"].value == 3
     assert metadata["duplicates"].value == metadata["events"].value - 3 >= 3
     assert hints(lake, "orders") == []
+
+
+def test_what_went_to_no_table_comes_back_once_a_table_is_configured(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([])
+    lake.put("sales/emea/2024/05/01/13/a.parquet", kit.parquet([{"id": 1}]))
+    lake.put("sales/emea/b.parquet", kit.parquet([{"id": 2}]))
+    lake.put("gone/c.parquet", b"x")
+    lake.delete("gone/c.parquet")
+    assert set(lake.intake().hints) == {TableKey(lake.bucket, "sales/emea/")}
+    assert sum(len(one.batch.adds) for one in kit.run(lake, "sales/emea", listing=False)) == 2
+
+    lake.put("sales/d.parquet", kit.parquet([{"id": 3}]))
+    assert lake.intake().counters["no_table"] == 1
+    rows = [row for entry in lake.lake.store.intake_log.entries() for row in entry["rows"]]
+    told = {row["key"]: row["reason"] for row in rows if row["outcome"] == "no_table"}
+    assert set(told) == {"gone/c.parquet", "sales/d.parquet"}
+    assert f"add a table with the prefix s3://{lake.bucket}/sales/ in lake.yaml" in told["sales/d.parquet"]
+
+    body = yaml.safe_load(lake.path.read_text())
+    body["tables"] = [{"name": "sales", "prefix": f"s3://{lake.bucket}/sales/"}]
+    lake.path.write_text(yaml.safe_dump(body))
+    run_table(lake.resource.open(), lake.key("sales"), run_id="materialized by hand", listing=True)
+    assert kit.bronze(lake, "sales") == [(1,), (2,), (3,)]
 
 
 def test_every_envelope_through_a_real_queue(tidegate_lake: MakeLake) -> None:

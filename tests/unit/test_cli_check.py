@@ -315,13 +315,19 @@ def test_a_registered_table_needs_write_permission_at_its_own_prefix(refused: st
 
 
 @pytest.mark.parametrize(
-    ("prefix", "ok"),
-    [("shop/orders/", True), ("shop/items/", True), ("shop/", False), ("shop/orders/eu/", False)],
+    ("prefix", "remedy"),
+    [
+        ("shop/orders/", ""),
+        ("shop/items/", ""),
+        ("shop/", "configure that prefix instead"),
+        ("shop/orders/eu/", "delete s3://lake/root/tables/landing.shop.orders.eu.json"),
+    ],
 )
-def test_a_configured_prefix_must_not_overlap_a_discovered_one(prefix: str, ok: bool) -> None:
+def test_a_configured_prefix_must_not_overlap_a_discovered_one(prefix: str, remedy: str) -> None:
     finding = check_discovered(LAKE, {TableKey("landing", prefix), TableKey("elsewhere", "shop/")})
-    assert finding.ok is ok
-    assert ok or f"overlaps s3://landing/{prefix}" in finding.detail
+    assert finding.ok is (not remedy)
+    assert finding.ok or f"overlaps s3://landing/{prefix}" in finding.detail
+    assert remedy in finding.detail
 
 
 @pytest.mark.parametrize("text", ["landing/x", "s3://", "s3://landing", "s3://landing/", "https://landing/x"])

@@ -17,6 +17,7 @@ from dagster._core.test_utils import create_run_for_test
 from tests.unit.conftest import Paper
 from tidegate.assets.bronze.asset import BRONZE, TABLES, TRIGGER_TAG
 from tidegate.sensors import intake
+from tidegate.sensors.arrivals import Intake
 
 ROOT = Path(__file__).resolve().parents[2]
 ORDERS = "landing.orders"
@@ -157,6 +158,25 @@ def test_an_empty_inbox_asks_for_nothing(paper: Paper, instance: dg.DagsterInsta
     tick = paper.tick(instance)
     assert (tick.run_requests, tick.dynamic_partitions_requests) == ([], [])
     assert "received 0 events" in (tick.skip_message or "")
+
+
+def test_a_tick_shows_what_went_to_no_table_and_why(
+    paper: Paper,
+    instance: dg.DagsterInstance,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    rows = [
+        {"outcome": "own_file", "bucket": "landing", "key": "orders/_SUCCESS", "reason": "hidden"},
+        {"outcome": "malformed", "detail": "s3://lake/quarantine/messages/m-0.json", "reason": "not JSON"},
+        *({"outcome": "no_table", "bucket": "landing", "key": f"{n}.csv", "reason": "in no folder"} for n in range(20)),
+    ]
+    monkeypatch.setattr(intake, "take_in", lambda handles: Intake(rows=rows))
+    paper.tick(instance)
+    told = capfd.readouterr().err
+    assert "malformed: s3://lake/quarantine/messages/m-0.json: not JSON" in told
+    assert "no_table: s3://landing/0.csv: in no folder" in told
+    assert (told.count("WARNING"), "_SUCCESS" in told) == (10, False)
 
 
 @pytest.mark.parametrize("status", ["QUEUED", "NOT_STARTED", "STARTING", "STARTED", "CANCELING"])

@@ -91,6 +91,12 @@ def test_tables_by_key(tmp_path: Path) -> None:
     assert config.table_holding("other", "t/a.csv") is None
 
 
+def test_pace_is_the_table_s_or_the_lake_s(tmp_path: Path) -> None:
+    config = load(tmp_path, SMALL + "window: 9\n" + TABLE + "    window: 7\n    max_files: 3\n")
+    assert config.pace(TableKey("landing", "t/")) == (7, 3)
+    assert config.pace(TableKey("landing", "u/")) == (9, 10_000)
+
+
 @pytest.mark.parametrize(("format", "mode"), [("parquet", "register"), ("csv", "load"), ("json", "load")])
 def test_format_and_mode_by_default(tmp_path: Path, format: str, mode: str) -> None:
     config = load(tmp_path, SMALL + TABLE)
