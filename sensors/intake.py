@@ -113,8 +113,9 @@ def build_intake_sensor(config: LakeConfig) -> dg.SensorDefinition:
     """The sensor that drains the queues and asks for bronze runs.
 
     Partitions and run requests follow from the inbox's listing, never from the messages of the tick: a tick that timed
-    out has done its writes, and the next one goes on from them. ``run_key`` stays None, for a used one is never run
-    again, even after a failure.
+    out has done its writes, and the next one goes on from them. Configured tables have a partition without any hint, so
+    that they can be materialized by hand. ``run_key`` stays None, for a used one is never run again, even after a
+    failure.
     """
 
     @dg.sensor(

@@ -79,7 +79,7 @@ def check_discovered(config: LakeConfig, known: Collection[TableKey]) -> Finding
                 if key.prefix.startswith(other.prefix) or other.prefix.startswith(key.prefix):
                     remedy = (
                         f"{spec.name} takes its files from now on. Materialize it, and when nobody reads "
-                        f"bronze.{other.sql_name} any more, delete {config.lake.root}/tables/{other}.json"
+                        f"bronze.{other.sql_name} any more, move {config.lake.root}/tables/{other}.json away"
                         if other.prefix.startswith(key.prefix)
                         else "configure that prefix instead, or give this table another"
                     )

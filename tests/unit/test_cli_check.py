@@ -320,7 +320,7 @@ def test_a_registered_table_needs_write_permission_at_its_own_prefix(refused: st
         ("shop/orders/", ""),
         ("shop/items/", ""),
         ("shop/", "configure that prefix instead"),
-        ("shop/orders/eu/", "delete s3://lake/root/tables/landing.shop.orders.eu.json"),
+        ("shop/orders/eu/", "move s3://lake/root/tables/landing.shop.orders.eu.json away"),
     ],
 )
 def test_a_configured_prefix_must_not_overlap_a_discovered_one(prefix: str, remedy: str) -> None:
