@@ -17,10 +17,9 @@ from pyspark.sql.connect.proto import AnalyzePlanRequest, ReleaseSessionRequest,
 
 from tidegate.resources.spark_remote import TOKEN, SparkRemote
 
-# A released session makes the client's own late clean-up calls fail, which it reports as warnings.
-logging.getLogger("pyspark.sql.connect.logging").setLevel(logging.ERROR)
-# Every exception of a query is also printed, as JSON with both traces, before it reaches whoever can say it better.
-for _name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+# PySpark prints every exception before it raises it, as JSON or with both traces: kilobytes before the sentence that
+# whoever catches it has to say. And a released session makes the client's own late clean-up calls fail, with warnings.
+for _name in ("pyspark.sql.connect.logging", "SQLQueryContextLogger", "DataFrameQueryContextLogger"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 

@@ -46,11 +46,13 @@ def test_a_right_lake_and_where_a_key_goes(
     lake.lake.store.births.bear(f"{lake.key('orders')}.old", "old", registered=False)
     lake.clients.sqs.set_queue_attributes(QueueUrl=lake.lake.queues[0].url, Attributes={"VisibilityTimeout": "5"})
     lake.clients.s3.put_bucket_notification_configuration(Bucket=lake.bucket, NotificationConfiguration={})
+    lake.put(f"shop/_delta_log/{0:020d}.json", '{"metaData": {"configuration": {}}}')
     before = len(said())
     assert not run_check(console, lake.path, None, f"s3://{lake.bucket}/shop/orders/old/x.json")
     failed = [line for line in said()[before:].split("\n") if "FAILED" in line]
-    assert len(failed) == 3, said()[before:]
-    for line, what in zip(failed, ("visibility timeout", "notification", "no overlap"), strict=True):
+    wrong = ("visibility timeout", "notification", "no Delta table of somebody else's", "no overlap")
+    assert len(failed) == len(wrong), said()[before:]
+    for line, what in zip(failed, wrong, strict=True):
         assert what in line
 
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
+from tidegate.platform.cli.check_foreign import check_foreign
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.sql import run_sql
+from tidegate.platform.local.names import name_tables
+from tidegate.platform.local.stack_file import StackInfo, write_stack
 from tidegate.platform.testing import TestLake
+from tidegate.resources.settings import Settings
 
 SILVER = {"keys": ["id"], "order": "v", "delete_when": "gone", "every": 10}
 
@@ -29,8 +35,10 @@ def test_the_layers_and_their_past(
     environment: Callable[[TestLake], None],
     console: Console,
     said: Callable[[], str],
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "silver": SILVER}])
+    lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "silver": SILVER}, {"name": "torn", "prefix": "a/"}])
     environment(lake)
     lake.put("orders/a.parquet", parquet((1, 10, False), (2, 20, False)))
     lake.materialize("bronze", "orders")
@@ -59,23 +67,44 @@ def test_the_layers_and_their_past(
     assert printed.count("null") == 2
     assert "3 more rows" in printed
 
+    capfd.readouterr()
     with pytest.raises(CommandError, match=r"ledger\.orders") as missing:
         run_sql(console, "SELECT * FROM bronze.nothing_here", None, 1)
     assert "silver.orders" in str(missing.value)
-    with pytest.raises(CommandError) as broken:
+    with pytest.raises(CommandError) as unclear:
         run_sql(console, "SELEC 1", None, 1)
-    for error in (missing, broken):
+    for error in (missing, unclear):
         assert "\n" not in str(error.value)
+    assert capfd.readouterr() == ("", ""), "PySpark prints what it raises"
+
+    # A table whose log nobody can read, the first of all, is no other table's trouble.
+    lake.lake.store.births.bear(lake.key("torn"), "torn", registered=True)
+    lake.put(f"a/_delta_log/{0:020d}.json", "no JSON")
+    name_tables(Settings.from_environment())
+    trouble = f"table {lake.key('torn')} has no SQL names: "
+    assert [record.getMessage().startswith(trouble) for record in caplog.records] == [True]
+    with pytest.raises(CommandError, match=r"Tables there are: bronze\.orders, .*") as torn:
+        run_sql(console, "SELECT * FROM bronze.torn", None, 1)
+    assert f"; {trouble}" in str(torn.value)
+    assert "\n" not in str(torn.value)
+    folders = {folder: check_foreign(lake.lake.store, lake.bucket, [folder]).ok for folder in ("orders/", "a/")}
+    assert folders == {"orders/": True, "a/": False}
 
 
 def test_a_dead_spark_server_is_said_at_once(
     tidegate_lake: Callable[..., TestLake],
     environment: Callable[[TestLake], None],
     monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
     console: Console,
 ) -> None:
     lake = tidegate_lake([])
     environment(lake)
+    # Killed under a platform that runs: it comes back by itself.
+    environ = {**lake.stack.environ, "TIDEGATE_LAKE": str(lake.path), "SPARK_REMOTE": "sc://localhost:1"}
+    write_stack(tmp_path, StackInfo(os.getpid(), {}, {}, {}, environ))
+    with pytest.raises(CommandError, match=rf"on {tmp_path} does not answer: the platform is starting it again"):
+        run_sql(console, "SELECT 1", tmp_path, 1)
     monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:1")
     with pytest.raises(CommandError, match=r"no Spark Connect server at sc://127\.0\.0\.1:1: .*tidegate up"):
         run_sql(console, "SELECT 1", None, 1)
