@@ -5,7 +5,7 @@ whole of `add_files` with its transaction; S3 requests are those on the table's 
 files, and those of the log's clean-up after it, are counted apart, each in all and not per commit. What Delta reads of
 the commits to make a checkpoint cannot be told from a commit's own: it raises some commits, not the median.
 
-    python benchmarks/commit_requests.py [--commits 25]
+    python -m benchmarks.commit_requests [--commits 25]
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ import boto3
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.support.fault_proxy import FaultProxy
+from tests.support.fault_rules import Rule
 from tidegate.platform.core.batch import Add, Batch, Create
 from tidegate.platform.local.aws import REGION, LocalAws
-from tidegate.platform.local.fault_proxy import FaultProxy
-from tidegate.platform.local.fault_rules import Rule
 from tidegate.platform.local.spark_server import SparkServer
 from tidegate.resources.delta import Delta
 from tidegate.resources.spark import session_of_its_own

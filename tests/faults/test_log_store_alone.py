@@ -17,10 +17,10 @@ from botocore.exceptions import ClientError
 from tests.support.arena import Arena, refusal
 from tests.support.client import DEADLINE
 from tests.support.delta_log import ENTRIES, DeltaLog, commit_file
+from tests.support.fault_rules import Rule
 from tests.support.log_store_process import CONDITIONAL, LogStoreProcess
 from tidegate.platform.cli import doctor_logs
 from tidegate.platform.cli.doctor_logs import LogDoctor
-from tidegate.platform.local.fault_rules import Rule
 from tidegate.resources.commit_table import CommitTable, CommitTableAddress
 from tidegate.resources.object_store import ObjectStore
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.support.client import DEADLINE, Client
+from tests.support.fault_rules import Hold
 from tests.support.harness import PROXIED, FaultLake, FaultServers, Watched
 from tests.support.seams import Standing
 from tidegate.assets.bronze.run import SEAMS
-from tidegate.platform.local.fault_rules import Hold
 
 KINDS = ("reg", "load")
 

@@ -13,8 +13,8 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError, ConnectionClosedError
 
+from tests.support.fault_proxy import FaultProxy
 from tidegate.platform.local.aws import REGION, LocalAws
-from tidegate.platform.local.fault_proxy import FaultProxy
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.fault_proxy import FaultProxy
 from tidegate.platform.core.planning import Forbidden, Found, Gone, Probe, Unavailable
 from tidegate.platform.local.aws import REGION, LocalAws
-from tidegate.platform.local.fault_proxy import FaultProxy
 from tidegate.platform.local.provision import Clients
 from tidegate.resources.object_store import ObjectChanged, ObjectForbidden, ObjectStore, StoreError
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.support.fault_proxy import FaultProxy
 from tidegate.assets.bronze import run as bronze_run
 from tidegate.assets.bronze.load import _Load
 from tidegate.assets.bronze.run import run_table
 from tidegate.platform.core.lake import load_lake
-from tidegate.platform.local.fault_proxy import FaultProxy
 from tidegate.platform.testing import TestLake
 from tidegate.resources.aws import AwsResource
 from tidegate.resources.lake import Lake, open_lake

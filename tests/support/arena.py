@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from tests.support.delta_log import DeltaLog
+from tests.support.fault_proxy import FaultProxy
 from tests.support.log_store_process import HostedStore, LogStoreProcess
 from tests.support.proxied_aws import ProxiedAws
-from tidegate.platform.local.fault_proxy import FaultProxy
 
 Writer = TypeVar("Writer", HostedStore, LogStoreProcess)
 _READY = 150.0

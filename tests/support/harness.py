@@ -19,11 +19,11 @@ import pyarrow.parquet as pq
 
 from tests.support.client import DEADLINE, Client, wait_until
 from tests.support.delta_log import DeltaLog, commit_file
+from tests.support.fault_proxy import FaultProxy
+from tests.support.fault_rules import Hold
 from tests.support.seams import Standing, dying_at
 from tidegate.assets.bronze.run import Done, run_table
 from tidegate.platform.local.aws import REGION, LocalAws
-from tidegate.platform.local.fault_proxy import FaultProxy
-from tidegate.platform.local.fault_rules import Hold
 from tidegate.platform.local.provision import Clients
 from tidegate.platform.local.spark_conf import SMALL_DATA
 from tidegate.platform.local.spark_server import SparkServer

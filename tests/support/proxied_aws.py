@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 
 from tests.support.delta_log import DeltaLog
 from tests.support.dynamodb_local import DynamoDbLocal
+from tests.support.fault_proxy import FaultProxy
 from tidegate.platform.local.aws import REGION, LocalAws
-from tidegate.platform.local.fault_proxy import FaultProxy
 from tidegate.platform.local.provision import Clients
 from tidegate.platform.local.spark_conf import SMALL_DATA
 from tidegate.platform.local.spark_server import SparkServer

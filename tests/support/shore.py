@@ -15,9 +15,9 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from tests.support.delta_log import DeltaLog, commit_file
+from tests.support.fault_proxy import FaultProxy
+from tests.support.fault_rules import Hold
 from tests.support.proxied_aws import ProxiedAws
-from tidegate.platform.local.fault_proxy import FaultProxy
-from tidegate.platform.local.fault_rules import Hold
 
 DEADLINE = 150.0
 

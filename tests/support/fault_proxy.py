@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-from tidegate.platform.local.fault_rules import Cut, Drop, Hold, Rule, Status
+from tests.support.fault_rules import Cut, Drop, Hold, Rule, Status
 from tidegate.platform.local.ports import LOOPBACK
 
 _HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "upgrade", "expect", "proxy-connection", "te"}
