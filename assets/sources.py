@@ -12,9 +12,14 @@ def queue_name(spec: QueueSpec) -> str:
     return spec.name or (spec.url or "").rstrip("/").rsplit("/", 1)[-1]
 
 
+def queue_key(name: str) -> dg.AssetKey:
+    """Asset key of a queue."""
+    return dg.AssetKey(["sqs", name])
+
+
 def queue_keys(config: LakeConfig) -> list[dg.AssetKey]:
     """Asset keys of the queues."""
-    return [dg.AssetKey(["sqs", queue_name(spec)]) for spec in config.queues]
+    return [queue_key(queue_name(spec)) for spec in config.queues]
 
 
 def table_owners(config: LakeConfig, bucket: str | None = None) -> list[str]:

@@ -6,6 +6,7 @@ import dagster as dg
 
 from tidegate.assets.bronze.asset import build_bronze
 from tidegate.assets.bronze.pages import build_page_checks, table_pages
+from tidegate.assets.queue_checks import build_queue_checks
 from tidegate.assets.silver.asset import build_silver_assets
 from tidegate.assets.sources import source_assets
 from tidegate.platform.core.lake import LakeConfig, load_lake
@@ -24,7 +25,7 @@ def build_definitions(config: LakeConfig, lake: LakeResource) -> dg.Definitions:
     triggers = build_silver_triggers(config)
     return dg.Definitions(
         assets=[*source_assets(config), build_bronze(config), *table_pages(config), *build_silver_assets(config)],
-        asset_checks=build_page_checks(config),
+        asset_checks=[*build_page_checks(config), *build_queue_checks(config)],
         jobs=[BRONZE_JOB, *[silver_job(spec) for spec in config.tables if spec.silver]],
         sensors=[
             build_intake_sensor(config),

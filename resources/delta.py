@@ -16,6 +16,9 @@ from tidegate.resources.commit_table import CommitTableAddress
 from tidegate.resources.spark import command, probe
 from tidegate.resources.spark_remote import SparkRemote
 
+#: Property of a view that says what it was made of.
+_MARK = "tidegate.made_of"
+
 
 @dataclass(frozen=True)
 class TableState:
@@ -222,29 +225,51 @@ class Delta:
         row = self._call_one("renew_table", table=location, properties=json.dumps(properties), name=name)
         return int(row["version"])
 
-    def name_table(self, schema: str, name: str, location: str) -> None:
-        """Give a table its SQL name on the server; a name that stood for another location is taken over."""
-        command(self.session, f"CREATE SCHEMA IF NOT EXISTS {schema}")
+    def name_table(self, schema: str, name: str, location: str, definition: str = "USING delta") -> None:
+        """Give a table its SQL name on the server; a name that stood for another location is taken over.
+
+        Args:
+            schema: made if need be.
+            name: the name.
+            location: ``s3a://`` URI.
+            definition: what kind of table it is, and the columns where the location does not tell them.
+        """
+        self.make_schema(schema)
         for attempts_left in (2, 1, 0):
             try:
-                return self._take_name(schema, name, location)
+                return self._take_name(schema, name, location, definition)
             except AnalysisException:
                 # Two runs that name the same table meet: one finds gone, or there, what it has just looked for.
                 if not attempts_left:
                     raise
 
-    def _take_name(self, schema: str, name: str, location: str) -> None:
+    def _take_name(self, schema: str, name: str, location: str, definition: str) -> None:
         # The catalog's own word: every other way loads the table, which fails where it is gone.
         for found in command(self.session, f"SHOW TABLE EXTENDED IN {schema} LIKE {_literal(name)}"):
             if f"\nLocation: {location.rstrip('/')}\n" in found["information"].replace("/\n", "\n"):
                 return
             # An external table: only the name goes.
             command(self.session, f"DROP TABLE IF EXISTS {schema}.{name}")
-        command(self.session, f"CREATE TABLE IF NOT EXISTS {schema}.{name} USING delta LOCATION {_literal(location)}")
+        command(self.session, f"CREATE TABLE IF NOT EXISTS {schema}.{name} {definition} LOCATION {_literal(location)}")
 
-    def name_view(self, schema: str, name: str, query: str) -> None:
-        """Give a query a SQL name on the server."""
-        command(self.session, f"CREATE OR REPLACE VIEW {schema}.{name} AS {query}")
+    def make_schema(self, schema: str) -> None:
+        """Make a schema for SQL names on the server, unless it is there."""
+        command(self.session, f"CREATE SCHEMA IF NOT EXISTS {schema}")
+
+    def name_view(self, schema: str, name: str, query: str, mark: str = "") -> None:
+        """Give a query a SQL name on the server, with a mark for ``view_mark``."""
+        command(
+            self.session,
+            f"CREATE OR REPLACE VIEW {schema}.{name} TBLPROPERTIES ('{_MARK}' = {_literal(mark)}) AS {query}",
+        )
+
+    def view_mark(self, schema: str, name: str) -> str | None:
+        """The mark that a view was named with; None if there is no such view."""
+        try:
+            (found,) = command(self.session, f"SHOW TBLPROPERTIES {schema}.{name} ('{_MARK}')")
+        except AnalysisException:
+            return None
+        return str(found["value"])
 
     def _call_one(self, procedure: str, **arguments: str | bool | int) -> Row:
         rows = self._call(procedure, **arguments)

@@ -18,6 +18,7 @@ from tidegate.resources.delta import Delta
 from tidegate.resources.lake_root.batches import Batches
 from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.lake_root.store import LakeStore
+from tidegate.resources.lake_tables import name_lake_tables
 from tidegate.resources.ledger import Ledger
 from tidegate.resources.object_store import ObjectStore
 from tidegate.resources.queue import Queue
@@ -131,24 +132,26 @@ class Lake:
             SparkUnreachable: the server is gone, which is no table's trouble.
             PySparkException: it was restarted meanwhile.
         """
-        unnamed = []
-        for text in self.store.births.tables():
+        unnamed, ledgers = [], []
+        for text in sorted(self.store.births.tables()):
             try:
-                self.name_table(text)
+                if name := self.name_table(text):
+                    ledgers.append((text, name))
             except Exception as error:
                 self.delta.require_session()
                 lines = str(error).strip().splitlines() or [type(error).__name__]
                 unnamed.append(Unnamed(text, lines[0]))
+        name_lake_tables(self.delta, self.store, ledgers)
         return unnamed
 
-    def name_table(self, text: str) -> None:
-        """Give a table, its ledger and its silver table their SQL names, as far as they exist."""
+    def name_table(self, text: str) -> str | None:
+        """Give a table, its ledger and its silver table their SQL names, as far as they exist; the ledger's name."""
         table = self.table(text)
         birth = table.birth
         if birth is None:
-            return
+            return None
         self._name_existing("bronze", birth.name, birth.location)
-        self._name_existing("ledger", birth.name, table.ledger.location)
+        ledger = self._name_existing("ledger", birth.name, table.ledger.location)
         spec = self.config.table_for(TableKey.decode(text))
         if (
             spec
@@ -156,6 +159,7 @@ class Lake:
             and self._name_existing("silver", f"{spec.name}{WITH_TOMBSTONES}", self.store.uri("silver", spec.name))
         ):
             self.delta.name_view("silver", spec.name, silver_query(f"silver.{spec.name}{WITH_TOMBSTONES}"))
+        return birth.name if ledger else None
 
     def _name_existing(self, schema: str, name: str, location: str) -> bool:
         there = self.delta.table_state(location).has_columns  # the server names no table without any

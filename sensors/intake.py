@@ -8,6 +8,7 @@ import dagster as dg
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.assets.bronze.asset import BRONZE, TABLES, TRIGGER_TAG
+from tidegate.assets.sources import queue_name
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.manifest import chunked
 from tidegate.platform.core.table_key import TableKey
@@ -15,6 +16,7 @@ from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.inbox import Waiting
 from tidegate.sensors.arrivals import Intake, sort_by_what_is_there
+from tidegate.sensors.misses import judge
 from tidegate.sensors.runs import is_active, rest_seconds
 
 BRONZE_JOB = dg.define_asset_job(
@@ -53,7 +55,7 @@ def take_in(lake: Lake, *, seconds: float | None = None) -> Intake:
             total.failures[queue.name] = error
             continue
         intake = sort_by_what_is_there(messages, lake.config, known, lake.store.objects)
-        _keep(lake, intake)
+        _keep(lake, queue.name, intake)
         queue.delete(messages)
         for table, hints in intake.hints.items():
             total.hints.setdefault(table, []).extend(hints)
@@ -64,7 +66,7 @@ def take_in(lake: Lake, *, seconds: float | None = None) -> Intake:
     return total
 
 
-def _keep(lake: Lake, intake: Intake) -> None:
+def _keep(lake: Lake, queue: str, intake: Intake) -> None:
     lake.store.inbox.put(
         [
             manifest
@@ -77,6 +79,8 @@ def _keep(lake: Lake, intake: Intake) -> None:
         intake.rows.append(
             {"event_id": reject.event_id, "outcome": "malformed", "reason": reject.reason, "detail": address}
         )
+    for row in intake.rows:
+        row["queue"] = queue
     if intake.counters:
         lake.store.intake_log.put(intake.counters, intake.rows)
 
@@ -149,11 +153,15 @@ def build_intake_sensor(config: LakeConfig) -> dg.SensorDefinition:
             context.log.warning(f"{row['outcome']}: {what}: {row['reason']}")
         for stray in inbox.strays[:_MOST_LINES]:
             context.log.error(stray)
+        today = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
+        judged = judge(context.cursor, today, [queue_name(one) for one in config.queues], taken.rows)
         for name, error in taken.failures.items():
             context.log.error(f"queue {name} could not be drained: {error}")
-            if not requests:
+            if not requests and not judged.failed:
                 raise error  # A tick that has nothing else to say fails, where people look.
         return dg.SensorResult(
+            asset_events=judged.evaluations,
+            cursor=judged.cursor,
             run_requests=requests,
             dynamic_partitions_requests=[TABLES.build_add_request(unknown)] if unknown else [],
             skip_reason=None if requests else dg.SkipReason(said),

@@ -20,7 +20,7 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.findings import explain_aws
 from tidegate.platform.cli.time_travel import reach_silver
 
-_SCHEMAS = ("bronze", "silver", "ledger")
+_SCHEMAS = ("bronze", "silver", "ledger", "lake")
 
 
 def run_sql(console: Console, query: str, home: Path | None, limit: int) -> None:
@@ -28,7 +28,8 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int) -> None
 
     Args:
         console: where they are printed.
-        query: Spark SQL; `bronze.<name>`, `silver.<name>`, `ledger.<name>` are the lake's tables, time travel works.
+        query: Spark SQL; `bronze.<name>`, `silver.<name>`, `ledger.<name>`, `lake.intake` and
+            `lake.quarantine` are the lake's tables; time travel works.
         home: of a running local platform; None takes a running default one, else what the environment names.
         limit: most rows to print.
 

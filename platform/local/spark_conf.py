@@ -93,6 +93,8 @@ def spark_conf(
         "spark.sql.adaptive.enabled": "false",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        # A session would go on with the listing of its first look at lake.intake and lake.quarantine.
+        "spark.sql.filesourceTableRelationCacheSize": "0",
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         # The default of 50 makes every small read of a log take seconds.

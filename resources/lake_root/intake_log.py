@@ -28,10 +28,11 @@ class IntakeLog:
             json.dumps({"format": 1, "counters": counters, "rows": rows}, ensure_ascii=False),
         )
 
-    def entries(self) -> Iterator[dict[str, Any]]:
-        """Every entry of the log."""
+    def entries(self, day: str | None = None) -> Iterator[dict[str, Any]]:
+        """Every entry of the log, or those of a day (yyyy-mm-dd, UTC)."""
         objects, bucket = self._root.objects, self._root.bucket
-        keys = [item.key for item in objects.under(bucket, self._root.key("intake", ""))]
+        prefix = self._root.key("intake", *([day] if day else []), "")
+        keys = [item.key for item in objects.under(bucket, prefix)]
         for body in parallel(lambda key: objects.get(bucket, key), keys):
             if body is not None:
                 yield json.loads(body)

@@ -40,8 +40,8 @@ MUTANTS = (
         "messages are deleted before their hints are written",
         1,
         _INTAKE,
-        "        _keep(lake, intake)\n        queue.delete(messages)\n",
-        "        queue.delete(messages)\n        _keep(lake, intake)\n",
+        "        _keep(lake, queue.name, intake)\n        queue.delete(messages)\n",
+        "        queue.delete(messages)\n        _keep(lake, queue.name, intake)\n",
         ("tests/unit/test_intake.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
     ),
     Mutant(

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
@@ -190,6 +191,34 @@ def test_quarantine_is_counted_in_the_metadata_and_fails_its_check(scene: Scene)
             "nothing_quarantined": False,
             "schema_unchanged": True,
         }
+
+
+def test_sql_shows_what_intake_counted_and_what_is_in_quarantine(scene: Scene, kit: Any) -> None:
+    scene.lake.lake.name_tables()
+    sql = partial(kit.query, scene.lake)
+    counted = sql("SELECT outcome, sum(events) AS n FROM lake.intake GROUP BY outcome")
+    assert {row["outcome"]: row["n"] for row in counted} == scene.counters
+    (lost,) = sql("SELECT * FROM lake.intake WHERE bucket = 'somebody-elses'")
+    assert (lost["outcome"], lost["events"], lost["key"]) == ("no_table", 1, "x/y.json")
+    assert lost["queue"] == scene.lake.lake.queues[0].name
+    assert lost["at"] is not None
+    assert lost["reason"]
+
+    found = sql("SELECT * FROM lake.quarantine")
+    assert all(row["reason"] and row["at"] and row["address"].startswith("s3") for row in found)
+    of = {kind: [row for row in found if row["kind"] == kind] for kind in ("message", "object", "row")}
+    assert Counter(row["raw"] for row in of["message"])["this is no JSON"] == 1
+    assert len(of["message"]) == scene.counters["malformed"]
+    in_ledgers = [
+        (table, row["key"]) for table in scene.fate for row in kit.ledger(scene.lake, table)
+        if row["status"] == "quarantined"
+    ]  # fmt: skip
+    name = {table: scene.lake.lake.table(scene.lake.key(table)).spec.name for table in scene.fate}
+    assert sorted((row["table_name"], row["key"]) for row in of["object"]) == sorted(
+        (name[table], key) for table, key in in_ledgers
+    )
+    apart = [pair for table in ("json", "csv") for rows in _rows_apart(scene, kit, table).values() for pair in rows]
+    assert sorted((row["reason"], row["raw"]) for row in of["row"]) == sorted(apart)
 
 
 def test_odd_names_are_registered_each_with_its_own_content(scene: Scene, kit: Any) -> None:

@@ -40,6 +40,8 @@ def test_the_layers_and_their_past(
 ) -> None:
     lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "silver": SILVER}, {"name": "torn", "prefix": "a/"}])
     environment(lake)
+    run_sql(console, "SELECT (SELECT count(*) FROM lake.intake), (SELECT count(*) FROM lake.quarantine)", None, 1)
+    assert said().splitlines()[-1].replace("│", " ").split() == ["0", "0"], "a lake that nothing has come to"
     lake.put("orders/a.parquet", parquet((1, 10, False), (2, 20, False)))
     lake.materialize("bronze", "orders")
     lake.materialize("silver_orders")
@@ -71,6 +73,7 @@ def test_the_layers_and_their_past(
     with pytest.raises(CommandError, match=r"ledger\.orders") as missing:
         run_sql(console, "SELECT * FROM bronze.nothing_here", None, 1)
     assert "silver.orders" in str(missing.value)
+    assert "lake.quarantine" in str(missing.value)
     with pytest.raises(CommandError) as unclear:
         run_sql(console, "SELEC 1", None, 1)
     for error in (missing, unclear):

@@ -153,6 +153,23 @@ def test_a_tick_adds_partitions_and_asks_for_runs_from_the_inbox(paper: Paper, i
         assert request.tags[TRIGGER_TAG] == "sensor"
 
 
+def test_a_tick_evaluates_the_checks_of_the_queues(
+    paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = {"queue": "more", "outcome": "no_table", "bucket": "b", "key": "x.json", "reason": "no folder"}
+    monkeypatch.setattr(intake, "take_in", lambda _: Intake(rows=[row]))
+    tick = paper.tick(instance)
+    assert {one.asset_key.path[-1]: one.passed for one in tick.asset_events} == {"events": True, "more": False}
+    for event in tick.asset_events:
+        instance.report_runless_asset_event(event)
+    key = dg.AssetCheckKey(AssetKey(["sqs", "more"]), "every_event_has_a_table")
+    assert key in paper.definitions.resolve_asset_graph().asset_check_keys
+    (record,) = instance.event_log_storage.get_asset_check_execution_history(key, limit=2)
+    assert record.evaluation is not None
+    assert record.evaluation.severity == dg.AssetCheckSeverity.WARN
+    assert record.evaluation.metadata["no_table"].value == 1
+
+
 def test_an_empty_inbox_asks_for_nothing(paper: Paper, instance: dg.DagsterInstance) -> None:
     instance.add_dynamic_partitions(TABLES.name or "", [spec.table_key.encode() for spec in paper.config.tables])
     tick = paper.tick(instance)

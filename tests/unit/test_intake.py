@@ -24,6 +24,7 @@ from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.queue import Message, Queue
 from tidegate.sensors.arrivals import Intake, sort_by_what_is_there, sort_messages
 from tidegate.sensors.intake import ready_tables, take_in
+from tidegate.sensors.misses import judge
 from tidegate.sensors.runs import backoff_seconds
 
 LAKE = LakeConfig.model_validate(
@@ -200,18 +201,21 @@ def test_a_queue_that_fails_does_not_keep_the_others_waiting() -> None:
 def test_messages_are_deleted_after_all_that_came_of_them_is_kept() -> None:
     """Hints, a copy of what could not be understood, and the log: in whatever order, but before the delete."""
     done: list[str] = []
+    logged: list[dict[str, Any]] = []
     store = SimpleNamespace(
         objects=Objects(),
         table_keys=set,
         inbox=SimpleNamespace(put=lambda manifests: done.append("hints")),
         quarantine=SimpleNamespace(keep_message=lambda *_: done.append("copy") or "s3://lake/copy"),
-        intake_log=SimpleNamespace(put=lambda *_: done.append("log")),
+        intake_log=SimpleNamespace(put=lambda _, rows: (done.append("log"), logged.extend(rows))),
     )
     messages = [Message("1", body(record("orders/a.json")), "r1"), Message("2", "{ no JSON", "r2")]
     queue = SimpleNamespace(
         name="q", drain=lambda **_: messages, delete=lambda gone: done.append(f"delete {len(gone)}")
     )
-    take_in(SimpleNamespace(config=LAKE, queues=[queue], store=store))  # type: ignore[arg-type]
+    taken = take_in(SimpleNamespace(config=LAKE, queues=[queue], store=store))  # type: ignore[arg-type]
+    assert [(row["queue"], row["event_id"]) for row in taken.rows] == [("q", "2#0")]
+    assert logged == taken.rows
     assert sorted(done[:-1]) == ["copy", "hints", "log"]
     assert done[-1] == "delete 2"
 
@@ -331,6 +335,28 @@ def test_tables_that_exist_or_are_configured_hear_of_what_is_gone() -> None:
     intake, _ = arrive(objects, "orders/a.csv", "items/a.csv", known={TableKey("landing", "items/")})
     assert {table.prefix for table in intake.hints} == {"orders/", "items/"}
     assert objects.asked == []
+
+
+def test_an_event_without_a_table_fails_the_check_of_its_queue_until_a_day_has_passed() -> None:
+    """A tick a line: the day, what it missed, and what it says of queue a."""
+    no_table = {"outcome": "no_table", "reason": "no table's folder", "key": "x.json"}
+    malformed = {"outcome": "malformed", "reason": "no JSON", "event_id": "m#0"}
+    cursor: str | None = None
+    told = []
+    for day, rows in [
+        ("01", []), ("01", []), ("01", [no_table]), ("01", []), ("01", [no_table, malformed]), ("02", []), ("02", []),
+        ("03", [malformed]), ("04", [malformed]),
+    ]:  # fmt: skip
+        judged = judge(cursor, day, ["a", "b"], [{"queue": "a", **row} for row in rows])
+        said, cursor = judged.evaluations, judged.cursor
+        told.append([(one.passed, one.metadata["no_table"].value, one.metadata["malformed"].value)
+                     for one in said if one.asset_key.path[-1] == "a"])  # fmt: skip
+    assert told == [
+        [(True, 0, 0)], [], [(False, 1, 0)], [], [(False, 2, 1)], [(True, 0, 0)], [], [(False, 0, 1)], [(False, 0, 1)],
+    ]  # fmt: skip
+    assert [one.asset_key.path[-1] for one in said] == ["a"], "nothing is said of a queue where nothing has changed"
+    events = said[0].metadata["events"]
+    assert [record.data for record in events.records] == [{"key": "m#0", "reason": "no JSON"}]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ class World:
         birth = SimpleNamespace(name="orders", location="s3a://landing/orders")
         ledger = SimpleNamespace(clock=lambda: (0, self.last.n if self.last else 0))
         batches = SimpleNamespace(read=lambda _: self.last, void=lambda _: set())
-        table = SimpleNamespace(birth=birth, ledger=ledger, text=ORDERS, batches=batches)
+        table = SimpleNamespace(birth=birth, ledger=ledger, batches=batches)
         count = SimpleNamespace(load=lambda _: SimpleNamespace(count=lambda: 2))
         session = SimpleNamespace(read=SimpleNamespace(format=lambda _: count))
         delta = SimpleNamespace(table_state=lambda _: self.state, session=session)

@@ -1,0 +1,103 @@
+"""SQL names for what the lake keeps beside its tables: ``lake.intake`` and ``lake.quarantine``."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from tidegate.platform.core.table_key import TableKey
+from tidegate.resources.delta import Delta
+from tidegate.resources.lake_root.root import LakeRoot
+
+SCHEMA = "lake"
+
+#: Objects under the root that are read as rows: folder below the root and columns, by SQL name in the schema
+#: ``lake_objects``. Where a name stands already its columns are not compared: other columns need another name.
+_OBJECTS = {
+    "intake": (
+        "intake",
+        "counters MAP<STRING, BIGINT>, rows ARRAY<STRUCT<event_id: STRING, outcome: STRING, reason: STRING, "
+        "queue: STRING, bucket: STRING, key: STRING, detail: STRING>>",
+    ),
+    "messages": ("quarantine/messages", "event_id STRING, reason STRING, body STRING"),
+    "rows": ("quarantine/rows", "_source_path STRING, reason STRING, raw STRING"),
+}
+#: A folder of rows set apart, as paths and the ledger's reasons name it.
+_FOLDER = "'[0-9]{20}-[0-9A-HJKMNP-TV-Z]{26}'"
+
+#: What intake counted, with a row for each event that it kept a word of, and one for the others of a tick.
+_INTAKE = """
+WITH logged AS (
+    SELECT counters, rows, _metadata.file_modification_time AS at FROM lake_objects.intake
+), told AS (
+    SELECT at, inline(rows) FROM logged
+), counted AS (
+    SELECT at, rows, explode(counters) AS (outcome, events) FROM logged
+), others AS (
+    SELECT at, outcome, events - size(filter(rows, one -> one.outcome = counted.outcome)) AS events FROM counted
+)
+SELECT at, outcome, 1L AS events, queue, bucket, key, reason, event_id, detail AS address FROM told
+UNION ALL
+SELECT at, outcome, events, NULL, NULL, NULL, NULL, NULL, NULL FROM others WHERE events > 0
+"""
+
+#: Messages, objects and rows that could not be ingested, each time that they came.
+_QUARANTINE = """
+WITH decided AS (
+    {decided}
+), apart AS (
+    SELECT _source_path, reason, raw, _metadata.file_path AS path FROM lake_objects.rows
+)
+SELECT 'message' AS kind, CAST(NULL AS STRING) AS table_name, CAST(NULL AS STRING) AS key, reason, body AS raw,
+    _metadata.file_modification_time AS at, _metadata.file_path AS address
+FROM lake_objects.messages
+UNION ALL
+SELECT 'object', table_name, key, reason, NULL, at, concat(bucket, key) FROM decided WHERE status = 'quarantined'
+UNION ALL
+SELECT 'row', table_name, key, apart.reason, raw, at, path
+FROM apart JOIN decided
+ON concat(bucket, key) = _source_path AND regexp_substr(path, {folder}) = regexp_substr(decided.reason, {folder})
+"""
+
+
+def name_lake_tables(delta: Delta, root: LakeRoot, ledgers: Sequence[tuple[str, str]]) -> None:
+    """Make ``lake.intake`` and ``lake.quarantine`` on the Spark server, unless they are there as they should be.
+
+    Where nothing lies in a folder, a table is empty. A ledger that is made later is in ``lake.quarantine`` from the
+    next call on.
+
+    Args:
+        delta: the door to tables.
+        root: the lake root.
+        ledgers: table key and SQL name of every table whose ledger has one.
+    """
+    views = {"intake": _INTAKE, "quarantine": _QUARANTINE.format(decided=_decided(ledgers), folder=_FOLDER)}
+    made_of = hashlib.sha256(repr((root.uri(), _OBJECTS, views)).encode()).hexdigest()
+    if delta.view_mark(SCHEMA, "quarantine") == made_of:
+        return
+    for name, (folder, columns) in _OBJECTS.items():
+        delta.name_table(
+            f"{SCHEMA}_objects", name, root.uri(folder), f"({columns}) USING json OPTIONS (recursiveFileLookup 'true')"
+        )
+    delta.make_schema(SCHEMA)
+    for name, query in views.items():
+        delta.name_view(SCHEMA, name, query, mark=made_of)
+
+
+def _decided(ledgers: Sequence[tuple[str, str]]) -> str:
+    """The ledgers' rows that speak of quarantine."""
+    columns = "status, key, reason, recorded_at AS at"
+    none = (
+        "SELECT CAST(NULL AS STRING) AS table_name, CAST(NULL AS STRING) AS bucket, CAST(NULL AS STRING) AS status, "
+        "CAST(NULL AS STRING) AS key, CAST(NULL AS STRING) AS reason, CAST(NULL AS TIMESTAMP) AS at WHERE false"
+    )
+    return "\n    UNION ALL ".join(
+        [
+            none,
+            *(
+                f"SELECT '{name}', 's3://{TableKey.decode(text).bucket}/', {columns} FROM ledger.{name} "
+                "WHERE kind = 'row' AND (status = 'quarantined' OR bad_rows > 0)"
+                for text, name in ledgers
+            ),
+        ]
+    )
