@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -132,17 +132,21 @@ class Lake:
             SparkUnreachable: the server is gone, which is no table's trouble.
             PySparkException: it was restarted meanwhile.
         """
-        unnamed, ledgers = [], []
-        for text in sorted(self.store.births.tables()):
-            try:
-                if name := self.name_table(text):
-                    ledgers.append((text, name))
-            except Exception as error:
-                self.delta.require_session()
-                lines = str(error).strip().splitlines() or [type(error).__name__]
-                unnamed.append(Unnamed(text, lines[0]))
-        name_lake_tables(self.delta, self.store, ledgers)
+        unnamed: list[Unnamed] = []
+        born = sorted(self.store.births.tables())
+        named = ((text, self._attempt(unnamed, text, partial(self.name_table, text))) for text in born)
+        ledgers = [(text, name) for text, name in named if name]
+        self._attempt(unnamed, "lake.quarantine", partial(name_lake_tables, self.delta, self.store, ledgers))
         return unnamed
+
+    def _attempt(self, unnamed: list[Unnamed], table: str, name: Callable[[], str | None]) -> str | None:
+        try:
+            return name()
+        except Exception as error:
+            self.delta.require_session()
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            unnamed.append(Unnamed(table, lines[0]))
+            return None
 
     def name_table(self, text: str) -> str | None:
         """Give a table, its ledger and its silver table their SQL names, as far as they exist; the ledger's name."""
