@@ -133,6 +133,18 @@ def check(
 
 
 @app.command()
+def infer(
+    address: Annotated[str, typer.Argument(help="s3://bucket/prefix, or a folder of this machine.")],
+    home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
+) -> None:
+    """A lake.yaml to start from, out of the files that are there; exit code 1 if some would not go in."""
+    from tidegate.platform.cli.infer import run_infer
+
+    if not run_infer(_console(), address, home):
+        raise typer.Exit(1)
+
+
+@app.command()
 def doctor(
     lake: LakeFile = None,
     home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,

@@ -1,4 +1,4 @@
-"""The example of docs/testing.md, run as it stands there."""
+"""The examples of docs/testing.md and docs/first-table.md, run as they stand there."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
+from tidegate.platform.cli.infer import run_infer
+from tidegate.platform.core.table_key import TableKey
+from tidegate.platform.local.aws import LocalAws
 from tidegate.platform.testing import TestLake
 
-PAGE = Path(__file__).parents[2] / "docs" / "testing.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "testing.md"
+FIRST_TABLE = DOCS / "first-table.md"
 
 
 def test_the_example_of_the_testing_page_passes(tidegate_lake: Callable[..., TestLake]) -> None:
@@ -18,3 +25,45 @@ def test_the_example_of_the_testing_page_passes(tidegate_lake: Callable[..., Tes
     exec(compile(block, str(PAGE), "exec"), names)
     (test,) = [value for name, value in names.items() if name.startswith("test_")]
     test(tidegate_lake)
+
+
+def _blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", FIRST_TABLE.read_text(), re.M | re.S)
+
+
+def test_the_first_table_is_made_as_its_page_says(
+    tidegate_lake: Callable[..., TestLake],
+    environment: Callable[[TestLake], None],
+    console: Console,
+    said: Callable[[], str],
+) -> None:
+    lake = tidegate_lake([])
+    environment(lake)
+    (block,) = _blocks("python")
+    assert "http://127.0.0.1:4566" in block
+    here = block.replace("http://127.0.0.1:4566", lake.stack.aws.endpoint).replace('"landing"', f'"{lake.bucket}"')
+    exec(compile(here, str(FIRST_TABLE), "exec"), {})
+    assert run_infer(console, f"s3://{lake.bucket}/", None), said()
+    assert f'prefix: "s3://{lake.bucket}/prices/"' in said()
+
+    lake.intake()
+    lake.materialize("bronze", "prices", from_inbox=True)
+    queries = re.findall(r'tidegate sql "(.*)"', FIRST_TABLE.read_text())
+    named = TableKey("landing", "prices/").sql_name
+    rows, ledger = (lake.sql(q.replace(named, TableKey(lake.bucket, "prices/").sql_name)) for q in queries)
+    assert sorted(map(tuple, rows)) == [("north", 1.5), ("south", 2.5)]
+    assert [(row["key"], row["status"]) for row in ledger] == [("prices/prices.csv", "committed")]
+
+
+def test_the_shell_puts_the_same_file_with_the_same_keys() -> None:
+    (block,) = _blocks("console")
+    (python,) = _blocks("python")
+    exported = dict(re.findall(r"(AWS_\w+)=(\S+)", block))
+    local = LocalAws(Path("unused"), 4566).environ
+    assert exported == {name: local[name] for name in exported}
+    assert set(exported) == {"AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"}
+    for value in exported.values():
+        assert f'"{value}"' in python
+    (text,) = re.findall(r"printf '(.*)' > prices.csv", block)
+    (bucket, key) = re.findall(r"aws s3 cp prices.csv s3://(\w+)/(\S+)", block)[0]
+    assert f'Bucket="{bucket}", Key="{key}", Body=b"{text}"' in python

@@ -110,7 +110,7 @@ def test_commands_and_options_exist() -> None:
     called = 0
     for page in PAGES:
         text = re.sub(r"\s+", " ", page.read_text(encoding="utf-8"))
-        for name, rest in re.findall(r"(?:`|/|\s)tidegate (demo|dev|up|sql|check|[a-z]+(?= --))([^`#|]*)", text):
+        for name, rest in re.findall(r"(?:`|/|\s)tidegate (demo|dev|up|sql|check|infer|[a-z]+(?= --))([^`#|]*)", text):
             assert name in commands, f"{page.name}: there is no tidegate {name}"
             options = {option for parameter in commands[name] for option in parameter.opts}
             for option in re.findall(r"^(?: --[a-z-]+)+", rest):

@@ -1,0 +1,150 @@
+"""`tidegate infer`: a `lake.yaml` to start from, out of the files that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Protocol
+
+from rich.console import Console
+
+from tidegate.platform.cli.environment import use_stack
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.core.footers import BadParquet
+from tidegate.platform.core.infer import Entry, Guess, as_lake_yaml, guess_tables
+from tidegate.platform.core.object_key import parse_s3_uri
+from tidegate.platform.core.sniff import SAMPLE, Sniffed, check_names, format_of_bytes, sniff_csv, sniff_json, unpacked
+from tidegate.resources.aws import AwsResource
+from tidegate.resources.footer_reader import read_footers
+from tidegate.resources.object_store import ObjectStore
+
+#: Objects of the listing that are looked at.
+MOST_FILES = 100_000
+#: Bytes at a Parquet file's end: footers of some thousand columns fit.
+_TAIL = 1 << 20
+
+
+class Files(Protocol):
+    """Where files are listed and read."""
+
+    def listing(self) -> Iterator[Entry]:
+        """Every file."""
+
+    def first_bytes(self, key: str, length: int) -> bytes:
+        """The beginning of a file."""
+
+    def last_bytes(self, key: str, length: int) -> bytes:
+        """The end of a file."""
+
+
+def run_infer(console: Console, address: str, home: Path | None) -> bool:
+    """Print the `lake.yaml` that the files under an address suggest, problems as comments.
+
+    Args:
+        console: where it is printed.
+        address: ``s3://bucket/prefix``, or a folder of this machine that stands for a bucket.
+        home: of a running local platform; None takes a running default one, else the environment's AWS.
+
+    Returns:
+        Whether no problem was found.
+
+    Raises:
+        CommandError: there is no such folder, or no file below the address.
+        StoreError: S3 did not answer.
+    """
+    if address.startswith("s3://"):
+        use_stack(home)
+        bucket, prefix = parse_s3_uri(address)
+        files: Files = _Bucket(bucket, prefix)
+    else:
+        folder = Path(address)
+        if not folder.is_dir():
+            raise CommandError(f"{address} is neither s3://bucket/prefix nor a folder of this machine")
+        bucket, files = "your-bucket", _Folder(folder)
+    guesses = guess_tables(bucket, islice(files.listing(), MOST_FILES))
+    if not guesses:
+        raise CommandError(f"no file is below {address} that could be a table's")
+    for guess in guesses:
+        _look(guess, files)
+    problems = sum(len(guess.problems) for guess in guesses)
+    console.print(
+        f"# {sum(guess.files for guess in guesses)} files below {address}: {len(guesses)} tables, {problems} problems",
+        highlight=False,
+        soft_wrap=True,
+        markup=False,
+    )
+    console.print(as_lake_yaml(bucket, guesses), highlight=False, soft_wrap=True, markup=False, end="")
+    return not problems
+
+
+def _look(guess: Guess, files: Files) -> None:
+    """Look into some files of a table."""
+    differing: set[str] = set()
+    for entry in guess.samples:
+        if guess.format is None:
+            guess.format = format_of_bytes(unpacked(files.first_bytes(entry.key, SAMPLE)))
+        try:
+            sniffed = _sniffed(guess, entry, files)
+        except ValueError as error:
+            guess.problems.append(f"{entry.key}: {error}")
+            continue
+        guess.problems += [f"{entry.key}: {problem}" for problem in sniffed.problems]
+        guess.options.update(sniffed.options)
+        for name, kind in sniffed.columns.items():
+            if guess.columns.setdefault(name, kind) != kind:
+                differing.add(name)
+    both = {name.lower() for name in guess.columns} & {name.lower() for name in guess.partitions}
+    if both:
+        guess.problems.append(f"{', '.join(sorted(both))} is in the files and in their folders; rename one")
+    guess.problems += [f"column {name} has other types in other files; say its type" for name in sorted(differing)]
+
+
+def _sniffed(guess: Guess, entry: Entry, files: Files) -> Sniffed:
+    if guess.format == "parquet":
+        (footer,) = read_footers([(files.last_bytes(entry.key, _TAIL), entry.size)])
+        if isinstance(footer, BadParquet):
+            raise footer
+        columns = {one.name: one.type if isinstance(one.type, str) else one.type["type"] for one in footer.fields}
+        return Sniffed(columns, problems=check_names(list(columns), loaded=False))
+    head = unpacked(files.first_bytes(entry.key, SAMPLE))
+    look = sniff_csv if guess.format == "csv" else sniff_json
+    return look(head, whole=entry.size <= SAMPLE and len(head) < SAMPLE)
+
+
+class _Bucket:
+    def __init__(self, bucket: str, prefix: str) -> None:
+        self._store = ObjectStore(AwsResource().client("s3"))
+        self._bucket, self._prefix = bucket, prefix
+        self._etags: dict[str, str] = {}
+
+    def listing(self) -> Iterator[Entry]:
+        for one in self._store.under(self._bucket, self._prefix):
+            self._etags[one.key] = one.etag
+            yield Entry(one.key, one.size)
+
+    def first_bytes(self, key: str, length: int) -> bytes:
+        return self._store.first_bytes(self._bucket, key, self._etags[key], length)
+
+    def last_bytes(self, key: str, length: int) -> bytes:
+        return self._store.tail(self._bucket, key, self._etags[key], length)
+
+
+class _Folder:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def listing(self) -> Iterator[Entry]:
+        for path in sorted(self._folder.rglob("*")):
+            if path.is_file():
+                yield Entry(path.relative_to(self._folder).as_posix(), path.stat().st_size)
+
+    def first_bytes(self, key: str, length: int) -> bytes:
+        with (self._folder / key).open("rb") as file:
+            return file.read(length)
+
+    def last_bytes(self, key: str, length: int) -> bytes:
+        path = self._folder / key
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - length))
+            return file.read()

@@ -1,0 +1,202 @@
+"""What `tidegate infer` makes of listings and of first bytes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from rich.console import Console
+
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.infer import run_infer
+from tidegate.platform.core.infer import Entry, as_lake_yaml, guess_tables
+from tidegate.platform.core.lake import load_lake
+from tidegate.platform.core.sniff import Sniffed, format_of_bytes, sniff_csv, sniff_json, unpacked
+
+
+def _tables(*keys: str) -> dict[str, list[str]]:
+    """Problems by prefix."""
+    return {guess.key.prefix: guess.problems for guess in guess_tables("landing", [Entry(key, 9) for key in keys])}
+
+
+def test_tables_are_folders_up_to_the_first_partition_or_date() -> None:
+    assert _tables(
+        "orders/day=1/a.parquet", "orders/day=2/b.parquet", "shop/prices/x.csv", "logs/2026/11/22/17/a.json",
+        "flat/20261122/a.json", "hourly/2026-11-22-17/a.json", "2026/a.csv", "_tmp/x.csv", "orders/_SUCCESS", "empty/",
+    ) == {key: [] for key in ("2026/", "flat/", "hourly/", "logs/", "orders/", "shop/prices/")}  # fmt: skip
+
+
+def test_prefixes_never_overlap() -> None:
+    assert _tables("sales/a.csv", "sales/eu/b.csv", "salesmen/c.csv") == {"sales/": [], "salesmen/": []}
+
+
+def test_a_file_in_no_folder_is_a_table_only_alone() -> None:
+    assert _tables("a.csv", "b.csv") == {"": []}
+    (problem,) = _tables("a.csv", "orders/b.csv")[""]
+    assert "move them into a folder" in problem
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [
+        (["t/a.csv", "t/b.parquet"], "several formats are in one folder (1 csv, 1 parquet)"),
+        (["t/a=1/x.csv", "t/b=1/x.csv"], "the folders of t/b=1/x.csv do not name the same k=v columns"),
+        (["t/_delta_log/0.json", "t/x.parquet"], "a Delta log is there already"),
+        (["t/_delta_log/0.json", "t/inner/x.parquet"], "a Delta log is there already"),
+    ],
+)
+def test_what_a_listing_says_is_wrong(keys: list[str], problem: str) -> None:
+    (problems,) = _tables(*keys).values()
+    assert len(problems) == 1
+    assert problem in problems[0]
+
+
+def test_empty_files_are_counted_and_not_looked_at() -> None:
+    (guess,) = guess_tables("landing", [Entry("t/a.csv", 0), Entry("t/b.csv", 5)])
+    assert guess.problems == ["1 files are empty and go to the quarantine; delete them"]
+    assert guess.samples == [Entry("t/b.csv", 5)]
+
+
+def test_names_are_distinct_and_legal() -> None:
+    guesses = guess_tables("landing", [Entry(f"{folder}/x.csv", 1) for folder in ("a b", "a-b", "1st", "Ü")])
+    assert sorted(guess.name for guess in guesses) == ["a_b", "a_b_2", "files", "t_1st"]
+
+
+def test_the_lake_that_is_printed_loads(tmp_path: Path) -> None:
+    listing = ["orders/day=1/a.parquet", "odd \"name'/a#b/x.csv", "bare/data", "x.csv", "foreign/_delta_log/0.json"]
+    guesses = guess_tables("landing", [Entry(key, 1) for key in (*listing, "foreign/x.parquet")])
+    for guess in guesses:
+        guess.format = guess.format or "json"
+        guess.columns = {"new\nline": "bigint"}
+    path = tmp_path / "lake.yaml"
+    path.write_text(as_lake_yaml("landing", guesses))
+    config = load_lake(path, {})
+    assert {spec.prefix: (spec.format, dict(spec.partition_columns)) for spec in config.tables} == {
+        "s3://landing/bare/": ("json", {}),
+        "s3://landing/odd \"name'/a#b/": (None, {}),
+        "s3://landing/orders/": (None, {"day": "string"}),
+    }
+
+
+def _csv(text: str | bytes) -> Sniffed:
+    return sniff_csv(text.encode() if isinstance(text, str) else text, whole=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "columns"),
+    [
+        ("id,name\n1,a\n", {}, {"id": "bigint", "name": "string"}),
+        ("\ufeffid,b\r\n1,true\r\n", {}, {"id": "bigint", "b": "boolean"}),
+        ('"","n"\n"Mazda RX4",1.5\n', {}, {"_c0": "string", "n": "double"}),
+        ("a;b\n1;2,5\n", {"delimiter": ";", "decimal": ","}, {"a": "bigint", "b": "double"}),
+        ("a\tb\n1\tx,y\n", {"delimiter": "\t"}, {"a": "bigint", "b": "string"}),
+        ("a,b\nNA,1\n", {"nulls": ["", "NA"]}, {"a": "string", "b": "bigint"}),
+        ("Report\n\na,b\n1,2\n3,4\n", {"skip": 2}, {"a": "bigint", "b": "bigint"}),
+        ("# made by\na,b\n1,2\n# end\n", {"comment": "#"}, {"a": "bigint", "b": "bigint"}),
+        ("1,x\n2,3\n", {}, {"1": "bigint", "x": "bigint"}),
+        ("1,2\n3,4\n", {"header": False}, {"_c0": "bigint", "_c1": "bigint"}),
+        ("id\n1\n", {}, {"id": "bigint"}),
+        ('a,b\n"x\ny",1\n', {}, {"a": "string", "b": "bigint"}),
+        ("M\u00fcller,b\nx,1\n".encode("latin-1"), {"encoding": "windows-1252"}, {"Müller": "string", "b": "bigint"}),
+        ("a,b\n1,2\n".encode("utf-16"), {"encoding": "utf-16"}, {"a": "bigint", "b": "bigint"}),
+        # What a type would change stays text.
+        ("a,b,c\n00123,12345678901234567.89,1e5\n", {}, {"a": "string", "b": "string", "c": "double"}),
+    ],
+)
+def test_csv_options_and_columns(text: str | bytes, options: dict[str, object], columns: dict[str, str]) -> None:
+    sniffed = _csv(text)
+    assert (sniffed.options, sniffed.columns, sniffed.problems) == (options, columns, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "no header line"),
+        ("a,A\n1,2\n", "columns 'A' and 'a' are the same to Spark"),
+        ("id,_batch\n1,2\n", "column '_batch' is one that Tidegate adds"),
+        ("a,b\n1,2\n3\n4,5\n", "1 of 3 rows have not 2 cells"),
+    ],
+)
+def test_csv_problems(text: str, problem: str) -> None:
+    (found,) = _csv(text).problems
+    assert problem in found
+
+
+def test_a_sample_may_end_anywhere() -> None:
+    body = "id,näme\n1,ä\n2,ö\n".encode()
+    for end in range(len("id,näme\n1,ä\n".encode()), len(body)):
+        sniffed = sniff_csv(body[:end], whole=False)
+        assert (sniffed.columns, sniffed.options, sniffed.problems) == ({"id": "bigint", "näme": "string"}, {}, [])
+    json = b'{"a": "x"}\n{"a": "y"}\n'
+    for end in range(10, len(json)):
+        assert sniff_json(json[:end], whole=False) == Sniffed({"a": "string"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":1,"b":{"c":[1.5]}}\n{"a":2.5}\n',
+        '[{"a":1,"b":{"c":[1.5]}},\n{"a":2.5}]',
+        '{"a":1,"b":{"c":[1.5]}}{"a":2.5}',
+        '\ufeff{\n "a": 2.5,\n "b": {"c": [1.5]}\n}\n',
+        '{"a":null,"b":{"c":[1.5]}}\n{"a":2.5}\n',
+    ],
+)
+def test_json_of_every_shape(text: str) -> None:
+    assert sniff_json(text.encode(), whole=True) == Sniffed({"a": "double", "b": "struct<`c`: array<double>>"})
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (b"id,name\n", "it is not JSON"),
+        (b"1\n2\n", "a row has to be a JSON object, and one is 1"),
+        (b"[]", "no JSON object is in its first bytes"),
+        (b'{"a":1,"a":2}', "an object names 'a' twice"),
+        (b'{"a":1,"A":2}', "are the same to Spark"),
+        (b'{"_source_path":1}', "is one that Tidegate adds"),
+        (b'{"a":"\xe4"}', "it is not UTF-8"),
+    ],
+)
+def test_json_problems(text: bytes, problem: str) -> None:
+    (found,) = sniff_json(text, whole=True).problems
+    assert problem in found
+
+
+def test_bytes_say_their_format() -> None:
+    assert [format_of_bytes(head) for head in (b"PAR1..", b' {"a"', b"\xef\xbb\xbf[", b"a,b")] == [
+        "parquet",
+        "json",
+        "json",
+        "csv",
+    ]
+    assert unpacked(gzip.compress(b"a,b\n")) == b"a,b\n"
+    with pytest.raises(ValueError, match="begins like gzip"):
+        unpacked(b"\x1f\x8b nothing")
+
+
+def test_a_folder_stands_for_a_bucket(tmp_path: Path) -> None:
+    said = io.StringIO()
+    console = Console(file=said, width=80)
+    with pytest.raises(CommandError, match="no file"):
+        run_infer(console, str(tmp_path), None)
+    with pytest.raises(CommandError, match="nor a folder"):
+        run_infer(console, str(tmp_path / "gone"), None)
+    (tmp_path / "orders").mkdir()
+    pq.write_table(pa.table({"id": [1], "tags": [["a"]]}), tmp_path / "orders" / "a.parquet")
+    (tmp_path / "events").mkdir()
+    (tmp_path / "events" / "stream-1").write_bytes(gzip.compress(b'{"at":"x"}{"at":"y"}'))
+    assert run_infer(console, str(tmp_path), None)
+    assert said.getvalue().startswith("# 2 files below")
+    lake = tmp_path / "lake.yaml"
+    lake.write_text(said.getvalue())
+    assert [(spec.name, spec.format) for spec in load_lake(lake, {}).tables] == [("events", "json"), ("orders", None)]
+    assert "#   tags: array" in said.getvalue()
+
+    (tmp_path / "orders" / "b.parquet").write_bytes(b"PAR1 and no end")
+    assert not run_infer(console, str(tmp_path), None)
+    assert "# problem: orders/b.parquet: truncated or not Parquet" in said.getvalue()
