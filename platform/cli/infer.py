@@ -9,7 +9,7 @@ from typing import Protocol
 
 from rich.console import Console
 
-from tidegate.platform.cli.environment import use_stack
+from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.footers import BadParquet
 from tidegate.platform.core.infer import Entry, Guess, as_lake_yaml, guess_tables
@@ -54,9 +54,8 @@ def run_infer(console: Console, address: str, home: Path | None) -> bool:
         StoreError: S3 did not answer.
     """
     if address.startswith("s3://"):
-        use_stack(home)
         bucket, prefix = parse_s3_uri(address)
-        files: Files = _Bucket(bucket, prefix)
+        files: Files = _Bucket(client(home).settings.aws, bucket, prefix)
     else:
         folder = Path(address)
         if not folder.is_dir():
@@ -113,8 +112,8 @@ def _sniffed(guess: Guess, entry: Entry, files: Files) -> Sniffed:
 
 
 class _Bucket:
-    def __init__(self, bucket: str, prefix: str) -> None:
-        self._store = ObjectStore(AwsResource().client("s3"))
+    def __init__(self, aws: AwsResource, bucket: str, prefix: str) -> None:
+        self._store = ObjectStore(aws.client("s3"))
         self._bucket, self._prefix = bucket, prefix
         self._etags: dict[str, str] = {}
 

@@ -13,8 +13,6 @@ from tidegate.platform.core.file_format import Format, format_of
 from tidegate.platform.core.object_key import conventional_prefix, is_hidden, partition_values
 from tidegate.platform.core.table_key import TableKey
 
-#: Folders of a day or an hour: parts of one table, though each would become a table by discovery.
-_DATE_FOLDER = re.compile(r"(19|20)\d{2}|(19|20)\d{2}-?\d{2}(-?\d{2})?([T-]?\d{2})?")
 _SAMPLES = 3
 
 
@@ -62,7 +60,7 @@ def guess_tables(bucket: str, listing: Iterable[Entry]) -> list[Guess]:
             foreign.add(start)
         if entry.key.endswith(("/", "_$folder$")) or is_hidden(entry.key):
             continue
-        groups.setdefault(_prefix(entry.key), []).append(entry)
+        groups.setdefault(conventional_prefix(entry.key), []).append(entry)
     for prefix in sorted(groups, key=len, reverse=True):
         # The prefixes of two tables never overlap. The bucket itself is a table only if nothing else is.
         outer = [other for other in groups if other != prefix and prefix.startswith(other) and other]
@@ -118,15 +116,6 @@ def _one_line(text: str) -> str:
 
 def _impossible(guess: Guess) -> bool:
     return any("leave it out" in problem or "no folder" in problem for problem in guess.problems)
-
-
-def _prefix(key: str) -> str:
-    prefix = ""
-    for folder in conventional_prefix(key).split("/")[:-1]:
-        if prefix and _DATE_FOLDER.fullmatch(folder):
-            break
-        prefix += f"{folder}/"
-    return prefix
 
 
 def _guess(key: TableKey, entries: Sequence[Entry], names: Counter[str]) -> Guess:

@@ -60,6 +60,9 @@ def _assert_same(case: Case, file: File, landed: Landed) -> None:
     expected = sorted(landed.made[file.key].rows, key=_id)
     found = sorted(landed.of(file), key=_id)
     assert [row.get("id") for row in found] == [row.get("id") for row in expected]
+    if file.respelled:
+        spelled = {name.lower(): name for name in landed.types}
+        expected = [{spelled.get(name.lower(), name): value for name, value in row.items()} for row in expected]
     missing = {name for row in expected for name in row} - landed.types.keys()
     assert not missing, f"columns are missing: {missing}"
     differing = {

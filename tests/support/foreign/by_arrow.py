@@ -138,6 +138,7 @@ CASES = (
                 File("brotli.parquet", of(_WORDS, compression="brotli"), COPY),
             ),
             good_parquet,
+            by_others=True,
         )
     ),
 )

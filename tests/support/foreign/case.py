@@ -88,6 +88,7 @@ class File:
         expect: what becomes of it, as the table is by default.
         loaded: the same in a table of Parquet that is loaded, where it differs.
         types: Spark's types of columns, where a value alone does not tell.
+        respelled: whether its columns have another case than the table's, which came first.
         probe: a condition that holds for exactly the first row: statistics must not hide it.
     """
 
@@ -97,6 +98,7 @@ class File:
     loaded: Expect | None = None
     types: dict[str, str] = field(default_factory=dict)
     probe: str | None = None
+    respelled: bool = False
 
 
 @dataclass(frozen=True)
