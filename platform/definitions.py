@@ -6,6 +6,7 @@ import dagster as dg
 
 from tidegate.assets.bronze.asset import build_bronze
 from tidegate.assets.bronze.pages import build_page_checks, table_pages
+from tidegate.assets.operations.jobs import redrive_job
 from tidegate.assets.queue_checks import build_queue_checks
 from tidegate.assets.silver.asset import build_silver_assets
 from tidegate.assets.sources import source_assets
@@ -26,7 +27,7 @@ def build_definitions(config: LakeConfig, lake: LakeResource) -> dg.Definitions:
     return dg.Definitions(
         assets=[*source_assets(config), build_bronze(config), *table_pages(config), *build_silver_assets(config)],
         asset_checks=[*build_page_checks(config), *build_queue_checks(config)],
-        jobs=[BRONZE_JOB, *[silver_job(spec) for spec in config.tables if spec.silver]],
+        jobs=[BRONZE_JOB, redrive_job, *[silver_job(spec) for spec in config.tables if spec.silver]],
         sensors=[
             build_intake_sensor(config),
             *[one for one in triggers if isinstance(one, dg.SensorDefinition)],

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from tidegate.platform.core.drift import drift, registers
 from tidegate.platform.core.file_format import format_of, mode_of
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.table_key import TableKey
@@ -118,9 +119,14 @@ class Lake:
 
     def registers(self, key: TableKey) -> bool | None:
         """Whether lake.yaml has a table's files registered; None where it leaves that to the first file."""
-        spec = self.config.table_for(key)
-        mode = spec and (spec.mode or (mode_of(spec.format) if spec.format else None))
-        return None if mode is None else mode == "register"
+        return registers(self.config.table_for(key))
+
+    def drift(self, table: Table) -> list[str]:
+        """A sentence for each difference of lake.yaml from the table's birth, with what to do."""
+        if table.birth is None:
+            return []
+        first = table.batches.read(1)
+        return drift(self.config.table_for(table.key), table.birth.registered, first.create if first else None)
 
     def name_tables(self) -> list[Unnamed]:
         """Give every table that exists its SQL names on the Spark server.

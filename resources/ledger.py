@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -21,6 +21,19 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HEADER, _STATE = list(columns_of(Header)), list(columns_of(LastState))
 #: Keys that a query names one by one; more are sent as a table.
 _LISTED_KEYS = 1000
+
+
+@dataclass(frozen=True)
+class Quarantined:
+    """An object that is in quarantine now, or that S3 did not give when it was asked last.
+
+    Attributes:
+        at: when the ledger was told.
+    """
+
+    key: str
+    reason: str
+    at: datetime
 
 
 class Ledger:
@@ -97,6 +110,20 @@ class Ledger:
         found = self._at(version).where((F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED)))
         rows = found.groupBy("key", "etag").agg(F.max(F.col("rows")).alias("rows")).collect()
         return [(row["key"], row["etag"], row["rows"] or 0) for row in rows]
+
+    def quarantined(self, version: int) -> list[Quarantined]:
+        """The objects whose last decision was the quarantine, as of a ledger version, by key."""
+        if version < 0:
+            return []
+        decided = (F.col("kind") == "row") & (F.col("status") != str(Status.DUPLICATE))
+        told = F.struct("status", "reason", F.col("recorded_at").cast("double").alias("at"))
+        last = F.max_by(told, F.struct("n", "position")).alias("last")
+        found = self._at(version).where(decided).groupBy("key").agg(last)
+        rows = found.where(F.col("last.status") == str(Status.QUARANTINED)).orderBy("key").collect()
+        return [
+            Quarantined(row["key"], row["last"]["reason"] or "", datetime.fromtimestamp(row["last"]["at"], UTC))
+            for row in rows
+        ]
 
     def append(self, batch: Batch, landed: Landed, run_id: str) -> None:
         """Record what landed: the header row, and the batch's rows unless it is void.

@@ -55,8 +55,10 @@ class _Load:
             match result:
                 case SourceFile():
                     files.append(result)
-                case Misfit() | ObjectForbidden():
+                case Misfit():
                     self.prepared.quarantine(self.plan, candidate, str(result))
+                case ObjectForbidden():
+                    self.prepared.refused(self.plan, candidate, str(result))
                 case StoreError():
                     self.prepared.defer(self.plan, candidate)
         self._stage(self._fitting(self._with_fields(files)))

@@ -27,8 +27,10 @@ def parquet_footers(
         match tail:
             case bytes():
                 tails.append((candidate, tail))
-            case BadParquet() | ObjectForbidden():
+            case BadParquet():
                 prepared.quarantine(plan, candidate, str(tail))
+            case ObjectForbidden():
+                prepared.refused(plan, candidate, str(tail))
             case StoreError():
                 prepared.defer(plan, candidate)
     readable = []

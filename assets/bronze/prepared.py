@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tidegate.platform.core.batch import Add
@@ -37,6 +37,11 @@ class Prepared:
     def quarantine(self, plan: Plan, candidate: Candidate, reason: str) -> None:
         """Note that a candidate cannot be ingested."""
         self._end(plan, candidate, candidate.row(Status.QUARANTINED, reason))
+
+    def refused(self, plan: Plan, candidate: Candidate, reason: str) -> None:
+        """Note that S3 shows a candidate and does not give it: no state of its key, so the next look asks again."""
+        row = candidate.row(Status.QUARANTINED, f"access denied: {reason}; the next event or listing looks again")
+        self._end(plan, candidate, replace(row, etag=None, size=None))
 
     def defer(self, plan: Plan, candidate: Candidate) -> None:
         """Put a candidate off: its hints go back to the inbox."""

@@ -54,6 +54,9 @@ def run_table(
         What was committed, oldest first; empty if nothing was waiting.
     """
     done: list[Done] = []
+    if listing:
+        for line in lake.drift(lake.table(text)):
+            log(f"WARNING: {line}")
     for _ in range(MOST_BATCHES):
         one = _next_batch(lake, lake.table(text), run_id, listing=listing, allow_removals=allow_removals, log=log)
         listing = False

@@ -132,6 +132,9 @@ def reset_table(
 
 def _begin(lake: Lake, found: Reset, by: str, log: Callable[[str], None]) -> None:
     table, text = found.table, found.table.text
+    lake.store.operations.put(
+        "reset", by, table=text, generation=found.birth.generation, batches=found.n, lost_rows=found.lost_rows
+    )
     retirement = table.batches.retire(found.n, by)
     seam("retire")
     generation = retirement.generation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from botocore.exceptions import NoCredentialsError, NoRegionError
@@ -16,11 +17,14 @@ from tidegate.platform.cli.check_queues import CheckedQueue, check_queue
 from tidegate.platform.cli.environment import Client, client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.findings import Failed, Finding, checked, show
+from tidegate.platform.core.drift import drift
 from tidegate.platform.core.lake import LakeConfig, LakeConfigError
 from tidegate.platform.core.object_key import parse_s3_uri
 from tidegate.platform.core.routing import Routed, route
 from tidegate.platform.core.table_key import TableKey
+from tidegate.platform.core.table_spec import TableSpec
 from tidegate.resources.aws import AwsResource
+from tidegate.resources.lake_root.batches import GenerationRetired
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.object_store import ObjectStore
 from tidegate.resources.settings import LAKE
@@ -100,6 +104,8 @@ def findings(
     if reachable:
         yield checked("tables: listed", lambda: _listed(store.table_keys(), known))
         yield checked("lake root: nothing strange", lambda: _no_strays(store))
+        for spec in config.tables:
+            yield checked(f"table {spec.name}: as it was born", partial(_as_born, store, spec))
         yield check_discovered(config, known)
     yield from check_spark(using.settings.spark, store, using.explain)
 
@@ -121,6 +127,20 @@ def _reached(aws: AwsResource) -> str:
 def _listed(found: set[str], known: set[TableKey]) -> str:
     known.update(TableKey.decode(text) for text in found)
     return f"{len(known)} in the lake"
+
+
+def _as_born(store: LakeStore, spec: TableSpec) -> str:
+    text = spec.table_key.encode()
+    birth = store.births.read(text)
+    if birth is None:
+        return "not born yet"
+    try:
+        first = store.batches(birth.folder or text).read(1)
+    except GenerationRetired as retired:
+        raise Failed(str(retired)) from None
+    if differences := drift(spec, birth.registered, first.create if first else None):
+        raise Failed("; ".join(differences))
+    return "registered" if birth.registered else "loaded"
 
 
 def _no_strays(store: LakeStore) -> str:

@@ -175,6 +175,29 @@ def reset(
     run_reset(_console(), table, lake, home, yes=yes, accept_loss=accept_loss)
 
 
+@app.command()
+def redrive(
+    table: Annotated[str | None, typer.Argument(help="SQL name, key or s3:// prefix; default: every table.")] = None,
+    messages: Annotated[
+        bool, typer.Option("--messages", help="Messages that could not be understood, instead of objects.")
+    ] = False,
+    reason: Annotated[str, typer.Option(help="Part of the reason.")] = "",
+    key: Annotated[str, typer.Option(help="Glob over object keys, or over event ids of messages.")] = "*",
+    since: Annotated[str, typer.Option(help="Quarantined at or after, ISO 8601.")] = "",
+    until: Annotated[str, typer.Option(help="Quarantined before, ISO 8601.")] = "",
+    rate: Annotated[int, typer.Option(min=1, help="Objects or messages a second.")] = 500,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, it is only said what is meant.")] = False,
+    lake: LakeFile = None,
+    home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
+) -> None:
+    """Have what is in quarantine looked at again, after its cause was mended."""
+    from tidegate.platform.cli.redrive import choice_of, run_redrive
+
+    run_redrive(
+        _console(), table, choice_of(reason, key, since, until), lake, home, messages=messages, rate=rate, yes=yes
+    )
+
+
 def main() -> None:
     """Entry point."""
     for each in (signal.SIGINT, signal.SIGTERM):

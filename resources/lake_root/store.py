@@ -11,6 +11,7 @@ Layout, fixed for ever (docs/architecture.md, "What lies under the lake root")::
     batches/<table key>..<generation>/  ledger/<table key>..<generation>/     after a reset
     quarantine/messages/  quarantine/rows/  staging/
     intake/<yyyy-mm-dd>/<ULID>.json         what was received and is no table's event
+    operations/<yyyy-mm-dd>/<ULID>.json     what people asked for
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tidegate.resources.lake_root.births import Births
 from tidegate.resources.lake_root.identity import Identity
 from tidegate.resources.lake_root.inbox import Inbox
 from tidegate.resources.lake_root.intake_log import IntakeLog
+from tidegate.resources.lake_root.operations_log import OperationsLog
 from tidegate.resources.lake_root.quarantine import Quarantine
 from tidegate.resources.lake_root.root import LakeRoot
 from tidegate.resources.object_store import ObjectStore
@@ -41,6 +43,7 @@ class LakeStore(LakeRoot):
         self.births = Births(self)
         self.quarantine = Quarantine(self)
         self.intake_log = IntakeLog(self)
+        self.operations = OperationsLog(self)
 
     def batches(self, folder: str) -> Batches:
         """The batches of one generation of a table."""

@@ -90,6 +90,9 @@ def test_an_object_that_s3_shows_and_does_not_give_is_quarantined(
     ((status, reason),) = kit.fate(lake, "orders").values()
     assert status == "quarantined"
     assert "InvalidObjectState" in reason
+    # Restored, or allowed: no event need tell.
+    kit.run(lake, "orders")
+    assert kit.bronze(lake, "orders", "cast(id AS int)") == [(1,)]
 
 
 def test_access_denied_is_quarantined_and_the_live_entry_stays(

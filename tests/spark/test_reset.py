@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 import yaml
 from pyspark.errors import PySparkException
+from rich.console import Console
 
 from tests.support.seams import Died, Standing, seams_watched
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.operations import reset
 from tidegate.assets.operations.reset import SEAMS, ResetRefused, look_at_reset, reset_table
+from tidegate.platform.cli.redrive import choice_of, run_redrive
 from tidegate.platform.core.lake import load_lake
 from tidegate.platform.testing import TestLake
 from tidegate.resources.lake_root.batches import GenerationRetired
@@ -132,6 +134,8 @@ def test_a_wrong_birth_is_put_right_and_rows_that_would_not_come_back_are_asked_
     prefix = kit.location(lake, "orders")
 
     _configure(lake, mode="load")
+    (drifted,) = lake.lake.drift(lake.lake.table(lake.key("orders")))
+    assert "born with mode register, lake.yaml says load" in drifted
     found = look_at_reset(lake.lake, lake.key("orders"))
     assert (found.registered, found.objects, found.committed, found.rows, found.lost) == (False, 2, 2, 2, ())
     _reset(lake, "orders")
@@ -150,3 +154,40 @@ def test_a_wrong_birth_is_put_right_and_rows_that_would_not_come_back_are_asked_
     assert kit.bronze(lake, "orders") == [(2,)]
     state = lake.lake.delta.table_state(prefix)
     assert state.properties["delta.deletedFileRetentionDuration"] == "interval 3650 days"
+
+
+def test_quarantined_objects_are_looked_at_again_once_their_cause_is_mended(
+    tidegate_lake: MakeLake,
+    kit: Any,
+    environment: Callable[[TestLake], None],
+    console: Console,
+    said: Callable[[], str],
+) -> None:
+    lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "mode": "load", "format": "parquet"}])
+    for id in (1, 2):
+        lake.put(f"orders/{id}.json", kit.lines({"id": id}))
+    kit.run(lake, "orders")
+    assert {status for status, _ in kit.fate(lake, "orders").values()} == {"quarantined"}
+    _configure(lake, format="json")
+    assert kit.run(lake, "orders") == [], "the same bytes stay there until somebody says otherwise"
+    environment(lake)
+
+    def redrive(key: str, **options: Any) -> None:
+        given = {"messages": False, "rate": 100, "yes": False, **options}
+        run_redrive(console, "orders", choice_of("parquet", key, "2020-01-01", ""), None, None, **given)
+
+    redrive("*/1.json")
+    assert lake.lake.store.inbox.waiting() == []
+    assert "1 in quarantine" in said()
+    redrive("*/1.json", yes=True)
+    kit.run(lake, "orders", listing=False)
+    assert kit.bronze(lake, "orders", "id") == [(1,)]
+    redrive("*", yes=True)
+    (entry, *_) = lake.lake.store.operations.entries()
+    assert {row["manifest"] for row in kit.ledger(lake, "orders") if row["status"] == "committed"} == {
+        *entry["manifests"]
+    }
+    kit.run(lake, "orders", listing=False)
+    assert kit.bronze(lake, "orders", "id") == [(1,), (2,)]
+    redrive("*", yes=True)
+    assert "nothing in quarantine is meant" in said()

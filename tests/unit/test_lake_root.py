@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
+from tests.support.objects import Objects
+from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.manifest import Hint, Manifest
+from tidegate.resources.lake_root.batches import GenerationRetired
 from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.object_store import Listed
 
 ORDERS, ITEMS = "landing.orders", "landing.items"
-
-
-class Objects:
-    """S3 in a dictionary."""
-
-    def __init__(self) -> None:
-        self.bodies: dict[str, str] = {}
-
-    def put(self, bucket: str, key: str, body: str) -> None:
-        self.bodies[key] = body
-
-    def put_if_absent(self, bucket: str, key: str, body: str) -> bool:
-        return self.bodies.setdefault(key, body) is body
-
-    def get(self, bucket: str, key: str) -> str | None:
-        return self.bodies.get(key)
-
-    def under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Listed]:
-        for key in sorted(self.bodies):
-            if key.startswith(prefix) and key > after:
-                yield Listed(key, "etag", len(self.bodies[key]), 0.0)
-
-    def folders(self, bucket: str, prefix: str) -> list[str]:
-        found = [key[len(prefix) :] for key in self.bodies if key.startswith(prefix)]
-        return sorted({rest.split("/")[0] for rest in found if "/" in rest})
 
 
 @pytest.fixture
@@ -86,3 +61,22 @@ def test_a_birth_record_that_cannot_be_read_is_named(store: LakeStore, objects: 
     objects.bodies[f"root/tables/{ORDERS}.json"] = "{"
     with pytest.raises(ValueError, match=rf"s3://lake/root/tables/{ORDERS}.json is not a birth record"):
         store.births.read(ORDERS)
+
+
+def test_a_generation_that_is_retired_decides_nothing_more(store: LakeStore) -> None:
+    """Whoever comes second, a batch or another reset, goes on with what stands."""
+    batches = store.batches(ORDERS)
+    first = _batch(1)
+    assert batches.decide(first) == first
+    retirement = batches.retire(0, "somebody")
+    assert batches.retire(1, "somebody else") == retirement
+    assert retirement.by == "somebody"
+    assert batches.read(1) == first
+    for late in (lambda: batches.decide(_batch(2)), lambda: batches.read(2)):
+        with pytest.raises(GenerationRetired, match=r"a reset by somebody at .* repeat it with `tidegate reset`"):
+            late()
+    assert store.batches(f"{ORDERS}..{retirement.generation}").read(1) is None
+
+
+def _batch(n: int) -> Batch:
+    return Batch("lake", ORDERS, "g", n, "s3a://b/t", -1, ()).sealed()

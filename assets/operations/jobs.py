@@ -1,0 +1,69 @@
+"""Operations as Dagster jobs: the functions that the command line calls, with typed configuration."""
+
+from datetime import UTC, datetime
+
+import dagster as dg
+from pydantic import Field
+
+from tidegate.assets.operations.redrive import (
+    RATE,
+    Choice,
+    quarantined_messages,
+    quarantined_objects,
+    redrive_messages,
+    redrive_objects,
+)
+from tidegate.resources.lake_resource import LakeResource
+
+
+class RedriveConfig(dg.Config):
+    """What of the quarantine is looked at again."""
+
+    table: str = Field("", description="Table key (the partition); empty: every table.")
+    messages: bool = Field(False, description="Messages that could not be understood, instead of objects.")
+    reason: str = Field("", description="Part of the reason.")
+    key: str = Field("*", description="Glob over object keys, or over event ids of messages.")
+    since: str = Field("", description="Quarantined at or after, ISO 8601.")
+    until: str = Field("", description="Quarantined before, ISO 8601.")
+    rate: int = Field(RATE, ge=1, description="Hints or messages a second.")
+    dry_run: bool = Field(True, description="Only say what is meant.")
+
+
+@dg.op(description="Objects or messages in quarantine are looked at again.")
+def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: LakeResource) -> None:
+    """Redrive what the configuration says."""
+    handles = lake.open()
+    choice = Choice(config.reason, config.key, moment(config.since), moment(config.until))
+    by, log = f"run {context.run_id}", context.log.info
+    counts: dict[str, int] = {}
+    if config.messages:
+        messages = quarantined_messages(handles, choice)
+        counts["messages"] = len(messages)
+        if messages and not config.dry_run:
+            redrive_messages(handles, messages, choice, by=by, rate=config.rate, log=log)
+    for text in [] if config.messages else [config.table] if config.table else handles.store.births.tables():
+        objects = quarantined_objects(handles, text, choice)
+        counts[text] = len(objects)
+        for one in objects[:20]:
+            log(f"{one.key}: {one.reason}")
+        if objects and not config.dry_run:
+            redrive_objects(handles, text, objects, choice, by=by, rate=config.rate, log=log)
+    context.add_output_metadata({"dry_run": config.dry_run, "redriven": counts, "objects": sum(counts.values())})
+
+
+@dg.job(name="redrive", executor_def=dg.in_process_executor, description="What is in quarantine is looked at again.")
+def redrive_job() -> None:
+    """The job of one op."""
+    redrive_op()
+
+
+def moment(text: str) -> datetime | None:
+    """A time in ISO 8601, in UTC where it has no zone; None for an empty text.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not text:
+        return None
+    found = datetime.fromisoformat(text)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -1,0 +1,157 @@
+"""Redrive: what is in the quarantine is looked at again, after its cause was mended.
+
+It produces hints, as a notification does, or messages, as a producer does; what becomes of them is decided where it
+always is.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from itertools import islice
+
+from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.manifest import Hint, Manifest
+from tidegate.resources.lake import Lake
+from tidegate.resources.lake_root.quarantine import KeptMessage
+from tidegate.resources.ledger import Quarantined
+
+#: Hints or messages a second, unless told otherwise.
+RATE = 500
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What of the quarantine is meant.
+
+    Attributes:
+        reason: part of the reason, in any case of letters.
+        key: glob over object keys; of a message, over its event id.
+        since: quarantined at or after.
+        until: quarantined before.
+    """
+
+    reason: str = ""
+    key: str = "*"
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def takes(self, key: str, reason: str, at: datetime) -> bool:
+        """Whether it is meant."""
+        return (
+            self.reason.lower() in reason.lower()
+            and fnmatchcase(key, self.key)
+            and (self.since is None or at >= self.since)
+            and (self.until is None or at < self.until)
+        )
+
+
+def quarantined_objects(lake: Lake, text: str, choice: Choice) -> list[Quarantined]:
+    """The objects of a table that are in quarantine now and are meant, by key."""
+    ledger = lake.table(text).ledger
+    version, _ = ledger.clock()
+    return [one for one in ledger.quarantined(version) if choice.takes(one.key, one.reason, one.at)]
+
+
+def redrive_objects(
+    lake: Lake,
+    text: str,
+    found: Sequence[Quarantined],
+    choice: Choice,
+    *,
+    by: str,
+    rate: int = RATE,
+    log: Callable[[str], None] = lambda _: None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> str:
+    """Have quarantined objects looked at again, whatever their bytes; the entry in the operations log.
+
+    Args:
+        lake: handles.
+        text: table key.
+        found: the objects.
+        choice: what they were chosen by, for the log.
+        by: who asks for it.
+        rate: hints a second.
+        log: takes progress, a line at a time.
+        sleep: waits, in seconds.
+    """
+    size = min(rate, lake.table(text).spec.max_files)
+    hints = [Hint(one.key, event_name="Redriven", redriven=True) for one in found]
+    manifests = [Manifest.new(text, "redrive", part) for part in _parts(hints, size)]
+    address = lake.store.operations.put(
+        "redrive", by, table=text, choice=_plain(choice), objects=len(found), manifests=[one.id for one in manifests]
+    )
+    seam("redrive-log")
+    done = 0
+    for manifest in manifests:
+        if done:
+            sleep(size / rate)
+        lake.store.inbox.put([manifest])
+        seam("redrive-manifest")
+        done += len(manifest.hints)
+        log(f"{done} of {len(found)} objects of {text} are in the inbox")
+    return address
+
+
+def quarantined_messages(lake: Lake, choice: Choice) -> list[KeptMessage]:
+    """The messages in quarantine that are meant, in the order of their event ids."""
+    return [one for one in lake.store.quarantine.messages() if choice.takes(one.event_id, one.reason, one.at)]
+
+
+def redrive_messages(
+    lake: Lake,
+    found: Sequence[KeptMessage],
+    choice: Choice,
+    *,
+    by: str,
+    rate: int = RATE,
+    log: Callable[[str], None] = lambda _: None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> str:
+    """Send quarantined messages to the lake's first queue again; the entry in the operations log.
+
+    A message leaves the quarantine after it was sent; one that was sent twice is a duplicate like any other.
+    """
+    address = lake.store.operations.put(
+        "redrive-messages", by, choice=_plain(choice), queue=lake.queues[0].name, messages=[one.key for one in found]
+    )
+    seam("redrive-log")
+    for done, one in enumerate(found, 1):
+        lake.queues[0].send(as_message(one.body))
+        seam("redrive-sent")
+        lake.store.quarantine.release(one)
+        if done % rate == 0:
+            log(f"{done} of {len(found)} messages are in {lake.queues[0].name}")
+            sleep(1.0)
+    log(f"{len(found)} of {len(found)} messages are in {lake.queues[0].name}")
+    return address
+
+
+def as_message(body: str) -> str:
+    """A kept body as it came: a single record of a notification was cut out of it."""
+    try:
+        content = json.loads(body)
+    except ValueError:
+        return body
+    if isinstance(content, dict) and "s3" in content and "Records" not in content:
+        return json.dumps({"Records": [content]}, ensure_ascii=False)
+    return body
+
+
+def _parts(hints: Iterable[Hint], size: int) -> Iterator[list[Hint]]:
+    rest = iter(hints)
+    while part := list(islice(rest, max(1, size))):
+        yield part
+
+
+def _plain(choice: Choice) -> dict[str, str]:
+    given = {name: value for name, value in asdict(choice).items() if value is not None}
+    return {
+        name: value.astimezone(UTC).isoformat() if isinstance(value, datetime) else value
+        for name, value in given.items()
+    }

@@ -1,0 +1,99 @@
+"""`tidegate redrive`: what is in quarantine comes back; first it says what is meant."""
+
+from __future__ import annotations
+
+import getpass
+from collections import Counter
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from tidegate.assets.operations.jobs import moment
+from tidegate.assets.operations.redrive import (
+    Choice,
+    quarantined_messages,
+    quarantined_objects,
+    redrive_messages,
+    redrive_objects,
+)
+from tidegate.platform.cli.environment import client
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.reset import table_named
+
+_SHOWN = 20
+
+
+def choice_of(reason: str, key: str, since: str, until: str) -> Choice:
+    """What is meant, from the command line.
+
+    Raises:
+        CommandError: a time is none.
+    """
+    try:
+        return Choice(reason, key, moment(since), moment(until))
+    except ValueError as error:
+        raise CommandError(f"{error}; give a time like 2026-01-31 or 2026-01-31T12:00:00+01:00") from None
+
+
+def run_redrive(
+    console: Console,
+    name: str | None,
+    choice: Choice,
+    lake: Path | None,
+    home: Path | None,
+    *,
+    messages: bool,
+    rate: int,
+    yes: bool,
+) -> None:
+    """Say what is meant, or have it looked at again.
+
+    Args:
+        console: where it is printed.
+        name: the table: its SQL name, its key, or its ``s3://`` prefix; None for every table.
+        choice: what of the quarantine is meant.
+        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else ``lake.yaml``.
+        home: of a running local platform; None takes a running default one, else the environment.
+        messages: messages that could not be understood, instead of objects.
+        rate: hints or messages a second.
+        yes: do it.
+
+    Raises:
+        CommandError: there is no such table, or Spark does not answer.
+    """
+    by, total = getpass.getuser(), 0
+
+    def say(line: str) -> None:
+        console.print(Text(line))
+
+    using = client(home, lake)
+    with using.reaching_spark(), using.settings.opened() as opened:
+        if messages:
+            kept = quarantined_messages(opened, choice)
+            total += len(kept)
+            _show(console, "messages", [(one.event_id, one.reason) for one in kept])
+            if kept and yes:
+                say(f"logged as {redrive_messages(opened, kept, choice, by=by, rate=rate, log=say)}")
+        else:
+            for text in [table_named(opened, name)] if name else sorted(opened.store.births.tables()):
+                found = quarantined_objects(opened, text, choice)
+                total += len(found)
+                _show(console, text, [(one.key, one.reason) for one in found])
+                if found and yes:
+                    say(f"logged as {redrive_objects(opened, text, found, choice, by=by, rate=rate, log=say)}")
+    if not total:
+        say("nothing in quarantine is meant")
+    elif not yes:
+        console.print(Text("\nNothing was changed. To do it, say the same with --yes", style="bold"))
+
+
+def _show(console: Console, what: str, found: list[tuple[str, str]]) -> None:
+    if not found:
+        return
+    console.print(Text(f"{what}: {len(found)} in quarantine", style="bold"))
+    for key, reason in found[:_SHOWN]:
+        console.print(Text(f"  {key}  ") + Text(reason, style="dim"))
+    if len(found) > _SHOWN:
+        rest = Counter(reason.split(":")[0] for _, reason in found[_SHOWN:])
+        console.print(Text(f"  and {rest.total()} more: {', '.join(f'{n} × {why}' for why, n in rest.most_common(5))}"))

@@ -1,0 +1,45 @@
+"""Where lake.yaml says other than what was fixed at a table's birth, and therefore has no effect."""
+
+from __future__ import annotations
+
+from tidegate.platform.core.batch import Create
+from tidegate.platform.core.file_format import mode_of
+from tidegate.platform.core.schema import json_type
+from tidegate.platform.core.table_spec import TableSpec
+
+
+def registers(spec: TableSpec | None) -> bool | None:
+    """Whether lake.yaml has a table's files registered; None where it leaves that to the first file."""
+    mode = spec and (spec.mode or (mode_of(spec.format) if spec.format else None))
+    return None if mode is None else mode == "register"
+
+
+def drift(spec: TableSpec | None, registered: bool, create: Create | None) -> list[str]:
+    """A sentence for each difference, with what to do.
+
+    Args:
+        spec: the table's configuration, if it has one.
+        registered: whether the table was born to follow its files.
+        create: the columns it was born with, if they are known.
+    """
+    if spec is None:
+        return []
+    no_effect = f", which has no effect; `tidegate reset {spec.name}` begins the table anew, or take the change back"
+    table, found = f"bronze.{spec.name}", []
+    wanted = registers(spec)
+    if wanted is not None and wanted != registered:
+        ways = {True: "register", False: "load"}
+        found.append(f"{table} was born with mode {ways[registered]}, lake.yaml says {ways[wanted]}{no_effect}")
+    fields = create.schema.get("fields", []) if create else []
+    if create is None or not fields:
+        return found
+    # Of nested types lake.yaml does not say what may be null, so they cannot be compared.
+    simple = {field["name"].lower(): field["type"] for field in fields if isinstance(field["type"], str)}
+    for name, kind in {**spec.columns, **(spec.partition_columns or {})}.items():
+        born = simple.get(name.lower())
+        if born is not None and born != json_type(kind):
+            found.append(f"column {name} of {table} was born as {born}, lake.yaml says {kind}{no_effect}")
+    columns, said = ", ".join(create.partition_columns), ", ".join(spec.partition_columns or {})
+    if said and said.lower() != columns.lower():
+        found.append(f"{table} was born with partition columns ({columns}), lake.yaml says ({said}){no_effect}")
+    return found

@@ -1,0 +1,128 @@
+"""Redrive: what is meant, how fast, and that it takes the ways that everything takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.objects import Objects
+from tests.support.seams import Died
+from tidegate.assets.operations import redrive
+from tidegate.assets.operations.redrive import (
+    Choice,
+    as_message,
+    quarantined_messages,
+    redrive_messages,
+    redrive_objects,
+)
+from tidegate.platform.core.events import parse_body
+from tidegate.resources.lake_root.store import LakeStore
+from tidegate.resources.ledger import Quarantined
+
+ORDERS = "landing.orders"
+NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def lake() -> Any:
+    sent: list[str] = []
+    return SimpleNamespace(
+        store=LakeStore(Objects(), "s3://lake/root"),  # type: ignore[arg-type]
+        table=lambda text: SimpleNamespace(spec=SimpleNamespace(max_files=100)),
+        queues=[SimpleNamespace(name="events", send=sent.append)],
+        sent=sent,
+    )
+
+
+@pytest.mark.parametrize(
+    ("choice", "meant"),
+    [
+        (Choice(), True),
+        (Choice(reason="NOT gzip"), True),
+        (Choice(reason="empty"), False),
+        (Choice(key="orders/2026/*.csv"), True),
+        (Choice(key="*.parquet"), False),
+        (Choice(since=NOON), True),
+        (Choice(until=NOON), False),
+        (Choice(since=datetime(2026, 1, 1, tzinfo=UTC), until=datetime(2026, 1, 3, tzinfo=UTC)), True),
+    ],
+)
+def test_what_is_meant(choice: Choice, meant: bool) -> None:
+    assert choice.takes("orders/2026/a b.csv", "its name ends in .gz, but it is not gzip", NOON) == meant
+
+
+def _dies_at(monkeypatch: pytest.MonkeyPatch, seam: str, work: Callable[[], object]) -> None:
+    def die(name: str) -> None:
+        if name == seam:
+            raise Died(name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(redrive, "seam", die)
+        with pytest.raises(Died):
+            work()
+
+
+def test_objects_become_hints_at_the_rate_that_was_asked_for(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [Quarantined(f"orders/{i}.csv", "bad", NOON) for i in range(250)]
+    slept: list[float] = []
+
+    def go() -> str:
+        return redrive_objects(lake, ORDERS, found, Choice(), by="somebody", rate=50, sleep=slept.append)
+
+    go()
+    waiting = lake.store.inbox.waiting(ORDERS)
+    hints = [hint for one in lake.store.inbox.read(ORDERS, [one.id for one in waiting]) for hint in one.hints]
+    assert [one.hints for one in waiting] == [50] * 5
+    assert slept == [1.0] * 4
+    assert {hint.key for hint in hints} == {one.key for one in found}
+    assert all(hint.redriven and hint.event_id is None for hint in hints)
+    (entry,) = lake.store.operations.entries()
+    assert (entry["operation"], entry["by"], entry["table"], entry["objects"]) == ("redrive", "somebody", ORDERS, 250)
+    assert sorted(entry["manifests"]) == sorted(one.id for one in waiting)
+    # What was asked for is told, even if nothing came of it.
+    _dies_at(monkeypatch, "redrive-log", go)
+    assert len(list(lake.store.operations.entries())) == 2
+    assert len(lake.store.inbox.waiting(ORDERS)) == 5
+
+
+def test_messages_leave_the_quarantine_after_they_were_sent(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep = lake.store.quarantine.keep_message
+    keep("m1#0", "{ no JSON", "the body is not JSON")
+    keep("m2#1", "?", "the body is not JSON")
+    keep("m3#0", "[]", "no object")
+
+    def go() -> None:
+        redrive_messages(lake, quarantined_messages(lake, choice), choice, by="somebody")
+
+    choice = Choice(reason="not json")
+    _dies_at(monkeypatch, "redrive-sent", go)
+    assert lake.sent == ["{ no JSON"]
+    assert len(quarantined_messages(lake, choice)) == 2, "sent, and perhaps once more: never lost"
+    go()
+    assert lake.sent == ["{ no JSON", "{ no JSON", "?"]
+    assert [one.event_id for one in quarantined_messages(lake, Choice())] == ["m3#0"]
+    assert len(list(lake.store.objects.under("lake", "root/quarantine/redriven/"))) == 2
+
+
+def test_a_record_that_was_cut_out_of_its_notification_is_one_again() -> None:
+    def record(key: str) -> dict[str, Any]:
+        return {
+            "eventSource": "aws:s3",
+            "eventName": "ObjectCreated:Put",
+            "eventTime": "2026-01-02T03:04:05.000Z",
+            "s3": {"bucket": {"name": "landing"}, "object": {"key": key}},
+        }
+
+    good = record("orders/a.csv")
+    bad = {**good, "s3": {"bucket": {}, "object": {"key": "orders/b.csv"}}}
+    (reject,) = parse_body(json.dumps({"Records": [good, bad]}), "m").rejects
+    # The same record is read again, by the same reader: nothing else is found wrong with it.
+    (again,) = parse_body(as_message(reject.raw), "n").rejects
+    assert again.reason == reject.reason
+    assert [event.key for event in parse_body(as_message(json.dumps(good)), "n").events] == ["orders/a.csv"]
+    assert as_message("{ no JSON") == "{ no JSON"
