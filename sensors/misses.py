@@ -48,7 +48,7 @@ def judge(cursor: str | None, today: str, queues: Sequence[str], rows: Sequence[
     misses, said = {}, []
     for name in queues:
         earlier = Counter(before.get("misses", {}).get(name, {}))
-        missed = [row for row in rows if row["queue"] == name and row["outcome"] in MISSES]
+        missed = [row for row in rows if row.get("queue") == name and row["outcome"] in MISSES]
         counts = (earlier if same_day else Counter()) + Counter(str(row["outcome"]) for row in missed)
         if counts:
             misses[name] = dict(counts)
