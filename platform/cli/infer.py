@@ -61,14 +61,17 @@ def run_infer(console: Console, address: str, home: Path | None) -> bool:
         if not folder.is_dir():
             raise CommandError(f"{address} is neither s3://bucket/prefix nor a folder of this machine")
         bucket, files = "your-bucket", _Folder(folder)
-    guesses = guess_tables(bucket, islice(files.listing(), MOST_FILES))
+    listing = files.listing()
+    guesses = guess_tables(bucket, islice(listing, MOST_FILES))
     if not guesses:
         raise CommandError(f"no file is below {address} that could be a table's")
     for guess in guesses:
         _look(guess, files)
     problems = sum(len(guess.problems) for guess in guesses)
+    looked_at = "" if next(listing, None) is None else f", of which the first {MOST_FILES:,} were looked at"
     console.print(
-        f"# {sum(guess.files for guess in guesses)} files below {address}: {len(guesses)} tables, {problems} problems",
+        f"# files below {address}{looked_at}: {sum(guess.files for guess in guesses)}; tables: {len(guesses)}; "
+        f"problems: {problems}",
         highlight=False,
         soft_wrap=True,
         markup=False,

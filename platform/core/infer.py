@@ -104,7 +104,7 @@ def as_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
         mark = "# " if _impossible(guess) else ""
         lines += [f"  # problem: {_one_line(problem)}" for problem in guess.problems]
         lines += [f"  {mark}{line}" for line in table]
-        lines.append(f"  #   {guess.files} files" + (", with the columns" if guess.columns else ""))
+        lines.append(f"  #   files: {guess.files}" + ("; columns:" if guess.columns else ""))
         lines += [f"  #   {_one_line(f'{name}: {kind}')}" for name, kind in guess.columns.items()]
     return "\n".join(lines) + "\n"
 
@@ -130,7 +130,7 @@ def _guess(key: TableKey, entries: Sequence[Entry], names: Counter[str]) -> Gues
         problems.append(f"files of several formats are in one folder ({found}); give each format a folder of its own")
     empty = sum(entry.size == 0 for entry in entries)
     if empty:
-        problems.append(f"{empty} files are empty and go to the quarantine; delete them")
+        problems.append(f"empty files go to the quarantine, and here are {empty}; delete them")
     partitions, differing = _partitions(key, entries)
     if differing:
         problems.append(f"the folders of {differing} do not name the same k=v columns as the others; move it")

@@ -57,7 +57,7 @@ def test_what_a_listing_says_is_wrong(keys: list[str], problem: str) -> None:
 
 def test_empty_files_are_counted_and_not_looked_at() -> None:
     (guess,) = guess_tables("landing", [Entry("t/a.csv", 0), Entry("t/b.csv", 5)])
-    assert guess.problems == ["1 files are empty and go to the quarantine; delete them"]
+    assert guess.problems == ["empty files go to the quarantine, and here are 1; delete them"]
     assert guess.samples == [Entry("t/b.csv", 5)]
 
 
@@ -191,7 +191,7 @@ def test_a_folder_stands_for_a_bucket(tmp_path: Path) -> None:
     (tmp_path / "events").mkdir()
     (tmp_path / "events" / "stream-1").write_bytes(gzip.compress(b'{"at":"x"}{"at":"y"}'))
     assert run_infer(console, str(tmp_path), None)
-    assert said.getvalue().startswith("# 2 files below")
+    assert said.getvalue().startswith(f"# files below {tmp_path}: 2; tables: 2; problems: 0\n")
     lake = tmp_path / "lake.yaml"
     lake.write_text(said.getvalue())
     assert [(spec.name, spec.format) for spec in load_lake(lake, {}).tables] == [("events", "json"), ("orders", None)]
