@@ -14,8 +14,10 @@ from rich.console import Console
 from tests.support.seams import Died, Standing, seams_watched
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.operations import reset
+from tidegate.assets.operations.jobs import redrive_job
 from tidegate.assets.operations.reset import SEAMS, ResetRefused, look_at_reset, reset_table
 from tidegate.platform.cli.redrive import choice_of, run_redrive
+from tidegate.platform.cli.reset import run_reset
 from tidegate.platform.core.lake import load_lake
 from tidegate.platform.testing import TestLake
 from tidegate.resources.lake_root.batches import GenerationRetired
@@ -177,8 +179,13 @@ def test_quarantined_objects_are_looked_at_again_once_their_cause_is_mended(
         run_redrive(console, "orders", choice_of("parquet", key, "2020-01-01", ""), None, None, **given)
 
     redrive("*/1.json")
-    assert lake.lake.store.inbox.waiting() == []
+    run_reset(console, "orders", None, None, yes=False, accept_loss=False)
+    config = {"ops": {"redrive_op": {"config": {"table": lake.key("orders"), "key": "*/2.json"}}}}
+    assert redrive_job.execute_in_process(run_config=config, resources={"lake": lake.resource}).success
+    assert lake.lake.store.inbox.waiting() == [], "all three only say what they would do"
     assert "1 in quarantine" in said()
+    assert "2 objects under" in said()
+    assert "Nothing was changed. To do it: tidegate reset orders --yes" in said()
     redrive("*/1.json", yes=True)
     kit.run(lake, "orders", listing=False)
     assert kit.bronze(lake, "orders", "id") == [(1,)]
