@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import dagster as dg
-from pyspark.sql.types import StructType
+
+from tidegate.platform.core.schema.table_schema import TableSchema
 
 
-def column_schema(schema: dict[str, Any]) -> dg.TableSchema:
-    """Columns and types of Spark's schema JSON, for the metadata ``dagster/column_schema``."""
-    fields = StructType.fromJson(json.loads(json.dumps(schema))).fields
-    return dg.TableSchema([dg.TableColumn(field.name, field.dataType.simpleString()) for field in fields])
+def column_schema(schema: TableSchema) -> dg.TableSchema:
+    """A table's columns and their types, for the metadata ``dagster/column_schema``."""
+    return dg.TableSchema([dg.TableColumn(field.name, field.type.sql()) for field in schema.fields])
 
 
 def column_changes(before: dg.TableSchema | None, now: dg.TableSchema | None) -> list[str]:

@@ -12,6 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Row, SparkSession
 
 from tidegate.platform.core.batch import Add, Remove
+from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.commit_table import CommitTableAddress
 from tidegate.resources.spark import command, probe
 from tidegate.resources.spark_remote import SparkRemote
@@ -28,7 +29,7 @@ class TableState:
         version: Delta version, -1 if there is no table.
         txn: last transaction version of the application asked for, or None.
         table_id: Delta's own id of the table.
-        schema: Spark's schema JSON, parsed.
+        schema: its columns.
         files: number of live files.
     """
 
@@ -36,8 +37,7 @@ class TableState:
     txn: int | None
     table_id: str | None
     properties: dict[str, str]
-    schema: dict[str, Any]
-    partition_columns: tuple[str, ...]
+    schema: TableSchema
     files: int
 
     @property
@@ -47,14 +47,8 @@ class TableState:
 
     @property
     def has_columns(self) -> bool:
-        """Whether a file has given it columns; a table whose first files were all bad is born without."""
-        return bool(self.schema.get("fields"))
-
-    @property
-    def partition_types(self) -> dict[str, str]:
-        """Spark's schema-JSON types of the partition columns."""
-        kinds = {field["name"]: field["type"] for field in self.schema.get("fields", [])}
-        return {name: kinds[name] for name in self.partition_columns}
+        """Whether a file has given it columns; a table that was reset has none until its first file."""
+        return bool(self.schema.fields)
 
 
 @dataclass(frozen=True)
@@ -132,8 +126,7 @@ class Delta:
             row["txn"],
             row["table_id"],
             json.loads(row["properties"] or "{}"),
-            json.loads(row["schema"] or "{}"),
-            tuple(json.loads(row["partition_columns"] or "[]")),
+            TableSchema.from_spark(json.loads(row["schema"] or "{}"), json.loads(row["partition_columns"] or "[]")),
             row["num_files"] or 0,
         )
 
@@ -144,21 +137,22 @@ class Delta:
         rows = self._call("live_files", table=location, paths=json.dumps(list(paths)))
         return {row["path"]: Remove(row["path"], row["dv_id"]) for row in rows}
 
-    def stage(self, location: str, query: str, schema: dict[str, Any], partition_columns: Sequence[str]) -> list[Add]:
+    def stage(self, location: str, query: str, schema: TableSchema) -> list[Add]:
         """Write a query's rows as data files in the table's directory, uncommitted.
 
         Args:
             location: ``s3a://`` URI of the table, which need not exist yet.
             query: SQL over temporary views of this handle's session.
-            schema: Spark's schema JSON, parsed; used when there is no table yet.
-            partition_columns: likewise.
+            schema: the columns that the table will have.
         """
+        mapped, properties = schema.for_delta()
         rows = self._call(
             "stage_files",
             table=location,
             query=query,
-            schema=json.dumps(schema),
-            partition_columns=json.dumps(list(partition_columns)),
+            schema=json.dumps(mapped.to_spark()),
+            partition_columns=json.dumps(schema.partitions),
+            properties=json.dumps(properties),
         )
         return [_staged(json.loads(row["action"])) for row in rows]
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 
-from tidegate.platform.core.footers import BadParquet, Footer, read_footer
+from tidegate.platform.core.parquet.bad import BadParquet
+from tidegate.platform.core.parquet.footer import Footer, read_footer
 
 #: Footers worth a child of their own; one more child costs about what parsing these does.
 _PER_CHILD = 500

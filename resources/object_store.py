@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
+from boto3.exceptions import Boto3Error
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.core.planning import Forbidden, Found, Gone, Probe, Unavailable
@@ -133,6 +135,21 @@ class ObjectStore:
     def put(self, bucket: str, key: str, body: str | bytes) -> None:
         """Write an object, whatever was there."""
         self._client.put_object(Bucket=bucket, Key=key, Body=_encoded(body))
+
+    def upload(self, bucket: str, key: str, file: Path) -> Found:
+        """Write a file as an object, whatever was there; what lies there then.
+
+        Raises:
+            StoreError: S3 does not take it, or did not answer.
+        """
+        try:
+            self._client.upload_file(str(file), bucket, key)
+        except (Boto3Error, ClientError, BotoCoreError) as error:
+            raise StoreError(f"s3://{bucket}/{key} cannot be written: {_first_line(error)}") from error
+        found = self.head(bucket, key)
+        if not isinstance(found, Found):
+            raise StoreError(f"s3://{bucket}/{key} was written, and now S3 says {found}")
+        return found
 
     def put_if_absent(self, bucket: str, key: str, body: str | bytes) -> bool:
         """Create an object; False if there is one already.

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from tidegate.assets.bronze.log_paths import copy_path, log_path
 from tidegate.assets.bronze.look import Work
 from tidegate.assets.bronze.prepared import Prepared
-from tidegate.assets.bronze.register import log_path
-from tidegate.platform.core.batch import Batch, Create, Remove
+from tidegate.platform.core.batch import Batch, Create, Evolve, Remove
 from tidegate.platform.core.ledger import LedgerRow
-from tidegate.platform.core.schema import struct
 from tidegate.resources.lake import Lake, Table
 
 #: Years in which a VACUUM of a registered table deletes nothing: its directory is the producer's.
@@ -22,20 +21,20 @@ def decide(lake: Lake, table: Table, work: Work, prepared: Prepared, run_id: str
     Whoever loses goes on with the winner's: what this run prepared is left to the janitor.
     """
     removes, dropped = _removals(lake, table, work)
-    gives_columns = prepared.gives_columns and bool(prepared.adds)
     batch = Batch(
         lake=lake.id,
         table=table.text,
         generation=work.birth.generation,
         n=work.n,
         location=work.birth.location,
-        after_version=work.previous.bronze_version if work.previous else work.birth.after_version,
+        after_version=work.after_version,
         manifests=work.manifests,
         rows=tuple([*work.plan.rows, *dropped, *prepared.rows]),
         adds=tuple(prepared.adds),
         removes=tuple(removes),
         deferred=tuple([*work.plan.deferred, *prepared.deferred]),
-        create=_create(lake, table, work, prepared) if work.n == 1 or gives_columns else None,
+        create=_create(lake, table, work, prepared) if prepared.adds and prepared.base is None else None,
+        evolve=_evolve(prepared),
         run_id=run_id,
         decided_at=datetime.now(UTC).isoformat(),
     )
@@ -43,16 +42,23 @@ def decide(lake: Lake, table: Table, work: Work, prepared: Prepared, run_id: str
 
 
 def _removals(lake: Lake, table: Table, work: Work) -> tuple[list[Remove], list[LedgerRow]]:
-    paths = {key: log_path(key, table.key.prefix) for key in work.plan.drop}
-    live = lake.delta.live_entries(work.birth.location, list(paths.values()))
-    removes = [live[path] for path in paths.values() if path in live]
-    rows = [was_live if paths[key] in live else was_not for key, (was_live, was_not) in work.plan.drop.items()]
+    prefix = table.key.prefix
+    paths = {
+        key: [log_path(key, prefix), copy_path(key, work.states[key].etag or "", prefix)] for key in work.plan.drop
+    }
+    live = lake.delta.live_entries(work.birth.location, [path for both in paths.values() for path in both])
+    removes = [live[path] for both in paths.values() for path in both if path in live]
+    rows = [
+        was_live if any(path in live for path in paths[key]) else was_not
+        for key, (was_live, was_not) in work.plan.drop.items()
+    ]
     return removes, rows
 
 
 def _create(lake: Lake, table: Table, work: Work, prepared: Prepared) -> Create:
     properties = table_properties(lake, table, work.birth.generation, registered=work.birth.registered)
-    return Create(prepared.schema or struct([]), prepared.partition_columns, properties, work.birth.name)
+    schema, needed = prepared.schema.for_delta()
+    return Create(schema.to_spark(), schema.partitions, {**properties, **needed}, work.birth.name)
 
 
 def table_properties(lake: Lake, table: Table, generation: str, *, registered: bool) -> dict[str, str]:
@@ -63,3 +69,10 @@ def table_properties(lake: Lake, table: Table, generation: str, *, registered: b
         properties["delta.deletedFileRetentionDuration"] = _REGISTERED_RETENTION
         properties["delta.logRetentionDuration"] = _REGISTERED_RETENTION
     return properties
+
+
+def _evolve(prepared: Prepared) -> Evolve | None:
+    if prepared.base is None or not prepared.adds or prepared.schema == prepared.base:
+        return None
+    schema, needed = prepared.schema.for_delta()
+    return Evolve(prepared.base.to_spark(), schema.to_spark(), needed)

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any
+from functools import reduce
 
-import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 from ulid import ULID
 
-from tidegate.assets.bronze.csv_bytes import csv_problem
+from tidegate.assets.bronze.both import check_both
+from tidegate.assets.bronze.copies import copied
+from tidegate.assets.bronze.formats.format import BAD, RAW, SUSPECT, UNKNOWN, SourceFile
+from tidegate.assets.bronze.formats.parquet_files import Parquet
+from tidegate.assets.bronze.look import Work
 from tidegate.assets.bronze.parquet_footers import parquet_footers
 from tidegate.assets.bronze.prepared import Prepared
-from tidegate.assets.bronze.rows import BAD, RAW, SUSPECT, read_group
-from tidegate.assets.bronze.source_files import SourceFile, source_file
+from tidegate.assets.bronze.present_schema import present_schema
+from tidegate.assets.bronze.source_columns import SOURCE_FIELDS, with_source_columns
+from tidegate.assets.bronze.source_files import packed, source_file, staged, unpacked
+from tidegate.assets.bronze.spark_errors import Fault, explained, fault_of
 from tidegate.platform.core.object_key import partition_values
-from tidegate.platform.core.planning import Candidate, Found, Plan
-from tidegate.platform.core.schema import SOURCE_COLUMNS, Misfit, check_fit, check_partition, json_type
+from tidegate.platform.core.planning import Candidate, Found
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.platform.core.schema.names import SOURCE_COLUMNS
+from tidegate.platform.core.schema.partitions import check_partition
+from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Lake, Table
-from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.object_store import ObjectForbidden, StoreError, parallel
 
-#: Messages of errors that are the store's, not the file's.
-_TRANSIENT = re.compile(r"503|500 Internal|SlowDown|SocketTimeout|ConnectException|Connection reset|timed out", re.I)
+#: Bytes, as they lie in S3, that one batch loads: what is more waits for the next, so that a run ends in its time.
+BATCH_BYTES = 4 << 30
 
 
 @dataclass(frozen=True)
@@ -37,21 +41,35 @@ class _Counted:
     good: int
     bad: int
     suspect: int = 0
+    unknown: int = 0
+    why: str | None = None
+
+
+def prepare_load(lake: Lake, table: Table, work: Work) -> Prepared:
+    """Stage the rows of all candidates as Parquet in the table's directory, uncommitted.
+
+    Rows that do not fit are set apart under ``quarantine/rows`` with their source, reason and raw text, in a folder
+    that the ledger's reason names; files that cannot be read are quarantined; files that changed while they were read
+    are deferred.
+
+    Raises:
+        StoreError: S3 did not answer.
+        PySparkException: Spark failed, and no file is known to be at fault.
+    """
+    return _Load(lake, table, work).run()
 
 
 class _Load:
     """One preparation: its handles and what it knows of the table."""
 
-    def __init__(self, lake: Lake, table: Table, birth: Birth, n: int, plan: Plan) -> None:
-        self.lake, self.table, self.birth, self.n, self.plan = lake, table, birth, n, plan
-        self.state = lake.delta.table_state(birth.location)
+    def __init__(self, lake: Lake, table: Table, work: Work) -> None:
+        self.lake, self.table, self.work, self.plan = lake, table, work, work.plan
         self.prepared = Prepared()
-        self.partitions: dict[str, str] = {}
 
     def run(self) -> Prepared:
         """Prepare all candidates."""
         files = []
-        for candidate, result in parallel(self._source, self.plan.candidates):
+        for candidate, result in parallel(self._source, self._bounded(self.plan.candidates)):
             match result:
                 case SourceFile():
                     files.append(result)
@@ -61,8 +79,22 @@ class _Load:
                     self.prepared.refused(self.plan, candidate, str(result))
                 case StoreError():
                     self.prepared.defer(self.plan, candidate)
-        self._stage(self._fitting(self._with_fields(files)))
+        files = self._with_fields(files)
+        self._begin(files)
+        self._stage(self._fitting(files))
         return self.prepared
+
+    def _bounded(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+        """The first candidates, up to ``BATCH_BYTES`` and at least one; the others are put off."""
+        taken: list[Candidate] = []
+        size = 0
+        for candidate in candidates:
+            size += candidate.found.size
+            if taken and size > BATCH_BYTES:
+                self.prepared.defer(self.plan, candidate)
+            else:
+                taken.append(candidate)
+        return taken
 
     def _source(self, candidate: Candidate) -> tuple[Candidate, SourceFile | Misfit | StoreError]:
         try:
@@ -72,47 +104,84 @@ class _Load:
 
     def _with_fields(self, files: Sequence[SourceFile]) -> list[SourceFile]:
         """The files, those in Parquet with their columns: Spark reads what it is asked for and drops the rest."""
-        parquet = [file.candidate for file in files if file.format == "parquet"]
+        parquet = {file.candidate.key: file for file in files if isinstance(file.format, Parquet)}
         bucket = self.table.key.bucket
-        footers = parquet_footers(self.lake.store.objects, bucket, parquet, self.plan, self.prepared)
-        fields = {candidate.key: footer.fields for candidate, footer in footers}
-        ready = [file for file in files if file.format != "parquet" or file.candidate.key in fields]
-        return [replace(file, fields=fields.get(file.candidate.key, ())) for file in ready]
+        candidates = [file.candidate for file in parquet.values()]
+        footers = parquet_footers(self.lake.store.objects, bucket, candidates, self.plan, self.prepared)
+        places = {candidate.key: staged(self.lake, self.table, ".parquet") for candidate, _ in footers}
+        ready = copied(
+            self.lake,
+            self.table,
+            footers,
+            lambda one: (places[one.key].bucket, places[one.key].key),
+            self.plan,
+            self.prepared,
+        )
+        known = {
+            candidate.key: replace(
+                parquet[candidate.key],
+                footer=footer,
+                path=places[candidate.key].path if copy else parquet[candidate.key].path,
+            )
+            for candidate, footer, copy in ready
+        }
+        return [
+            known.get(file.candidate.key, file)
+            for file in files
+            if file.candidate.key in known or file.candidate.key not in parquet
+        ]
+
+    def _begin(self, files: Sequence[SourceFile]) -> None:
+        """The table's schema as it is; before its birth what lake.yaml and the first path say."""
+        self.prepared.base = present_schema(self.lake, self.work)
+        if self.prepared.base:
+            self.prepared.schema = self.prepared.base
+            return
+        paths: Mapping[str, str] = self.table.spec.partition_columns
+        for file in files:
+            try:
+                paths = paths or dict.fromkeys(self._path_values(file), "string")
+            except ValueError:
+                continue  # The file itself is refused for it.
+            break
+        self.prepared.schema = TableSchema.unborn(self.table.spec.columns, paths).with_columns(SOURCE_FIELDS)
+
+    def _path_values(self, file: SourceFile) -> dict[str, str | None]:
+        return partition_values(file.candidate.key, self.table.key.prefix)
 
     def _fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
-        """The files whose path values fit the table."""
-        todo = list(files)
-        if todo:
-            self._set_partitions(todo[0])
-        types = {name: json_type(kind) for name, kind in self.partitions.items()}
+        """The files whose path and known columns fit the table."""
         fitting = []
-        for file in todo:
+        for file in files:
             try:
-                check_partition(partition_values(file.candidate.key, self.table.key.prefix), types)
+                check_partition(self._path_values(file), self.prepared.schema.partition_fields)
+                self._check_columns(file)
                 fitting.append(file)
             except ValueError as misfit:
                 self.prepared.quarantine(self.plan, file.candidate, str(misfit))
         return fitting
 
-    def _set_partitions(self, first: SourceFile) -> None:
-        """Columns that come from the path, with their SQL types: the table's, else the configured, else strings."""
-        if self.state.has_columns:
-            kinds = self.state.partition_types
-            self.partitions = {name: kinds[name] for name in self.state.partition_columns}
-        else:
-            self.partitions = dict(self.table.spec.partition_columns) or dict.fromkeys(
-                partition_values(first.candidate.key, self.table.key.prefix), "string"
-            )
+    def _check_columns(self, file: SourceFile) -> None:
+        schema, policy = self.prepared.schema, self.table.spec.policy
+        if file.footer:
+            check_both(file.footer, self._path_values(file))
+            # Before the birth the first file's types stand, and wider ones of later files are taken.
+            self.prepared.schema = schema.taking(file.footer.fields, policy, reserved=SOURCE_COLUMNS)
+        elif schema.born and policy == "strict" and (new := file.format.new_names(file, schema)):
+            raise Misfit(f"column {min(new)} is not in the table, and its `schema` in lake.yaml is strict")
 
     def _stage(self, files: Sequence[SourceFile]) -> None:
-        """Stage a set; a set that fails is halved until the poison file is alone, which is quarantined."""
-        files = self._knowing(files)
+        """Stage a set; a set in which some file is at fault is halved until that file is alone."""
         if not files:
             return
+        before = self.prepared.schema
         try:
             again = self._stage_once(files)
         except PySparkException as error:
+            self.prepared.schema = before
             self.lake.delta.require_session()
+            if fault_of(error) is Fault.ENVIRONMENT:
+                raise
             if len(files) > 1:
                 half = len(files) // 2
                 self._stage(files[:half])
@@ -122,76 +191,48 @@ class _Load:
             return
         self._stage(again)
 
-    def _knowing(self, files: Sequence[SourceFile]) -> list[SourceFile]:
-        """The files whose columns the table has; at its birth, those that the first staged part has given it."""
-        schema = self.state.schema if self.state.has_columns else self.prepared.schema
-        if schema is None:
-            return list(files)
-        from_path = {name.lower() for name in self.partitions}
-        fixed = {*SOURCE_COLUMNS, *self.partitions}
-        schema = {"fields": [field for field in schema["fields"] if field["name"] not in fixed]}
-        known = {field["name"].lower() for field in schema["fields"]}
-        fitting = []
-        for file in files:
-            try:
-                if unknown := [name for name in file.header if name.lower() not in known]:
-                    raise Misfit(f"column {unknown[0]} is not in the table; schema evolution is not enabled")
-                check_fit([field for field in file.fields if field.name.lower() not in from_path], (), schema)
-                fitting.append(file)
-            except Misfit as misfit:
-                self.prepared.quarantine(self.plan, file.candidate, str(misfit))
-        return fitting
-
-    def _end(self, candidate: Candidate, counted: _Counted, apart: str | None) -> None:
-        if not counted.bad:
-            self.prepared.commit(self.plan, candidate, rows=counted.good)
-        elif counted.good:
-            reason = f"{counted.bad} of its {counted.good + counted.bad} rows do not fit the table; see {apart}"
-            self.prepared.commit(self.plan, candidate, rows=counted.good, bad_rows=counted.bad, reason=reason)
-        else:
-            self.prepared.quarantine(
-                self.plan, candidate, f"none of its {counted.bad} rows fits the table; see {apart}"
-            )
-
     def _poisoned(self, file: SourceFile, error: PySparkException) -> None:
+        """End a file that Spark failed on, if it is at fault; else the run fails and the file waits."""
         probed = self.lake.store.objects.head(self.table.key.bucket, file.candidate.key)
-        intact = isinstance(probed, Found) and probed.etag == file.candidate.found.etag
-        text = str(error)
-        if not intact or _TRANSIENT.search(text):
+        if not isinstance(probed, Found) or probed.etag != file.candidate.found.etag:
             self.prepared.defer(self.plan, file.candidate)
+        elif fault_of(error) is Fault.FILE or (reason := self._broken(file)):
+            told = explained(error) if fault_of(error) is Fault.FILE else reason
+            self.prepared.quarantine(self.plan, file.candidate, told or "")
         else:
-            self.prepared.quarantine(self.plan, file.candidate, f"Spark cannot read it: {text.splitlines()[0][:500]}")
+            raise error
 
-    def _changed(self, files: Sequence[SourceFile]) -> set[str]:
-        """Keys whose object is no longer the one that was read."""
-        probes = self.lake.store.objects.head_many(self.table.key.bucket, [file.candidate.key for file in files])
-        return {
-            file.candidate.key
-            for file in files
-            if not isinstance(found := probes[file.candidate.key], Found) or found.etag != file.candidate.found.etag
-        }
+    def _broken(self, file: SourceFile) -> str | None:
+        """Why the file's bytes cannot be read, by another reader than Spark."""
+        try:
+            with unpacked(self.lake, self.table, file.candidate) as body:
+                while body.read(1 << 20):
+                    pass
+        except Misfit as misfit:
+            return str(misfit)
+        return None
 
     def _stage_once(self, files: Sequence[SourceFile]) -> list[SourceFile]:
-        """Stage a set; when some files prove unfit, they are ended and the others returned, to be staged again."""
-        delta = self.lake.delta
+        """Stage a set; when some files prove unfit, or bring columns, those to be staged again are returned."""
+        delta, before = self.lake.delta, self.prepared.schema
+        self._take_columns(files)
         rows = self._rows(files).persist()
         try:
             counted = self._count(rows)
             sound = self._without_misread(files, counted)
-            if len(sound) < len(files):
+            if len(sound) < len(files) or self._learned(files, counted):
                 return sound
             apart = self._set_apart(rows) if any(count.bad for count in counted.values()) else None
-            good = rows.where(F.col(BAD).isNull()).drop(BAD, RAW, SUSPECT)
-            if self.prepared.schema is None:
-                self._set_schema(good.schema)
+            if self.prepared.schema != before and (hopeless := _hopeless(files, counted)):
+                # What is refused shapes nothing: the others are read without its columns.
+                self.prepared.schema = before
+                for file in hopeless:
+                    self._end(file.candidate, counted[file.candidate.key], apart)
+                return [file for file in files if file not in hopeless]
+            good = rows.where(F.col(BAD).isNull()).drop(BAD, RAW, SUSPECT, UNKNOWN)
             view = f"staged_{ULID()}".lower()
             good.createOrReplaceTempView(view)
-            adds = delta.stage(
-                self.birth.location,
-                f"SELECT * FROM {view}",
-                self.prepared.schema or {},
-                self.prepared.partition_columns,
-            )
+            adds = delta.stage(self.work.birth.location, f"SELECT * FROM {view}", self.prepared.schema)
             delta.session.catalog.dropTempView(view)
         finally:
             rows.unpersist()
@@ -205,7 +246,64 @@ class _Load:
             self._end(file.candidate, counted.get(file.candidate.key, _Counted(0, 0)), apart)
         return []
 
-    def _without_misread(self, files: Sequence[SourceFile], counted: dict[str, _Counted]) -> list[SourceFile]:
+    def _take_columns(self, files: Sequence[SourceFile]) -> None:
+        """Give the schema the columns of these files that it has not: before the birth all, later the headers' new."""
+        schema = self.prepared.schema
+        unborn = not schema.born
+        learning = [file for file in files if unborn or file.format.new_names(file, schema)]
+        if learning:
+            self.prepared.schema = replace(schema.adding(self._inferred(learning)), born=True)
+
+    def _learned(self, files: Sequence[SourceFile], counted: Mapping[str, _Counted]) -> bool:
+        """Whether rows had fields that the table has not, and it has taken them now."""
+        if self.table.spec.policy == "strict":
+            return False
+        files = [file for file in files if (count := counted.get(file.candidate.key)) and count.unknown]
+        if not files:
+            return False
+        before = self.prepared.schema
+        self.prepared.schema = before.adding(self._inferred(files))
+        return self.prepared.schema != before
+
+    def _inferred(self, files: Sequence[SourceFile]) -> list[Field]:
+        session = self.lake.delta.session
+        return [
+            field
+            for group in _grouped(files)
+            for field in group[0].format.infer(session, group, self.table.spec)
+            if not _in(field.name, self.prepared.schema.partitions)
+        ]
+
+    def _rows(self, files: Sequence[SourceFile]) -> DataFrame:
+        """The rows of all files with the table's columns, the source columns, and what is said of each row."""
+        session, schema = self.lake.delta.session, self.prepared.schema.without(SOURCE_COLUMNS)
+        frames = [group[0].format.read(session, group, schema, self.table.spec) for group in _grouped(files)]
+        union = reduce(DataFrame.unionByName, frames)
+        return with_source_columns(session, union, files, self.table, self.prepared.schema, self.work.n)
+
+    def _count(self, rows: DataFrame) -> dict[str, _Counted]:
+        bucket = f"s3://{self.table.key.bucket}/"
+        counts = {
+            "all": F.count("*"),
+            "bad": F.count(BAD),
+            "why": F.min(BAD),
+            "suspect": F.count_if(F.col(SUSPECT)),
+            "unknown": F.count_if(F.col(UNKNOWN)),
+        }
+        found = rows.groupBy("_source_path").agg(*[count.alias(name) for name, count in counts.items()]).collect()
+        if any(row["_source_path"] is None for row in found):
+            raise RuntimeError(
+                f"Spark reported rows of {self.table.text} under a path that was not asked for; nothing was "
+                "staged. Please report this with the keys of the batch"
+            )
+        return {
+            row["_source_path"][len(bucket) :]: _Counted(
+                row["all"] - row["bad"], row["bad"], row["suspect"], row["unknown"], row["why"]
+            )
+            for row in found
+        }
+
+    def _without_misread(self, files: Sequence[SourceFile], counted: Mapping[str, _Counted]) -> list[SourceFile]:
         """The files without those whose bytes are not what Spark took them for."""
         suspects = [file for file in files if (count := counted.get(file.candidate.key)) and count.suspect]
         ended = set()
@@ -220,138 +318,58 @@ class _Load:
         return [file for file in files if file.candidate.key not in ended]
 
     def _problem(self, file: SourceFile) -> tuple[SourceFile, str | StoreError | None]:
-        key, etag = file.candidate.key, file.candidate.found.etag
+        candidate = file.candidate
         try:
-            with self.lake.store.objects.reading(self.table.key.bucket, key, etag) as body:
-                return file, csv_problem(body, packed=key.endswith(".gz"))
+            with self.lake.store.objects.reading(self.table.key.bucket, candidate.key, candidate.found.etag) as body:
+                return file, file.format.problem(body, packed=packed(candidate), spec=self.table.spec)
         except StoreError as error:
             return file, error
 
-    def _rows(self, files: Sequence[SourceFile]) -> DataFrame:
-        """The rows of all files with the table's columns, the source columns, BAD and RAW."""
-        session = self.lake.delta.session
-        groups: dict[tuple[str, tuple[str, ...]], list[SourceFile]] = {}
-        for file in files:
-            groups.setdefault((file.format, file.header), []).append(file)
-        types = self._column_types(groups)
-        frames = [
-            read_group(session, format, [file.path for file in group], header, types)
-            for (format, header), group in groups.items()
-        ]
-        union = frames[0]
-        for frame in frames[1:]:
-            union = union.unionByName(frame)
-        joined = union.join(F.broadcast(session.createDataFrame(self._sources(files))), "_path", "left").drop("_path")
-        order = [*types, *self.partitions, *SOURCE_COLUMNS, BAD, RAW, SUSPECT]
-        typed = {name: F.col(f"_p_{i}").cast(kind) for i, (name, kind) in enumerate(self.partitions.items())}
-        return joined.withColumns(
-            {
-                **typed,
-                "_ingested_at": F.current_timestamp(),
-                "_batch": F.lit(self.n).cast("bigint"),
-            }
-        ).select(*order)
-
-    def _column_types(self, groups: dict[tuple[str, tuple[str, ...]], list[SourceFile]]) -> dict[str, str]:
-        """SQL types of the data columns: the table's; at its birth inferred, and overridden by the configuration."""
-        if self.prepared.schema is not None:
-            known = self.prepared.schema
-        elif self.state.has_columns:
-            self.prepared.schema, self.prepared.partition_columns = (
-                self.state.schema,
-                self.state.partition_columns,
-            )
-            known = self.state.schema
-        else:
-            return self._inferred(groups)
-        fixed = {*SOURCE_COLUMNS, *self.partitions}
-        return {
-            field.name: field.dataType.simpleString() for field in StructType.fromJson(known) if field.name not in fixed
-        }
-
-    def _inferred(self, groups: dict[tuple[str, tuple[str, ...]], list[SourceFile]]) -> dict[str, str]:
-        reader = self.lake.delta.session.read
-        found: dict[str, str] = {}
-        spelled: dict[str, str] = {}
-        for (format, _), files in groups.items():
-            paths = [file.path for file in files]
-            if format == "csv":
-                schema = reader.csv(paths, header=True, inferSchema=True, escape='"', multiLine=True).schema
-            elif format == "json":
-                schema = reader.json(paths, columnNameOfCorruptRecord="_corrupt_record").schema
-            else:
-                schema = reader.option("mergeSchema", "true").parquet(*paths).schema
-            for field in schema:
-                if field.name == "_corrupt_record" or field.name in self.partitions:
-                    continue
-                name = spelled.setdefault(field.name.lower(), field.name)
-                kind = field.dataType.simpleString()
-                found[name] = kind if found.get(name, kind) == kind else "string"
-        for column, kind in self.table.spec.columns.items():
-            found[spelled.get(column.lower(), column)] = kind
-        return found
-
-    def _sources(self, files: Sequence[SourceFile]) -> pa.Table:
-        rows = []
-        for file in files:
-            candidate = file.candidate
-            time = candidate.taken.hint.event_time
-            values = partition_values(candidate.key, self.table.key.prefix)
-            lowered = {name.lower(): value for name, value in values.items()}
-            rows.append(
-                {
-                    "_path": file.path,
-                    "_source_path": f"s3://{self.table.key.bucket}/{candidate.key}",
-                    "_source_etag": candidate.found.etag,
-                    "_source_event_time": datetime.fromisoformat(time) if time else None,
-                    **{f"_p_{i}": lowered[name.lower()] for i, name in enumerate(self.partitions)},
-                }
-            )
-        columns: list[tuple[str, Any]] = [
-            ("_path", pa.string()),
-            ("_source_path", pa.string()),
-            ("_source_etag", pa.string()),
-            ("_source_event_time", pa.timestamp("us", "UTC")),
-        ]
-        columns += [(f"_p_{i}", pa.string()) for i in range(len(self.partitions))]
-        return pa.Table.from_pylist(rows, schema=pa.schema(columns))
-
-    def _count(self, rows: DataFrame) -> dict[str, _Counted]:
-        bucket = f"s3://{self.table.key.bucket}/"
-        counts = {"all": F.count("*"), "bad": F.count(BAD), "suspect": F.count_if(SUSPECT)}
-        found = rows.groupBy("_source_path").agg(*[count.alias(name) for name, count in counts.items()]).collect()
-        if any(row["_source_path"] is None for row in found):
-            raise RuntimeError(
-                f"Spark reported rows of {self.table.text} under a path that was not asked for; nothing was "
-                "staged. Please report this with the keys of the batch"
-            )
-        return {
-            row["_source_path"][len(bucket) :]: _Counted(row["all"] - row["bad"], row["bad"], row["suspect"])
-            for row in found
-        }
-
     def _set_apart(self, rows: DataFrame) -> str:
-        """Keep the bad rows; where. A folder that the ledger does not name is of an attempt that came to nothing."""
-        folder = self.lake.store.quarantine.new_folder(self.table.text, self.n)
+        """Keep the bad rows; where. A folder that the ledger does not name belongs to a failed attempt."""
+        folder = self.lake.store.quarantine.new_folder(self.table.text, self.work.n)
         bad = rows.where(F.col(BAD).isNotNull()).select(
             "_source_path", "_source_etag", F.col(BAD).alias("reason"), F.col(RAW).alias("raw")
         )
         bad.write.json(folder)
         return folder
 
-    def _set_schema(self, schema: StructType) -> None:
-        body = json.loads(schema.json())
-        for field in body["fields"]:
-            field["nullable"], field["metadata"] = True, {}
-        self.prepared.schema, self.prepared.partition_columns = body, tuple(self.partitions)
-        self.prepared.gives_columns = True
+    def _changed(self, files: Sequence[SourceFile]) -> set[str]:
+        """Keys whose object is no longer the one that was read."""
+        probes = self.lake.store.objects.head_many(self.table.key.bucket, [file.candidate.key for file in files])
+        return {
+            file.candidate.key
+            for file in files
+            if not isinstance(found := probes[file.candidate.key], Found) or found.etag != file.candidate.found.etag
+        }
+
+    def _end(self, candidate: Candidate, counted: _Counted, apart: str | None) -> None:
+        if not counted.bad:
+            self.prepared.commit(self.plan, candidate, rows=counted.good)
+        elif counted.good:
+            bad = f"{counted.bad} of its {counted.good + counted.bad} rows do not fit the table"
+            reason = f"{bad}, such as: {counted.why}; see {apart}"
+            self.prepared.commit(self.plan, candidate, rows=counted.good, bad_rows=counted.bad, reason=reason)
+        else:
+            self.prepared.quarantine(
+                self.plan,
+                candidate,
+                f"none of its {counted.bad} rows fits the table, such as: {counted.why}; see {apart}",
+            )
 
 
-def prepare_load(lake: Lake, table: Table, birth: Birth, n: int, plan: Plan) -> Prepared:
-    """Stage the rows of all candidates as Parquet in the table's directory, uncommitted.
+def _grouped(files: Sequence[SourceFile]) -> list[list[SourceFile]]:
+    """The files that are read together."""
+    groups: dict[Hashable, list[SourceFile]] = {}
+    for file in files:
+        groups.setdefault((file.format.name, file.format.group(file)), []).append(file)
+    return list(groups.values())
 
-    Rows that do not fit are set apart under ``quarantine/rows`` with their source, reason and raw text, in a folder
-    that the ledger's reason names; files that cannot be read are quarantined; files that changed while they were read
-    are deferred.
-    """
-    return _Load(lake, table, birth, n, plan).run()
+
+def _hopeless(files: Sequence[SourceFile], counted: Mapping[str, _Counted]) -> list[SourceFile]:
+    """The files that have rows, and no good one."""
+    return [file for file in files if (count := counted.get(file.candidate.key)) and not count.good]
+
+
+def _in(name: str, names: Sequence[str]) -> bool:
+    return name.lower() in (one.lower() for one in names)

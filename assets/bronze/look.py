@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tidegate.platform.core.batch import Batch
-from tidegate.platform.core.ledger import SETTLED, Header
+from tidegate.platform.core.ledger import SETTLED, Header, LastState
 from tidegate.platform.core.manifest import Hint, chunked
 from tidegate.platform.core.planning import Gone, Plan, TakenHint, make_plan
 from tidegate.platform.core.routing import Routed, route
@@ -28,6 +29,7 @@ class Work:
 
     Attributes:
         manifests: ids of the manifests taken, whole.
+        states: the ledger's last states of the keys taken.
         previous: the ledger's last header, None before batch 1.
     """
 
@@ -36,6 +38,12 @@ class Work:
     previous: Header | None
     manifests: tuple[str, ...]
     plan: Plan
+    states: Mapping[str, LastState]
+
+    @property
+    def after_version(self) -> int:
+        """Version of the Delta table that this generation has last committed; -1 while there is no table."""
+        return self.previous.bronze_version if self.previous else self.birth.after_version
 
 
 @dataclass(frozen=True)
@@ -83,7 +91,7 @@ def look(lake: Lake, table: Table, clock: Clock, *, allow_removals: bool = False
     plan = make_plan(taken, probes, states, registered=birth.registered)
     if not allow_removals:
         _guard_removals(lake, birth, plan)
-    return Work(clock.n + 1, birth, previous, tuple(manifest.id for manifest in manifests), plan)
+    return Work(clock.n + 1, birth, previous, tuple(manifest.id for manifest in manifests), plan, states)
 
 
 def list_prefix(lake: Lake, table: Table, clock: Clock) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tidegate.assets.bronze.prepared import Prepared
-from tidegate.platform.core.footers import BadParquet, Footer, footer_bytes
+from tidegate.platform.core.parquet.bad import BadParquet
+from tidegate.platform.core.parquet.footer import Footer, footer_bytes
 from tidegate.platform.core.planning import Candidate, Plan
 from tidegate.resources.footer_reader import read_footers
 from tidegate.resources.object_store import ObjectForbidden, ObjectStore, StoreError, parallel

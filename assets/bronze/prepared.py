@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from tidegate.platform.core.batch import Add
 from tidegate.platform.core.ledger import LedgerRow, Status
 from tidegate.platform.core.manifest import Hint
 from tidegate.platform.core.planning import Candidate, Plan, candidate_hints, followers_rows
+from tidegate.platform.core.schema.table_schema import TableSchema
 
 
 @dataclass
@@ -16,17 +16,15 @@ class Prepared:
     """Files ready to be added, and what became of every candidate.
 
     Attributes:
-        schema: the table's schema (Spark's schema JSON, parsed), for its birth.
-        partition_columns: the table's partition columns, for its birth.
-        gives_columns: the table has no columns yet, so the batch brings them.
+        base: the table's schema as the preparation found it; None where there is no table yet.
+        schema: the schema once the adds are in the table.
     """
 
     adds: list[Add] = field(default_factory=list)
     rows: list[LedgerRow] = field(default_factory=list)
     deferred: list[Hint] = field(default_factory=list)
-    schema: dict[str, Any] | None = None
-    partition_columns: tuple[str, ...] = ()
-    gives_columns: bool = False
+    base: TableSchema | None = None
+    schema: TableSchema = field(default_factory=TableSchema)
 
     def commit(
         self, plan: Plan, candidate: Candidate, *, rows: int, bad_rows: int | None = None, reason: str | None = None

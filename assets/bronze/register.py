@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
+from tidegate.assets.bronze.both import check_both
+from tidegate.assets.bronze.copies import copied
+from tidegate.assets.bronze.log_paths import copy_key, copy_path, log_path
+from tidegate.assets.bronze.look import Work
 from tidegate.assets.bronze.parquet_footers import parquet_footers
 from tidegate.assets.bronze.prepared import Prepared
+from tidegate.assets.bronze.present_schema import present_schema
 from tidegate.platform.core.batch import Add
 from tidegate.platform.core.file_format import format_of
-from tidegate.platform.core.footers import Footer
 from tidegate.platform.core.object_key import partition_values
-from tidegate.platform.core.planning import Candidate, Plan
-from tidegate.platform.core.schema import Misfit, birth_schema, check_fit, check_partition, json_type
+from tidegate.platform.core.parquet.footer import Footer
+from tidegate.platform.core.planning import Candidate
+from tidegate.platform.core.schema.partitions import check_partition
+from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Lake, Table
-from tidegate.resources.lake_root.births import Birth
+from tidegate.resources.parquet_copies import ParquetCopy
 
 
-def prepare_register(lake: Lake, table: Table, birth: Birth, plan: Plan) -> Prepared:
+def prepare_register(lake: Lake, table: Table, work: Work) -> Prepared:
     """Read the footers of all candidates and turn them into add actions.
 
     A file that cannot be read as Parquet, or does not fit the table, is quarantined; one that changed since the look,
-    or that S3 did not give, is deferred.
+    or that S3 did not give, is deferred. For one that Spark would not read as it is meant, a copy enters.
     """
-    prepared = Prepared()
+    prepared, plan = Prepared(), work.plan
     registrable = []
     for candidate in plan.candidates:
         if reason := _unregistrable(table, candidate):
@@ -30,35 +34,26 @@ def prepare_register(lake: Lake, table: Table, birth: Birth, plan: Plan) -> Prep
         else:
             registrable.append(candidate)
     good = parquet_footers(lake.store.objects, table.key.bucket, registrable, plan, prepared)
-    _set_schema(lake, table, birth, good, prepared)
-    kinds = {field["name"]: field["type"] for field in (prepared.schema or {"fields": []})["fields"]}
-    types = {name: kinds[name] for name in prepared.partition_columns}
-    spelling = {name.lower(): name for name in kinds if name not in types}
-    for candidate, footer in good:
+    ready = copied(
+        lake,
+        table,
+        good,
+        lambda one: (table.key.bucket, copy_key(one.key, one.found.etag, table.key.prefix)),
+        plan,
+        prepared,
+    )
+    prepared.base = present_schema(lake, work)
+    prepared.schema = prepared.base or _unborn(table, [candidate for candidate, _ in good])
+    fitting = []
+    for candidate, footer, copy in ready:
         try:
-            values = check_partition(partition_values(candidate.key, table.key.prefix), types)
-            check_fit(footer.fields, prepared.partition_columns, prepared.schema or {})
-        except Misfit as misfit:
+            fitting.append((candidate, footer, copy, _taken(table, candidate, footer, prepared)))
+        except ValueError as misfit:
             prepared.quarantine(plan, candidate, str(misfit))
-            continue
-        prepared.adds.append(
-            Add(
-                path=log_path(candidate.key, table.key.prefix),
-                partition_values=values,
-                size=candidate.found.size,
-                modification_time=candidate.found.modification_time,
-                stats=footer.stats(spelling),
-                etag=candidate.found.etag,
-                source_key=candidate.key,
-            )
-        )
+    for candidate, footer, copy, values in fitting:
+        prepared.adds.append(_add(table, candidate, footer, copy, values, prepared.schema))
         prepared.commit(plan, candidate, rows=footer.rows)
     return prepared
-
-
-def log_path(key: str, prefix: str) -> str:
-    """The one spelling of a key in the Delta log: relative to the table, percent-encoded as UTF-8."""
-    return quote(key[len(prefix) :], safe="/=~")
 
 
 def _unregistrable(table: Table, candidate: Candidate) -> str | None:
@@ -71,17 +66,43 @@ def _unregistrable(table: Table, candidate: Candidate) -> str | None:
     return None
 
 
-def _set_schema(
-    lake: Lake, table: Table, birth: Birth, good: list[tuple[Candidate, Footer]], prepared: Prepared
-) -> None:
-    state = lake.delta.table_state(birth.location)
-    if state.has_columns:
-        prepared.schema, prepared.partition_columns = state.schema, state.partition_columns
-    elif good:
-        declared = table.spec.partition_columns
-        names = declared or dict.fromkeys(partition_values(good[0][0].key, table.key.prefix), "string")
-        for kind in (*table.spec.columns.values(), *names.values()):
-            json_type(kind)
-        prepared.schema = birth_schema([footer.fields for _, footer in good], names, table.spec.columns)
-        prepared.partition_columns = tuple(names)
-        prepared.gives_columns = True
+def _unborn(table: Table, candidates: list[Candidate]) -> TableSchema:
+    paths = table.spec.partition_columns
+    for candidate in candidates:
+        try:
+            paths = paths or dict.fromkeys(partition_values(candidate.key, table.key.prefix), "string")
+        except ValueError:
+            continue  # The file itself is refused for it.
+        break
+    return TableSchema.unborn(table.spec.columns, paths)
+
+
+def _taken(table: Table, candidate: Candidate, footer: Footer, prepared: Prepared) -> dict[str, str | None]:
+    """Let the schema take the file in; its partition values."""
+    values = check_partition(partition_values(candidate.key, table.key.prefix), prepared.schema.partition_fields)
+    check_both(footer, values)
+    prepared.schema = prepared.schema.taking(footer.fields, table.spec.policy)
+    return values
+
+
+def _add(
+    table: Table,
+    candidate: Candidate,
+    footer: Footer,
+    copy: ParquetCopy | None,
+    values: dict[str, str | None],
+    schema: TableSchema,
+) -> Add:
+    stats = footer.stats(schema.spelling)
+    if copy:
+        path = copy_path(candidate.key, candidate.found.etag, table.key.prefix)
+        return Add(path, values, copy.size, copy.modification_time, stats)
+    return Add(
+        path=log_path(candidate.key, table.key.prefix),
+        partition_values=values,
+        size=candidate.found.size,
+        modification_time=candidate.found.modification_time,
+        stats=stats,
+        etag=candidate.found.etag,
+        source_key=candidate.key,
+    )

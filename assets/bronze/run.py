@@ -95,7 +95,7 @@ def _next_batch(
         seam("decide")
     else:
         log(f"batch {batch.n} was decided by run {batch.run_id or 'unknown'} and not recorded: going on with it")
-    landed = lake.delta.add_files(batch.location, table.batches.uri(batch.n), verify_files=found)
+    landed = _commit(lake, table, batch, verify_files=found)
     seam("commit")
     log(
         f"batch {batch.n} {landed.outcome} as version {landed.version}"
@@ -107,8 +107,14 @@ def _next_batch(
 
 def _prepare(lake: Lake, table: Table, work: Work) -> Prepared:
     if work.birth.registered:
-        return prepare_register(lake, table, work.birth, work.plan)
-    return prepare_load(lake, table, work.birth, work.n, work.plan)
+        return prepare_register(lake, table, work)
+    return prepare_load(lake, table, work)
+
+
+def _commit(lake: Lake, table: Table, batch: Batch, *, verify_files: bool) -> Landed:
+    if not batch.commits:
+        return Landed(version=-1, outcome="committed", digest=batch.digest, reason=None, replayed=False)
+    return lake.delta.add_files(batch.location, table.batches.uri(batch.n), verify_files=verify_files)
 
 
 def _record(lake: Lake, table: Table, batch: Batch, landed: Landed, run_id: str) -> None:
@@ -124,7 +130,7 @@ def _record(lake: Lake, table: Table, batch: Batch, landed: Landed, run_id: str)
 
 def _finish(lake: Lake, table: Table, batch: Batch, *, void: bool) -> None:
     """What follows the ledger's append; repeating it changes nothing."""
-    if batch.n == 1:
+    if batch.create or batch.n == 1:
         lake.name_table(table.text)
     if void:
         # Nothing of it landed, so every hint goes back. The manifests are still there: they are deleted last.

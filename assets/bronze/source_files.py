@@ -2,45 +2,47 @@
 
 from __future__ import annotations
 
-import codecs
-import csv
-import io
 import re
 import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from gzip import BadGzipFile, GzipFile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import BinaryIO, cast
 from urllib.parse import quote
 
 from ulid import ULID
 
-from tidegate.platform.core.file_format import Format, format_of
-from tidegate.platform.core.footers import FooterField
+from tidegate.assets.bronze.formats.csv_files import Csv
+from tidegate.assets.bronze.formats.format import HEAD_BYTES, Format, Rewrite, SourceFile
+from tidegate.assets.bronze.formats.json_files import Json
+from tidegate.assets.bronze.formats.parquet_files import Parquet
+from tidegate.platform.core.file_format import format_of
 from tidegate.platform.core.planning import Candidate
-from tidegate.platform.core.schema import Misfit
+from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.lake import Lake, Table
+
+#: The formats of loaded tables, by their names in lake.yaml.
+FORMATS: Mapping[str, Format] = {one.name: one for one in (Csv(), Json(), Parquet())}
 
 #: Keys that every layer of Spark's readers takes as they are. Others are skipped, globbed, decoded or not found
 #: (``_x``, ``b[1].json``, ``a//b``, ``100%.json``), so they are copied to a plain name first.
 _PLAIN_KEY = re.compile(r"^(?!.*//)(?!.*/\./)(?!.*/\.\./)[A-Za-z0-9/_.=-]+$")
-_HEADER_BYTES = 1 << 20
-#: Delta's column names without column mapping (Parquet's own restriction).
-_BAD_NAME = re.compile(r"[ ,;{}()\n\t=]")
 
 
 @dataclass(frozen=True)
-class SourceFile:
-    """A candidate, ready to be read.
+class Staged:
+    """A place under the lake root for a copy that Spark reads."""
 
-    Attributes:
-        path: ``s3a://`` path that Spark reads: the object itself, or its copy under a plain name.
-        header: a CSV file's column names, in its own order; empty for other formats.
-        fields: a Parquet file's top-level columns; empty for other formats.
-    """
+    bucket: str
+    key: str
 
-    candidate: Candidate
-    format: Format
-    path: str
-    header: tuple[str, ...] = ()
-    fields: tuple[FooterField, ...] = ()
+    @property
+    def path(self) -> str:
+        """Its ``s3a://`` path."""
+        return f"s3a://{self.bucket}/{quote(self.key)}"
 
 
 def source_file(lake: Lake, table: Table, candidate: Candidate) -> SourceFile:
@@ -51,51 +53,86 @@ def source_file(lake: Lake, table: Table, candidate: Candidate) -> SourceFile:
         ObjectChanged: it is no longer what the look saw.
         StoreError: S3 did not answer.
     """
-    key = candidate.key
-    format = table.spec.format or format_of(key)
-    if format is None:
-        raise Misfit(
-            f"no format is known for the ending of {key.rsplit('/', 1)[-1]}; set `format` of the table in lake.yaml"
-        )
+    format = _format(table, candidate)
     if candidate.found.size == 0:
         raise Misfit("empty file")
-    header = _header(lake, table, candidate) if format == "csv" else ()
-    return SourceFile(candidate, format, _path(lake, table, candidate), header)
+    if isinstance(format, Parquet):
+        return SourceFile(candidate, format, _path(lake, table, candidate))
+    head, whole = _head(lake, table, candidate)
+    seen = format.look(head, whole, table.spec)
+    path = _rewritten(lake, table, candidate, seen.rewrite) if seen.rewrite else _path(lake, table, candidate)
+    return SourceFile(candidate, format, path, seen.names)
+
+
+def staged(lake: Lake, table: Table, ending: str) -> Staged:
+    """A new place for a copy; what a run leaves there is no table's."""
+    return Staged(lake.store.bucket, lake.store.key("staging", table.text, f"{ULID()}{ending}"))
+
+
+@contextmanager
+def unpacked(lake: Lake, table: Table, candidate: Candidate) -> Iterator[BinaryIO]:
+    """The object's bytes from their beginning, unpacked where its name says gzip.
+
+    Raises:
+        Misfit: while it is read: it is not gzip, or was cut off.
+        ObjectChanged: it is no longer what the look saw.
+        StoreError: S3 did not answer.
+    """
+    with lake.store.objects.reading(table.key.bucket, candidate.key, candidate.found.etag) as body:
+        if not packed(candidate):
+            yield body
+            return
+        try:
+            yield cast(BinaryIO, GzipFile(fileobj=body))
+        except (BadGzipFile, EOFError, zlib.error) as error:
+            raise Misfit(f"broken gzip: {error}") from error
+
+
+def packed(candidate: Candidate) -> bool:
+    """Whether the object's name says that it is gzip."""
+    return candidate.key.endswith(".gz")
+
+
+def _format(table: Table, candidate: Candidate) -> Format:
+    name = table.spec.format or format_of(candidate.key)
+    if name is None:
+        raise Misfit(
+            f"no format is known for the ending of {candidate.key.rsplit('/', 1)[-1]}; set `format` of the table in "
+            "lake.yaml"
+        )
+    return FORMATS[name]
+
+
+def _head(lake: Lake, table: Table, candidate: Candidate) -> tuple[bytes, bool]:
+    """The first bytes, unpacked, and whether they are all."""
+    wanted = min(HEAD_BYTES, candidate.found.size)
+    head = lake.store.objects.first_bytes(table.key.bucket, candidate.key, candidate.found.etag, wanted)
+    whole = wanted == candidate.found.size
+    if packed(candidate):
+        try:
+            unzip = zlib.decompressobj(wbits=31)
+            head = unzip.decompress(head, HEAD_BYTES)
+            whole = whole and unzip.eof
+        except zlib.error as error:
+            raise Misfit(f"its name ends in .gz, but it is not gzip: {error}") from error
+    return head, whole
 
 
 def _path(lake: Lake, table: Table, candidate: Candidate) -> str:
     bucket, key = table.key.bucket, candidate.key
     if _PLAIN_KEY.match(key):
         return f"s3a://{bucket}/{key}"
-    name = key.rsplit("/", 1)[-1]
-    ending = re.search(r"(\.[A-Za-z0-9]+){0,2}$", name)
-    plain = lake.store.key("staging", table.text, f"{ULID()}{ending.group(0) if ending else ''}")
-    lake.store.objects.copy(bucket, key, candidate.found.etag, lake.store.bucket, plain)
-    return f"s3a://{lake.store.bucket}/{quote(plain)}"
+    ending = re.search(r"(\.[A-Za-z0-9]+){0,2}$", key.rsplit("/", 1)[-1])
+    place = staged(lake, table, ending.group(0) if ending else "")
+    lake.store.objects.copy(bucket, key, candidate.found.etag, place.bucket, place.key)
+    return place.path
 
 
-def _header(lake: Lake, table: Table, candidate: Candidate) -> tuple[str, ...]:
-    head = lake.store.objects.first_bytes(
-        table.key.bucket, candidate.key, candidate.found.etag, min(_HEADER_BYTES, candidate.found.size)
-    )
-    if candidate.key.endswith(".gz"):
-        try:
-            head = zlib.decompressobj(wbits=31).decompress(head, _HEADER_BYTES)
-        except zlib.error as error:
-            raise Misfit(f"its name ends in .gz, but it is not gzip: {error}") from error
-    try:
-        # The cut may fall inside a character.
-        text = codecs.getincrementaldecoder("utf-8-sig")().decode(head, final=len(head) < _HEADER_BYTES)
-    except UnicodeDecodeError as error:
-        raise Misfit(f"not UTF-8: {error.reason} at byte {error.start}") from error
-    names = next(csv.reader(io.StringIO(text)), [])
-    if not names:
-        raise Misfit("no header line")
-    for name in names:
-        if not name or _BAD_NAME.search(name):
-            raise Misfit(
-                f"header names a column {name!r}; a name must not be empty or hold any of ' ,;{{}}()=', tab, newline"
-            )
-    if len({name.lower() for name in names}) != len(names):
-        raise Misfit("header names a column twice")
-    return tuple(names)
+def _rewritten(lake: Lake, table: Table, candidate: Candidate, rewrite: Rewrite) -> str:
+    place = staged(lake, table, ".txt")
+    with TemporaryDirectory(prefix="tidegate-rewrite-") as folder:
+        plain = Path(folder) / "plain"
+        with unpacked(lake, table, candidate) as body, plain.open("wb") as target:
+            rewrite.write(body, target)
+        lake.store.objects.upload(place.bucket, place.key, plain)
+    return place.path

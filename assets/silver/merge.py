@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql.types import StructType
 
 from tidegate.assets.silver.pending import Pending, pending
 from tidegate.platform.core.batch import Batch
-from tidegate.platform.core.schema import SOURCE_COLUMNS
+from tidegate.platform.core.schema.column_types import Field, quoted, simple_type
+from tidegate.platform.core.schema.names import SOURCE_COLUMNS, needs_mapping
+from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
 from tidegate.platform.core.table_spec import TableSpec
 from tidegate.resources.delta import Delta
-from tidegate.resources.lake import CHANGED_AT, CHANGED_BATCH, DELETED, Lake
+from tidegate.resources.lake import CHANGED_AT, CHANGED_BATCH, DELETED, SILVER_COLUMNS, Lake
 from tidegate.resources.spark import command, session_of_its_own
 
 _ATTEMPTS = 6
@@ -73,7 +74,9 @@ def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda
 
 def _merge(lake: Lake, work: Pending, log: Callable[[str], None]) -> Merged:
     columns = _columns(work)
-    if not work.silver.exists:
+    if work.silver.exists:
+        _widen(lake, work, columns)
+    else:
         _create(lake, work, columns)
     with session_of_its_own(lake.delta.remote) as session:
         delta = Delta(lake.delta.remote, lambda: session)
@@ -83,7 +86,7 @@ def _merge(lake: Lake, work: Pending, log: Callable[[str], None]) -> Merged:
         # in a session makes later writes of it vanish without a word: this session is used for nothing else.
         session.conf.set("spark.databricks.delta.write.txnAppId", work.app_id)
         session.conf.set("spark.databricks.delta.write.txnVersion", str(work.n))
-        found = command(session, _statement(work, columns))
+        found = command(session, _statement(work, [field.name for field in columns]))
     state = lake.delta.table_state(work.location, work.app_id)
     if (state.txn or 0) < work.n:
         raise RuntimeError(
@@ -104,51 +107,80 @@ def _merge(lake: Lake, work: Pending, log: Callable[[str], None]) -> Merged:
     )
 
 
-def _columns(work: Pending) -> dict[str, str]:
-    """SQL types of bronze's data columns."""
-    return {
-        field.name: field.dataType.simpleString()
-        for field in StructType.fromJson(work.bronze.schema)
-        if field.name not in SOURCE_COLUMNS
-    }
+def _columns(work: Pending) -> tuple[Field, ...]:
+    """Bronze's columns without those that Tidegate adds to loaded tables.
 
-
-def _create(lake: Lake, work: Pending, columns: dict[str, str]) -> None:
-    missing = [name for name in (*work.spec.keys, work.spec.order) if name not in columns]
+    Raises:
+        ValueError: silver has no column that lake.yaml names, or has a column of its own by a column's name.
+    """
+    birth = work.table.birth
+    ours = () if birth is not None and birth.registered else SOURCE_COLUMNS
+    columns = tuple(field for field in work.bronze.schema.fields if field.name not in ours)
+    silver = f"silver.{work.table.spec.name}"
+    names = [field.name for field in columns]
+    if taken := [name for name in names if name.lower() in SILVER_COLUMNS]:
+        raise ValueError(f"{silver}: bronze has a column {taken[0]!r}, and silver one of its own by that name")
+    known = {name.lower() for name in names}
+    missing = [name for name in (*work.spec.keys, work.spec.order) if name.lower() not in known]
     if missing:
         raise ValueError(
-            f"silver.{work.table.spec.name}: bronze has no column {missing[0]!r}, which lake.yaml names in "
-            f"`silver`; it has {', '.join(columns)}"
+            f"{silver}: bronze has no column {missing[0]!r}, which lake.yaml names in `silver`; "
+            f"it has {', '.join(names)}"
         )
-    ddl = ", ".join(
-        [
-            *(f"`{name}` {kind}" for name, kind in columns.items()),
-            f"{DELETED} boolean",
-            f"{CHANGED_BATCH} bigint",
-            f"{CHANGED_AT} timestamp",
-        ]
-    )
+    return columns
+
+
+def _create(lake: Lake, work: Pending, columns: Sequence[Field]) -> None:
+    own = [
+        Field(DELETED, simple_type("boolean")),
+        Field(CHANGED_BATCH, simple_type("bigint")),
+        Field(CHANGED_AT, simple_type("timestamp")),
+    ]
+    properties = {"tidegate.lake": lake.id, "delta.enableDeletionVectors": "true"}
+    if needs_mapping(columns):
+        properties |= BY_NAME
     try:
         command(
             lake.delta.session,
-            f"CREATE TABLE IF NOT EXISTS delta.`{work.location}` ({ddl}) USING delta TBLPROPERTIES "
-            f"('tidegate.lake' = '{lake.id}', 'delta.enableDeletionVectors' = 'true')",
+            f"CREATE TABLE IF NOT EXISTS delta.`{work.location}` ({columns_sql([*columns, *own])}) USING delta "
+            f"TBLPROPERTIES ({_properties(properties)})",
         )
     except PySparkException:
         if not lake.delta.table_state(work.location).exists:
             raise
 
 
+def _widen(lake: Lake, work: Pending, columns: Sequence[Field]) -> None:
+    """Give silver the columns that bronze has got since."""
+    added = list(work.silver.schema.missing(columns))
+    if not added:
+        return
+    table = f"delta.`{work.location}`"
+    if needs_mapping(columns) and not work.silver.schema.mapped:
+        command(lake.delta.session, f"ALTER TABLE {table} SET TBLPROPERTIES ({_properties(BY_NAME)})")
+    listed = ", ".join(f"{'.'.join(quoted(step) for step in path)} {kind.sql()}" for path, kind in added)
+    try:
+        command(lake.delta.session, f"ALTER TABLE {table} ADD COLUMNS ({listed})")
+    except PySparkException:
+        # Another merge of this table may have been first.
+        if list(lake.delta.table_state(work.location).schema.missing(columns)):
+            raise
+
+
+def _properties(properties: Mapping[str, str]) -> str:
+    return ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+
+
 def _source(delta: Delta, work: Pending, log: Callable[[str], None]) -> Pending:
-    """Make the temporary view ``changes``: the rows to merge, with ``_n``, ``_key`` and ``_row`` for their order."""
+    """Make the temporary view ``changes``: the rows to merge, with ``_tidegate_*`` columns for their order."""
     birth = work.table.birth
     if birth is None:
         raise AssertionError("a table with batches has been born")
     session, after = delta.session, 0 if work.why_full else (work.mark or 0)
     if not birth.registered:
         session.sql(
-            f"SELECT *, _batch AS _n, _source_path AS _key, {_ROW} AS _row FROM delta.`{birth.location}` "
-            f"WHERE _batch > {after} AND _batch <= {work.n}"
+            f"SELECT *, _batch AS _tidegate_n, _source_path AS _tidegate_path, {_ROW} AS _tidegate_row "
+            f"FROM delta.`{birth.location}` WHERE _batch > {after} AND _batch <= {work.n}"
         ).createOrReplaceTempView("changes")
         return work
     paths = {batch.n: [add.path for add in batch.adds] for batch in work.batches if batch.adds}
@@ -159,12 +191,11 @@ def _source(delta: Delta, work: Pending, log: Callable[[str], None]) -> Pending:
         log(f"full merge: {why}")
         work = replace(work, why_full=work.why_full or why)
         session.sql(
-            f"SELECT *, 0L AS _n, _metadata.file_path AS _key, {_ROW} AS _row FROM delta.`{birth.location}`"
+            f"SELECT *, 0L AS _tidegate_n, _metadata.file_path AS _tidegate_path, {_ROW} AS _tidegate_row "
+            f"FROM delta.`{birth.location}`"
         ).createOrReplaceTempView("changes")
     else:
-        session.sql(
-            "SELECT *, _tidegate_n AS _n, _tidegate_path AS _key, _tidegate_row AS _row FROM files"
-        ).createOrReplaceTempView("changes")
+        session.sql("SELECT * FROM files").createOrReplaceTempView("changes")
     return work
 
 
@@ -177,19 +208,19 @@ def _purge(session: SparkSession, work: Pending) -> None:
         )
 
 
-def _statement(work: Pending, columns: Sequence[str] | dict[str, str]) -> str:
-    names = list(columns)
-    keys = ", ".join(f"`{key}`" for key in work.spec.keys)
-    order = f"`{work.spec.order}`"
+def _statement(work: Pending, names: Sequence[str]) -> str:
+    keys = ", ".join(quoted(key) for key in work.spec.keys)
+    order = quoted(work.spec.order)
     # On lines of its own: it may end in a comment.
     dead = f"coalesce((\n{work.spec.delete_when}\n), false)" if work.spec.delete_when else "false"
-    listed = ", ".join(f"`{name}`" for name in names)
+    listed = ", ".join(quoted(name) for name in names)
     source = (
-        f"SELECT {listed}, {dead} AS {DELETED}, _n AS {CHANGED_BATCH}, current_timestamp() AS {CHANGED_AT} FROM ("
-        f"SELECT *, row_number() OVER (PARTITION BY {keys} ORDER BY {order} DESC NULLS LAST, _n DESC, _key DESC, "
-        f"_row DESC) AS _place FROM changes) WHERE _place = 1"
+        f"SELECT {listed}, {dead} AS {DELETED}, _tidegate_n AS {CHANGED_BATCH}, current_timestamp() AS {CHANGED_AT} "
+        f"FROM (SELECT *, row_number() OVER (PARTITION BY {keys} ORDER BY {order} DESC NULLS LAST, "
+        "_tidegate_n DESC, _tidegate_path DESC, _tidegate_row DESC) AS _tidegate_place FROM changes) "
+        "WHERE _tidegate_place = 1"
     )
-    same = " AND ".join(f"t.`{key}` <=> s.`{key}`" for key in work.spec.keys)
+    same = " AND ".join(f"t.{quoted(key)} <=> s.{quoted(key)}" for key in work.spec.keys)
     # Batches of another table or generation are numbered anew: theirs say nothing against these.
     anew = work.mark is None and work.silver.exists
     later = "" if anew else f" AND s.{CHANGED_BATCH} >= t.{CHANGED_BATCH}"
@@ -197,8 +228,8 @@ def _statement(work: Pending, columns: Sequence[str] | dict[str, str]) -> str:
         f"s.{order} > t.{order} OR (t.{order} IS NULL AND s.{order} IS NOT NULL) OR (s.{order} <=> t.{order}{later})"
     )
     every = [*names, DELETED, CHANGED_BATCH, CHANGED_AT]
-    assigned = ", ".join(f"t.`{name}` = s.`{name}`" for name in every)
-    targets, values = ", ".join(f"`{name}`" for name in every), ", ".join(f"s.`{name}`" for name in every)
+    assigned = ", ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in every)
+    targets, values = ", ".join(quoted(name) for name in every), ", ".join(f"s.{quoted(name)}" for name in every)
     # A full merge that follows removals makes silver what bronze's live rows say, older rows included.
     rebuilds = work.why_full is not None and work.spec.on_removed == "full"
     matched = "WHEN MATCHED" if rebuilds else f"WHEN MATCHED AND ({newer})"

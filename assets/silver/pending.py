@@ -60,13 +60,13 @@ def pending(lake: Lake, spec: TableSpec) -> Pending | None:
     if n == 0:
         return None
     bronze = lake.delta.table_state(table.birth.location)
+    if not bronze.exists and not table.ledger.has_committed(n):
+        return None  # every file so far was refused
     if not bronze.exists:
         raise BronzeGone(
             f"bronze.{table.birth.name} at {table.birth.location} is gone, though its ledger has {n} batches: restore "
             "its log, or begin anew as bronze's own refusal says; silver is left as it is"
         )
-    if not bronze.has_columns:
-        return None  # nothing readable has come yet
     location = lake.store.uri("silver", spec.name)
     app_id = f"tidegate:{lake.id}:silver:{spec.name}:{bronze.table_id}:{table.birth.generation}"
     if acknowledged := bronze.properties.get(_ACKNOWLEDGED):

@@ -11,9 +11,9 @@ from rich.console import Console
 
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.core.footers import BadParquet
 from tidegate.platform.core.infer import Entry, Guess, as_lake_yaml, guess_tables
 from tidegate.platform.core.object_key import parse_s3_uri
+from tidegate.platform.core.parquet.bad import BadParquet
 from tidegate.platform.core.sniff import SAMPLE, Sniffed, check_names, format_of_bytes, sniff_csv, sniff_json, unpacked
 from tidegate.resources.aws import AwsResource
 from tidegate.resources.footer_reader import read_footers
@@ -107,7 +107,7 @@ def _sniffed(guess: Guess, entry: Entry, files: Files) -> Sniffed:
         (footer,) = read_footers([(files.last_bytes(entry.key, _TAIL), entry.size)])
         if isinstance(footer, BadParquet):
             raise footer
-        columns = {one.name: one.type if isinstance(one.type, str) else one.type["type"] for one in footer.fields}
+        columns = {one.name: one.type.sql() for one in footer.fields}
         return Sniffed(columns, problems=check_names(list(columns), loaded=False))
     head = unpacked(files.first_bytes(entry.key, SAMPLE))
     look = sniff_csv if guess.format == "csv" else sniff_json

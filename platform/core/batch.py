@@ -51,9 +51,8 @@ class Remove:
 
 @dataclass(frozen=True)
 class Create:
-    """The table's birth: Spark schema (parsed JSON), partition columns, properties.
-
-    In batch 1, and in the batch that gives columns to a table that was born without any.
+    """The table's birth, in the first batch that has files for it: Spark schema (parsed JSON), partition columns,
+    properties.
     """
 
     schema: dict[str, Any]
@@ -63,13 +62,28 @@ class Create:
 
 
 @dataclass(frozen=True)
+class Evolve:
+    """New columns, which come with the files that bring them.
+
+    Attributes:
+        base: the schema (Spark's, parsed JSON) that they were decided on; if the table's is another, the batch is void.
+        schema: the schema from this batch on.
+        properties: table properties that it needs.
+    """
+
+    base: dict[str, Any]
+    schema: dict[str, Any]
+    properties: dict[str, str]
+
+
+@dataclass(frozen=True)
 class Batch:
     """The intent of commit ``n``. What is in it, and nothing else, is committed and recorded.
 
     Attributes:
         table: table key.
         location: ``s3a://`` URI of the bronze table.
-        after_version: bronze version named by the ledger's last header; -1 at birth.
+        after_version: bronze version named by the ledger's last header; -1 while there is no table.
         rows: ledger rows of every hint decided here.
         deferred: hints put off; they go back to the inbox.
         manifests: ids of the manifests taken, whole.
@@ -87,6 +101,7 @@ class Batch:
     removes: tuple[Remove, ...] = ()
     deferred: tuple[Hint, ...] = ()
     create: Create | None = None
+    evolve: Evolve | None = None
     run_id: str = ""
     decided_at: str = ""
     digest: str = field(default="")
@@ -95,6 +110,11 @@ class Batch:
     def app_id(self) -> str:
         """The Delta txn's application id."""
         return f"tidegate:{self.lake}:{self.table}:{self.generation}"
+
+    @property
+    def commits(self) -> bool:
+        """Whether there is a table to commit to: before its birth, a batch without files is in the ledger only."""
+        return self.create is not None or self.after_version >= 0
 
     def counts(self) -> Counter[str]:
         """Ledger rows by status."""
@@ -130,9 +150,10 @@ class Batch:
             if body.pop("format") != FORMAT:
                 raise ValueError(f"its format is not {FORMAT}; this lake was written by a newer Tidegate")
             body.pop("app_id")
-            create = body.pop("create")
+            create, evolve = body.pop("create"), body.pop("evolve", None)
             batch = cls(
                 create=create and Create(**{**create, "partition_columns": tuple(create["partition_columns"])}),
+                evolve=evolve and Evolve(**evolve),
                 manifests=tuple(body.pop("manifests")),
                 rows=tuple(LedgerRow.from_dict(row) for row in body.pop("rows")),
                 adds=tuple(Add(**add) for add in body.pop("adds")),
@@ -160,6 +181,8 @@ class Batch:
             "location": self.location,
             "after_version": self.after_version,
             "create": self.create and {**vars(self.create), "partition_columns": list(self.create.partition_columns)},
+            # Only where there is one: a batch that was decided before there were any keeps its digest.
+            **({"evolve": vars(self.evolve)} if self.evolve else {}),
             "adds": [vars(add) for add in self.adds],
             "removes": [vars(remove) for remove in self.removes],
             "rows": [row.to_dict() for row in self.rows],

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tidegate.platform.core.batch import Create
 from tidegate.platform.core.file_format import mode_of
-from tidegate.platform.core.schema import json_type
+from tidegate.platform.core.schema.column_types import any_type, unmapped
+from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.table_spec import TableSpec
 
 
@@ -30,15 +31,13 @@ def drift(spec: TableSpec | None, registered: bool, create: Create | None) -> li
     if wanted is not None and wanted != registered:
         ways = {True: "register", False: "load"}
         found.append(f"{table} was born with mode {ways[registered]}, lake.yaml says {ways[wanted]}{no_effect}")
-    fields = create.schema.get("fields", []) if create else []
-    if create is None or not fields:
+    if create is None or not create.schema.get("fields"):
         return found
-    # Of nested types lake.yaml does not say what may be null, so they cannot be compared.
-    simple = {field["name"].lower(): field["type"] for field in fields if isinstance(field["type"], str)}
+    schema = TableSchema.from_spark(create.schema, create.partition_columns)
     for name, kind in {**spec.columns, **(spec.partition_columns or {})}.items():
-        born = simple.get(name.lower())
-        if born is not None and born != json_type(kind):
-            found.append(f"column {name} of {table} was born as {born}, lake.yaml says {kind}{no_effect}")
+        field = schema.named(name)
+        if field is not None and unmapped(field.type) != any_type(kind):
+            found.append(f"column {name} of {table} was born as {field.type.sql()}, lake.yaml says {kind}{no_effect}")
     columns, said = ", ".join(create.partition_columns), ", ".join(spec.partition_columns or {})
     if said and said.lower() != columns.lower():
         found.append(f"{table} was born with partition columns ({columns}), lake.yaml says ({said}){no_effect}")

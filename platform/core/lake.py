@@ -14,6 +14,7 @@ from tidegate.platform.core.file_format import Format, mode_of
 from tidegate.platform.core.lake_checks import cross_problems
 from tidegate.platform.core.lake_fields import (
     MAX_FILES_DEFAULT,
+    POLICY_DEFAULT,
     WINDOW_DEFAULT,
     Bucket,
     MaxFiles,
@@ -28,6 +29,7 @@ from tidegate.platform.core.lake_fields import (
 )
 from tidegate.platform.core.lake_yaml import Problem, read_yaml, validation_problems
 from tidegate.platform.core.object_key import parse_s3_uri
+from tidegate.platform.core.schema.table_schema import Policy
 from tidegate.platform.core.table_key import TableKey
 from tidegate.platform.core.table_spec import SilverSpec as SilverSpec
 from tidegate.platform.core.table_spec import TableSpec as TableSpec
@@ -110,6 +112,8 @@ class LakeConfig(Model):
     """Default of the tables' `window`, in seconds."""
     max_files: MaxFiles = MAX_FILES_DEFAULT
     """Default of the tables' `max_files`."""
+    policy: Annotated[Policy, Field(alias="schema")] = POLICY_DEFAULT
+    """Default of the tables' `schema`."""
     tables: tuple[TableSpec, ...] = ()
     """The configured tables."""
 
@@ -118,7 +122,7 @@ class LakeConfig(Model):
     def _fill_table_defaults(cls, data: Any) -> Any:
         if not isinstance(data, Mapping) or not isinstance(data.get("tables"), list | tuple):
             return data
-        defaults = {name: data[name] for name in ("window", "max_files") if _is_valid(name, data.get(name))}
+        defaults = {name: data[name] for name in ("window", "max_files", "schema") if _is_valid(name, data.get(name))}
         tables = [{**defaults, **table} if isinstance(table, Mapping) else table for table in data["tables"]]
         return {**data, "tables": tables}
 
@@ -161,6 +165,7 @@ class LakeConfig(Model):
             partition_columns={},
             window=self.window,
             max_files=self.max_files,
+            policy=self.policy,
         )
 
     @cached_property
@@ -235,7 +240,7 @@ def load_lake(path: str | PathLike[str], env: Mapping[str, str] | None = None) -
 
 
 def _is_valid(name: str, value: Any) -> bool:
-    return _parsed({"window": Window, "max_files": MaxFiles}[name], value) is not None
+    return _parsed({"window": Window, "max_files": MaxFiles, "schema": Policy}[name], value) is not None
 
 
 def _parsed(kind: Any, value: Any) -> Any:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import keyword
 import re
-from contextlib import suppress
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from tidegate.platform.core.object_key import is_hidden, parse_s3_uri
-from tidegate.platform.core.schema import json_type
+from tidegate.platform.core.schema.column_types import any_type, simple_type
+from tidegate.platform.core.schema.table_schema import Policy
 from tidegate.platform.core.table_key import BUCKET, MAX_ENCODED_LENGTH, TableKey
 
 # What Python or SQL would read as its own word in `silver_<name>` or `SELECT … FROM bronze.<name>`.
@@ -101,29 +101,17 @@ def _checked_owner(owner: str) -> str:
 
 
 def _checked_simple_type(text: str) -> str:
-    json_type(text)
+    simple_type(text)
+    return text
+
+
+def _checked_type(text: str) -> str:
+    any_type(text)
     return text
 
 
 # Each run of Dagster loads lake.yaml in a new process, and sqlglot takes 0.3 s of it: it is asked only about what is
-# more than a simple type or a column's name.
-def _checked_type(text: str) -> str:
-    with suppress(ValueError):
-        return _checked_simple_type(text)
-    from sqlglot import exp
-    from sqlglot.errors import SqlglotError
-
-    try:
-        parsed = exp.DataType.build(text, dialect="databricks")
-    except SqlglotError as error:
-        raise ValueError(f"{text!r} is not a type of Spark SQL") from error
-    inner = {exp.DType.ARRAY: 1, exp.DType.MAP: 2, exp.DType.STRUCT: None}
-    for part in parsed.find_all(exp.DataType):
-        if part.this in inner and (not part.expressions or inner[part.this] not in (None, len(part.expressions))):
-            raise ValueError(f"{text!r} is not a type of Spark SQL: a nested one is array<…>, map<…,…> or struct<…>")
-    return text
-
-
+# more than a column's name.
 def _checked_condition(text: str) -> str:
     if text.isidentifier():
         return text
@@ -151,6 +139,7 @@ Condition = Annotated[Text, AfterValidator(_checked_condition)]
 Owner = Annotated[Text, AfterValidator(_checked_owner)]
 Window = Annotated[int, Field(ge=0)]
 MaxFiles = Annotated[int, Field(ge=1, le=10_000)]
+POLICY_DEFAULT: Policy = "evolve"
 WINDOW_DEFAULT = 60
 MAX_FILES_DEFAULT = 10_000
 

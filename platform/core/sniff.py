@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from tidegate.platform.core.file_format import Format
-from tidegate.platform.core.schema import SOURCE_COLUMNS
+from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 
 #: Bytes of a file that are looked at.
 SAMPLE = 1 << 16

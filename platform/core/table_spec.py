@@ -6,9 +6,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from tidegate.platform.core.csv_options import CsvOptions
 from tidegate.platform.core.file_format import Format, Mode, mode_of
 from tidegate.platform.core.lake_fields import (
     MAX_FILES_DEFAULT,
+    POLICY_DEFAULT,
     WINDOW_DEFAULT,
     Condition,
     Cron,
@@ -22,7 +24,7 @@ from tidegate.platform.core.lake_fields import (
     Type,
     Window,
 )
-from tidegate.platform.core.schema import json_type
+from tidegate.platform.core.schema.table_schema import Policy
 from tidegate.platform.core.table_key import TableKey
 
 
@@ -76,6 +78,10 @@ class TableSpec(Model):
     """Spark SQL types of columns, instead of the inferred ones, at the table's birth."""
     partition_columns: dict[Text, SimpleType] = Field(default_factory=dict)
     """Spark SQL types of the `k=v` folders, all of them or none; string each where none is given."""
+    policy: Annotated[Policy, Field(alias="schema")] = POLICY_DEFAULT
+    """What a file with new columns does. `evolve`: they are added to the table. `strict`: the file is quarantined."""
+    csv: CsvOptions = CsvOptions()
+    """How the table's CSV files are written, where they are not as RFC 4180 says."""
     window: Window = WINDOW_DEFAULT
     """Seconds that hints are gathered before a run."""
     max_files: MaxFiles = MAX_FILES_DEFAULT
@@ -94,18 +100,6 @@ class TableSpec(Model):
         if mode == "register" and format in ("csv", "json"):
             raise ValueError(f"only parquet files can be registered, {format} files must be loaded: use `mode: load`")
         return mode
-
-    @field_validator("columns")
-    @classmethod
-    def _registered_columns_are_simple(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
-        format, mode = info.data.get("format"), info.data.get("mode")
-        if mode == "register" or (mode is None and format == "parquet"):
-            for name, kind in columns.items():
-                try:
-                    json_type(kind)
-                except ValueError as error:
-                    raise ValueError(f"{name}: {error}; a table with `mode: load` takes nested types too") from error
-        return columns
 
     @property
     def table_key(self) -> TableKey:

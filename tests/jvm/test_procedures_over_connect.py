@@ -169,6 +169,7 @@ def test_stage_reads_the_clients_view_and_commits_nothing(table: Table) -> None:
         query="SELECT id FROM arrived WHERE id >= 5",
         schema=json.dumps(SCHEMA),
         partition_columns="[]",
+        properties="{}",
     )
     actions = [json.loads(row.action) for row in rows]
     assert not [key for key in table.objects() if "_delta_log" in key]

@@ -238,7 +238,7 @@ MUTANTS = (
     Mutant(
         "doubles have an upper bound",
         10,
-        "platform/core/footers.py",
+        "platform/core/parquet/bounds.py",
         "return None if upper or not math.isfinite(value) else value",
         "return None if not math.isfinite(value) else value",
         ("tests/unit/test_footers.py::test_floating_point_has_no_upper_bound",),

@@ -57,7 +57,8 @@ JSON_OBJECTS: dict[str, str | bytes] = {
     "empty.json": "",
     "mistyped.json": _json(1, "well typed") + '{"id": "one", "name": "mistyped"}\n{"id": 1.5, "name": "mistyped"}\n',
     "broken.json": 'not json\n{"id": 2, "name"\n[1, 2]\n\n' + _json(2, "beside broken"),
-    "joined.json": '{"id": 3, "name": "first"}{"id": 4, "name": "second"}\n{"id": 5, "name": "tail"} tail\n',
+    "joined.json": '{"id": 3, "name": "first"}\n{"id": 4, "name": "second"}{"id": 5, "name": "third"}\n',
+    "torn.json": '{"id": 3, "name": "first"}{"id": 4, "name": "second"}\n{"id": 5, "name": "tail"} tail\n',
     "unknown.json": '{"id": 6, "name": "more", "extra": true}\n' + _json(7, "less"),
     "huge.json": '{"id": 99999999999, "name": "too big"}\n',
     "fake.json.gz": _json(8, "not packed"),
@@ -111,6 +112,7 @@ def scene(module_lake: Callable[..., TestLake], kit: Any) -> Scene:
             {"name": "json", "prefix": "json/", "format": "json", "columns": {"id": "int", "name": "string"}},
         ],
         discovery=False,
+        schema="strict",
     )
     good = kit.parquet([{"id": 1, "name": "good"}])
     first = {"reg/good.parquet": good, "csv/good.csv": "id,name\n0,good\n", "json/good.json": _json(0, "good")}
@@ -304,7 +306,7 @@ def test_ragged_and_mistyped_csv_rows_are_set_apart_with_their_text(scene: Scene
 
 def test_the_ledger_names_the_folder_that_holds_the_rows_set_apart(scene: Scene, kit: Any) -> None:
     for key in ("ragged.csv", "all_bad.csv"):
-        said = re.search(r"rows? .*the table; see (s3a://\S+)$", scene.fate["csv"][key][1])
+        said = re.search(r"rows? .*the table, such as: .*; see (s3a://\S+)$", scene.fate["csv"][key][1])
         assert said is not None, scene.fate["csv"][key]
         found = scene.lake.lake.delta.session.read.json(said[1]).collect()
         texts = [row["raw"] for row in found if row["_source_path"].endswith(f"/{key}")]
@@ -315,7 +317,7 @@ def test_the_ledger_names_the_folder_that_holds_the_rows_set_apart(scene: Scene,
     ("key", "reason"),
     [
         ("unknown.csv", "column extra is not in the table"),
-        ("twice.csv", "header names a column twice"),
+        ("twice.csv", "column id is there twice"),
         ("fake.csv.gz", "it is not gzip"),
         ("latin.csv", "not UTF-8"),
         ("late_latin.csv", "not UTF-8"),
@@ -336,7 +338,7 @@ def test_json_lines_that_do_not_fit_are_set_apart_with_their_text(scene: Scene, 
         '{"id": 1.5, "name": "mistyped"}',
     ]
     assert sorted(raw for _, raw in apart["broken.json"]) == ["[1, 2]", "not json", '{"id": 2, "name"']
-    assert {reason for reason, _ in apart["broken.json"]} == {"not a JSON object"}
+    assert {reason for reason, _ in apart["broken.json"]} == {"not a JSON object; write one a line"}
     ((reason, _),) = apart["unknown.json"]
     assert "extra" in reason
     assert {"well typed", "beside broken", "less", "packed"} <= _names(scene, kit, "json")
@@ -351,14 +353,19 @@ def test_json_lines_that_are_not_utf_8_are_set_apart_with_their_bytes(scene: Sce
 
 
 def test_a_line_of_two_json_objects_is_set_apart_not_cut_after_the_first(scene: Scene, kit: Any) -> None:
-    assert not {"first", "second", "tail"} & _names(scene, kit, "json")
-    assert len(_rows_apart(scene, kit, "json")["joined.json"]) == 2
+    assert not {"second", "third"} & _names(scene, kit, "json")
+    ((reason, _),) = _rows_apart(scene, kit, "json")["joined.json"]
+    assert reason == "more than one JSON object in a line"
 
 
-@pytest.mark.parametrize("key", ["huge.json", "joined.json"])
-def test_json_files_of_which_no_row_fits_are_quarantined(scene: Scene, key: str) -> None:
-    assert scene.fate["json"][key][0] == "quarantined"
-    assert "none of its" in scene.fate["json"][key][1]
+def test_json_that_is_no_lines_and_has_an_error_is_refused_whole(scene: Scene, kit: Any) -> None:
+    assert scene.fate["json"]["torn.json"][0] == "quarantined"
+    assert "not JSON: Expecting value: line 2 column 27" in scene.fate["json"]["torn.json"][1]
+
+
+def test_json_files_of_which_no_row_fits_are_quarantined(scene: Scene) -> None:
+    assert scene.fate["json"]["huge.json"][0] == "quarantined"
+    assert "none of its" in scene.fate["json"]["huge.json"][1]
 
 
 @pytest.mark.parametrize("key", ["fake.json.gz", "cut.json.gz"])

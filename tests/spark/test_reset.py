@@ -67,7 +67,8 @@ def test_a_wedged_table_begins_anew_and_a_reset_that_dies_is_finished_by_repeati
     before, files = kit.bronze(lake, "orders", "id"), lake.clients.s3.list_objects_v2(Bucket=lake.bucket)["Contents"]
     old = lake.lake.table(lake.key("orders"))
     # A decided batch that no run can ever commit.
-    wedge = replace(first.batch, n=2, generation="somebody else's", create=None, adds=(), rows=(), digest="").sealed()
+    stray = replace(first.batch, n=2, generation="somebody else's", create=None, adds=(), rows=(), digest="")
+    wedge = replace(stray, after_version=first.landed.version).sealed()
     old.batches.decide(wedge)
     put("c", 4)
     for _ in range(2):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.platform.core.footers import footer_bytes
+from tidegate.platform.core.parquet.footer import footer_bytes
 from tidegate.resources.footer_reader import read_footers
 
 

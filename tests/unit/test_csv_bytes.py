@@ -7,15 +7,16 @@ import io
 
 import pytest
 
-from tidegate.assets.bronze.csv_bytes import csv_problem
+from tidegate.assets.bronze.formats.csv_bytes import csv_problem
+from tidegate.platform.core.csv_options import CsvOptions
 
 GOOD = 'a,b\r\n1,"two\nlines"\n2,"a ""q"" b"\n3,"\u2028\u0085"\n4,"last\nline"'
 
 
 def problem(text: str, encoding: str = "utf-8") -> str | None:
     plain = text.encode(encoding)
-    found = csv_problem(io.BytesIO(plain), packed=False)
-    assert csv_problem(io.BytesIO(gzip.compress(plain)), packed=True) == found
+    found = csv_problem(io.BytesIO(plain), CsvOptions(), packed=False)
+    assert csv_problem(io.BytesIO(gzip.compress(plain)), CsvOptions(), packed=True) == found
     return found
 
 
@@ -45,4 +46,4 @@ def test_bytes_that_are_not_utf_8_are_told_with_about_their_line() -> None:
 
 def test_a_cut_gzip_is_told() -> None:
     packed = gzip.compress("".join(f"{n},{n * n}\n" for n in range(5000)).encode())
-    assert (csv_problem(io.BytesIO(packed[:-50]), packed=True) or "").startswith("broken gzip: ")
+    assert (csv_problem(io.BytesIO(packed[:-50]), CsvOptions(), packed=True) or "").startswith("broken gzip: ")

@@ -188,6 +188,7 @@ def test_a_tick_shows_what_went_to_no_table_and_why(
         {"outcome": "malformed", "detail": "s3://lake/quarantine/messages/m-0.json", "reason": "not JSON"},
         *({"outcome": "no_table", "bucket": "landing", "key": f"{n}.csv", "reason": "in no folder"} for n in range(20)),
     ]
+    rows = [{**row, "queue": "events"} for row in rows]
     monkeypatch.setattr(intake, "take_in", lambda handles: Intake(rows=rows))
     paper.tick(instance)
     told = capfd.readouterr().err

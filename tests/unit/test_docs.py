@@ -11,6 +11,7 @@ import typer.main
 from pydantic import BaseModel
 
 from tidegate.platform.cli.main import app
+from tidegate.platform.core.csv_options import CsvOptions
 from tidegate.platform.core.lake import IntakeSpec, LakeConfig, LakeSpec, QueueSpec, load_lake
 from tidegate.platform.core.table_spec import SilverSpec, TableSpec
 
@@ -23,6 +24,7 @@ MODELS: dict[str, type[BaseModel]] = {
     "`queues`": QueueSpec,
     "`intake`": IntakeSpec,
     "`tables`": TableSpec,
+    "CSV and JSON": CsvOptions,
     "`silver`": SilverSpec,
 }
 #: What the page says of fields whose default is not a value of their own.
@@ -32,6 +34,8 @@ SAID = {
     ("TableSpec", "mode"): "Parquet `register`, others `load`",
     ("TableSpec", "columns"): "inferred",
     ("TableSpec", "partition_columns"): "`string` each",
+    ("TableSpec", "policy"): "the lake's",
+    ("TableSpec", "csv"): "RFC 4180",
     ("TableSpec", "window"): "the lake's",
     ("TableSpec", "max_files"): "the lake's",
 }
@@ -63,7 +67,7 @@ def default(model: type[BaseModel], name: str) -> str:
 @pytest.mark.parametrize("heading", MODELS)
 def test_every_field_is_there_with_its_default(heading: str) -> None:
     model = MODELS[heading]
-    assert rows(heading) == {name: default(model, name) for name in model.model_fields}
+    assert rows(heading) == {field.alias or name: default(model, name) for name, field in model.model_fields.items()}
 
 
 def test_yaml_examples_load(tmp_path: Path) -> None:

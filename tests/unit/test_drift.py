@@ -35,7 +35,7 @@ CREATE = Create(
         ({"partition_columns": {"day": "string"}}, []),
         ({"mode": "load"}, ["born with mode register, lake.yaml says load"]),
         ({"format": "csv"}, ["born with mode register, lake.yaml says load"]),
-        ({"columns": {"id": "string"}}, ["column id of bronze.orders was born as long, lake.yaml says string"]),
+        ({"columns": {"id": "string"}}, ["column id of bronze.orders was born as bigint, lake.yaml says string"]),
         (
             {"partition_columns": {"day": "date"}},
             ["column day of bronze.orders was born as string, lake.yaml says date"],

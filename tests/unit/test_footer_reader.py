@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.support.corrupt_parquet import that_aborts_arrow
-from tidegate.platform.core.footers import BadParquet, Footer, footer_bytes, read_footer
+from tidegate.platform.core.parquet.bad import BadParquet
+from tidegate.platform.core.parquet.footer import Footer, footer_bytes, read_footer
 from tidegate.resources import footer_reader
 from tidegate.resources.footer_reader import read_footers
 
@@ -31,7 +32,7 @@ def tail(rows: int) -> tuple[bytes, int]:
 
 def kills_its_reader(one: tuple[bytes, int]) -> bool:
     code = (
-        "import sys; from tidegate.platform.core.footers import read_footer;"
+        "import sys; from tidegate.platform.core.parquet.footer import read_footer;"
         "read_footer(sys.stdin.buffer.read(), int(sys.argv[1]))"
     )
     done = subprocess.run([sys.executable, "-c", code, str(one[1])], input=one[0], capture_output=True, timeout=60)

@@ -208,12 +208,6 @@ def test_problems_of_a_table(tmp_path: Path, field: str, expected: str) -> None:
     assert f"lake.yaml:{line}: tables[0].{expected}" in "\n".join(problems(tmp_path, text))
 
 
-@pytest.mark.parametrize("registered", ["format: parquet", "mode: register"])
-def test_registered_columns_are_simple(tmp_path: Path, registered: str) -> None:
-    (problem,) = problems(tmp_path, SMALL + TABLE + f"    {registered}\n    columns: {{a: array<int>}}\n")
-    assert problem.startswith("lake.yaml:8: tables[0].columns: a: 'array<int>' is not a simple SQL type; known are")
-
-
 @pytest.mark.parametrize(
     "kind",
     [
@@ -225,9 +219,41 @@ def test_registered_columns_are_simple(tmp_path: Path, registered: str) -> None:
         "VARIANT",
     ],
 )
-def test_loaded_columns_take_every_type(tmp_path: Path, kind: str) -> None:
-    config = load(tmp_path, SMALL + TABLE + f"    mode: load\n    columns: {{a: '{kind}'}}\n")
+def test_columns_take_every_type(tmp_path: Path, kind: str) -> None:
+    config = load(tmp_path, SMALL + TABLE + f"    columns: {{a: '{kind}'}}\n")
     assert config.tables[0].columns == {"a": kind}
+
+
+def test_new_columns_are_taken_unless_the_table_or_the_lake_is_strict(tmp_path: Path) -> None:
+    assert load(tmp_path, SMALL + TABLE).tables[0].policy == "evolve"
+    assert load(tmp_path, SMALL + TABLE + "    schema: strict\n").tables[0].policy == "strict"
+    strict = load(tmp_path, "schema: strict\n" + SMALL + TABLE)
+    assert strict.tables[0].policy == "strict"
+    assert strict.discovered(TableKey("landing", "x/"), "csv").policy == "strict"
+    assert load(tmp_path, "schema: strict\n" + SMALL + TABLE + "    schema: evolve\n").tables[0].policy == "evolve"
+
+
+def test_csv_options(tmp_path: Path) -> None:
+    written = (
+        "{delimiter: ';', encoding: windows-1252, decimal: ',', nulls: [NA], header: false, comment: '#', skip: 2}"
+    )
+    options = load(tmp_path, SMALL + TABLE + f"    csv: {written}\n").tables[0].csv
+    assert (options.delimiter, options.encoding, options.decimal, options.nulls) == (";", "cp1252", ",", ("NA",))
+    assert (options.quote, options.header, options.comment, options.skip) == ('"', False, "#", 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("{delimiter: ';;'}", "csv.delimiter: "),
+        ("{encoding: klingon}", "csv.encoding: 'klingon' is no encoding, such as utf-8, windows-1252 or utf-16"),
+        ("{decimal: ';'}", "csv.decimal: "),
+        ("{seperator: ';'}", "csv.seperator: "),
+    ],
+)
+def test_problems_of_csv_options(tmp_path: Path, options: str, expected: str) -> None:
+    (problem,) = problems(tmp_path, SMALL + TABLE + f"    csv: {options}\n")
+    assert problem.startswith(f"lake.yaml:7: tables[0].{expected}"), problem
 
 
 @pytest.mark.parametrize("format", ["csv", "json"])

@@ -1,4 +1,4 @@
-"""Which files fit a table, and the schema a table is born with."""
+"""Which files fit a table, the schema a table is born with, and what it becomes."""
 
 from __future__ import annotations
 
@@ -7,139 +7,282 @@ from typing import Any
 
 import pytest
 
-from tidegate.platform.core.footers import FooterField
-from tidegate.platform.core.schema import Misfit, birth_schema, check_fit, check_partition, json_type, struct
+from tidegate.platform.core.schema.column_types import (
+    Array,
+    Decimal,
+    Field,
+    Map,
+    Simple,
+    Struct,
+    any_type,
+    field_from_json,
+    simple_type,
+    widens,
+)
+from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.platform.core.schema.names import SOURCE_COLUMNS, check_names, needs_mapping, usable
+from tidegate.platform.core.schema.partitions import check_partition
+from tidegate.platform.core.schema.table_schema import BY_NAME, TableSchema
 
-ARRAY = {"type": "array", "elementType": "long", "containsNull": True}
+
+def fields(text: str) -> tuple[Field, ...]:
+    """Columns as SQL lists them: ``a bigint, s struct<x:int>``."""
+    kind = any_type(f"struct<{text}>")
+    assert isinstance(kind, Struct)
+    return kind.fields
 
 
-def columns(*pairs: tuple[str, Any]) -> list[FooterField]:
-    return [FooterField(name, kind) for name, kind in pairs]
+def born(text: str, *partitions: str) -> TableSchema:
+    return TableSchema(fields(text), partitions)
+
+
+def shown(schema: TableSchema) -> list[str]:
+    return [f"{field.name} {field.type.sql()}" for field in schema.fields]
 
 
 @pytest.mark.parametrize(
-    ("ddl", "expected"),
-    [("int", "integer"), (" BIGINT ", "long"), ("decimal(10, 2)", "decimal(10,2)"), ("timestamp_ntz", "timestamp_ntz")],
+    ("sql", "expected"),
+    [
+        ("int", Simple("integer")),
+        (" BIGINT ", Simple("long")),
+        ("decimal(10, 2)", Decimal(10, 2)),
+        ("timestamp_ntz", Simple("timestamp_ntz")),
+    ],
 )
-def test_sql_types_have_schema_names(ddl: str, expected: str) -> None:
-    assert json_type(ddl) == expected
+def test_simple_sql_types(sql: str, expected: Any) -> None:
+    assert simple_type(sql) == expected
 
 
-@pytest.mark.parametrize("ddl", ["", "array<int>", "varchar(3)", "decimal", "nope"])
-def test_other_types_are_refused_with_what_is_known(ddl: str) -> None:
+@pytest.mark.parametrize("sql", ["", "array<int>", "varchar(3)", "decimal", "nope"])
+def test_other_types_are_refused_with_what_is_known(sql: str) -> None:
     with pytest.raises(ValueError, match=r"not a simple SQL type; known are bigint, .* and decimal\(p,s\)"):
-        json_type(ddl)
+        simple_type(sql)
+
+
+@pytest.mark.parametrize("sql", ["decimal(39,2)", "decimal(5,6)", "decimal(0,0)"])
+def test_a_decimal_has_up_to_38_digits(sql: str) -> None:
+    with pytest.raises(ValueError, match="1 to 38 digits"):
+        simple_type(sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "bigint",
+        "decimal(38,0)",
+        "array<array<string>>",
+        "map<string,decimal(5,2)>",
+        "struct<`a b`:int,`x.y`:array<struct<`@type`:timestamp>>,`tick``s`:map<string,date>>",
+    ],
+)
+def test_a_type_survives_sql_and_json(sql: str) -> None:
+    kind = any_type(sql)
+    assert kind.sql() == sql
+    assert field_from_json(Field("c", kind).json()) == Field("c", kind)
 
 
 def test_a_table_is_born_with_the_columns_of_all_its_files() -> None:
-    born = birth_schema(
-        [columns(("a", "integer"), ("b", "string")), columns(("A", "long"), ("c", ARRAY), ("b", "double"))],
-        {"day": "int"},
-        {"c2": "string"},
-    )
-    assert [(field["name"], field["type"]) for field in born["fields"]] == [
-        ("a", "long"),
-        ("b", "string"),
-        ("c", ARRAY),
-        ("day", "integer"),
-    ]
-    assert all(field["nullable"] for field in born["fields"])
+    unborn = TableSchema.unborn({"C2": "string"}, {"day": "int"})
+    schema = unborn.taking(fields("a int, b string"), "strict").taking(fields("A bigint, c array<bigint>"), "strict")
+    assert shown(schema) == ["C2 string", "a bigint", "b string", "c array<bigint>", "day int"]
+    assert schema.partitions == ("day",)
+    assert all(field["nullable"] for field in schema.to_spark()["fields"])
 
 
-def test_declared_types_win_over_what_files_say() -> None:
-    born = birth_schema([columns(("Temp", "integer")), columns(("temp", "long"))], {}, {"temp": "double"})
-    assert [(field["name"], field["type"]) for field in born["fields"]] == [("Temp", "double")]
+def test_a_file_that_does_not_fit_shapes_nothing() -> None:
+    unborn = TableSchema.unborn({}, {}).taking(fields("a string"), "evolve")
+    with pytest.raises(Misfit, match="column a is double, but the table's is string"):
+        unborn.taking(fields("z int, a double"), "evolve")
+    assert shown(unborn) == ["a string"]
 
 
-SCHEMA = struct([("a", "long"), ("b", "double"), ("list", ARRAY), ("day", "integer")])
+def test_declared_types_stand() -> None:
+    unborn = TableSchema.unborn({"Temp": "double", "s": "struct<x:int>"}, {})
+    assert shown(unborn.taking(fields("temp int"), "evolve")) == ["Temp double", "s struct<`x`:int>"]
+    with pytest.raises(Misfit, match="column temp is string, but the table's is double"):
+        unborn.taking(fields("temp string"), "evolve")
+    with pytest.raises(Misfit, match=r"field s\.y is not in the table, and lake\.yaml fixes the column's type"):
+        unborn.taking(fields("s struct<x:int,y:int>"), "evolve")
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        [],
-        [("a", "long")],
-        [("A", "long"), ("B", "double")],
-        [("a", "byte")],
-        [("a", "integer"), ("b", "float")],
-        [("b", "integer")],
-        [("list", {**ARRAY, "containsNull": False})],
-    ],
-)
-def test_files_that_fit(fields: list[tuple[str, Any]]) -> None:
-    check_fit(columns(*fields), ["day"], SCHEMA)
+TABLE = "a bigint, b double, m decimal(10,2), list array<bigint>, s struct<x:bigint,y:string>, day int"
 
 
 @pytest.mark.parametrize(
-    ("fields", "reason"),
+    "text",
     [
-        ([("x", "long")], "column x is not in the table; schema evolution is not enabled"),
-        ([("a", "string")], "column a is string, but the table's is long"),
-        ([("a", "double")], "column a is double, but the table's is long"),
-        ([("b", "long")], "column b is long, but the table's is double"),  # a double holds no 64 bits
-        ([("a", ARRAY)], "column a is array, but the table's is long"),
-        ([("list", {**ARRAY, "elementType": "integer"})], "column list is array, but the table's is array"),
-        ([("day", "integer")], "column day is in the file and in its path; a partition column must not be in both"),
+        "a bigint",
+        "A bigint, B double",
+        "a tinyint",
+        "a int, b float",
+        "b int",
+        "m decimal(5,2)",
+        "m decimal(8,0)",
+        "s struct<X:bigint>",
+        "s struct<y:string,x:bigint>",
     ],
 )
-def test_files_that_do_not_fit(fields: list[tuple[str, Any]], reason: str) -> None:
+def test_files_that_fit_change_nothing(text: str) -> None:
+    schema = born(TABLE, "day")
+    assert schema.taking(fields(text), "strict") is schema
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("x bigint", "column x is not in the table, and its `schema` in lake.yaml is strict"),
+        ("a string", "column a is string, but the table's is bigint"),
+        ("a double", "column a is double, but the table's is bigint"),
+        ("b bigint", "column b is bigint, but the table's is double"),  # a double holds no 64 bits
+        ("m decimal(10,3)", "column m is decimal(10,3), but the table's is decimal(10,2)"),
+        ("m decimal(11,2)", "column m is decimal(11,2), but the table's is decimal(10,2)"),
+        ("a array<bigint>", "column a is array<bigint>, but the table's is bigint"),
+        ("list array<int>", "column list[] is int, but the table's is bigint"),
+        ("s struct<z:int>", "field s.z is not in the table, and its `schema` in lake.yaml is strict"),
+        ("s struct<x:string>", "column s.x is string, but the table's is bigint"),
+    ],
+)
+def test_files_that_do_not_fit_a_strict_table(text: str, reason: str) -> None:
     with pytest.raises(Misfit) as refused:
-        check_fit(columns(*fields), ["day"], SCHEMA)
+        born(TABLE, "day").taking(fields(text), "strict")
     assert str(refused.value) == reason
 
 
-def nested(*pairs: tuple[str, Any]) -> dict[str, Any]:
-    return struct(list(pairs))
+def test_new_columns_are_added_before_those_of_the_path_at_every_depth() -> None:
+    schema = born("a bigint, s struct<x:bigint>, l array<struct<x:bigint>>, day int", "day")
+    taken = schema.taking(fields("n string, S struct<X:bigint,new:int>, l array<struct<q:date,x:bigint>>"), "evolve")
+    assert shown(taken) == [
+        "a bigint",
+        "s struct<`x`:bigint,`new`:int>",
+        "l array<struct<`x`:bigint,`q`:date>>",
+        "n string",
+        "day int",
+    ]
+    assert list(schema.missing(taken.fields)) == [
+        (("s", "new"), Simple("integer")),
+        (("l", "element", "q"), Simple("date")),
+        (("n",), Simple("string")),
+    ]
+    assert list(taken.missing(taken.fields)) == []
 
 
-def test_structs_fit_field_by_field() -> None:
-    table = struct([("s", nested(("x", "long"), ("y", "string")))])
-    check_fit(columns(("s", nested(("X", "long"), ("y", "string")))), [], table)
-    for other in (
-        nested(("y", "string"), ("x", "long")),
-        nested(("x", "long")),
-        nested(("x", "integer"), ("y", "string")),
-    ):
-        with pytest.raises(Misfit, match="column s is struct"):
-            check_fit(columns(("s", other)), [], table)
+def test_a_column_of_the_path_is_passed_over_in_the_file() -> None:
+    schema = born("a bigint, day int", "day")
+    assert schema.taking(fields("DAY string, a bigint"), "strict") is schema
+
+
+def test_what_is_inferred_adds_columns_and_changes_none() -> None:
+    schema = born("a bigint, s struct<x:bigint>")
+    added = schema.adding(fields("a string, s struct<x:string,y:int>, n int, N string"))
+    assert shown(added) == ["a bigint", "s struct<`x`:bigint,`y`:int>", "n string"]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a int, A int", "column A is there twice: it differs from a by case only"),
+        ("a int, a int", "column a is there twice"),
+        ("s struct<b:int,B:int>", r"column s\.B is there twice: it differs from s\.b by case only"),
+        ("l array<struct<b:int,b:int>>", r"column l\.b is there twice"),
+        ("`` int", "a column has no name"),
+        ("s struct<``:int>", "a field of s has no name"),
+        ("_metadata int", "column _metadata has the name of a column that Spark adds"),
+        ("_Batch int", "column _Batch has the name of a column that Tidegate adds"),
+    ],
+)
+def test_names_that_no_table_can_have(text: str, reason: str) -> None:
+    found = tuple(Field(f.name, f.type) for f in _parsed(text))
+    with pytest.raises(Misfit, match=reason):
+        check_names(found, reserved=SOURCE_COLUMNS)
+    assert len(usable(found)) == len(found) - 1
+
+
+def _parsed(text: str) -> list[Field]:
+    """As ``fields``, for names that a parser of SQL refuses."""
+    empty = "no_name_at_all"
+    return [_renamed(field, empty) for field in fields(text.replace("``", empty))]
+
+
+def _renamed(field: Field, empty: str) -> Field:
+    kind = field.type
+    if isinstance(kind, Struct):
+        kind = Struct(tuple(_renamed(one, empty) for one in kind.fields))
+    return Field("" if field.name == empty else field.name, kind)
+
+
+@pytest.mark.parametrize("name", ["Order ID", "a,b", "a;b", "{a}", "(a)", "a\nb", "a\tb", "a=b"])
+def test_names_that_delta_refuses_are_mapped_to_themselves(name: str) -> None:
+    schema = TableSchema((Field("id", Simple("long")), Field("s", Struct((Field(name, Simple("string")),)))))
+    assert needs_mapping(schema.fields)
+    mapped, properties = schema.for_delta()
+    assert properties == BY_NAME
+    assert mapped.mapped
+    inner = mapped.fields[1].type
+    assert isinstance(inner, Struct)
+    assert (inner.fields[0].id, inner.fields[0].physical) == (3, name)
+    again = TableSchema.from_spark(mapped.to_spark(), ())
+    assert again == mapped
+    # A later column goes on counting, and the others keep what they have.
+    wider, _ = again.taking(fields("plain int"), "evolve").for_delta()
+    assert wider.fields[:2] == mapped.fields
+    assert (wider.fields[2].id, wider.fields[2].physical) == (4, "plain")
+
+
+@pytest.mark.parametrize("name", ["a.b", "@type", "user-id", "Straße", "[x]", "`tick`", "a/b", "🌊"])
+def test_other_names_need_no_mapping(name: str) -> None:
+    schema = TableSchema((Field(name, Simple("long")),))
+    assert schema.for_delta() == (schema, {})
+
+
+@pytest.mark.parametrize(
+    ("narrow", "wide", "fits"),
+    [
+        ("int", "bigint", True),
+        ("bigint", "int", False),
+        ("int", "string", False),
+        ("decimal(5,2)", "decimal(6,3)", True),
+        ("decimal(5,2)", "decimal(5,3)", False),
+        ("decimal(5,2)", "decimal(5,2)", False),
+        ("float", "double", True),
+    ],
+)
+def test_what_spark_reads_into_a_wider_type(narrow: str, wide: str, fits: bool) -> None:
+    assert widens(simple_type(narrow), simple_type(wide)) is fits
 
 
 def test_maps_fit_by_key_and_value() -> None:
-    def a_map(value: str) -> dict[str, Any]:
-        return {"type": "map", "keyType": "string", "valueType": value, "valueContainsNull": True}
-
-    check_fit(columns(("m", a_map("long"))), [], struct([("m", a_map("long"))]))
-    with pytest.raises(Misfit):
-        check_fit(columns(("m", a_map("integer"))), [], struct([("m", a_map("long"))]))
+    schema = born("m map<string,bigint>")
+    assert schema.taking((Field("m", Map(Simple("string"), Simple("long"))),), "strict") is schema
+    with pytest.raises(Misfit, match=r"column m\[\] is int"):
+        schema.taking(fields("m map<string,int>"), "evolve")
+    assert Array(Simple("long")) != Array(Simple("integer"))
 
 
 @pytest.mark.parametrize(
     ("kind", "good", "bad"),
     [
-        ("integer", ["1", "-2147483648", "+7", "007"], ["", "x", "1.0", "2147483648", "1 "]),
-        ("byte", ["127"], ["128"]),
-        ("long", ["9223372036854775807"], ["9223372036854775808"]),
-        ("double", ["1", "1.5", "-1e9"], ["", "one", "1,5"]),
+        ("int", ["1", "-2147483648", "+7", "007"], ["", "x", "1.0", "2147483648", "1 ", "١٢"]),
+        ("tinyint", ["127"], ["128"]),
+        ("bigint", ["9223372036854775807"], ["9223372036854775808"]),
+        ("double", ["1", "1.5", "-1e9"], ["", "one", "1,5", "١٢"]),
         ("boolean", ["true", "FALSE"], ["1", "yes"]),
         # Python's own reader takes the compact and the week's spelling too, Spark does not.
         ("date", ["2013-01-31"], ["2013-02-30", "yesterday", "20130131", "2013-W05-4"]),
         ("timestamp", ["2013-01-31 10:00:00", "2013-01-31T10:00:00Z"], ["10 o'clock", "20130131T100000"]),
-        ("decimal(5,2)", ["1", "-999.99", "0001.5"], ["", "x", "1000", "1e2", "."]),
+        ("decimal(5,2)", ["1", "-999.99", "0001.5", "1.500"], ["", "x", "1000", "1e2", ".", "1.239"]),
         ("string", ["", "anything"], []),
     ],
 )
 def test_partition_values_must_be_of_their_type(kind: str, good: list[str], bad: list[str]) -> None:
     for value in good:
-        assert check_partition({"P": value}, {"p": kind}) == {"p": value}
+        assert check_partition({"P": value}, fields(f"p {kind}")) == {"p": value}
     for value in bad:
         with pytest.raises(Misfit, match=re.escape(f"is not a {kind}")):
-            check_partition({"p": value}, {"p": kind})
-    assert check_partition({"p": None}, {"p": kind}) == {"p": None}
+            check_partition({"p": value}, fields(f"p {kind}"))
+    assert check_partition({"p": None}, fields(f"p {kind}")) == {"p": None}
 
 
-@pytest.mark.parametrize(
-    ("values", "table"), [({}, {"p": "string"}), ({"p": "1"}, {}), ({"p": "1", "q": "2"}, {"p": "string"})]
-)
-def test_a_path_must_have_the_table_s_partition_columns(values: dict[str, str | None], table: dict[str, str]) -> None:
+@pytest.mark.parametrize(("values", "table"), [({}, "p"), ({"p": "1"}, ""), ({"p": "1", "q": "2"}, "p")])
+def test_a_path_must_have_the_table_s_partition_columns(values: dict[str, str | None], table: str) -> None:
     with pytest.raises(Misfit, match="its path has the partition columns"):
-        check_partition(values, table)
+        check_partition(values, [Field(name, Simple("string")) for name in table])

@@ -17,6 +17,8 @@ from tidegate.assets.bronze.shown import MOST_TOLD, Before, Now, Shown, row_coun
 from tidegate.assets.columns import column_changes, column_schema
 from tidegate.platform.core.batch import Add, Batch, Remove
 from tidegate.platform.core.ledger import LedgerRow, Status
+from tidegate.platform.core.schema.column_types import Field, simple_type
+from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.delta import Landed, TableState
 from tidegate.resources.lake_resource import LakeResource
 
@@ -37,8 +39,8 @@ def done(
 
 
 def state(version: int, *columns: tuple[str, str]) -> TableState:
-    fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in columns]
-    return TableState(version, None, "id", {}, {"type": "struct", "fields": fields} if fields else {}, (), 1)
+    schema = TableSchema(tuple(Field(name, simple_type(kind)) for name, kind in columns))
+    return TableState(version, None, "id", {}, schema, 1)
 
 
 ID = ("id", "long")

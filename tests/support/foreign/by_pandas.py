@@ -142,7 +142,7 @@ CASES = (
                     probe="u64 = 18446744073709551615",
                 ),
                 File("times.parquet", _times, COPY, types={"at": "string"}),
-                File("nothing.parquet", _nothing, COPY, types={"never": "string"}),
+                File("nothing.parquet", _nothing, COPY),
             ),
             good_parquet,
         )

@@ -127,7 +127,7 @@ CASES = both_modes(
             File("time.parquet", _times, COPY, types={"time": "string"}),
             File("ns.parquet", _nanoseconds, COPY, types={"zoned": "timestamp"}),
             File("ms.parquet", _milliseconds, SAME),
-            File("nothing.parquet", _nothing, COPY, types={"never": "string"}),
+            File("nothing.parquet", _nothing, COPY),
             File("half.parquet", _half, COPY, types={"half": "float"}),
             File("lz4.parquet", _compressed("lz4"), EITHER),
             File("gzip.parquet", _compressed("gzip"), SAME),

@@ -90,7 +90,7 @@ class Landing:
 
     def _read(self, case: Case, landed: Landed) -> None:
         birth = self.lake.lake.table(self.lake.key(case.name)).birth
-        if birth is None or not self.lake.lake.delta.table_state(birth.location).has_columns:
+        if birth is None or not self.lake.lake.delta.table_state(birth.location).exists:
             return
         landed.location = birth.location
         source = f"delta.`{birth.location}`"

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import java.util.List;
+import java.util.Map;
 
 /** The one JSON mapper: snake_case names, unknown fields ignored (a batch holds much that only the ledger reads). */
 public final class Json {
@@ -35,6 +36,15 @@ public final class Json {
   public static List<String> strings(String text, String what) {
     try {
       return MAPPER.readValue(text, new TypeReference<List<String>>() {});
+    } catch (JsonProcessingException e) {
+      throw unreadable(what, e);
+    }
+  }
+
+  /** Reads a JSON object of strings. */
+  public static Map<String, String> texts(String text, String what) {
+    try {
+      return MAPPER.readValue(text, new TypeReference<Map<String, String>>() {});
     } catch (JsonProcessingException e) {
       throw unreadable(what, e);
     }

@@ -12,8 +12,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
 
 /** A table in a temporary folder, the batches for it, and the procedures called as a user calls them. */
 public final class TestTable {
@@ -82,10 +87,24 @@ public final class TestTable {
     return add(path, from, to);
   }
 
+  /** A Parquet file with one row, of a query, at {@code path} in the table; returns its add entry. */
+  public Map<String, Object> file(String path, String query) {
+    try {
+      Files.write(root.resolve(path), parquet(spark().sql(query)));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return add(path, 0, 1);
+  }
+
   private static byte[] parquet(long from, long to) {
+    return parquet(spark().range(from, to, 1, 1).toDF());
+  }
+
+  private static byte[] parquet(Dataset<Row> rows) {
     try {
       Path folder = Files.createTempDirectory("parquet");
-      spark().range(from, to, 1, 1).write().mode("overwrite").parquet(folder.toString());
+      rows.coalesce(1).write().mode("overwrite").parquet(folder.toString());
       try (var files = Files.list(folder)) {
         Path part = files.filter(f -> f.getFileName().toString().endsWith(".parquet")).findFirst().orElseThrow();
         return Files.readAllBytes(part);
@@ -157,6 +176,16 @@ public final class TestTable {
     return creates(SCHEMA, List.of(), Map.of());
   }
 
+  /** The fields of a batch that gives the table other columns. */
+  public static Map<String, Object> evolves(String base, String schema, Map<String, String> properties) {
+    return Map.of(
+        "evolve",
+        Map.of(
+            "base", Json.read(base, JsonNode.class, "base"),
+            "schema", Json.read(schema, JsonNode.class, "schema"),
+            "properties", properties));
+  }
+
   /** Batch 1 landed: one file with ids 0..9 at {@code a.parquet}. */
   public Row born() {
     return addFiles(batch(1, -1, List.of(file("a.parquet", 0, 10)), creates()));
@@ -190,7 +219,8 @@ public final class TestTable {
     List<Row> rows =
         spark()
             .sql(
-                "CALL tidegate.system.stage_files(table => '%s', query => '%s', schema => '%s', partition_columns => '%s')"
+                ("CALL tidegate.system.stage_files(table => '%s', query => '%s', schema => '%s', partition_columns => '%s',"
+                    + " properties => '{}')")
                     .formatted(uri(), query.replace("'", "\\'"), schema, Json.write(partitions)))
             .collectAsList();
     List<Map<String, Object>> adds = new ArrayList<>();
@@ -206,6 +236,37 @@ public final class TestTable {
       adds.add(add);
     }
     return adds;
+  }
+
+  /** A schema of an id and texts. */
+  public static String schema(String... names) {
+    return schema(false, names);
+  }
+
+  /** The same, each column mapped to its own name. */
+  public static String mapped(String... names) {
+    return schema(true, names);
+  }
+
+  private static String schema(boolean mapped, String... names) {
+    StructType schema = new StructType();
+    for (int i = 0; i < names.length; i++) {
+      String metadata = "{\"delta.columnMapping.id\":%d,\"delta.columnMapping.physicalName\":\"%s\"}".formatted(i + 1, names[i]);
+      schema = schema.add(new StructField(
+          names[i],
+          names[i].equals("id") ? DataTypes.LongType : DataTypes.StringType,
+          true,
+          mapped ? Metadata.fromJson(metadata) : Metadata.empty()));
+    }
+    return schema.json();
+  }
+
+  public List<String> columns() {
+    return List.of(spark().read().format("delta").load(root.toString()).columns());
+  }
+
+  public long where(String condition) {
+    return spark().read().format("delta").load(root.toString()).where(condition).count();
   }
 
   public long count() {

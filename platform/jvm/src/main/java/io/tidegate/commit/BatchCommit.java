@@ -15,7 +15,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.Stream;
 import org.apache.hadoop.fs.FileSystem;
@@ -23,7 +22,6 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaOperations;
-import org.apache.spark.sql.delta.NoMapping$;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Metadata;
@@ -115,7 +113,7 @@ public final class BatchCommit {
   /** What landed before, null when this batch is next; refuses a table it may not touch. */
   private Landed alreadyLanded(TableView view, CommitTail tail) throws IOException {
     if (!view.exists()) {
-      if (batch.create() == null || batch.n() != 1) {
+      if (batch.create() == null || batch.afterVersion() >= 0) {
         throw new TidegateException(
             Kind.DROPPED,
             "there is no table at " + batch.location() + ", though batch " + batch.n() + " continues one. It was"
@@ -137,38 +135,39 @@ public final class BatchCommit {
   }
 
   private String whyVoid(TableView view, LiveEntries live) throws IOException {
-    if (givesColumns(view) && !view.snapshot().metadata().schema().isEmpty()) {
+    boolean hasColumns = view.exists() && !view.snapshot().metadata().schema().isEmpty();
+    if (hasColumns && batch.create() != null) {
       return "the table has got its columns from somebody else meanwhile";
     }
-    var metadata = view.exists() ? existing(view) : Birth.of(batch);
+    if (view.exists() && batch.evolve() != null && !Evolution.fits(view.snapshot().metadata(), batch.evolve())) {
+      return "the table's columns were changed by somebody else meanwhile";
+    }
+    Metadata metadata = metadata(view);
     boolean registers = batch.adds().stream().anyMatch(add -> add.sourceKey() != null);
-    if (registers && metadata.columnMappingMode() != NoMapping$.MODULE$) {
-      throw new TidegateException(
-          Kind.BATCH,
-          batch.location() + " maps its columns: the rows of registered files would all read as NULL."
-              + " Load this table instead (mode: load).");
+    if (registers) {
+      ColumnNames.requireOwn(batch.location(), metadata);
     }
     List<String> lookAt = Preconditions.toLookAt(batch, verifyFiles);
     FileSystem fs = view.root().getFileSystem(view.hadoopConf());
     return new Preconditions()
         .files(batch, lookAt, SourceFiles.look(fs, view.root(), lookAt))
-        .partitions(batch, Set.copyOf(CollectionConverters.asJava(metadata.partitionColumns())))
+        .partitions(batch, ColumnNames.inFiles(metadata, CollectionConverters.asJava(metadata.partitionColumns())))
         .notLive(batch, path -> !live.at(path).isEmpty())
         .live(batch, remove -> live.at(remove.path(), remove.dvId()) != null)
         .reason();
   }
 
-  /** Whether the table was born without columns, none of its first files being readable, and now gets them. */
-  private boolean givesColumns(TableView view) {
-    return view.exists() && batch.create() != null;
-  }
-
-  private Metadata existing(TableView view) {
+  /** The table's metadata once the batch has landed. */
+  private Metadata metadata(TableView view) {
+    if (!view.exists()) {
+      return Birth.of(batch);
+    }
     Metadata now = view.snapshot().metadata();
-    return givesColumns(view)
-        ? Birth.withColumns(
-            now, Birth.schema(batch.create().schema().toString()), batch.create().partitionColumns())
-        : now;
+    if (batch.create() != null) {
+      // A table that was reset has no columns until its first file.
+      return Evolution.begun(now, batch.create());
+    }
+    return batch.evolve() == null ? now : Evolution.of(now, batch.evolve());
   }
 
   private Landed commit(TableView view, LiveEntries live, String reason) {
@@ -176,8 +175,8 @@ public final class BatchCommit {
     txn.reads(batch.appId());
     if (!view.exists()) {
       txn.updateMetadataForNewTable(Birth.of(batch));
-    } else if (givesColumns(view) && reason == null) {
-      txn.updateMetadata(existing(view), false);
+    } else if ((batch.create() != null || batch.evolve() != null) && reason == null) {
+      txn.updateMetadata(metadata(view), false);
     }
     long now = System.currentTimeMillis();
     List<Action> actions = new ArrayList<>();

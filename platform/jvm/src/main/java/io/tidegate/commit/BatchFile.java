@@ -14,8 +14,8 @@ import java.util.Set;
  *
  * @param n the table's clock; batch 1 creates the table or adopts it
  * @param location the table's directory, as given to the procedure
- * @param create what to create when the table does not exist, or the columns of one that was born without any; else
- *     null
+ * @param create the table to be born with this batch; else null
+ * @param evolve the columns that the table has from this batch on; null where they stay
  * @param afterVersion Delta version that the ledger's last header names; -1 at birth
  */
 public record BatchFile(
@@ -28,6 +28,7 @@ public record BatchFile(
     String location,
     String appId,
     Create create,
+    Evolve evolve,
     Long afterVersion,
     List<Add> adds,
     List<Remove> removes) {
@@ -35,6 +36,12 @@ public record BatchFile(
   /** The table to be born: {@code schema} is Spark's StructType JSON, {@code properties} Delta table properties. */
   public record Create(
       JsonNode schema, List<String> partitionColumns, Map<String, String> properties, String name) {}
+
+  /**
+   * New columns: {@code base} is the schema that they were decided on, {@code schema} the one that follows, both
+   * Spark's StructType JSON; {@code properties} are the Delta table properties that it needs.
+   */
+  public record Evolve(JsonNode base, JsonNode schema, Map<String, String> properties) {}
 
   /**
    * A file to add. {@code path} is relative to the table and URI-encoded, {@code size} in bytes, {@code
@@ -87,7 +94,14 @@ public record BatchFile(
     if (create != null) {
       return createProblem();
     }
+    if (evolve != null && (!isObject(evolve.base()) || !isObject(evolve.schema()) || evolve.properties() == null)) {
+      return "evolve lacks base, schema or properties";
+    }
     return filesProblem();
+  }
+
+  private static boolean isObject(JsonNode node) {
+    return node != null && node.isObject();
   }
 
   private String firstMissing() {
@@ -105,7 +119,10 @@ public record BatchFile(
   }
 
   private String createProblem() {
-    if (create.schema() == null || !create.schema().isObject()) {
+    if (evolve != null) {
+      return "it creates the table and also gives it other columns";
+    }
+    if (!isObject(create.schema())) {
       return "create.schema is no StructType JSON object";
     }
     if (create.partitionColumns() == null || create.properties() == null) {

@@ -53,19 +53,6 @@ public final class Birth {
         Option.apply((Object) System.currentTimeMillis()));
   }
 
-  /** The same table with other columns. */
-  public static Metadata withColumns(Metadata table, StructType schema, List<String> partitionColumns) {
-    return table.copy(
-        table.id(),
-        table.name(),
-        table.description(),
-        table.format(),
-        schema.json(),
-        CollectionConverters.asScala(partitionColumns).toSeq(),
-        table.configuration(),
-        table.createdTime());
-  }
-
   /** Parses Spark's StructType JSON. */
   public static StructType schema(String json) {
     try {

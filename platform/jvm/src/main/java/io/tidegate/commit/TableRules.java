@@ -32,7 +32,7 @@ public final class TableRules {
       throw new TidegateException(
           Kind.OWNERSHIP,
           batch.location() + " is a Delta table that no lake owns. "
-              + (batch.n() == 1
+              + (batch.create() != null
                   ? "It was here before this lake's first batch and cannot be taken over: move it away, or give this"
                       + " lake another prefix."
                   : "If it is to be " + batch.table() + " of lake " + batch.lake() + ", ALTER TABLE … SET TBLPROPERTIES"
@@ -75,7 +75,7 @@ public final class TableRules {
     if (batch.create() != null && batch.n() == 1 && hasColumns) {
       throw new TidegateException(
           Kind.CLOCK,
-          "batch 1 is to create " + batch.location() + ", but the table exists and holds none of its batches."
+          "batch " + batch.n() + " is to create " + batch.location() + ", but the table exists and holds none of its batches."
               + " Somebody else made it: move that table away, or give this lake another prefix.");
     }
   }

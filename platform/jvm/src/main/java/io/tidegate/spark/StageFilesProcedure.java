@@ -6,6 +6,7 @@ import io.tidegate.Json;
 import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
 import io.tidegate.commit.Birth;
+import io.tidegate.commit.Evolution;
 import io.tidegate.delta.TableView;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -23,6 +24,7 @@ import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.FileAction;
+import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
@@ -31,11 +33,11 @@ import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * {@code stage_files(table, query, schema, partition_columns)}: writes a query's rows as data files of the table
+ * {@code stage_files(table, query, schema, partition_columns, properties)}: writes a query's rows as data files of the table
  * without committing them; returns the {@code add} action of each.
  *
- * <p>A table that has columns gives schema and partitioning; the arguments describe one that has none. Columns are
- * matched by name, a column that the query lacks becomes NULL. What nobody commits later is an orphan, harmless.
+ * <p>The arguments say what columns the table will have, and which properties they need; a table that exists keeps its
+ * partitioning. Columns are matched by name, a column that the query lacks becomes NULL. What nobody commits later is an orphan, harmless.
  */
 final class StageFilesProcedure extends LocalProcedure {
   StageFilesProcedure() {
@@ -46,7 +48,8 @@ final class StageFilesProcedure extends LocalProcedure {
             .add("table", StringType)
             .add("query", StringType)
             .add("schema", StringType)
-            .add("partition_columns", StringType),
+            .add("partition_columns", StringType)
+            .add("properties", StringType),
         new StructType().add("action", StringType, false));
   }
 
@@ -54,14 +57,20 @@ final class StageFilesProcedure extends LocalProcedure {
   List<Object[]> run(SparkSession spark, Arguments arguments) {
     TableView table = TableView.open(spark, arguments.text("table"));
     OptimisticTransaction staging = new OptimisticTransaction(table.log(), Option.empty(), table.snapshot());
-    if (!table.exists() || table.snapshot().metadata().schema().isEmpty()) {
-      StructType schema = Birth.schema(arguments.text("schema"));
-      List<String> partitions = Json.strings(arguments.text("partition_columns"), "argument partition_columns");
-      if (table.exists()) {
-        staging.updateMetadata(Birth.withColumns(table.snapshot().metadata(), schema, partitions), false);
-      } else {
-        staging.updateMetadataForNewTable(Birth.metadata(schema, partitions, Map.of(), null));
+    StructType schema = Birth.schema(arguments.text("schema"));
+    Map<String, String> properties = Json.texts(arguments.text("properties"), "argument properties");
+    List<String> partitions = Json.strings(arguments.text("partition_columns"), "argument partition_columns");
+    if (table.exists()) {
+      Metadata now = table.snapshot().metadata();
+      Metadata wanted =
+          now.schema().isEmpty()
+              ? Evolution.with(now, schema, partitions, properties)
+              : Evolution.with(now, schema, properties);
+      if (!wanted.equals(now)) {
+        staging.updateMetadata(wanted, false);
       }
+    } else {
+      staging.updateMetadataForNewTable(Birth.metadata(schema, partitions, properties, null));
     }
     Dataset<Row> rows = aligned(spark.sql(arguments.text("query")), staging.metadata().schema());
     List<Object[]> actions = new ArrayList<>();

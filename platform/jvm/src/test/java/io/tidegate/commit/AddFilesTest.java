@@ -231,17 +231,54 @@ class AddFilesTest {
   }
 
   @Test
-  void aTableBornWithoutColumnsGetsThemFromItsFirstGoodFiles() {
-    String none = "{\"type\":\"struct\",\"fields\":[]}";
-    assertLanded(t.addFiles(t.batch(1, -1, List.of(), TestTable.creates(none, List.of(), Map.of()))), 0, "committed", "digest-1", false);
-    var staged = t.stage("SELECT id FROM range(3)", TestTable.SCHEMA, List.of());
-    assertLanded(t.addFiles(t.batch(2, 0, staged, TestTable.creates())), 1, "committed", "digest-2", false);
-    assertEquals(3, t.count());
-    // Columns that are there are not replaced.
-    Row late = t.addFiles(t.batch(3, 1, List.of(), TestTable.creates()));
+  void aTableIsBornByTheFirstBatchThatHasFilesForIt() {
+    assertLanded(t.addFiles(t.batch(3, -1, List.of(t.file("a.parquet", 0, 10)), TestTable.creates())), 0, "committed", "digest-3", false);
+    assertEquals(3, t.state().getLong(1));
+    assertLanded(t.addFiles(t.batch(4, 0, List.of(t.file("b.parquet", 10, 12)), Map.of())), 1, "committed", "digest-4", false);
+    assertEquals(12, t.count());
+  }
+
+  @Test
+  void newColumnsLandWithTheFilesThatBringThem() {
+    t.born();
+    t.sql("ALTER TABLE {t} ALTER COLUMN id COMMENT 'stays'");
+    String wider = TestTable.schema("id", "note");
+    var staged = t.stage("SELECT 10L AS id, 'x' AS note", wider, List.of());
+    assertEquals(List.of("id"), t.columns(), "staging must not change the table");
+    String batch = t.batch(2, 0, staged, TestTable.evolves(TestTable.SCHEMA, wider, Map.of()));
+    assertLanded(t.addFiles(batch), 2, "committed", "digest-2", false);
+    assertLanded(t.addFiles(batch), 2, "committed", "digest-2", true);
+    assertEquals(List.of("id", "note"), t.columns());
+    assertTrue(t.state().getString(4).contains("stays"), t.state().getString(4));
+    assertEquals(1, t.where("note = 'x' AND id = 10"));
+    assertEquals(10, t.where("note IS NULL"));
+  }
+
+  @Test
+  void columnsThatSomebodyElseChangedVoidTheBatch() {
+    t.born();
+    String batch = t.batch(2, 0, List.of(), TestTable.evolves(TestTable.SCHEMA, TestTable.schema("id", "note"), Map.of()));
+    t.sql("ALTER TABLE {t} ADD COLUMNS (note INT)");
+    Row late = t.addFiles(batch);
     assertEquals("void", late.getString(1));
     assertTrue(late.getString(3).contains("columns"), late.getString(3));
-    assertEquals(3, t.count());
+    assertTrue(t.state().getString(4).contains("integer"), t.state().getString(4));
+  }
+
+  @Test
+  void namesThatDeltaRefusesAreMappedToTheFilesOwn() {
+    t.born();
+    var add = t.file("b.parquet", "SELECT 10L AS id, 'x' AS `Order (ID)`");
+    var evolve = TestTable.evolves(
+        TestTable.SCHEMA, TestTable.mapped("id", "Order (ID)"), Map.of("delta.columnMapping.mode", "name"));
+    assertLanded(t.addFiles(t.batch(2, 0, List.of(add), evolve)), 1, "committed", "digest-2", false);
+    assertEquals(List.of("id", "Order (ID)"), t.columns());
+    assertEquals(1, t.where("`Order (ID)` = 'x' AND id = 10"));
+    assertEquals(9, t.where("id < 9"));
+    // And what is staged later has these names too.
+    var staged = t.stage("SELECT 11L AS id, 'y' AS `Order (ID)`", TestTable.mapped("id", "Order (ID)"), List.of());
+    assertLanded(t.addFiles(t.batch(3, 1, staged, Map.of())), 2, "committed", "digest-3", false);
+    assertEquals(2, t.where("`Order (ID)` IS NOT NULL"));
   }
 
   @Test

@@ -155,6 +155,11 @@ class RefusalsTest {
     String birth = t.batch(1, -1, List.of(t.file("a.parquet", 0, 10)),
         TestTable.creates(TestTable.SCHEMA, List.of(), Map.of("delta.columnMapping.mode", "name")));
     assertTrue(refused(Kind.BATCH, birth).getMessage().contains("NULL"));
+    String own = t.batch(1, -1, List.of(t.file("a.parquet", 0, 10)),
+        TestTable.creates(TestTable.mapped("id"), List.of(), Map.of("delta.columnMapping.mode", "name")));
+    assertEquals("committed", t.addFiles(own).getString(1));
+    t.sql("ALTER TABLE {t} RENAME COLUMN id TO number");
+    assertTrue(refused(Kind.BATCH, t.batch(2, 1, List.of(t.file("b.parquet", 10, 12)), Map.of())).getMessage().contains("NULL"));
   }
 
   @Test

@@ -1,0 +1,69 @@
+"""Copies for Parquet files that Spark would not read as their writers meant them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from tidegate.assets.bronze.prepared import Prepared
+from tidegate.platform.core.parquet.bad import BadParquet
+from tidegate.platform.core.parquet.footer import Footer
+from tidegate.platform.core.planning import Candidate, Plan
+from tidegate.resources.lake import Lake, Table
+from tidegate.resources.object_store import ObjectChanged, ObjectForbidden
+from tidegate.resources.parquet_copies import ParquetCopy, copy_parquet
+
+#: A candidate, the footer of what enters the table, and the copy that enters for it, if one does.
+Ready = tuple[Candidate, Footer, ParquetCopy | None]
+
+
+def copied(
+    lake: Lake,
+    table: Table,
+    files: Sequence[tuple[Candidate, Footer]],
+    place: Callable[[Candidate], tuple[str, str]],
+    plan: Plan,
+    prepared: Prepared,
+) -> list[Ready]:
+    """The files, in order, with a copy for each that needs one.
+
+    A file of which no copy can be made is quarantined; one that changed since the look is deferred.
+
+    Args:
+        lake: handles.
+        table: the table.
+        files: candidates and their footers.
+        place: bucket and key of a candidate's copy.
+        plan: the look's plan.
+        prepared: takes what becomes of files that are not returned.
+
+    Raises:
+        StoreError: S3 did not answer, or does not take the copies.
+    """
+
+    def copy(file: tuple[Candidate, Footer]) -> ParquetCopy | BadParquet | ObjectChanged | ObjectForbidden | None:
+        candidate, footer = file
+        if footer.copied is None:
+            return None
+        source = (table.key.bucket, candidate.key, candidate.found.etag)
+        try:
+            return copy_parquet(lake.store.objects, source, *place(candidate))
+        except (BadParquet, ObjectChanged, ObjectForbidden) as error:
+            return error
+
+    ready: list[Ready] = []
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for (candidate, footer), made in zip(files, pool.map(copy, files), strict=True):
+            match made:
+                case None:
+                    ready.append((candidate, footer, None))
+                case ParquetCopy():
+                    ready.append((candidate, made.footer, made))
+                case BadParquet():
+                    prepared.quarantine(plan, candidate, str(made))
+                case ObjectForbidden():
+                    prepared.refused(plan, candidate, str(made))
+                case ObjectChanged():
+                    prepared.defer(plan, candidate)
+    return ready

@@ -1,0 +1,45 @@
+"""What Spark's CSV reader passes over without a word, found in the bytes of one file."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from itertools import islice
+from typing import BinaryIO, cast
+
+from tidegate.platform.core.csv_options import CsvOptions
+
+#: Characters of the longest cell; Python's own limit, 131072, is below what Spark reads.
+csv.field_size_limit(1 << 28)
+
+
+def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool) -> str | None:
+    """Read a whole CSV file as RFC 4180, or the options, say; why it cannot be read so, or None.
+
+    Spark takes a quote that is never closed for a cell that goes on to the end of the file, and puts the replacement
+    character for bytes that are not of the encoding.
+
+    Args:
+        body: the file, read once; not all of it is held in memory.
+        options: how the file is written.
+        packed: it is gzip.
+    """
+    plain = cast(BinaryIO, gzip.GzipFile(fileobj=body)) if packed else body
+    encoding = "utf-8-sig" if options.encoding == "utf-8" else options.encoding
+    text = io.TextIOWrapper(io.BufferedReader(cast(io.RawIOBase, plain)), encoding, newline="")
+    lines = (line for line in islice(text, options.skip, None) if not line.startswith(options.comment or "\0"))
+    rows = csv.reader(lines, delimiter=options.delimiter, quotechar=options.quote, strict=True)
+    begins = 1 + options.skip
+    try:
+        for _ in rows:
+            begins = rows.line_num + 1 + options.skip
+    except UnicodeDecodeError as error:
+        return f"not {options.encoding.upper()}, in or after line {begins}: {error.reason}"
+    except csv.Error as error:
+        told = f"broken quoting in the row that begins in line {begins}: {error}"
+        return f"{told}; close each quote, and double the quotes inside a cell: write the file again"
+    except (EOFError, zlib.error) as error:
+        return f"broken gzip: {error}"
+    return None

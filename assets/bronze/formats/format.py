@@ -1,0 +1,129 @@
+"""What a file format has to say, and the columns of the rows it reads."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from pyspark.sql import DataFrame, SparkSession
+
+from tidegate.platform.core.parquet.footer import Footer
+from tidegate.platform.core.planning import Candidate
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.table_schema import Policy, TableSchema
+from tidegate.platform.core.table_spec import TableSpec
+
+#: Source of a row, as it was read: the file's path.
+PATH = "_tidegate_path"
+#: Why a row cannot enter the table; null for good rows.
+BAD = "_tidegate_bad"
+#: A bad row's text as it stood in the file.
+RAW = "_tidegate_raw"
+#: Whether a row may show that its whole file was misread, which only a look at the file's bytes can tell.
+SUSPECT = "_tidegate_suspect"
+#: Whether a row is bad for nothing but fields that the table does not have.
+UNKNOWN = "_tidegate_unknown"
+
+#: Text that the file itself has for a column of the path, by its place among these; null where it has none.
+IN_FILE = "_tidegate_in_file_"
+
+#: Bytes from a file's beginning that tell its header and its shape.
+HEAD_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A candidate, ready to be read.
+
+    Attributes:
+        path: ``s3a://`` path that Spark reads: the object itself, or a copy of it.
+        names: a CSV file's column names, in its own order; empty for other formats.
+        footer: a Parquet file's; None for other formats.
+    """
+
+    candidate: Candidate
+    format: Format
+    path: str
+    names: tuple[str, ...] = ()
+    footer: Footer | None = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the beginning of a file tells.
+
+    Attributes:
+        names: column names, where the format has a header.
+        rewrite: how the file must be rewritten before Spark reads it; None to read it as it is.
+    """
+
+    names: tuple[str, ...] = ()
+    rewrite: Rewrite | None = None
+
+
+class Rewrite(ABC):
+    """A plain copy of a text file that Spark cannot read as it is."""
+
+    @abstractmethod
+    def write(self, body: BinaryIO, target: BinaryIO) -> None:
+        """Copy a whole file, unpacked.
+
+        Raises:
+            Misfit: the file is not what its beginning promised; the message is the reason.
+        """
+
+
+class Format(ABC):
+    """One file format of loaded tables."""
+
+    #: Its name in lake.yaml.
+    name: str
+
+    def look(self, head: bytes, whole: bool, spec: TableSpec) -> Look:
+        """What the beginning of a file tells.
+
+        Args:
+            head: the first bytes, unpacked.
+            whole: whether that is all of the file.
+            spec: the table's configuration.
+
+        Raises:
+            Misfit: the file cannot be read; the message is the reason.
+        """
+        return Look()
+
+    def group(self, file: SourceFile) -> Hashable:
+        """What files must share to be read together."""
+        return None
+
+    @abstractmethod
+    def infer(self, session: SparkSession, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
+        """The columns of some files of one group; a column without a value is left out where its type is unknown."""
+
+    @abstractmethod
+    def read(
+        self, session: SparkSession, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec
+    ) -> DataFrame:
+        """The rows of some files of one group.
+
+        Returns:
+            The columns that files of the table hold, ``PATH``, ``BAD``, ``RAW``, ``SUSPECT``, ``UNKNOWN``, and an
+            ``IN_FILE`` for each column of the path.
+        """
+
+    def problem(self, body: BinaryIO, *, packed: bool, spec: TableSpec) -> str | None:
+        """Why a suspect file cannot be read after all; None if it can."""
+        return None
+
+    def new_names(self, file: SourceFile, schema: TableSchema) -> Collection[str]:
+        """Columns that the file has, as far as its beginning tells, and the table has not."""
+        return [name for name in file.names if schema.named(name) is None]
+
+
+def refusal(policy: Policy) -> str:
+    """Why unknown fields keep a row out."""
+    if policy == "strict":
+        return "fields that are not in the table, and its `schema` in lake.yaml is strict"
+    return "fields that cannot become columns (Tidegate adds one of that name, or two differ by case only); rename"

@@ -1,0 +1,26 @@
+"""How the Delta log of a registered table names its files: one spelling each."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+#: Folder of a registered table's prefix that is ours. Its name begins with "_", so nothing in it is a source.
+OWN_FOLDER = "_tidegate"
+
+
+def log_path(key: str, prefix: str) -> str:
+    """A key's file: relative to the table, percent-encoded as UTF-8."""
+    return quote(key[len(prefix) :], safe="/=~")
+
+
+def copy_key(key: str, etag: str, prefix: str) -> str:
+    """The key of the copy that enters the table for an object which Spark would not read as it is meant.
+
+    It holds the etag, so that whoever copies late never writes over the copy of a newer object.
+    """
+    return f"{prefix}{OWN_FOLDER}/copies/{key[len(prefix) :]}/{etag}.parquet"
+
+
+def copy_path(key: str, etag: str, prefix: str) -> str:
+    """The copy's file: relative to the table, percent-encoded as UTF-8."""
+    return log_path(copy_key(key, etag, prefix), prefix)

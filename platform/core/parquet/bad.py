@@ -1,0 +1,5 @@
+"""Why a Parquet file cannot enter a table."""
+
+
+class BadParquet(ValueError):
+    """The object is not a Parquet file that can enter a table; the message is the reason."""

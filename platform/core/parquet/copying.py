@@ -1,0 +1,105 @@
+"""A copy of a Parquet file that Spark reads as the writer meant it.
+
+Run as a process of its own, ``python -m … <source> <target>``: Arrow's C++ aborts on some corrupt files. It ends with
+``BAD`` and prints the reason where the file is at fault.
+"""
+
+from __future__ import annotations
+
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tidegate.platform.core.parquet.arrow_types import copied_type, is_list, is_uuid
+from tidegate.platform.core.parquet.bad import BadParquet
+
+#: Exit code where the file cannot be copied.
+BAD = 3
+_BATCH_ROWS = 64 * 1024
+
+
+def write_copy(source: Path, target: Path) -> None:
+    """Write the copy: same columns and rows, in types, encodings and a codec that Spark reads.
+
+    Nanoseconds become microseconds, unsigned numbers the next wider type, times and UUIDs text, half floats floats;
+    columns that hold nothing but nulls of no type are left out.
+
+    Raises:
+        BadParquet: the file cannot be read, or a value has no equal in the copy's type.
+    """
+    try:
+        file = pq.ParquetFile(source)
+        names = [field.name for field in file.schema_arrow if not pa.types.is_null(field.type)]
+        uuids = _uuids(file)
+        schema = pa.schema(
+            [
+                pa.field(name, pa.string() if name in uuids else copied_type(file.schema_arrow.field(name).type))
+                for name in names
+            ]
+        )
+        with pq.ParquetWriter(target, schema, compression="zstd", store_schema=False) as writer:
+            for batch in file.iter_batches(_BATCH_ROWS, columns=None):
+                columns = [_converted(batch.column(name), schema.field(name), uuids=name in uuids) for name in names]
+                writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
+    except BadParquet:
+        raise
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        raise BadParquet(f"no copy that Spark reads can be made of it: {str(error).splitlines()[0]}") from error
+
+
+def _uuids(file: pq.ParquetFile) -> set[str]:
+    """Columns of UUIDs, by Arrow's type or by Parquet's."""
+    leaves = [file.schema.column(index) for index in range(len(file.schema))]
+    found = {leaf.path for leaf in leaves if leaf.logical_type.type == "UUID" and leaf.max_repetition_level == 0}
+    return {field.name for field in file.schema_arrow if is_uuid(field.type) or field.name in found}
+
+
+def _converted(column: Any, field: Any, *, uuids: bool) -> Any:
+    try:
+        return _uuid_texts(column) if uuids else _cast(column, field.type)
+    except (pa.ArrowException, ValueError) as error:
+        if pa.types.is_timestamp(column.type) or pa.types.is_time(column.type):
+            reason = "has values in nanoseconds, finer than a table keeps; write it with microseconds"
+        else:
+            reason = f"does not survive in a table ({str(error).splitlines()[0]}); write it as text"
+        raise BadParquet(f"column {field.name} {reason}") from error
+
+
+def _cast(array: Any, kind: Any) -> Any:
+    """The array in a copy's type; Arrow's own cast wherever it keeps what the values say."""
+    source = array.type
+    if pa.types.is_time(source):
+        return _time_texts(array)
+    if is_uuid(source):
+        return _uuid_texts(array)
+    if pa.types.is_struct(source):
+        parts = [_cast(part, kind.field(index).type) for index, part in enumerate(array.flatten())]
+        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=array.is_null())
+    if is_list(source) and pa.types.is_nested(source.value_type):
+        plain = array.cast(pa.list_(source.value_type))
+        return pa.ListArray.from_arrays(plain.offsets, _cast(plain.values, kind.value_type), mask=plain.is_null())
+    return array.cast(kind)
+
+
+def _time_texts(array: Any) -> Any:
+    """Times of day as ISO 8601 writes them: without a fraction, or with six digits."""
+    if array.type == pa.time64("ns"):
+        array = array.cast(pa.time64("us"))  # Python's times would drop nanoseconds without a word
+    return pa.array([None if one is None else one.isoformat() for one in array.to_pylist()], pa.string())
+
+
+def _uuid_texts(array: Any) -> Any:
+    raw = array.storage if isinstance(array, pa.ExtensionArray) else array
+    return pa.array([None if one is None else str(uuid.UUID(bytes=one)) for one in raw.to_pylist()], pa.string())
+
+
+if __name__ == "__main__":
+    try:
+        write_copy(Path(sys.argv[1]), Path(sys.argv[2]))
+    except BadParquet as bad:
+        print(bad)
+        sys.exit(BAD)

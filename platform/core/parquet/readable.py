@@ -1,0 +1,82 @@
+"""What of Parquet Spark reads as it is meant: proven types, encodings and codecs, and no others."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tidegate.platform.core.parquet.arrow_types import leaf_paths
+from tidegate.platform.core.parquet.bad import BadParquet
+
+#: Logical types by physical type, as PyArrow names both.
+_READ = {
+    "BOOLEAN": {"NONE"},
+    "INT32": {"NONE", "INT", "DATE", "DECIMAL"},
+    "INT64": {"NONE", "INT", "TIMESTAMP", "DECIMAL"},
+    "INT96": {"NONE"},
+    "FLOAT": {"NONE"},
+    "DOUBLE": {"NONE"},
+    "BYTE_ARRAY": {"NONE", "STRING", "JSON", "ENUM", "BSON"},
+    "FIXED_LEN_BYTE_ARRAY": {"NONE", "DECIMAL"},
+}
+_CODECS = {"UNCOMPRESSED", "SNAPPY", "GZIP", "ZSTD"}
+_ENCODINGS = {"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"}
+#: Encodings that Spark's vectorized reader knows for some physical types only.
+_DELTA_ENCODINGS = {
+    "INT32": {"DELTA_BINARY_PACKED"},
+    "INT64": {"DELTA_BINARY_PACKED"},
+    "BYTE_ARRAY": {"DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"},
+}
+#: Names of the middle of a list that writers use beside the standard's ``list.element``; Spark knows them all.
+_LIST = re.compile(r"\.(?:list\.(?:item|array|array_element)|bag\.array_element|bag\.array)(?=\.|$)")
+
+
+def why_copied(metadata: pq.FileMetaData, schema: pa.Schema) -> str | None:
+    """Why Spark might not read the file as it is meant, so that a copy has to enter the table; None if it will.
+
+    Raises:
+        BadParquet: no copy helps.
+    """
+    if "Variant(" in str(metadata.schema):
+        raise BadParquet("it has a column of the type VARIANT; write the column as JSON text")
+    columns = [metadata.schema.column(index) for index in range(len(metadata.schema))]
+    for column in columns:
+        if "INTERVAL" in (column.converted_type, column.logical_type.type):
+            raise BadParquet(
+                f"column {column.path} is an interval, which no type of a Delta table holds; write it as text"
+            )
+        if reason := _of_type(column):
+            return reason
+    expected = [path for field in schema for path in leaf_paths(field.type, field.name)]
+    for column, path in zip(columns, expected, strict=False):
+        if _LIST.sub(".list.element", column.path) != _LIST.sub(".list.element", path):
+            return f"column {column.path} is not nested as the format's standard says"
+    if len(columns) != len(expected):
+        return "its columns are not nested as the format's standard says"
+    for group in range(metadata.num_row_groups):
+        row_group = metadata.row_group(group)
+        for column, index in zip(columns, range(row_group.num_columns), strict=False):
+            if reason := _of_chunk(row_group.column(index), column.physical_type):
+                return reason
+    return None
+
+
+def _of_type(column: Any) -> str | None:
+    logical = column.logical_type
+    read = logical.type in _READ.get(column.physical_type, ())
+    nanos = logical.type == "TIMESTAMP" and "nanoseconds" in str(logical)
+    wide = logical.type == "INT" and "bitWidth=64, isSigned=false" in str(logical)
+    if read and not nanos and not wide:
+        return None
+    shown = column.physical_type if logical.type == "NONE" else str(logical)
+    return f"column {column.path} has the Parquet type {shown}"
+
+
+def _of_chunk(chunk: Any, physical: str) -> str | None:
+    if chunk.compression not in _CODECS:
+        return f"column {chunk.path_in_schema} is compressed with {chunk.compression}"
+    unknown = set(chunk.encodings) - _ENCODINGS - _DELTA_ENCODINGS.get(physical, set())
+    return f"column {chunk.path_in_schema} is encoded with {min(unknown)}" if unknown else None

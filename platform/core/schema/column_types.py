@@ -1,0 +1,242 @@
+"""The types of columns: read from Spark's schema JSON, written as that and as SQL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+#: Spark's schema-JSON name by SQL name; both are taken in SQL.
+_JSON_NAME = {
+    "tinyint": "byte",
+    "smallint": "short",
+    "int": "integer",
+    "bigint": "long",
+    "string": "string",
+    "float": "float",
+    "double": "double",
+    "boolean": "boolean",
+    "date": "date",
+    "timestamp": "timestamp",
+    "timestamp_ntz": "timestamp_ntz",
+    "binary": "binary",
+    "byte": "byte",
+    "short": "short",
+    "integer": "integer",
+    "long": "long",
+}
+_SQL_NAME = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}
+_DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
+
+#: Parquet columns that Spark reads into a wider one without a rewrite.
+_WIDENS = {
+    "byte": ("short", "integer", "long", "double"),
+    "short": ("integer", "long", "double"),
+    "integer": ("long", "double"),
+    "float": ("double",),
+}
+
+_ID = "delta.columnMapping.id"
+_PHYSICAL = "delta.columnMapping.physicalName"
+
+
+@dataclass(frozen=True, slots=True)
+class Simple:
+    """A type without parts, by its name in Spark's schema JSON: ``long``, ``string``, ``timestamp_ntz`` …"""
+
+    name: str
+
+    def json(self) -> Any:
+        """The type in Spark's schema JSON."""
+        return self.name
+
+    def sql(self) -> str:
+        """The type in SQL."""
+        return _SQL_NAME.get(self.name, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Decimal:
+    """A decimal of ``precision`` digits, ``scale`` of them behind the point."""
+
+    precision: int
+    scale: int
+
+    def json(self) -> Any:
+        """The type in Spark's schema JSON."""
+        return f"decimal({self.precision},{self.scale})"
+
+    def sql(self) -> str:
+        """The type in SQL."""
+        return f"decimal({self.precision},{self.scale})"
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A list of one type."""
+
+    element: Type
+
+    def json(self) -> Any:
+        """The type in Spark's schema JSON."""
+        return {"type": "array", "elementType": self.element.json(), "containsNull": True}
+
+    def sql(self) -> str:
+        """The type in SQL."""
+        return f"array<{self.element.sql()}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """Keys and their values."""
+
+    key: Type
+    value: Type
+
+    def json(self) -> Any:
+        """The type in Spark's schema JSON."""
+        return {
+            "type": "map",
+            "keyType": self.key.json(),
+            "valueType": self.value.json(),
+            "valueContainsNull": True,
+        }
+
+    def sql(self) -> str:
+        """The type in SQL."""
+        return f"map<{self.key.sql()},{self.value.sql()}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """Named fields."""
+
+    fields: tuple[Field, ...]
+
+    def json(self) -> Any:
+        """The type in Spark's schema JSON."""
+        return {"type": "struct", "fields": [field.json() for field in self.fields]}
+
+    def sql(self) -> str:
+        """The type in SQL."""
+        return f"struct<{','.join(f'{quoted(field.name)}:{field.type.sql()}' for field in self.fields)}>"
+
+
+Type = Simple | Decimal | Array | Map | Struct
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A nullable column, or a field of a struct.
+
+    Attributes:
+        id: Delta's column id, in a table that maps its columns; else None.
+        physical: the column's name in the data files of such a table; else None.
+    """
+
+    name: str
+    type: Type
+    id: int | None = None
+    physical: str | None = None
+
+    def json(self) -> dict[str, Any]:
+        """The field in Spark's schema JSON."""
+        mapping = {_ID: self.id, _PHYSICAL: self.physical} if self.id is not None else {}
+        return {"name": self.name, "type": self.type.json(), "nullable": True, "metadata": mapping}
+
+
+def type_from_json(body: Any) -> Type:
+    """The type that Spark's schema JSON describes; nullability and comments are left out."""
+    if isinstance(body, str):
+        found = _DECIMAL.fullmatch(body)
+        return Decimal(int(found[1]), int(found[2])) if found else Simple(body)
+    match body["type"]:
+        case "array":
+            return Array(type_from_json(body["elementType"]))
+        case "map":
+            return Map(type_from_json(body["keyType"]), type_from_json(body["valueType"]))
+        case "struct":
+            return Struct(tuple(field_from_json(field) for field in body["fields"]))
+        case other:
+            return Simple(str(other))
+
+
+def field_from_json(body: Mapping[str, Any]) -> Field:
+    """A field of Spark's schema JSON."""
+    mapping = body.get("metadata") or {}
+    return Field(body["name"], type_from_json(body["type"]), mapping.get(_ID), mapping.get(_PHYSICAL))
+
+
+def simple_type(sql: str) -> Simple | Decimal:
+    """The type that a simple SQL type names.
+
+    Raises:
+        ValueError: not a simple SQL type.
+    """
+    text = sql.strip().lower()
+    if found := _DECIMAL.fullmatch(text):
+        precision, scale = int(found[1]), int(found[2])
+        if not 1 <= precision <= 38 or scale > precision:
+            raise ValueError(f"'{sql}' is no decimal of Spark SQL: it has 1 to 38 digits, and no more after the point")
+        return Decimal(precision, scale)
+    if text not in _JSON_NAME:
+        raise ValueError(
+            f"'{sql}' is not a simple SQL type; known are {', '.join(sorted(_JSON_NAME))} and decimal(p,s)"
+        )
+    return Simple(_JSON_NAME[text])
+
+
+def any_type(sql: str) -> Type:
+    """The type that a SQL type names, nested ones included.
+
+    Raises:
+        ValueError: not a type of Spark SQL.
+    """
+    try:
+        return simple_type(sql)
+    except ValueError:
+        # Each run of Dagster loads lake.yaml in a new process, and sqlglot takes 0.3 s of it.
+        from tidegate.platform.core.schema.nested_sql import nested_type
+
+        return nested_type(sql)
+
+
+def widens(narrow: Type, wide: Type) -> bool:
+    """Whether Spark reads a Parquet column of one type as the other without a rewrite and without loss."""
+    if isinstance(narrow, Decimal) and isinstance(wide, Decimal):
+        more = wide.scale - narrow.scale
+        return more >= 0 and wide.precision - narrow.precision >= more and wide != narrow
+    return isinstance(narrow, Simple) and isinstance(wide, Simple) and wide.name in _WIDENS.get(narrow.name, ())
+
+
+def inner_fields(kind: Type) -> Iterator[Field]:
+    """The fields of the structs in a type, at every depth."""
+    match kind:
+        case Struct(fields):
+            for field in fields:
+                yield field
+                yield from inner_fields(field.type)
+        case Array(element):
+            yield from inner_fields(element)
+        case Map(key, value):
+            yield from inner_fields(key)
+            yield from inner_fields(value)
+
+
+def unmapped(kind: Type) -> Type:
+    """The type without what only a table knows of its fields (ids, physical names)."""
+    match kind:
+        case Struct(fields):
+            return Struct(tuple(replace(one, type=unmapped(one.type), id=None, physical=None) for one in fields))
+        case Array(element):
+            return Array(unmapped(element))
+        case Map(key, value):
+            return Map(unmapped(key), unmapped(value))
+        case _:
+            return kind
+
+
+def quoted(name: str) -> str:
+    """A name as SQL takes it, whatever is in it."""
+    return f"`{name.replace('`', '``')}`"

@@ -1,0 +1,79 @@
+"""Names of columns: those that are ours, and those that Delta takes only with column mapping."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct, inner_fields
+from tidegate.platform.core.schema.misfit import Misfit
+
+#: Columns that Tidegate adds to loaded tables.
+SOURCE_COLUMNS = ("_source_path", "_source_etag", "_source_event_time", "_ingested_at", "_batch")
+
+#: Spark's own column of every file it reads: a column of that name would hide it.
+_HIDDEN = "_metadata"
+#: Delta takes such a name only in a table that maps its columns; the restriction was Parquet's once.
+_NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")
+
+
+def needs_mapping(fields: Iterable[Field]) -> bool:
+    """Whether Delta takes these names, at every depth, only in a table that maps its columns."""
+    return any(_NEEDS_MAPPING.search(one.name) for field in fields for one in (field, *inner_fields(field.type)))
+
+
+def check_names(fields: Iterable[Field], *, reserved: Collection[str] = ()) -> None:
+    """Refuse names that no table of ours can have.
+
+    Args:
+        fields: a file's columns.
+        reserved: names, in lower case, that Tidegate's own columns of this table have.
+
+    Raises:
+        Misfit: a name is empty, is ours or Spark's, or differs from another one by case only, at any depth.
+    """
+    _check_level(fields, "")
+    for field in fields:
+        if field.name.lower() in reserved or field.name.lower() == _HIDDEN:
+            whose = "Spark" if field.name.lower() == _HIDDEN else "Tidegate"
+            raise Misfit(f"column {field.name} has the name of a column that {whose} adds; write it under another name")
+
+
+def usable(fields: Iterable[Field]) -> list[Field]:
+    """The fields that a loaded table can have as columns; a row that has others is refused for them."""
+    found: list[Field] = []
+    for field in fields:
+        try:
+            check_names([*found, field], reserved=SOURCE_COLUMNS)
+        except Misfit:
+            continue
+        found.append(field)
+    return found
+
+
+def _check_level(fields: Iterable[Field], path: str) -> None:
+    seen: dict[str, str] = {}
+    for field in fields:
+        if not field.name:
+            raise Misfit(f"{f'a field of {path[:-1]}' if path else 'a column'} has no name; give it one")
+        twin = seen.get(field.name.lower())
+        if twin is not None:
+            what = (
+                "is there twice" if twin == field.name else f"is there twice: it differs from {path}{twin} by case only"
+            )
+            raise Misfit(f"column {path}{field.name} {what}; write one under another name")
+        seen[field.name.lower()] = field.name
+        for inner in _structs(field):
+            _check_level(inner, f"{path}{field.name}.")
+
+
+def _structs(field: Field) -> Iterable[tuple[Field, ...]]:
+    todo = [field.type]
+    while todo:
+        match todo.pop():
+            case Struct(fields):
+                yield fields
+            case Array(element):
+                todo.append(element)
+            case Map(key, value):
+                todo += [key, value]

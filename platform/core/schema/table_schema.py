@@ -1,0 +1,277 @@
+"""The schema of a bronze table: whether a file fits it, and what it becomes when it takes the file in."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from tidegate.platform.core.schema.column_types import (
+    Array,
+    Field,
+    Map,
+    Simple,
+    Struct,
+    Type,
+    any_type,
+    field_from_json,
+    inner_fields,
+    quoted,
+    simple_type,
+    unmapped,
+    widens,
+)
+from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.platform.core.schema.names import check_names, needs_mapping
+
+#: What a file may do to the schema: ``evolve`` adds its new columns, ``strict`` refuses the file.
+Policy = Literal["evolve", "strict"]
+
+#: Delta's property of a table that maps its columns by name.
+BY_NAME = {"delta.columnMapping.mode": "name"}
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """A table's columns.
+
+    Attributes:
+        fields: all columns, those of the path last.
+        partitions: names of the columns whose values come from the path, as ``fields`` spells them.
+        fixed: lower-case names of columns whose type the configuration says.
+        born: the table exists; before, a wider type of a later file of the first batch is taken.
+    """
+
+    fields: tuple[Field, ...] = ()
+    partitions: tuple[str, ...] = ()
+    fixed: frozenset[str] = frozenset()
+    born: bool = True
+
+    @classmethod
+    def from_spark(cls, body: Mapping[str, Any], partitions: Sequence[str]) -> TableSchema:
+        """The schema of a table that exists, from Spark's schema JSON."""
+        return cls(tuple(field_from_json(field) for field in body.get("fields", ())), tuple(partitions))
+
+    @classmethod
+    def unborn(cls, declared: Mapping[str, str], partitions: Mapping[str, str]) -> TableSchema:
+        """The schema of a table before its first file.
+
+        Args:
+            declared: SQL types of the columns that the configuration names.
+            partitions: SQL types of the columns whose values come from the path.
+
+        Raises:
+            ValueError: not a type of Spark SQL.
+        """
+        columns = [Field(name, any_type(kind)) for name, kind in declared.items()]
+        paths = [Field(name, simple_type(kind)) for name, kind in partitions.items()]
+        fixed = frozenset(field.name.lower() for field in columns)
+        return cls((*columns, *paths), tuple(partitions), fixed, born=False)
+
+    @property
+    def columns(self) -> tuple[Field, ...]:
+        """The columns that files hold."""
+        return tuple(field for field in self.fields if field.name not in self.partitions)
+
+    @property
+    def partition_fields(self) -> tuple[Field, ...]:
+        """The columns whose values come from the path."""
+        return tuple(field for field in self.fields if field.name in self.partitions)
+
+    @property
+    def spelling(self) -> dict[str, str]:
+        """The table's spelling of the columns that files hold, by lower-case name."""
+        return {field.name.lower(): field.name for field in self.columns}
+
+    @property
+    def mapped(self) -> bool:
+        """Whether the table maps its columns."""
+        return any(one.id is not None for one in self._all())
+
+    def missing(self, fields: Iterable[Field]) -> Iterator[tuple[tuple[str, ...], Type]]:
+        """Those of the fields, nested ones too, that the schema has not: path and type, as ADD COLUMNS takes them."""
+        yield from _missing(self.fields, fields, ())
+
+    def named(self, name: str) -> Field | None:
+        """A column by its name, in any case."""
+        return next((field for field in self.fields if field.name.lower() == name.lower()), None)
+
+    def taking(self, fields: Iterable[Field], policy: Policy, *, reserved: Collection[str] = ()) -> TableSchema:
+        """The schema once a file with these columns is in the table; the same one if the file adds nothing.
+
+        A column of the path that is also in the file is passed over here: whether their values agree is the
+        reader's to say.
+
+        Args:
+            fields: the file's columns.
+            policy: whether columns that the table does not have are added.
+            reserved: lower-case names of the columns that Tidegate adds to this table.
+
+        Raises:
+            Misfit: the file does not fit.
+        """
+        fields = tuple(fields)
+        check_names(fields, reserved=reserved)
+        from_path = {name.lower() for name in self.partitions}
+        columns = {field.name.lower(): field for field in self.columns}
+        for field in fields:
+            name = field.name.lower()
+            if name in from_path:
+                continue
+            known = columns.get(name)
+            if known is None:
+                if policy == "strict" and self.born:
+                    raise Misfit(f"column {field.name} is not in the table, and its `schema` in lake.yaml is strict")
+                columns[name] = Field(field.name, unmapped(field.type))
+            else:
+                kind = self._merged(known.type, field.type, field.name, policy, fixed=name in self.fixed)
+                columns[name] = replace(known, type=kind)
+        found = (*columns.values(), *self.partition_fields)
+        return self if found == self.fields else replace(self, fields=found)
+
+    def adding(self, fields: Iterable[Field]) -> TableSchema:
+        """The schema with those of the fields, nested ones too, that it has not; what it has keeps its type.
+
+        Two fields of one name and different types become text.
+        """
+        columns = {field.name.lower(): field for field in self.columns}
+        for field in fields:
+            name = field.name.lower()
+            known = columns.get(name)
+            if known is None:
+                columns[name] = Field(field.name, unmapped(field.type))
+            elif self.named(name) is not None or known.type == field.type:
+                columns[name] = replace(known, type=_added(known.type, field.type, fixed=name in self.fixed))
+            else:
+                columns[name] = replace(known, type=Simple("string"))
+        found = (*columns.values(), *self.partition_fields)
+        return self if found == self.fields else replace(self, fields=found)
+
+    def without(self, names: Collection[str]) -> TableSchema:
+        """The schema without some columns."""
+        return replace(self, fields=tuple(field for field in self.fields if field.name not in names))
+
+    def with_columns(self, fields: Iterable[Field]) -> TableSchema:
+        """The schema with more columns, behind those that files hold."""
+        return replace(self, fields=(*self.columns, *fields, *self.partition_fields))
+
+    def for_delta(self) -> tuple[TableSchema, dict[str, str]]:
+        """The schema as Delta takes it, and the table properties that it needs.
+
+        A table maps its columns, by name, if and only if some name needs it. The name in the data files is then the
+        column's own, so that the producer's files can be registered as they are.
+        """
+        if not self.mapped and not needs_mapping(self.fields):
+            return self, {}
+        ids = _Ids(max((one.id or 0 for one in self._all()), default=0))
+        return replace(self, fields=tuple(ids.given(field) for field in self.fields)), BY_NAME
+
+    def to_spark(self) -> dict[str, Any]:
+        """Spark's schema JSON, parsed."""
+        return {"type": "struct", "fields": [field.json() for field in self.fields]}
+
+    def sql(self) -> str:
+        """The columns that files hold as a column list of SQL."""
+        return columns_sql(self.columns)
+
+    def _all(self) -> Iterable[Field]:
+        return (one for field in self.fields for one in (field, *inner_fields(field.type)))
+
+    def _merged(self, known: Type, given: Type, path: str, policy: Policy, *, fixed: bool) -> Type:
+        """The column's type once it takes the file's."""
+        match known, given:
+            case Struct(), Struct():
+                return self._merged_struct(known, given, path, policy, fixed=fixed)
+            case Array(), Array():
+                return Array(self._merged(known.element, given.element, f"{path}[]", policy, fixed=fixed))
+            case Map(), Map():
+                key = self._merged(known.key, given.key, f"{path} (key)", "strict", fixed=fixed)
+                return Map(key, self._merged(known.value, given.value, f"{path}[]", policy, fixed=fixed))
+        if known == given or (widens(given, known) and "[]" not in path):
+            return known
+        if widens(known, given) and not self.born and not fixed and "[]" not in path:
+            return given
+        raise Misfit(f"column {path} is {given.sql()}, but the table's is {known.sql()}")
+
+    def _merged_struct(self, known: Struct, given: Struct, path: str, policy: Policy, *, fixed: bool) -> Struct:
+        fields = {field.name.lower(): field for field in known.fields}
+        for field in given.fields:
+            below, there = f"{path}.{field.name}", fields.get(field.name.lower())
+            if there is not None:
+                kind = self._merged(there.type, field.type, below, policy, fixed=fixed)
+                fields[field.name.lower()] = replace(there, type=kind)
+            elif fixed or (policy == "strict" and self.born):
+                why = "lake.yaml fixes the column's type" if fixed else "its `schema` in lake.yaml is strict"
+                raise Misfit(f"field {below} is not in the table, and {why}")
+            else:
+                fields[field.name.lower()] = Field(field.name, unmapped(field.type))
+        return Struct(tuple(fields.values()))
+
+
+def _added(known: Type, given: Type, *, fixed: bool) -> Type:
+    """The type with the fields of the other one that it has not."""
+    match known, given:
+        case Struct(fields), Struct(others) if not fixed:
+            found = {field.name.lower(): field for field in fields}
+            for field in others:
+                name = field.name.lower()
+                there = found.get(name)
+                kind = _added(there.type, field.type, fixed=False) if there else unmapped(field.type)
+                found[name] = replace(there, type=kind) if there else Field(field.name, kind)
+            return Struct(tuple(found.values()))
+        case Array(element), Array(other):
+            return Array(_added(element, other, fixed=fixed))
+        case Map(key, value), Map(_, other):
+            return Map(key, _added(value, other, fixed=fixed))
+    return known
+
+
+def _missing(
+    known: Iterable[Field], wanted: Iterable[Field], path: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], Type]]:
+    there = {field.name.lower(): field for field in known}
+    for field in wanted:
+        found = there.get(field.name.lower())
+        if found is None:
+            yield (*path, field.name), unmapped(field.type)
+        else:
+            yield from _missing_inside(found.type, field.type, (*path, found.name))
+
+
+def _missing_inside(known: Type, wanted: Type, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Type]]:
+    match known, wanted:
+        case Struct(fields), Struct(others):
+            yield from _missing(fields, others, path)
+        case Array(element), Array(other):
+            yield from _missing_inside(element, other, (*path, "element"))
+        case Map(_, value), Map(_, other):
+            yield from _missing_inside(value, other, (*path, "value"))
+
+
+class _Ids:
+    """Gives Delta's column ids, and the names in the data files, to fields that have none."""
+
+    def __init__(self, last: int) -> None:
+        self._last = last
+
+    def given(self, field: Field) -> Field:
+        if field.id is None:
+            self._last += 1
+            field = replace(field, id=self._last, physical=field.name)
+        return replace(field, type=self._inside(field.type))
+
+    def _inside(self, kind: Type) -> Type:
+        match kind:
+            case Struct(fields):
+                return Struct(tuple(self.given(field) for field in fields))
+            case Array(element):
+                return Array(self._inside(element))
+            case Map(key, value):
+                return Map(self._inside(key), self._inside(value))
+            case _:
+                return kind
+
+
+def columns_sql(fields: Iterable[Field]) -> str:
+    """Fields as a column list of SQL."""
+    return ", ".join(f"{quoted(field.name)} {field.type.sql()}" for field in fields)

@@ -1,0 +1,93 @@
+"""New columns, odd names, first files that are refused, and copies: what becomes of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import time
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tidegate.platform.testing import TestLake
+
+MakeLake = Callable[..., TestLake]
+
+
+def test_new_columns_of_registered_files_join_the_table_and_silver(tidegate_lake: MakeLake, kit: Any) -> None:
+    silver = {"keys": ["Order ID"], "order": "at", "every": 60}
+    lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "silver": silver}])
+    lake.put("orders/a.parquet", kit.parquet([{"Order ID": 1, "at": 1, "who": {"name": "x"}}]))
+    kit.run(lake, "orders")
+    kit.merge(lake, "orders")
+    lake.put("orders/b.parquet", kit.parquet([{"at": 2, "order id": 2, "who": {"name": "y", "a (b)": 7}, "n=1": True}]))
+    (done,) = kit.run(lake, "orders")
+    assert done.batch.evolve is not None
+    rows = [(1, 1, "x", None, None), (2, 2, "y", 7, True)]
+    columns = "`Order ID`, at, who.name, who.`a (b)`, `n=1`"
+    assert kit.bronze(lake, "orders", columns) == rows
+    kit.merge(lake, "orders")
+    assert kit.silver(lake, "orders", columns) == rows
+    # Its bounds are there under the names in the files: a selective query finds each row.
+    assert kit.query(lake, "SELECT at FROM {t} WHERE `Order ID` = 2", t=kit.location(lake, "orders")) == [(2,)]
+
+
+def test_new_columns_of_loaded_files_join_the_table_and_a_strict_one_refuses_them(
+    tidegate_lake: MakeLake, kit: Any
+) -> None:
+    lake = tidegate_lake(
+        [{"name": "items", "prefix": "items/"}, {"name": "fixed", "prefix": "fixed/", "schema": "strict"}],
+        discovery=False,
+    )
+    for table in ("items", "fixed"):
+        lake.put(f"{table}/a.json", kit.lines({"id": 1, "p": {"x": 1}}))
+        kit.run(lake, table)
+        lake.put(f"{table}/b.json", kit.lines({"id": 2, "p": {"x": 2, "y.z": "deep"}, "new": 0.5}))
+        lake.put(f"{table}/c.csv", "id,day\n3,2026-01-01\n")
+        kit.run(lake, table)
+    assert kit.bronze(lake, "items", "id, p.x, p.`y.z`, new, CAST(day AS string)") == [
+        (1, 1, None, None, None),
+        (2, 2, "deep", 0.5, None),
+        (3, None, None, None, "2026-01-01"),
+    ]
+    assert kit.bronze(lake, "fixed", "id, p.x") == [(1, 1)]
+    fate = kit.fate(lake, "fixed")
+    assert "fields that are not in the table, and its `schema` in lake.yaml is strict: " in fate["b.json"][1]
+    assert fate["c.csv"][1] == "column day is not in the table, and its `schema` in lake.yaml is strict"
+
+
+@pytest.mark.parametrize("table", ["registered", "loaded"])
+def test_a_table_is_born_by_its_first_good_file_and_refused_ones_shape_nothing(
+    tidegate_lake: MakeLake, kit: Any, table: str
+) -> None:
+    lake = tidegate_lake(
+        [{"name": "registered", "prefix": "registered/"}, {"name": "loaded", "prefix": "loaded/", "mode": "load"}]
+    )
+    twice = pa.table([pa.array([1]), pa.array([2])], names=["a", "A"])
+    lake.put(f"{table}/1.parquet", kit.parquet(twice))
+    (done,) = kit.run(lake, table)
+    assert (done.landed.version, done.batch.create) == (-1, None)
+    assert kit.fate(lake, table)["1.parquet"][0] == "quarantined"
+    assert not kit.state(lake, table).exists
+    lake.put(f"{table}/2.parquet", b"PAR1 neither")
+    lake.put(f"{table}/3.parquet", kit.parquet([{"b": "x"}]))
+    (done,) = kit.run(lake, table)
+    assert (done.batch.n, done.landed.version) == (2, 0)
+    assert kit.bronze(lake, table, "b") == [("x",)]
+    lake.put(f"{table}/4.parquet", kit.parquet([{"b": "y"}]))
+    kit.run(lake, table)
+    assert kit.bronze(lake, table, "b") == [("x",), ("y",)]
+
+
+def test_a_copy_leaves_the_table_with_its_source(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([{"name": "shifts", "prefix": "shifts/"}])
+    for number in (1, 2):
+        lake.put(f"shifts/{number}.parquet", kit.parquet(pa.table({"id": [number], "at": [time(9, number)]})))
+    kit.run(lake, "shifts")
+    assert kit.bronze(lake, "shifts") == [(1, "09:01:00"), (2, "09:02:00")]
+    lake.delete("shifts/1.parquet")
+    (done,) = kit.run(lake, "shifts")
+    assert done.batch.counts() == {"removed": 1}
+    assert kit.bronze(lake, "shifts") == [(2, "09:02:00")]
+    # Its own folder is no source: nothing more is there to take.
+    assert kit.run(lake, "shifts") == []

@@ -1,0 +1,89 @@
+"""Copies of Parquet files that Spark would not read as their writers meant them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import uuid
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tidegate.platform.core.parquet.bad import BadParquet
+from tidegate.platform.core.parquet.copying import write_copy
+from tidegate.platform.core.parquet.footer import read_footer
+
+ID = uuid.UUID(int=2**127 + 5)
+NOON = dt.datetime(2026, 1, 2, 12, 0, 0, 7)
+
+
+def copied(tmp_path: Path, table: pa.Table, **options: Any) -> pa.Table:
+    """The copy's rows; the copy is one that would be registered, with the columns that its file's footer promised."""
+    source, target = tmp_path / "source.parquet", tmp_path / "target.parquet"
+    pq.write_table(table, source, **options)
+    promised = read_footer(source.read_bytes(), source.stat().st_size)
+    assert promised.copied
+    write_copy(source, target)
+    footer = read_footer(target.read_bytes(), target.stat().st_size)
+    assert footer.copied is None
+    assert footer.fields == promised.fields
+    assert footer.rows == table.num_rows
+    return pq.read_table(target)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "expected"),
+    [
+        ([NOON, None], pa.timestamp("ns"), [NOON, None]),
+        ([NOON], pa.timestamp("ns", "Europe/Berlin"), [NOON.replace(tzinfo=dt.UTC)]),
+        ([2**64 - 1, None, 0], pa.uint64(), [Decimal(2**64 - 1), None, Decimal(0)]),
+        ([dt.time(1, 2, 3), None], pa.time32("ms"), ["01:02:03", None]),
+        ([dt.time(1, 2, 3, 45), dt.time(0)], pa.time64("us"), ["01:02:03.000045", "00:00:00"]),
+        ([dt.time(23, 59, 59, 999999)], pa.time64("ns"), ["23:59:59.999999"]),
+        ([ID.bytes, None], pa.uuid(), [str(ID), None]),
+        ([1.5, None], pa.float16(), [1.5, None]),
+        ([[1, None], None, []], pa.list_(pa.uint64()), [[Decimal(1), None], None, []]),
+        (
+            [{"t": dt.time(1, 2), "n": 1}, None, {"t": None, "n": 2}],
+            pa.struct([("t", pa.time64("us")), ("n", pa.int64())]),
+            [{"t": "01:02:00", "n": 1}, None, {"t": None, "n": 2}],
+        ),
+        (
+            [[{"t": dt.time(3)}], None, [None, {"t": None}]],
+            pa.list_(pa.struct([("t", pa.time64("us"))])),
+            [[{"t": "03:00:00"}], None, [None, {"t": None}]],
+        ),
+    ],
+    ids=str,
+)
+def test_values_are_kept(tmp_path: Path, values: list[Any], kind: pa.DataType, expected: list[Any]) -> None:
+    assert copied(tmp_path, pa.table({"c": pa.array(values, kind)}))["c"].to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"compression": "brotli"}, {"use_dictionary": False, "column_encoding": {"n": "BYTE_STREAM_SPLIT"}}],
+    ids=str,
+)
+def test_other_columns_are_as_they_were(tmp_path: Path, options: dict[str, Any]) -> None:
+    table = pa.table({"Order ID": ["a", None], "n": [1.5, float("inf")], "m": [[("k", 1)], []]},
+                     schema=pa.schema([("Order ID", pa.string()), ("n", pa.float64()),
+                                       ("m", pa.map_(pa.string(), pa.int64()))]))  # fmt: skip
+    assert copied(tmp_path, table, **options).to_pylist() == table.to_pylist()
+
+
+def test_a_column_without_a_type_is_left_out(tmp_path: Path) -> None:
+    table = pa.table({"id": [1], "half": pa.array([0.5], pa.float16()), "nothing": pa.nulls(1)})
+    assert copied(tmp_path, table).to_pylist() == [{"id": 1, "half": 0.5}]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"), [([1], pa.timestamp("ns")), ([1], pa.time64("ns"))], ids=["timestamp", "time"]
+)
+def test_nanoseconds_that_would_be_lost_refuse_the_file(tmp_path: Path, values: list[int], kind: pa.DataType) -> None:
+    pq.write_table(pa.table({"c": pa.array(values, pa.int64()).cast(kind)}), tmp_path / "source.parquet")
+    with pytest.raises(BadParquet, match=r"column c has values in nanoseconds, .* write it with microseconds"):
+        write_copy(tmp_path / "source.parquet", tmp_path / "target.parquet")
