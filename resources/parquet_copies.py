@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,7 +35,9 @@ class ParquetCopy:
     footer: Footer
 
 
-def copy_parquet(objects: ObjectStore, source: tuple[str, str, str], bucket: str, key: str) -> ParquetCopy:
+def copy_parquet(
+    objects: ObjectStore, source: tuple[str, str, str], bucket: str, key: str, renames: Mapping[str, str]
+) -> ParquetCopy:
     """Put a copy of an object under another key.
 
     Args:
@@ -41,6 +45,7 @@ def copy_parquet(objects: ObjectStore, source: tuple[str, str, str], bucket: str
         source: the object's bucket, key and etag.
         bucket: where the copy goes.
         key: its key.
+        renames: what the copy calls some columns, by their names in the object.
 
     Raises:
         BadParquet: no copy can be made; the message is the reason.
@@ -52,7 +57,7 @@ def copy_parquet(objects: ObjectStore, source: tuple[str, str, str], bucket: str
         with objects.reading(*source) as body, original.open("wb") as file:
             while chunk := body.read(1 << 20):
                 file.write(chunk)
-        _convert(original, copy)
+        _convert(original, copy, renames)
         original.unlink()
         body_size = copy.stat().st_size
         with copy.open("rb") as file:
@@ -66,10 +71,10 @@ def copy_parquet(objects: ObjectStore, source: tuple[str, str, str], bucket: str
     return ParquetCopy(body_size, found.modification_time, footer)
 
 
-def _convert(original: Path, copy: Path) -> None:
+def _convert(original: Path, copy: Path, renames: Mapping[str, str]) -> None:
     try:
         done = subprocess.run(
-            [sys.executable, "-m", copying.__name__, str(original), str(copy)],
+            [sys.executable, "-m", copying.__name__, str(original), str(copy), json.dumps(dict(renames))],
             capture_output=True,
             text=True,
             timeout=_DEADLINE,

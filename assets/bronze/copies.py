@@ -48,7 +48,7 @@ def copied(
             return None
         source = (table.key.bucket, candidate.key, candidate.found.etag)
         try:
-            return copy_parquet(lake.store.objects, source, *place(candidate))
+            return copy_parquet(lake.store.objects, source, *place(candidate), footer.renames)
         except (BadParquet, ObjectChanged, ObjectForbidden) as error:
             return error
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.ledger import SETTLED, Header, LastState
-from tidegate.platform.core.manifest import Hint, chunked
+from tidegate.platform.core.manifest import MISSING, Hint, chunked
 from tidegate.platform.core.planning import Gone, Plan, TakenHint, make_plan
 from tidegate.platform.core.routing import Routed, route
 from tidegate.resources.lake import Lake, Table
@@ -17,6 +17,8 @@ from tidegate.resources.object_store import StoreError
 #: A batch that removes at least this many files, and more than this share of the live ones, stops and asks.
 REMOVAL_FLOOR = 10
 REMOVAL_SHARE = 0.5
+#: How events of objects that go begin, and what a listing says of a key that it lacks.
+_REMOVED = ("ObjectRemoved", "LifecycleExpiration", MISSING)
 
 
 class TooManyRemovals(RuntimeError):
@@ -71,9 +73,10 @@ def look(lake: Lake, table: Table, clock: Clock, *, allow_removals: bool = False
         StoreError: the source bucket is gone or S3 does not answer.
         TooManyRemovals: see ``REMOVAL_SHARE``.
     """
+    waiting = lake.store.inbox.waiting(table.text)
     ids: list[str] = []
     total = 0
-    for one in lake.store.inbox.waiting(table.text):
+    for one in waiting:
         if ids and total + one.hints > table.spec.max_files:
             break
         ids.append(one.id)
@@ -90,7 +93,7 @@ def look(lake: Lake, table: Table, clock: Clock, *, allow_removals: bool = False
     previous, states = table.ledger.memory(clock.version, clock.n, keys)
     plan = make_plan(taken, probes, states, registered=birth.registered)
     if not allow_removals:
-        _guard_removals(lake, birth, plan)
+        _guard_removals(lake, table, birth, len(plan.drop), [one.id for one in waiting if one.id not in ids])
     return Work(clock.n + 1, birth, previous, tuple(manifest.id for manifest in manifests), plan, states)
 
 
@@ -114,7 +117,8 @@ def list_prefix(lake: Lake, table: Table, clock: Clock) -> int:
         state = states.get(item.key)
         if state is None or state.etag != item.etag:
             hints.append(Hint(item.key))
-    hints += [Hint(key) for key, state in states.items() if key not in seen and state.status in SETTLED]
+    gone = [key for key, state in states.items() if key not in seen and state.status in SETTLED]
+    hints += [Hint(key, event_name=MISSING) for key in gone]
     lake.store.inbox.put(chunked(table.text, "listing", hints, table.spec.max_files))
     return len(hints)
 
@@ -138,13 +142,27 @@ def _require_bucket(lake: Lake, table: Table) -> None:
         )
 
 
-def _guard_removals(lake: Lake, birth: Birth, plan: Plan) -> None:
-    if not birth.registered or len(plan.drop) < REMOVAL_FLOOR:
+def _guard_removals(lake: Lake, table: Table, birth: Birth, gone: int, waiting: Sequence[str]) -> None:
+    """Stop before most of a registered table goes, at once or batch by batch.
+
+    Args:
+        lake: handles.
+        table: the table.
+        birth: its birth.
+        gone: files that this batch would remove.
+        waiting: ids of the manifests behind this batch: what they say was removed counts as well.
+    """
+    if not birth.registered or gone < REMOVAL_FLOOR:
         return
+    behind = sum(
+        (hint.event_name or "").startswith(_REMOVED)
+        for manifest in lake.store.inbox.read(table.text, waiting)
+        for hint in manifest.hints
+    )
     live = lake.delta.table_state(birth.location).files
-    if len(plan.drop) > REMOVAL_SHARE * live:
+    if gone + behind > REMOVAL_SHARE * live:
         raise TooManyRemovals(
-            f"{len(plan.drop)} of {live} live files of bronze.{birth.name} are gone from S3, or were overwritten, at "
+            f"{gone + behind} of {live} live files of bronze.{birth.name} are gone from S3, or were overwritten, at "
             "once. If that is meant, materialize the partition with the run tag tidegate/allow-removals=true; nothing "
             "was changed"
         )

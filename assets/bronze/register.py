@@ -34,15 +34,15 @@ def prepare_register(lake: Lake, table: Table, work: Work) -> Prepared:
         else:
             registrable.append(candidate)
     good = parquet_footers(lake.store.objects, table.key.bucket, registrable, plan, prepared)
+    prepared.base = present_schema(lake, work)
     ready = copied(
         lake,
         table,
-        good,
+        _spelled(good, prepared.base),
         lambda one: (table.key.bucket, copy_key(one.key, one.found.etag, table.key.prefix)),
         plan,
         prepared,
     )
-    prepared.base = present_schema(lake, work)
     prepared.schema = prepared.base or _unborn(table, [candidate for candidate, _ in good])
     fitting = []
     for candidate, footer, copy in ready:
@@ -64,6 +64,17 @@ def _unregistrable(table: Table, candidate: Candidate) -> str | None:
     if candidate.found.size == 0:
         return "empty file"
     return None
+
+
+def _spelled(files: list[tuple[Candidate, Footer]], base: TableSchema | None) -> list[tuple[Candidate, Footer]]:
+    """The files, to be copied where they spell a column otherwise than the table, or the first file that has it."""
+    spelling = dict(base.spelling) if base else {}
+    found = []
+    for candidate, footer in files:
+        found.append((candidate, footer.spelled(spelling)))
+        for field in footer.fields:
+            spelling.setdefault(field.name.lower(), field.name)
+    return found
 
 
 def _unborn(table: Table, candidates: list[Candidate]) -> TableSchema:

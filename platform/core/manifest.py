@@ -14,6 +14,10 @@ FORMAT = 1
 _STEM = re.compile(r"^(?:[0-9A-HJKMNP-TV-Z]{26}|deferred-\d{20}(?:-[0-9a-f]{8})?)-(\d+)$")
 
 
+#: Event name of a key that a listing lacks.
+MISSING = "Missing"
+
+
 @dataclass(frozen=True)
 class Hint:
     """ "Look at this key": what one event, or one line of a listing, says.
@@ -21,7 +25,8 @@ class Hint:
     Attributes:
         key: decoded object key.
         event_id: ``<SQS message id>#<record index>``; None when the hint comes from a listing and is no event.
-        event_name: S3's name of the event, e.g. ``ObjectCreated:Put``; ``Listed`` for a listing.
+        event_name: S3's name of the event, e.g. ``ObjectCreated:Put``; of a listing ``Listed``, or ``Missing`` for a
+            key that the ledger has and the listing lacks.
         event_time: ISO 8601 as the event said it, or None.
         redriven: the hint was put back by a person, so a quarantined state is decided anew.
     """

@@ -251,4 +251,40 @@ MUTANTS = (
         "",
         ("tests/local/test_lake_endpoint.py",),
     ),
+    Mutant(
+        "a file that is refused gives the table its columns",
+        10,
+        "assets/bronze/load.py",
+        "if self.prepared.schema != before and (hopeless := _hopeless(files, counted)):",
+        "if None and (hopeless := _hopeless(files, counted)):",
+        (
+            "tests/spark/test_columns_join.py::test_new_columns_of_loaded_files_join_the_table_and_a_strict_one_refuses_them",
+        ),
+    ),
+    Mutant(
+        "a copy has its source's name, whatever its content is",
+        8,
+        "assets/bronze/log_paths.py",
+        "/{etag}.parquet",
+        ".parquet",
+        ("tests/unit/test_bronze_bounds.py",),
+    ),
+    Mutant(
+        "names are not checked before the decision",
+        2,
+        "platform/core/schema/table_schema.py",
+        "        check_names(fields, reserved=reserved)\n",
+        "",
+        (
+            "tests/spark/test_columns_join.py::test_a_table_is_born_by_its_first_good_file_and_refused_ones_shape_nothing",
+        ),
+    ),
+    Mutant(
+        "whatever Spark raises is a file's fault",
+        10,
+        "assets/bronze/spark_errors.py",
+        "return Fault.EITHER if condition.startswith(_EITHER) else Fault.ENVIRONMENT",
+        "return Fault.EITHER",
+        ("tests/unit/test_spark_errors.py",),
+    ),
 )

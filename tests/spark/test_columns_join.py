@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from tests.support.seams import Standing, seams_watched
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
@@ -42,14 +43,16 @@ def test_new_columns_of_loaded_files_join_the_table_and_a_strict_one_refuses_the
     for table in ("items", "fixed"):
         lake.put(f"{table}/a.json", kit.lines({"id": 1, "p": {"x": 1}}))
         kit.run(lake, table)
-        lake.put(f"{table}/b.json", kit.lines({"id": 2, "p": {"x": 2, "y.z": "deep"}, "new": 0.5}))
+        lake.put(f"{table}/b.json", kit.lines({"id": 2, "p": {"x": 2, "y.z": "deep"}, "new (x)": 0.5}))
         lake.put(f"{table}/c.csv", "id,day\n3,2026-01-01\n")
+        lake.put(f"{table}/d.csv", "id,junk\n4\n5\n")  # no row of it can enter
         kit.run(lake, table)
-    assert kit.bronze(lake, "items", "id, p.x, p.`y.z`, new, CAST(day AS string)") == [
+    assert kit.bronze(lake, "items", "id, p.x, p.`y.z`, `new (x)`, CAST(day AS string)") == [
         (1, 1, None, None, None),
         (2, 2, "deep", 0.5, None),
         (3, None, None, None, "2026-01-01"),
     ]
+    assert "junk" not in kit.state(lake, "items").schema.spelling
     assert kit.bronze(lake, "fixed", "id, p.x") == [(1, 1)]
     fate = kit.fate(lake, "fixed")
     assert "fields that are not in the table, and its `schema` in lake.yaml is strict: " in fate["b.json"][1]
@@ -77,6 +80,23 @@ def test_a_table_is_born_by_its_first_good_file_and_refused_ones_shape_nothing(
     lake.put(f"{table}/4.parquet", kit.parquet([{"b": "y"}]))
     kit.run(lake, table)
     assert kit.bronze(lake, table, "b") == [("x",), ("y",)]
+
+
+def test_a_run_that_slept_since_before_the_birth_changes_nothing(tidegate_lake: MakeLake, kit: Any) -> None:
+    """Its batch has nothing to commit, and says so itself: it never looks whether there is a table by now."""
+    lake = tidegate_lake([{"name": "orders", "prefix": "orders/"}])
+    lake.put("orders/bad.parquet", b"PAR1 neither")
+    with seams_watched():
+        sleeper = Standing("decide", lambda: kit.run(lake, "orders"))
+        sleeper.wait_reached()
+        lake.put("orders/good.parquet", kit.parquet([{"id": 1}]))
+        assert [one.landed.version for one in kit.run(lake, "orders")] == [-1, 0]
+        sleeper.resume()
+        sleeper.finished()
+    assert kit.bronze(lake, "orders") == [(1,)]
+    assert len(kit.ledger(lake, "orders")) == 2
+    assert kit.state(lake, "orders").version == 0
+    assert kit.run(lake, "orders") == []
 
 
 def test_a_copy_leaves_the_table_with_its_source(tidegate_lake: MakeLake, kit: Any) -> None:

@@ -157,22 +157,23 @@ def test_a_table_whose_transactions_expire_is_refused(tidegate_lake: MakeLake, k
 
 
 def test_many_removals_at_once_stop_and_ask_and_the_tag_allows_them(tidegate_lake: MakeLake, kit: Any) -> None:
-    lake = tidegate_lake([ORDERS])
-    for id in range(12):
+    """Also where no single batch would remove so many."""
+    lake = tidegate_lake([{**ORDERS, "max_files": 10}])
+    for id in range(21):
         lake.put(f"orders/{id}.parquet", kit.parquet([{"id": id, "at": 1}]))
     kit.run(lake, "orders")
-    for id in range(11):
+    for id in range(20):
         lake.delete(f"orders/{id}.parquet")
     version = kit.state(lake, "orders").version
 
-    with pytest.raises(TooManyRemovals, match=f"11 of 12 live files .* {ALLOW_REMOVALS_TAG}=true"):
+    with pytest.raises(TooManyRemovals, match=f"20 of 21 live files .* {ALLOW_REMOVALS_TAG}=true"):
         lake.materialize("bronze", "orders")
 
     assert kit.state(lake, "orders").version == version
-    assert kit.state(lake, "orders").files == 12
+    assert kit.state(lake, "orders").files == 21
     told = kit.metadata(lake.materialize("bronze", "orders", tags={ALLOW_REMOVALS_TAG: "true"}))
-    assert told["removed"] == 11
-    assert kit.bronze(lake, "orders") == [(11, 1)]
+    assert told["removed"] == 20
+    assert kit.bronze(lake, "orders") == [(20, 1)]
 
 
 def test_a_sql_name_whose_table_is_gone_goes_to_the_next_table(tidegate_lake: MakeLake, kit: Any) -> None:

@@ -225,7 +225,7 @@ def merge_beside(kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
         attempts.append("")
         if len(attempts) > 1:
             return statement(work, columns)
-        return statement(work, columns).replace("FROM changes)", "FROM changes WHERE hold(_n))")
+        return statement(work, columns).replace("FROM changes)", "FROM changes WHERE hold(_tidegate_n))")
 
     def with_hold(delta: Any, work: Pending, log: Any) -> Pending:
         delta.session.udf.register("hold", _hold(reading, go_on), BooleanType())

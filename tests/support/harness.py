@@ -292,7 +292,9 @@ class Watched:
         disturbed = self.lake.disturbed()
         with dying_at(seam, lambda: left.update(self.lake.objects())):
             run_table(disturbed, self.text, run_id=f"dies at {seam}")
-        assert self.lake.objects() == left, f"a run that died at {seam} still changed something, which SIGKILL forbids"
+        now = self.lake.objects()
+        changed = sorted(key for key in now.keys() | left.keys() if now.get(key) != left.get(key))
+        assert not changed, f"a run that died at {seam} still changed something, which SIGKILL forbids: {changed}"
 
     def stands_at(self, seam: str) -> Standing:
         """A run in this process that stands still at a seam, from when ``wait_reached`` returns."""

@@ -26,7 +26,7 @@ def copied(tmp_path: Path, table: pa.Table, **options: Any) -> pa.Table:
     pq.write_table(table, source, **options)
     promised = read_footer(source.read_bytes(), source.stat().st_size)
     assert promised.copied
-    write_copy(source, target)
+    write_copy(source, target, {})
     footer = read_footer(target.read_bytes(), target.stat().st_size)
     assert footer.copied is None
     assert footer.fields == promised.fields
@@ -86,4 +86,15 @@ def test_a_column_without_a_type_is_left_out(tmp_path: Path) -> None:
 def test_nanoseconds_that_would_be_lost_refuse_the_file(tmp_path: Path, values: list[int], kind: pa.DataType) -> None:
     pq.write_table(pa.table({"c": pa.array(values, pa.int64()).cast(kind)}), tmp_path / "source.parquet")
     with pytest.raises(BadParquet, match=r"column c has values in nanoseconds, .* write it with microseconds"):
-        write_copy(tmp_path / "source.parquet", tmp_path / "target.parquet")
+        write_copy(tmp_path / "source.parquet", tmp_path / "target.parquet", {})
+
+
+def test_a_column_that_the_table_spells_otherwise_has_the_table_s_name_in_the_copy(tmp_path: Path) -> None:
+    source, target = tmp_path / "source.parquet", tmp_path / "target.parquet"
+    pq.write_table(pa.table({"ID": [1], "day": [2]}), source)
+    plain = read_footer(source.read_bytes(), source.stat().st_size)
+    assert plain.spelled({"day": "day", "other": "Other"}) is plain
+    footer = plain.spelled({"id": "id", "day": "day"})
+    assert (footer.copied, footer.renames) == ("column ID is id in the table", {"ID": "id"})
+    write_copy(source, target, footer.renames)
+    assert pq.read_table(target).to_pylist() == [{"id": 1, "day": 2}]

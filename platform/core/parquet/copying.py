@@ -1,13 +1,15 @@
 """A copy of a Parquet file that Spark reads as the writer meant it.
 
-Run as a process of its own, ``python -m … <source> <target>``: Arrow's C++ aborts on some corrupt files. It ends with
-``BAD`` and prints the reason where the file is at fault.
+Run as a process of its own, ``python -m … <source> <target> <renames as JSON>``: Arrow's C++ aborts on some corrupt
+files. It ends with ``BAD`` and prints the reason where the file is at fault.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +24,16 @@ BAD = 3
 _BATCH_ROWS = 64 * 1024
 
 
-def write_copy(source: Path, target: Path) -> None:
+def write_copy(source: Path, target: Path, renames: Mapping[str, str]) -> None:
     """Write the copy: same columns and rows, in types, encodings and a codec that Spark reads.
 
     Nanoseconds become microseconds, unsigned numbers the next wider type, times and UUIDs text, half floats floats;
     columns that hold nothing but nulls of no type are left out.
+
+    Args:
+        source: the file.
+        target: its copy.
+        renames: what the copy calls some columns, by their names in the file.
 
     Raises:
         BadParquet: the file cannot be read, or a value has no equal in the copy's type.
@@ -41,10 +48,11 @@ def write_copy(source: Path, target: Path) -> None:
                 for name in names
             ]
         )
-        with pq.ParquetWriter(target, schema, compression="zstd", store_schema=False) as writer:
+        named = pa.schema([field.with_name(renames.get(field.name, field.name)) for field in schema])
+        with pq.ParquetWriter(target, named, compression="zstd", store_schema=False) as writer:
             for batch in file.iter_batches(_BATCH_ROWS, columns=None):
                 columns = [_converted(batch.column(name), schema.field(name), uuids=name in uuids) for name in names]
-                writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
+                writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=named))
     except BadParquet:
         raise
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
@@ -99,7 +107,7 @@ def _uuid_texts(array: Any) -> Any:
 
 if __name__ == "__main__":
     try:
-        write_copy(Path(sys.argv[1]), Path(sys.argv[2]))
+        write_copy(Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3]))
     except BadParquet as bad:
         print(bad)
         sys.exit(BAD)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -29,6 +30,7 @@ class Footer:
         rows: number of rows.
         fields: its columns as a table has them, in file order; of a file that is copied, as the copy has them.
         copied: why the file cannot be registered as it is, and a copy enters instead; None for most.
+        renames: what the copy calls some columns, by their names in the file.
         minimum: lower bounds by column, as Delta writes them.
         maximum: upper bounds by column.
         nulls: null counts by column.
@@ -40,10 +42,24 @@ class Footer:
     minimum: dict[str, Any]
     maximum: dict[str, Any]
     nulls: dict[str, int]
+    renames: Mapping[str, str] = field(default_factory=dict)
+
+    def spelled(self, spelling: Mapping[str, str]) -> Footer:
+        """The same, to be copied if it spells a column otherwise than the table: delta-rs would read nulls.
+
+        Args:
+            spelling: the table's spelling by lower-case name.
+        """
+        renames = {one.name: spelling.get(one.name.lower(), one.name) for one in self.fields}
+        renames = {own: name for own, name in renames.items() if own != name}
+        if not renames:
+            return self
+        own, name = next(iter(renames.items()))
+        return replace(self, copied=self.copied or f"column {own} is {name} in the table", renames=renames)
 
     def always(self, column: str) -> str | None:
         """The one value that a column has in every row, as text, where the statistics prove it; else None."""
-        name = next((field.name for field in self.fields if field.name.lower() == column.lower()), None)
+        name = next((one.name for one in self.fields if one.name.lower() == column.lower()), None)
         low = self.minimum.get(name or "")
         same = low is not None and self.maximum.get(name or "") == low and self.nulls.get(name or "") == 0
         return str(low) if same else None
@@ -128,26 +144,26 @@ def _parse(footer: bytes, *, data_end: int) -> Footer:
     found = [metadata.schema.column(index) for index in range(len(metadata.schema))]
     fields, bounds = [], []
     leaf = 0
-    for field in schema:
-        paths = leaf_paths(field.type, field.name)
-        flat = found[leaf] if paths == [field.name] else None
+    for one in schema:
+        paths = leaf_paths(one.type, one.name)
+        flat = found[leaf] if paths == [one.name] else None
         int96 = flat is not None and flat.physical_type == "INT96"
-        kind = Simple("timestamp") if int96 else _type(field, flat)
+        kind = Simple("timestamp") if int96 else _type(one, flat)
         # A column that has no values yet says nothing of its type: it joins the table with a file that has some.
-        if not pa.types.is_null(field.type):
-            fields.append(Field(field.name, kind))
+        if not pa.types.is_null(one.type):
+            fields.append(Field(one.name, kind))
             if flat is not None:
-                bounds.append(column_bounds(field.name, kind, groups, leaf, bounded=not int96))
+                bounds.append(column_bounds(one.name, kind, groups, leaf, bounded=not int96))
         leaf += len(paths)
     if not fields:
         raise BadParquet("no column of it has a type, for all values are null")
     return Footer(metadata.num_rows, tuple(fields), why_copied(metadata, schema), *_joined(bounds))
 
 
-def _type(field: Any, leaf: Any) -> Any:
+def _type(one: Any, leaf: Any) -> Any:
     if leaf is not None and leaf.logical_type.type == "UUID":
         return Simple("string")
-    return table_type(field.type, field.name)
+    return table_type(one.type, one.name)
 
 
 def _joined(bounds: list[Bounds]) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:

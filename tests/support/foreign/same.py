@@ -83,6 +83,8 @@ def same(expected: Any, found: Any) -> bool:
     if isinstance(expected, Cell | Json):
         return found is not None and expected.same(found)
     expected, found = plain(expected), plain(found)
+    if isinstance(expected, int) and abs(expected) >= 10**38:
+        return bool(found == str(expected))  # more digits than any number of a table has
     if expected is None or found is None:
         return expected is found
     if isinstance(expected, dict):
