@@ -220,15 +220,19 @@ class _Load:
         try:
             counted = self._count(rows)
             sound = self._without_misread(files, counted)
-            if len(sound) < len(files) or self._learned(files, counted):
+            if len(sound) < len(files):
+                self.prepared.schema = before
                 return sound
-            apart = self._set_apart(rows) if any(count.bad for count in counted.values()) else None
-            if self.prepared.schema != before and (hopeless := _hopeless(files, counted)):
+            if self.prepared.schema != before and (hopeless := self._hopeless(files, counted)):
                 # What is refused shapes nothing: the others are read without its columns.
                 self.prepared.schema = before
+                apart = self._set_apart(rows)
                 for file in hopeless:
                     self._end(file.candidate, counted[file.candidate.key], apart)
                 return [file for file in files if file not in hopeless]
+            if self._learned(files, counted):
+                return sound
+            apart = self._set_apart(rows) if any(count.bad for count in counted.values()) else None
             good = rows.where(F.col(BAD).isNull()).drop(BAD, RAW, SUSPECT, UNKNOWN)
             view = f"staged_{ULID()}".lower()
             good.createOrReplaceTempView(view)
@@ -264,6 +268,12 @@ class _Load:
         before = self.prepared.schema
         self.prepared.schema = before.adding(self._inferred(files))
         return self.prepared.schema != before
+
+    def _hopeless(self, files: Sequence[SourceFile], counted: Mapping[str, _Counted]) -> list[SourceFile]:
+        """The files that have rows, no good one, and none that new columns could make good."""
+        evolves = self.table.spec.policy == "evolve"
+        counts = [(file, counted.get(file.candidate.key)) for file in files]
+        return [file for file, count in counts if count and not count.good and not (evolves and count.unknown)]
 
     def _inferred(self, files: Sequence[SourceFile]) -> list[Field]:
         session = self.lake.delta.session
@@ -364,11 +374,6 @@ def _grouped(files: Sequence[SourceFile]) -> list[list[SourceFile]]:
     for file in files:
         groups.setdefault((file.format.name, file.format.group(file)), []).append(file)
     return list(groups.values())
-
-
-def _hopeless(files: Sequence[SourceFile], counted: Mapping[str, _Counted]) -> list[SourceFile]:
-    """The files that have rows, and no good one."""
-    return [file for file in files if (count := counted.get(file.candidate.key)) and not count.good]
 
 
 def _in(name: str, names: Sequence[str]) -> bool:

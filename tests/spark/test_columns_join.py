@@ -90,7 +90,7 @@ def test_a_run_that_slept_since_before_the_birth_changes_nothing(tidegate_lake: 
         sleeper = Standing("decide", lambda: kit.run(lake, "orders"))
         sleeper.wait_reached()
         lake.put("orders/good.parquet", kit.parquet([{"id": 1}]))
-        assert [one.landed.version for one in kit.run(lake, "orders")] == [-1, 0]
+        assert [one.landed.version for _ in range(2) for one in kit.run(lake, "orders")] == [-1, 0]
         sleeper.resume()
         sleeper.finished()
     assert kit.bronze(lake, "orders") == [(1,)]
