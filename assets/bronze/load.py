@@ -226,9 +226,9 @@ class _Load:
             if self.prepared.schema != before and (hopeless := self._hopeless(files, counted)):
                 # What is refused shapes nothing: the others are read without its columns.
                 self.prepared.schema = before
-                apart = self._set_apart(rows)
+                folder = self._set_apart(rows)
                 for file in hopeless:
-                    self._end(file.candidate, counted[file.candidate.key], apart)
+                    self._end(file.candidate, counted[file.candidate.key], folder)
                 return [file for file in files if file not in hopeless]
             if self._learned(files, counted):
                 return sound
