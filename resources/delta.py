@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -229,13 +231,14 @@ class Delta:
             definition: what kind of table it is, and the columns where the location does not tell them.
         """
         self.make_schema(schema)
-        for attempts_left in (2, 1, 0):
+        for attempts_left in (4, 3, 2, 1, 0):
             try:
                 return self._take_name(schema, name, location, definition)
             except AnalysisException:
                 # Two runs that name the same table meet: one finds gone, or there, what it has just looked for.
                 if not attempts_left:
                     raise
+                time.sleep(random.uniform(0.05, 0.5))
 
     def _take_name(self, schema: str, name: str, location: str, definition: str) -> None:
         # The catalog's own word: every other way loads the table, which fails where it is gone.
