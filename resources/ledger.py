@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -21,6 +22,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HEADER, _STATE = list(columns_of(Header)), list(columns_of(LastState))
 #: Keys that a query names one by one; more are sent as a table.
 _LISTED_KEYS = 1000
+#: Seconds that another run may take to make the ledger.
+_MADE_WITHIN = 30
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,14 @@ class Ledger:
         except PySparkException:
             if not self._delta.table_state(self.location).exists:
                 raise
+        # Where another run is just making it, Spark takes the folder of its log for the table.
+        end = time.monotonic() + _MADE_WITHIN
+        while not self._delta.table_state(self.location).exists:
+            if time.monotonic() > end:
+                raise RuntimeError(
+                    f"the ledger {self.location} was not there {_MADE_WITHIN} s after it was made; try again"
+                )
+            time.sleep(0.2)
 
     def _at(self, version: int) -> Any:
         return self._delta.session.read.format("delta").option("versionAsOf", version).load(self.location)
