@@ -69,11 +69,6 @@ class Ledger:
         """
         return self.memory(version, n, [])[0]
 
-    def has_committed(self, n: int) -> bool:
-        """Whether there was a bronze table when batch n, the last one, was recorded."""
-        header = self.header(self.clock()[0], n)
-        return header is not None and header.bronze_version >= 0
-
     def memory(self, version: int, n: int, keys: Collection[str]) -> tuple[Header | None, dict[str, LastState]]:
         """The header row of batch n, and the last state of each of these keys that is known, as of a ledger version.
 

@@ -42,28 +42,27 @@ def copied(
         StoreError: S3 did not answer, or does not take the copies.
     """
 
-    def copy(file: tuple[Candidate, Footer]) -> ParquetCopy | BadParquet | ObjectChanged | ObjectForbidden | None:
+    def copy(file: tuple[Candidate, Footer]) -> ParquetCopy | BadParquet | ObjectChanged | ObjectForbidden:
         candidate, footer = file
-        if footer.copied is None:
-            return None
         source = (table.key.bucket, candidate.key, candidate.found.etag)
         try:
             return copy_parquet(lake.store.objects, source, *place(candidate), footer.renames)
         except (BadParquet, ObjectChanged, ObjectForbidden) as error:
             return error
 
-    ready: list[Ready] = []
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for (candidate, footer), made in zip(files, pool.map(copy, files), strict=True):
-            match made:
+        copies = pool.map(copy, [file for file in files if file[1].copied])
+        ready: list[Ready] = []
+        for candidate, footer in files:
+            match next(copies) if footer.copied else None:
                 case None:
                     ready.append((candidate, footer, None))
-                case ParquetCopy():
+                case ParquetCopy() as made:
                     ready.append((candidate, made.footer, made))
-                case BadParquet():
-                    prepared.quarantine(plan, candidate, str(made))
-                case ObjectForbidden():
-                    prepared.refused(plan, candidate, str(made))
+                case BadParquet() as bad:
+                    prepared.quarantine(plan, candidate, str(bad))
+                case ObjectForbidden() as forbidden:
+                    prepared.refused(plan, candidate, str(forbidden))
                 case ObjectChanged():
                     prepared.defer(plan, candidate)
     return ready

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 from pyspark.errors import PySparkException
@@ -18,7 +18,8 @@ from tidegate.assets.bronze.formats.parquet_files import Parquet
 from tidegate.assets.bronze.look import Work
 from tidegate.assets.bronze.parquet_footers import parquet_footers
 from tidegate.assets.bronze.prepared import Prepared
-from tidegate.assets.bronze.present_schema import present_schema
+from tidegate.assets.bronze.present_schema import present_schema, unborn_schema
+from tidegate.assets.bronze.row_counts import RowCounts, count_rows
 from tidegate.assets.bronze.source_columns import SOURCE_FIELDS, with_source_columns
 from tidegate.assets.bronze.source_files import packed, source_file, staged, unpacked
 from tidegate.assets.bronze.spark_errors import Fault, explained, fault_of
@@ -28,21 +29,11 @@ from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.partitions import check_partition
-from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.object_store import ObjectForbidden, StoreError, parallel
 
 #: Bytes, as they lie in S3, that one batch loads: what is more waits for the next, so that a run ends in its time.
 BATCH_BYTES = 4 << 30
-
-
-@dataclass(frozen=True)
-class _Counted:
-    good: int
-    bad: int
-    suspect: int = 0
-    unknown: int = 0
-    why: str | None = None
 
 
 def prepare_load(lake: Lake, table: Table, work: Work) -> Prepared:
@@ -137,14 +128,8 @@ class _Load:
         if self.prepared.base:
             self.prepared.schema = self.prepared.base
             return
-        paths: Mapping[str, str] = self.table.spec.partition_columns
-        for file in files:
-            try:
-                paths = paths or dict.fromkeys(self._path_values(file), "string")
-            except ValueError:
-                continue  # The file itself is refused for it.
-            break
-        self.prepared.schema = TableSchema.unborn(self.table.spec.columns, paths).with_columns(SOURCE_FIELDS)
+        unborn = unborn_schema(self.table, [file.candidate for file in files])
+        self.prepared.schema = unborn.with_columns(SOURCE_FIELDS)
 
     def _path_values(self, file: SourceFile) -> dict[str, str | None]:
         return partition_values(file.candidate.key, self.table.key.prefix)
@@ -193,14 +178,13 @@ class _Load:
 
     def _poisoned(self, file: SourceFile, error: PySparkException) -> None:
         """End a file that Spark failed on, if it is at fault; else the run fails and the file waits."""
-        probed = self.lake.store.objects.head(self.table.key.bucket, file.candidate.key)
-        if not isinstance(probed, Found) or probed.etag != file.candidate.found.etag:
+        if self._changed([file]):
             self.prepared.defer(self.plan, file.candidate)
-        elif fault_of(error) is Fault.FILE or (reason := self._broken(file)):
-            told = explained(error) if fault_of(error) is Fault.FILE else reason
-            self.prepared.quarantine(self.plan, file.candidate, told or "")
-        else:
+            return
+        reason = explained(error) if fault_of(error) is Fault.FILE else self._broken(file)
+        if reason is None:
             raise error
+        self.prepared.quarantine(self.plan, file.candidate, reason)
 
     def _broken(self, file: SourceFile) -> str | None:
         """Why the file's bytes cannot be read, by another reader than Spark."""
@@ -218,7 +202,7 @@ class _Load:
         self._take_columns(files)
         rows = self._rows(files).persist()
         try:
-            counted = self._count(rows)
+            counted = count_rows(rows, self.table)
             sound = self._without_misread(files, counted)
             if len(sound) < len(files):
                 self.prepared.schema = before
@@ -247,7 +231,7 @@ class _Load:
             return [file for file in files if file.candidate.key not in changed]
         self.prepared.adds += adds
         for file in files:
-            self._end(file.candidate, counted.get(file.candidate.key, _Counted(0, 0)), apart)
+            self._end(file.candidate, counted.get(file.candidate.key, RowCounts(0, 0)), apart)
         return []
 
     def _take_columns(self, files: Sequence[SourceFile]) -> None:
@@ -258,7 +242,7 @@ class _Load:
         if learning:
             self.prepared.schema = replace(schema.adding(self._inferred(learning)), born=True)
 
-    def _learned(self, files: Sequence[SourceFile], counted: Mapping[str, _Counted]) -> bool:
+    def _learned(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> bool:
         """Whether rows had fields that the table has not, and it has taken them now."""
         if self.table.spec.policy == "strict":
             return False
@@ -269,7 +253,7 @@ class _Load:
         self.prepared.schema = before.adding(self._inferred(files))
         return self.prepared.schema != before
 
-    def _hopeless(self, files: Sequence[SourceFile], counted: Mapping[str, _Counted]) -> list[SourceFile]:
+    def _hopeless(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> list[SourceFile]:
         """The files that have rows, no good one, and none that new columns could make good."""
         evolves = self.table.spec.policy == "evolve"
         counts = [(file, counted.get(file.candidate.key)) for file in files]
@@ -291,29 +275,7 @@ class _Load:
         union = reduce(DataFrame.unionByName, frames)
         return with_source_columns(session, union, files, self.table, self.prepared.schema, self.work.n)
 
-    def _count(self, rows: DataFrame) -> dict[str, _Counted]:
-        bucket = f"s3://{self.table.key.bucket}/"
-        counts = {
-            "all": F.count("*"),
-            "bad": F.count(BAD),
-            "why": F.min(BAD),
-            "suspect": F.count_if(F.col(SUSPECT)),
-            "unknown": F.count_if(F.col(UNKNOWN)),
-        }
-        found = rows.groupBy("_source_path").agg(*[count.alias(name) for name, count in counts.items()]).collect()
-        if any(row["_source_path"] is None for row in found):
-            raise RuntimeError(
-                f"Spark reported rows of {self.table.text} under a path that was not asked for; nothing was "
-                "staged. Please report this with the keys of the batch"
-            )
-        return {
-            row["_source_path"][len(bucket) :]: _Counted(
-                row["all"] - row["bad"], row["bad"], row["suspect"], row["unknown"], row["why"]
-            )
-            for row in found
-        }
-
-    def _without_misread(self, files: Sequence[SourceFile], counted: Mapping[str, _Counted]) -> list[SourceFile]:
+    def _without_misread(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> list[SourceFile]:
         """The files without those whose bytes are not what Spark took them for."""
         suspects = [file for file in files if (count := counted.get(file.candidate.key)) and count.suspect]
         ended = set()
@@ -353,19 +315,12 @@ class _Load:
             if not isinstance(found := probes[file.candidate.key], Found) or found.etag != file.candidate.found.etag
         }
 
-    def _end(self, candidate: Candidate, counted: _Counted, apart: str | None) -> None:
-        if not counted.bad:
-            self.prepared.commit(self.plan, candidate, rows=counted.good)
-        elif counted.good:
-            bad = f"{counted.bad} of its {counted.good + counted.bad} rows do not fit the table"
-            reason = f"{bad}, such as: {counted.why}; see {apart}"
-            self.prepared.commit(self.plan, candidate, rows=counted.good, bad_rows=counted.bad, reason=reason)
+    def _end(self, candidate: Candidate, counted: RowCounts, apart: str | None) -> None:
+        reason = f"{counted.told()}; see {apart}" if counted.bad else None
+        if counted.bad and not counted.good:
+            self.prepared.quarantine(self.plan, candidate, reason or "")
         else:
-            self.prepared.quarantine(
-                self.plan,
-                candidate,
-                f"none of its {counted.bad} rows fits the table, such as: {counted.why}; see {apart}",
-            )
+            self.prepared.commit(self.plan, candidate, rows=counted.good, bad_rows=counted.bad or None, reason=reason)
 
 
 def _grouped(files: Sequence[SourceFile]) -> list[list[SourceFile]]:

@@ -93,7 +93,7 @@ def look(lake: Lake, table: Table, clock: Clock, *, allow_removals: bool = False
     previous, states = table.ledger.memory(clock.version, clock.n, keys)
     plan = make_plan(taken, probes, states, registered=birth.registered)
     if not allow_removals:
-        _guard_removals(lake, table, birth, len(plan.drop), [one.id for one in waiting if one.id not in ids])
+        _guard_removals(lake, table, birth, len(plan.drop), [one.id for one in waiting[len(ids) :]])
     return Work(clock.n + 1, birth, previous, tuple(manifest.id for manifest in manifests), plan, states)
 
 
@@ -155,7 +155,7 @@ def _guard_removals(lake: Lake, table: Table, birth: Birth, gone: int, waiting: 
     if not birth.registered or gone < REMOVAL_FLOOR:
         return
     behind = sum(
-        (hint.event_name or "").startswith(_REMOVED)
+        hint.event_name.startswith(_REMOVED)
         for manifest in lake.store.inbox.read(table.text, waiting)
         for hint in manifest.hints
     )

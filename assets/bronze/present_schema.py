@@ -1,10 +1,14 @@
-"""The columns that a table has before a batch."""
+"""The columns that a table has before a batch, and those it begins with."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tidegate.assets.bronze.look import Work
+from tidegate.platform.core.object_key import partition_values
+from tidegate.platform.core.planning import Candidate
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.resources.lake import Lake
+from tidegate.resources.lake import Lake, Table
 
 
 def present_schema(lake: Lake, work: Work) -> TableSchema | None:
@@ -17,3 +21,15 @@ def present_schema(lake: Lake, work: Work) -> TableSchema | None:
     schema = lake.delta.table_state(work.birth.location).schema
     # A table that was reset has no columns until its first file.
     return schema if schema.fields else None
+
+
+def unborn_schema(table: Table, candidates: Iterable[Candidate]) -> TableSchema:
+    """What lake.yaml says of the columns; if it says nothing of those in the path, the first path that can be read."""
+    paths = table.spec.partition_columns
+    for candidate in candidates:
+        try:
+            paths = paths or dict.fromkeys(partition_values(candidate.key, table.key.prefix), "string")
+        except ValueError:
+            continue  # The file itself is refused for it.
+        break
+    return TableSchema.unborn(table.spec.columns, paths)

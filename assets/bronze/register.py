@@ -8,7 +8,7 @@ from tidegate.assets.bronze.log_paths import copy_key, copy_path, log_path
 from tidegate.assets.bronze.look import Work
 from tidegate.assets.bronze.parquet_footers import parquet_footers
 from tidegate.assets.bronze.prepared import Prepared
-from tidegate.assets.bronze.present_schema import present_schema
+from tidegate.assets.bronze.present_schema import present_schema, unborn_schema
 from tidegate.platform.core.batch import Add
 from tidegate.platform.core.file_format import format_of
 from tidegate.platform.core.object_key import partition_values
@@ -43,7 +43,7 @@ def prepare_register(lake: Lake, table: Table, work: Work) -> Prepared:
         plan,
         prepared,
     )
-    prepared.schema = prepared.base or _unborn(table, [candidate for candidate, _ in good])
+    prepared.schema = prepared.base or unborn_schema(table, [candidate for candidate, _ in good])
     fitting = []
     for candidate, footer, copy in ready:
         try:
@@ -75,17 +75,6 @@ def _spelled(files: list[tuple[Candidate, Footer]], base: TableSchema | None) ->
         for field in footer.fields:
             spelling.setdefault(field.name.lower(), field.name)
     return found
-
-
-def _unborn(table: Table, candidates: list[Candidate]) -> TableSchema:
-    paths = table.spec.partition_columns
-    for candidate in candidates:
-        try:
-            paths = paths or dict.fromkeys(partition_values(candidate.key, table.key.prefix), "string")
-        except ValueError:
-            continue  # The file itself is refused for it.
-        break
-    return TableSchema.unborn(table.spec.columns, paths)
 
 
 def _taken(table: Table, candidate: Candidate, footer: Footer, prepared: Prepared) -> dict[str, str | None]:

@@ -56,13 +56,14 @@ def pending(lake: Lake, spec: TableSpec) -> Pending | None:
     table = lake.table(spec.table_key.encode())
     if table.birth is None:
         return None
-    n = table.ledger.clock()[1]
+    version, n = table.ledger.clock()
     if n == 0:
         return None
     bronze = lake.delta.table_state(table.birth.location)
-    if not bronze.exists and not table.ledger.has_committed(n):
-        return None  # every file so far was refused
     if not bronze.exists:
+        header = table.ledger.header(version, n)
+        if header is None or header.bronze_version < 0:
+            return None  # every file so far was refused
         raise BronzeGone(
             f"bronze.{table.birth.name} at {table.birth.location} is gone, though its ledger has {n} batches: restore "
             "its log, or begin anew as bronze's own refusal says; silver is left as it is"

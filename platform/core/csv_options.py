@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import codecs
-from typing import Annotated
+import csv
+from collections.abc import Iterable
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Field, StringConstraints
 
 from tidegate.platform.core.lake_fields import Model
+
+if TYPE_CHECKING:
+    from _csv import Reader
 
 
 def _checked_encoding(name: str) -> str:
@@ -40,3 +46,19 @@ class CsvOptions(Model):
     """Lines that begin with this character are passed over."""
     skip: Annotated[int, Field(ge=0)] = 0
     """Lines before the header that are passed over."""
+
+    @property
+    def codec(self) -> str:
+        """Python's codec of the text: a byte order mark is no part of it."""
+        return "utf-8-sig" if self.encoding == "utf-8" else self.encoding
+
+    def rows(self, lines: Iterable[str], *, strict: bool = False) -> Reader:
+        """The rows of a file, whose lines come with their ends; without those that are passed over.
+
+        Args:
+            lines: the file's lines, from its first on.
+            strict: whether broken quoting is an error, when the rows are read.
+        """
+        counted = islice(lines, self.skip, None)
+        kept = counted if self.comment is None else (one for one in counted if not one.startswith(self.comment))
+        return csv.reader(kept, delimiter=self.delimiter, quotechar=self.quote, strict=strict)

@@ -6,7 +6,6 @@ import csv
 import gzip
 import io
 import zlib
-from itertools import islice
 from typing import BinaryIO, cast
 
 from tidegate.platform.core.csv_options import CsvOptions
@@ -27,10 +26,8 @@ def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool) -> str | N
         packed: it is gzip.
     """
     plain = cast(BinaryIO, gzip.GzipFile(fileobj=body)) if packed else body
-    encoding = "utf-8-sig" if options.encoding == "utf-8" else options.encoding
-    text = io.TextIOWrapper(io.BufferedReader(cast(io.RawIOBase, plain)), encoding, newline="")
-    lines = (line for line in islice(text, options.skip, None) if not line.startswith(options.comment or "\0"))
-    rows = csv.reader(lines, delimiter=options.delimiter, quotechar=options.quote, strict=True)
+    text = io.TextIOWrapper(io.BufferedReader(cast(io.RawIOBase, plain)), options.codec, newline="")
+    rows = options.rows(text, strict=True)
     begins = 1 + options.skip
     try:
         for _ in rows:

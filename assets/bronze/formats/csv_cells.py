@@ -31,7 +31,7 @@ _SHAPE = {
     "timestamp_ntz": f"^{_DAY}([ T]{_TIME})?$",
 }
 #: Inferred types, the narrowest first, and the cells that they hold as they stand.
-_INFERRED = {
+INFERRED = {
     "boolean": _SHAPE["boolean"],
     "long": "^(0|-?[1-9][0-9]*)$",
     "double": rf"^(?!-0+$)(?!(?:[^0-9]*[0-9]){{{_DIGITS + 1}}})-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$",
@@ -50,7 +50,7 @@ def inferred(cell: Column, decimal: str) -> dict[str, Column]:
                 & value(cell, Simple(kind), decimal).isNotNull(),
             )
         )
-        for kind, shape in _INFERRED.items()
+        for kind, shape in INFERRED.items()
     }
 
 

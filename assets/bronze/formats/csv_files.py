@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from itertools import islice
 from typing import Any, BinaryIO, cast
 
@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidegate.assets.bronze.formats.csv_bytes import csv_problem
-from tidegate.assets.bronze.formats.csv_cells import inferred, misread, value
+from tidegate.assets.bronze.formats.csv_cells import INFERRED, inferred, misread, value
 from tidegate.assets.bronze.formats.format import (
     BAD,
     IN_FILE,
@@ -34,7 +34,7 @@ from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.table_spec import TableSpec
 
 #: Encodings of Python's that Spark's reader is trusted with; what is in another one is rewritten.
-_SPARK_READS = ("utf-8", "utf_8", "ascii")
+_SPARK_READS = ("utf-8", "ascii")
 #: A quote that is never closed swallows lines; bytes of another encoding become the replacement character. (A cell that
 #: begins with a quote may have been misread as well: other writers escape quotes by a backslash.)
 _SUSPICIOUS = "[\\n\\r\ufffd]"
@@ -51,7 +51,8 @@ class Csv(Format):
         """The header's names."""
         options = spec.csv
         try:
-            rows = list(islice(_rows(_decoded(head, whole, options), options), 2))
+            lines = io.StringIO(_decoded(head, whole, options), newline="")
+            rows = list(islice(filter(None, options.rows(lines)), 2))
         except csv.Error as error:
             raise Misfit(f"broken quoting in its first lines: {error}") from error
         if not rows:
@@ -81,9 +82,8 @@ class Csv(Format):
         ).collect()[0]
         if not found["rows"]:
             return []  # A header without rows says nothing of types.
-        kinds = inferred(F.lit(""), spec.csv.decimal)
         return [
-            Field(name, Simple(next((kind for kind in kinds if found[f"{kind}_{index}"]), "string")))
+            Field(name, Simple(next((kind for kind in INFERRED if found[f"{kind}_{index}"]), "string")))
             for index, name in enumerate(names)
         ]
 
@@ -158,9 +158,7 @@ class _Plain(Rewrite):
         self._options = options
 
     def write(self, body: BinaryIO, target: BinaryIO) -> None:
-        reader = io.TextIOWrapper(
-            io.BufferedReader(cast(io.RawIOBase, body)), _python_encoding(self._options), newline=""
-        )
+        reader = io.TextIOWrapper(io.BufferedReader(cast(io.RawIOBase, body)), self._options.codec, newline="")
         try:
             for _ in range(self._options.skip):
                 reader.readline()
@@ -177,13 +175,9 @@ def _cell(index: int) -> str:
 def _decoded(head: bytes, whole: bool, options: CsvOptions) -> str:
     try:
         # The cut may fall inside a character.
-        return codecs.getincrementaldecoder(_python_encoding(options))().decode(head, final=whole)
+        return codecs.getincrementaldecoder(options.codec)().decode(head, final=whole)
     except UnicodeDecodeError as error:
         raise _misencoded(options, error) from error
-
-
-def _python_encoding(options: CsvOptions) -> str:
-    return "utf-8-sig" if options.encoding == "utf-8" else options.encoding
 
 
 def _misencoded(options: CsvOptions, error: UnicodeDecodeError) -> Misfit:
@@ -191,15 +185,6 @@ def _misencoded(options: CsvOptions, error: UnicodeDecodeError) -> Misfit:
         f"not {options.encoding.upper()}: {error.reason} at byte {error.start}; if it is another encoding, set "
         "`csv: {encoding: …}` of the table in lake.yaml"
     )
-
-
-def _rows(text: str, options: CsvOptions) -> Iterator[list[str]]:
-    lines = islice(io.StringIO(text, newline=""), options.skip, None)
-    if options.comment:
-        lines = (line for line in lines if not line.startswith(options.comment))  # type: ignore[assignment]
-    for row in csv.reader(lines, delimiter=options.delimiter, quotechar=options.quote):
-        if row:
-            yield row
 
 
 def _names(first: list[str], options: CsvOptions, declared: tuple[str, ...]) -> tuple[str, ...]:

@@ -58,10 +58,8 @@ def _check_level(fields: Iterable[Field], path: str) -> None:
             raise Misfit(f"{f'a field of {path[:-1]}' if path else 'a column'} has no name; give it one")
         twin = seen.get(field.name.lower())
         if twin is not None:
-            what = (
-                "is there twice" if twin == field.name else f"is there twice: it differs from {path}{twin} by case only"
-            )
-            raise Misfit(f"column {path}{field.name} {what}; write one under another name")
+            why = "" if twin == field.name else f": it differs from {path}{twin} by case only"
+            raise Misfit(f"column {path}{field.name} is there twice{why}; write one under another name")
         seen[field.name.lower()] = field.name
         for inner in _structs(field):
             _check_level(inner, f"{path}{field.name}.")
