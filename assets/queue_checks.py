@@ -17,7 +17,7 @@ MISSES = ("no_table", "malformed")
 _MOST_TOLD = 20
 
 
-def evaluation(queue: str, counts: Mapping[str, int], rows: Sequence[Mapping[str, Any]]) -> dg.AssetCheckEvaluation:
+def result(queue: str, counts: Mapping[str, int], rows: Sequence[Mapping[str, Any]]) -> dg.AssetCheckResult:
     """What the check says of a queue.
 
     Args:
@@ -29,7 +29,7 @@ def evaluation(queue: str, counts: Mapping[str, int], rows: Sequence[Mapping[str
         dg.TableRecord({"key": row.get("key") or row.get("event_id") or "", "reason": row.get("reason") or ""})
         for row in rows[:_MOST_TOLD]
     ]
-    return dg.AssetCheckEvaluation(
+    return dg.AssetCheckResult(
         asset_key=queue_key(queue),
         check_name=CHECK,
         passed=not any(counts.values()),
@@ -64,14 +64,6 @@ def build_queue_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
         missed = [row for entry in today for row in entry["rows"] if row["outcome"] in MISSES]
         for key in context.selected_asset_check_keys:
             own = [row for row in missed if row.get("queue") == queues[key.asset_key]]
-            found = evaluation(queues[key.asset_key], Counter(str(row["outcome"]) for row in own), own)
-            yield dg.AssetCheckResult(
-                asset_key=found.asset_key,
-                check_name=found.check_name,
-                passed=found.passed,
-                severity=found.severity,
-                metadata=found.metadata,
-                description=found.description,
-            )
+            yield result(queues[key.asset_key], Counter(str(row["outcome"]) for row in own), own)
 
     return [queue_checks]

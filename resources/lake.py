@@ -99,10 +99,6 @@ class Lake:
         ledger = Ledger(self.delta, self.store.uri("ledger", folder), text)
         return Table(key, text, spec, birth, self.store.batches(folder), ledger)
 
-    def ledger(self, text: str) -> Ledger:
-        """The ledger of a table key."""
-        return self.table(text).ledger
-
     def bear(self, table: Table, first_key: str) -> Birth:
         """Choose the table's generation and mode at its first batch; what stands.
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.queue_checks import MISSES, evaluation
+from tidegate.assets.check_events import as_event
+from tidegate.assets.queue_checks import MISSES, result
 
 
 @dataclass(frozen=True)
@@ -53,5 +54,5 @@ def judge(cursor: str | None, today: str, queues: Sequence[str], rows: Sequence[
         if counts:
             misses[name] = dict(counts)
         if missed or not cursor or (earlier and not same_day):
-            said.append(evaluation(name, counts, missed))
+            said.append(as_event(result(name, counts, missed)))
     return Judged(said, json.dumps({"day": today, "misses": misses}))

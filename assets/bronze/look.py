@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegate.platform.core.batch import Batch
@@ -12,7 +12,7 @@ from tidegate.platform.core.planning import Gone, Plan, TakenHint, make_plan
 from tidegate.platform.core.routing import Routed, route
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_root.births import Birth
-from tidegate.resources.object_store import StoreError
+from tidegate.resources.object_store import Listed, StoreError
 
 #: A batch that removes at least this many files, and more than this share of the live ones, stops and asks.
 REMOVAL_FLOOR = 10
@@ -97,6 +97,14 @@ def look(lake: Lake, table: Table, clock: Clock, *, allow_removals: bool = False
     return Work(clock.n + 1, birth, previous, tuple(manifest.id for manifest in manifests), plan, states)
 
 
+def own_objects(lake: Lake, table: Table) -> Iterator[Listed]:
+    """The objects under a table's prefix that are its sources, in key order."""
+    for item in lake.store.objects.under(table.key.bucket, table.key.prefix):
+        found = route(table.key.bucket, item.key, lake.config, {table.key})
+        if isinstance(found, Routed) and found.table == table.key:
+            yield item
+
+
 def list_prefix(lake: Lake, table: Table, clock: Clock) -> int:
     """Turn the difference between the prefix's listing and the ledger into hints; how many.
 
@@ -109,10 +117,7 @@ def list_prefix(lake: Lake, table: Table, clock: Clock) -> int:
     states = table.ledger.live_keys(clock.version)
     hints: list[Hint] = []
     seen: set[str] = set()
-    for item in lake.store.objects.under(table.key.bucket, table.key.prefix):
-        found = route(table.key.bucket, item.key, lake.config, {table.key})
-        if not isinstance(found, Routed) or found.table != table.key:
-            continue
+    for item in own_objects(lake, table):
         seen.add(item.key)
         state = states.get(item.key)
         if state is None or state.etag != item.etag:

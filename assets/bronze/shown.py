@@ -11,6 +11,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.bronze.run import Done
+from tidegate.assets.check_events import as_event
 from tidegate.assets.columns import column_changes, column_schema
 from tidegate.assets.volume import volume
 from tidegate.platform.core.batch import Batch
@@ -176,17 +177,7 @@ class Shown:
 
     def events(self, page: dg.AssetKey) -> list[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
         """The same for the table's own page: events that the run logs, for no step of it materializes a page."""
-        told = [
-            dg.AssetCheckEvaluation(
-                asset_key=page,
-                check_name=result.check_name or "",
-                passed=result.passed,
-                metadata=result.metadata,
-                severity=result.severity,
-                description=result.description,
-            )
-            for result in self.checks(page)
-        ]
+        told = [as_event(result) for result in self.checks(page)]
         if not self.materializes:
             return [*told]
         return [dg.AssetMaterialization(page, metadata=self.metadata("dagster/row_count")), *told]

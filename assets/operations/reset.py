@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tidegate.assets.bronze.decide import table_properties
-from tidegate.assets.bronze.look import list_prefix, read_clock
+from tidegate.assets.bronze.look import list_prefix, own_objects, read_clock
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.file_format import format_of, mode_of
-from tidegate.platform.core.routing import Routed, route
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_root.births import Birth
 
@@ -64,12 +63,7 @@ def look_at_reset(lake: Lake, text: str) -> Reset:
     table = lake.table(text)
     if table.birth is None:
         raise ResetRefused(f"{table.key.uri} has no table yet, so there is nothing to reset: its next file makes one")
-    present = {
-        item.key: item.etag
-        for item in lake.store.objects.under(table.key.bucket, table.key.prefix)
-        if isinstance(found := route(table.key.bucket, item.key, lake.config, {table.key}), Routed)
-        and found.table == table.key
-    }
+    present = {item.key: item.etag for item in own_objects(lake, table)}
     clock = read_clock(table)
     committed = table.ledger.committed(clock.version)
     # A registered table's rows are its files', and those are not touched.

@@ -47,7 +47,7 @@ def _is_foreign(store: LakeStore, bucket: str, folder: str) -> bool:
         # Its beginning was cleaned up. Nobody else's table is there where ours was born: its first commit was refused.
         birth = store.births.read(TableKey(bucket, folder).encode())
         return birth is None or not birth.registered
-    lake = json.loads(store.objects.get(store.bucket, store.key("lake.json")) or "{}").get("lake")
+    lake = store.identity.chosen()
     return lake is None or lake not in _owners(first)
 
 

@@ -48,6 +48,8 @@ class Guess:
     problems: list[str] = field(default_factory=list)
     #: The format has to be said: some names do not.
     say_format: bool = False
+    #: It cannot be a table, whatever is said of it.
+    impossible: bool = False
 
 
 def guess_tables(bucket: str, listing: Iterable[Entry]) -> list[Guess]:
@@ -70,8 +72,10 @@ def guess_tables(bucket: str, listing: Iterable[Entry]) -> list[Guess]:
     guesses = [_guess(TableKey(bucket, prefix), groups[prefix], names) for prefix in sorted(groups)]
     for guess in guesses:
         if any(guess.key.prefix.startswith(one) or one.startswith(guess.key.prefix) for one in foreign):
+            guess.impossible = True
             guess.problems.append("a Delta log is there already, somebody else's or Tidegate's own; leave it out")
         if not guess.key.prefix and len(guesses) > 1:
+            guess.impossible = True
             guess.problems.append(
                 "they lie in no folder, and the whole bucket would be their table; move them into a folder of their own"
             )
@@ -89,8 +93,8 @@ def as_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
         "queues:",
         "  - name: your-queue                 # the queue that the source bucket notifies",
         f"buckets: [{bucket}]",
-        "discovery: false" if any(_impossible(guess) for guess in guesses) else "discovery: true",
-        "tables:" + ("" if any(not _impossible(guess) for guess in guesses) else " []"),
+        "discovery: false" if any(guess.impossible for guess in guesses) else "discovery: true",
+        "tables:" + ("" if any(not guess.impossible for guess in guesses) else " []"),
     ]
     for guess in guesses:
         table = [f"- name: {guess.name}", f"  prefix: {json.dumps(guess.key.uri)}"]
@@ -101,7 +105,7 @@ def as_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
         if guess.partitions:
             kinds = json.dumps(dict.fromkeys(guess.partitions, "string"), ensure_ascii=False)
             table.append(f"  partition_columns: {kinds}")
-        mark = "# " if _impossible(guess) else ""
+        mark = "# " if guess.impossible else ""
         lines += [f"  # problem: {_one_line(problem)}" for problem in guess.problems]
         lines += [f"  {mark}{line}" for line in table]
         lines.append(f"  #   files: {guess.files}" + ("; columns:" if guess.columns else ""))
@@ -112,10 +116,6 @@ def as_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
 def _one_line(text: str) -> str:
     """Names and keys may hold line ends, which would end the comment."""
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
-
-
-def _impossible(guess: Guess) -> bool:
-    return any("leave it out" in problem or "no folder" in problem for problem in guess.problems)
 
 
 def _guess(key: TableKey, entries: Sequence[Entry], names: Counter[str]) -> Guess:

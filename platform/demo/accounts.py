@@ -61,7 +61,7 @@ def read_accounts(lake: Lake) -> Accounts:
 
 
 def _read_ledger(lake: Lake, text: str, accounts: Accounts) -> None:
-    location = lake.ledger(text).location
+    location = lake.table(text).ledger.location
     if not lake.delta.table_state(location).exists:
         return
     rows = (

@@ -26,12 +26,19 @@ class Identity:
             StoreError: the lake's bucket is missing, or its endpoint has no conditional put.
         """
         self._prove_endpoint()
-        objects, bucket, key = self._root.objects, self._root.bucket, self._root.key("lake.json")
-        body = objects.get(bucket, key)
-        if body is None:
-            objects.put_if_absent(bucket, key, json.dumps({"lake": str(uuid.uuid4())}))
-            body = objects.get(bucket, key)
-        return str(json.loads(body or "{}")["lake"])
+        chosen = self.chosen()
+        if chosen is None:
+            body = json.dumps({"lake": str(uuid.uuid4())})
+            self._root.objects.put_if_absent(self._root.bucket, self._root.key("lake.json"), body)
+            chosen = self.chosen()
+        if chosen is None:
+            raise StoreError(f"{self._root.address(self._root.key('lake.json'))} vanished right after it was written")
+        return chosen
+
+    def chosen(self) -> str | None:
+        """The lake's UUID if it has been chosen; nothing is proven or written for it."""
+        body = self._root.objects.get(self._root.bucket, self._root.key("lake.json"))
+        return None if body is None else str(json.loads(body)["lake"])
 
     def _prove_endpoint(self) -> None:
         """Once for each endpoint: a lake may be moved to another one, or reached through it."""

@@ -318,7 +318,7 @@ class Watched:
         """``s3a://`` root of bronze or of the ledger."""
         birth = self.lake.lake.table(self.text).birth
         assert birth is not None
-        return birth.location if of == "bronze" else self.lake.lake.ledger(self.text).location
+        return birth.location if of == "bronze" else self.lake.lake.table(self.text).ledger.location
 
     def next_commit(self, of: str = "bronze", *, staged: bool = False) -> str:
         """Path, in a request to S3, of the next commit of bronze or of the ledger; or of its bytes before the claim."""

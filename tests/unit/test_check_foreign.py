@@ -23,12 +23,11 @@ def store(objects: dict[str, bytes], *, registered: bool | None = None) -> Any:
     """A lake of one table, ``t/``, born registered, loaded or not at all."""
     birth = None if registered is None else Birth("g", "s3a://landing/t", "t", registered)
     return SimpleNamespace(
-        bucket="lake",
-        key=lambda name: name,
+        identity=SimpleNamespace(chosen=lambda: OURS),
         births=SimpleNamespace(read=lambda text: birth),
         objects=SimpleNamespace(
             is_empty=lambda bucket, prefix: not any(key.startswith(prefix) for key in objects),
-            get=lambda bucket, key: json.dumps({"lake": OURS}).encode() if bucket == "lake" else objects.get(key),
+            get=lambda bucket, key: objects.get(key),
         ),
     )
 
