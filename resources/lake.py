@@ -121,8 +121,7 @@ class Lake:
         """A sentence for each difference of lake.yaml from the table's birth, with what to do."""
         if table.birth is None:
             return []
-        first = table.batches.read(1)
-        return drift(self.config.table_for(table.key), table.birth.registered, first.create if first else None)
+        return drift(self.config.table_for(table.key), table.birth.registered, table.batches.birth())
 
     def name_tables(self) -> list[Unnamed]:
         """Give every table that exists its SQL names on the Spark server.

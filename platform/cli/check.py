@@ -135,10 +135,10 @@ def _as_born(store: LakeStore, spec: TableSpec) -> str:
     if birth is None:
         return "not born yet"
     try:
-        first = store.batches(birth.folder or text).read(1)
+        began = store.batches(birth.folder or text).birth()
     except GenerationRetired as retired:
         raise Failed(str(retired)) from None
-    if differences := drift(spec, birth.registered, first.create if first else None):
+    if differences := drift(spec, birth.registered, began):
         raise Failed("; ".join(differences))
     return "registered" if birth.registered else "loaded"
 

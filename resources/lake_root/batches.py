@@ -8,10 +8,13 @@ import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from tidegate.platform.core.batch import Batch
+from tidegate.platform.core.batch import Batch, Create
 from tidegate.platform.core.planning import Gone
 from tidegate.resources.lake_root.root import LakeRoot
 from tidegate.resources.object_store import StoreError
+
+#: Batches among which a table's birth is looked for: those before it only refused files.
+_BORN_WITHIN = 100
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,15 @@ class Batches:
                 "If the table stays like this the reset was interrupted: repeat it with `tidegate reset`"
             )
         return Batch.from_json(body, self._root.address(self._key(n)))
+
+    def birth(self) -> Create | None:
+        """What the table began with; None while no file has fitted, or where the first hundred batches do not say.
+
+        Raises:
+            GenerationRetired: a reset ended the generation before it had a table.
+        """
+        batches = itertools.takewhile(lambda batch: batch is not None, map(self.read, range(1, _BORN_WITHIN + 1)))
+        return next((batch.create for batch in batches if batch and batch.create), None)
 
     def is_decided(self, n: int) -> bool:
         """Whether batch n was decided; True also where S3 does not say."""

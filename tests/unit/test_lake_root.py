@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.objects import Objects
-from tidegate.platform.core.batch import Batch
+from tidegate.platform.core.batch import Batch, Create
 from tidegate.platform.core.manifest import Hint, Manifest
 from tidegate.resources.lake_root.batches import GenerationRetired
 from tidegate.resources.lake_root.store import LakeStore
@@ -78,5 +78,16 @@ def test_a_generation_that_is_retired_decides_nothing_more(store: LakeStore) -> 
     assert store.batches(f"{ORDERS}..{retirement.generation}").read(1) is None
 
 
-def _batch(n: int) -> Batch:
-    return Batch("lake", ORDERS, "g", n, "s3a://b/t", -1, ()).sealed()
+def test_a_table_s_birth_is_found_behind_batches_that_only_refused_files(store: LakeStore) -> None:
+    batches, create = store.batches(ORDERS), Create({"type": "struct", "fields": []}, (), {}, "orders")
+    assert batches.birth() is None
+    for n in (1, 2):
+        batches.decide(_batch(n))
+        assert batches.birth() is None
+    batches.decide(_batch(3, create))
+    batches.decide(_batch(4))
+    assert batches.birth() == create
+
+
+def _batch(n: int, create: Create | None = None) -> Batch:
+    return Batch("lake", ORDERS, "g", n, "s3a://b/t", -1, (), create=create).sealed()
