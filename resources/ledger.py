@@ -39,6 +39,14 @@ class Quarantined:
     at: datetime
 
 
+@dataclass(frozen=True)
+class Decision:
+    """What a batch decided of one object."""
+
+    stamp: Stamp
+    row: LedgerRow
+
+
 class Ledger:
     """The ledger of one bronze table.
 
@@ -125,6 +133,21 @@ class Ledger:
         rows = found.where(F.col("last.status") == str(Status.QUARANTINED)).orderBy("key").collect()
         return [
             Quarantined(row["key"], row["last"]["reason"] or "", datetime.fromtimestamp(row["last"]["at"], UTC))
+            for row in rows
+        ]
+
+    def history(self, version: int, key: str) -> list[Decision]:
+        """Every decision on a key, as of a ledger version, in their order."""
+        if version < 0:
+            return []
+        told = self._at(version).where((F.col("kind") == "row") & (F.col("key") == key)).orderBy("n", "position")
+        plain = {"recorded_at": F.unix_micros("recorded_at"), "event_time": F.col("event_time").cast("string")}
+        rows = [row.asDict() for row in told.withColumns(plain).collect()]
+        return [
+            Decision(
+                Stamp(**{name: row[name] for name in columns_of(Stamp)}),
+                LedgerRow.from_dict({name: row[name] for name in columns_of(LedgerRow)}),
+            )
             for row in rows
         ]
 

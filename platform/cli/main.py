@@ -133,6 +133,18 @@ def check(
 
 
 @app.command()
+def trace(
+    address: Annotated[str, typer.Argument(help="s3://bucket/key of one object.")],
+    lake: LakeFile = None,
+    home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
+) -> None:
+    """One object's way: event, batch, run, version of its table; or where it waits and why."""
+    from tidegate.platform.cli.object_trace import run_trace
+
+    run_trace(_console(), address, lake, home)
+
+
+@app.command()
 def infer(
     address: Annotated[str, typer.Argument(help="s3://bucket/prefix, or a folder of this machine.")],
     home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,

@@ -1,0 +1,193 @@
+"""Trace: one object's way from S3 to its table, or where it waits and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from tidegate.platform.core.ledger import SETTLED, Status
+from tidegate.platform.core.planning import Forbidden, Found, Gone, Probe
+from tidegate.platform.core.routing import Routed, route
+from tidegate.platform.core.table_key import TableKey
+from tidegate.resources.lake import Lake, Table
+from tidegate.resources.ledger import Decision
+
+#: Manifests of the table's inbox that are looked into.
+_MOST_MANIFESTS = 1_000
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A place on the object's way.
+
+    Attributes:
+        what: where that is, in a word or two.
+        detail: what is known there.
+        at: when it was there, if that is known.
+    """
+
+    what: str
+    detail: str
+    at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Trace:
+    """An object's way.
+
+    Attributes:
+        stops: in the order of the way.
+        verdict: how things stand with its present bytes, and what to do if they are not in the table.
+    """
+
+    stops: tuple[Stop, ...]
+    verdict: str
+
+
+@dataclass(frozen=True)
+class _Way:
+    """What is known of the object's way to its table."""
+
+    table: Table
+    probe: Probe
+    decisions: Sequence[Decision]
+    undecided: Sequence[Stop]
+
+    @property
+    def name(self) -> str:
+        return f"bronze.{self.table.birth.name if self.table.birth else self.table.spec.name}"
+
+    @property
+    def last(self) -> Decision | None:
+        """The last decision that saw the object, or saw that it is gone."""
+        told = [one for one in self.decisions if one.row.status is not Status.DUPLICATE]
+        return told[-1] if told else None
+
+
+def trace(lake: Lake, bucket: str, key: str) -> Trace:
+    """Follow an object.
+
+    Args:
+        lake: handles.
+        bucket: the object's bucket.
+        key: its key, decoded.
+
+    Raises:
+        StoreError: S3 did not answer.
+    """
+    probe = lake.store.objects.head(bucket, key)
+    stops = [Stop("S3", _present(probe), _modified(probe))]
+    known = {TableKey.decode(text) for text in lake.store.table_keys()}
+    found = route(bucket, key, lake.config, known)
+    stops.append(Stop("route", found.why))
+    if not isinstance(found, Routed):
+        stops += _missed(lake, bucket, key)
+        return Trace(tuple(stops), "it enters no table, see the route")
+    table = lake.table(found.table.encode())
+    version, n = table.ledger.clock()
+    way = _Way(
+        table, probe, table.ledger.history(version, key), [*_decided(table, n, key), *_waiting(lake, table, key)]
+    )
+    stops += [Stop(f"batch {one.stamp.n}", _told(way, one), _time(one.stamp.recorded_at)) for one in way.decisions]
+    return Trace((*stops, *way.undecided), _verdict(lake, way, key))
+
+
+def _present(probe: Probe) -> str:
+    match probe:
+        case Found():
+            return f"{probe.size} bytes, etag {probe.etag}"
+        case Gone():
+            return "no such object"
+        case Forbidden():
+            return "S3 does not give it to us (403)"
+    return "S3 does not answer for it now"
+
+
+def _modified(probe: Probe) -> datetime | None:
+    return _time(probe.modification_time * 1000) if isinstance(probe, Found) else None
+
+
+def _time(micros: int) -> datetime:
+    return datetime.fromtimestamp(micros / 1_000_000, UTC)
+
+
+def _missed(lake: Lake, bucket: str, key: str) -> Iterator[Stop]:
+    """What the intake log of today says of it."""
+    for entry in lake.store.intake_log.entries(datetime.now(UTC).strftime("%Y-%m-%d")):
+        for row in entry["rows"]:
+            if (row.get("bucket"), row.get("key")) == (bucket, key):
+                yield Stop("intake log", f"event {row.get('event_id')} counted as {row['outcome']}: {row['reason']}")
+
+
+def _decided(table: Table, n: int, key: str) -> Iterator[Stop]:
+    batch = table.batches.read(n + 1)
+    for row in batch.rows if batch else ():
+        if batch and row.key == key:
+            yield Stop(
+                f"batch {batch.n}",
+                f"{row.status} by run {batch.run_id or 'unknown'}, which has not recorded it: the next run of the "
+                "table finishes that batch first",
+                datetime.fromisoformat(batch.decided_at) if batch.decided_at else None,
+            )
+
+
+def _waiting(lake: Lake, table: Table, key: str) -> Iterator[Stop]:
+    waiting = lake.store.inbox.waiting(table.text)[:_MOST_MANIFESTS]
+    since = {one.id: one.since for one in waiting}
+    for manifest in lake.store.inbox.read(table.text, since):
+        for hint in manifest.hints:
+            if hint.key == key:
+                event = f" (event {hint.event_id})" if hint.event_id else ""
+                yield Stop(
+                    "inbox",
+                    f"{hint.event_name}{event} waits in manifest {manifest.id}, from {manifest.origin}",
+                    datetime.fromtimestamp(since[manifest.id], UTC),
+                )
+
+
+def _told(way: _Way, one: Decision) -> str:
+    row = one.row
+    parts = [f"{row.status} by run {one.stamp.run_id or 'unknown'}"]
+    if row.status is Status.COMMITTED:
+        parts.append(f"{row.rows} rows in {way.name} as of version {one.stamp.bronze_version}")
+    if row.etag:
+        parts.append(f"etag {row.etag}")
+    parts.append(f"{row.event_name or 'no event'} {row.event_id or ''}".strip() + f", manifest {row.manifest}")
+    return "; ".join(parts) + (f": {row.reason}" if row.reason else "")
+
+
+def _verdict(lake: Lake, way: _Way, key: str) -> str:
+    if way.undecided:
+        return (
+            f"it waits for the next run of {way.table.text}: the sensor asks for one within {way.table.spec.window} "
+            "seconds, or materialize that partition of bronze"
+        )
+    last = way.last
+    present = way.probe.etag if isinstance(way.probe, Found) else None
+    if last is None:
+        return _untold(lake, way)
+    if last.row.status is Status.QUARANTINED and present in (None, last.row.etag):
+        return f"it is in quarantine; once the cause is mended: tidegate redrive {way.table.text} --key '{key}' --yes"
+    if isinstance(way.probe, Gone):
+        if last.row.status in SETTLED:
+            return f"it is gone, and nothing has told of that: materialize the partition {way.table.text}"
+        return "it is gone, and the table knows"
+    if last.row.status in SETTLED and present == last.row.etag:
+        return f"its present bytes are in {way.name} since version {last.stamp.bronze_version}"
+    return f"its present bytes are not in {way.name}, and nothing has told of them. {_remedy(lake, way)}"
+
+
+def _untold(lake: Lake, way: _Way) -> str:
+    if isinstance(way.probe, Gone):
+        return "nothing is known of such an object"
+    return f"it is not in {way.name}, and nothing has told of it. {_remedy(lake, way)}"
+
+
+def _remedy(lake: Lake, way: _Way) -> str:
+    depths = [(queue.name, *queue.depth()) for queue in lake.queues]
+    queues = ", ".join(f"{name} has {waiting} messages and {flight} in flight" for name, waiting, flight in depths)
+    return (
+        f"Its message may wait in a queue ({queues}); `tidegate check` says whether the bucket notifies one. "
+        f"A run that materializes the partition {way.table.text} of bronze lists the prefix and finds it"
+    )

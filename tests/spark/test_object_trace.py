@@ -1,0 +1,91 @@
+"""`tidegate trace`: every stop of an object's way, each brought about in the real lake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rich.console import Console
+
+from tests.support.seams import dying_at, seams_watched
+from tidegate.assets.bronze.run import run_table
+from tidegate.assets.operations.object_trace import trace
+from tidegate.assets.operations.redrive import Choice, quarantined_objects, redrive_objects
+from tidegate.platform.cli.object_trace import run_trace
+from tidegate.platform.testing import TestLake
+
+MakeLake = Callable[..., TestLake]
+
+
+def test_an_object_is_followed_to_its_table(
+    tidegate_lake: MakeLake,
+    environment: Callable[[TestLake], None],
+    console: Console,
+    said: Callable[[], str],
+) -> None:
+    lake = tidegate_lake(
+        [{"name": "orders", "prefix": "orders/", "format": "json", "columns": {"id": "int"}}], discovery=False
+    )
+    text, bucket = lake.key("orders"), lake.bucket
+
+    def told(key: str = "orders/a.json") -> tuple[list[str], str]:
+        found = trace(lake.lake, bucket, key)
+        return [f"{stop.what}: {stop.detail}" for stop in found.stops], found.verdict
+
+    (s3, route), verdict = told()
+    assert s3 == "S3: no such object"
+    assert route.startswith("route: it lies below s3://")
+    assert verdict == "nothing is known of such an object"
+
+    lake.put("orders/a.json", '{"id": 1}')
+    _, verdict = told()
+    assert verdict.startswith("it is not in bronze.orders, and nothing has told of it. Its message may wait in a queue")
+    assert "messages and 0 in flight" in verdict
+
+    lake.intake()
+    (_, _, inbox), verdict = told()
+    assert inbox.startswith("inbox: ObjectCreated:Put (event ")
+    assert verdict.startswith(f"it waits for the next run of {text}: the sensor asks for one within ")
+
+    with seams_watched(), dying_at("decide"):
+        run_table(lake.lake, text, run_id="r1")
+    stops, verdict = told()
+    assert stops[2].startswith("batch 1: committed by run r1, which has not recorded it: the next run")
+    assert verdict.startswith("it waits for the next run")
+
+    run_table(lake.lake, text, run_id="r2")
+    (_, _, batch), verdict = told()
+    assert batch.startswith("batch 1: committed by run r2; 1 rows in bronze.orders as of version 0; etag ")
+    assert verdict == "its present bytes are in bronze.orders since version 0"
+
+    lake.put("orders/a.json", '{"id": "?"}')
+    assert told()[1].startswith("its present bytes are not in bronze.orders, and nothing has told of them")
+    lake.intake()
+    run_table(lake.lake, text, run_id="r3")
+    stops, verdict = told()
+    assert stops[3].startswith("batch 2: quarantined by run r3; etag ")
+    assert "none of its 1 rows fits the table" in stops[3]
+    assert (
+        verdict == f"it is in quarantine; once the cause is mended: tidegate redrive {text} --key 'orders/a.json' --yes"
+    )
+    redrive_objects(lake.lake, text, quarantined_objects(lake.lake, text, Choice()), Choice(), by="somebody")
+    stops, _ = told()
+    assert stops[4].startswith("inbox: Redriven waits in manifest ")
+    assert stops[4].endswith("from redrive")
+
+    lake.delete("orders/a.json")
+    lake.intake()
+    run_table(lake.lake, text, run_id="r4")
+    assert told()[1] == "it is gone, and the table knows"
+
+    lake.put("elsewhere/b.json", "{}")
+    lake.intake()
+    (_, route, logged), verdict = told("elsewhere/b.json")
+    assert route.startswith("route: it lies below no table's prefix")
+    assert logged.startswith("intake log: event ")
+    assert "counted as no_table" in logged
+    assert verdict == "it enters no table, see the route"
+
+    environment(lake)
+    run_trace(console, f"s3://{bucket}/orders/a.json", None, None)
+    assert "batch 2    quarantined by run r3" in said()
+    assert said().endswith("it is gone, and the table knows\n")
