@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from tidegate.platform.core.drift import drift, registers
+from tidegate.platform.core.drift import drift
 from tidegate.platform.core.file_format import format_of, mode_of
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.table_key import TableKey
@@ -108,14 +108,10 @@ class Lake:
         """
         if table.birth:
             return table.birth
-        registered = self.registers(table.key)
+        registered = table.spec.registers
         if registered is None:
             registered = mode_of(format_of(first_key) or "parquet") == "register"
         return self.store.births.bear(table.text, table.spec.name, registered=registered)
-
-    def registers(self, key: TableKey) -> bool | None:
-        """Whether lake.yaml has a table's files registered; None where it leaves that to the first file."""
-        return registers(self.config.table_for(key))
 
     def drift(self, table: Table) -> list[str]:
         """A sentence for each difference of lake.yaml from the table's birth, with what to do."""

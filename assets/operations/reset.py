@@ -68,7 +68,7 @@ def look_at_reset(lake: Lake, text: str) -> Reset:
     committed = table.ledger.committed(clock.version)
     # A registered table's rows are its files', and those are not touched.
     lost = [] if table.birth.registered else [(key, rows) for key, etag, rows in committed if present.get(key) != etag]
-    registered = _registers(lake, table, table.birth, present)
+    registered = _registers(table, table.birth, present)
     location = _prefix(table) if registered else _own(lake, table)
     state = lake.delta.table_state(location)
     if state.exists and state.properties.get("tidegate.lake") != lake.id:
@@ -156,8 +156,8 @@ def _is_new(found: Reset) -> bool:
     return bool(found.birth.folder) and as_wanted and found.n == 0 and not found.table.batches.is_decided(1)
 
 
-def _registers(lake: Lake, table: Table, birth: Birth, present: dict[str, str]) -> bool:
-    configured = lake.registers(table.key)
+def _registers(table: Table, birth: Birth, present: dict[str, str]) -> bool:
+    configured = table.spec.registers
     if configured is not None:
         return configured
     formats = [format for key in sorted(present) if (format := format_of(key))]

@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 from tidegate.platform.core.batch import Create
-from tidegate.platform.core.file_format import mode_of
 from tidegate.platform.core.schema.column_types import any_type, unmapped
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.table_spec import TableSpec
-
-
-def registers(spec: TableSpec | None) -> bool | None:
-    """Whether lake.yaml has a table's files registered; None where it leaves that to the first file."""
-    mode = spec and (spec.mode or (mode_of(spec.format) if spec.format else None))
-    return None if mode is None else mode == "register"
 
 
 def drift(spec: TableSpec | None, registered: bool, create: Create | None) -> list[str]:
@@ -27,10 +20,9 @@ def drift(spec: TableSpec | None, registered: bool, create: Create | None) -> li
         return []
     no_effect = f", which has no effect; `tidegate reset {spec.name}` begins the table anew, or take the change back"
     table, found = f"bronze.{spec.name}", []
-    wanted = registers(spec)
-    if wanted is not None and wanted != registered:
-        ways = {True: "register", False: "load"}
-        found.append(f"{table} was born with mode {ways[registered]}, lake.yaml says {ways[wanted]}{no_effect}")
+    if spec.registers not in (None, registered):
+        ways = ("register", "load") if registered else ("load", "register")
+        found.append(f"{table} was born with mode {ways[0]}, lake.yaml says {ways[1]}{no_effect}")
     if create is None or not create.schema.get("fields"):
         return found
     schema = TableSchema.from_spark(create.schema, create.partition_columns)

@@ -106,6 +106,12 @@ class TableSpec(Model):
         """The table key of the prefix."""
         return TableKey.from_uri(self.prefix)
 
+    @property
+    def registers(self) -> bool | None:
+        """Whether the files are registered; None where that is left to the first one's ending."""
+        mode = self.mode or (mode_of(self.format) if self.format else None)
+        return None if mode is None else mode == "register"
+
     def resolved(self, format: Format) -> TableSpec:
         """The same table with its format and mode filled in, `format` being what the file's ending says."""
         known = self.format or format
