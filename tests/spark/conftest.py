@@ -94,7 +94,7 @@ class Kit:
         return cls.query(
             lake,
             "SELECT * FROM {t} WHERE kind = 'row' ORDER BY n, position",
-            t=lake.lake.ledger(lake.key(table)).location,
+            t=lake.lake.table(lake.key(table)).ledger.location,
         )
 
     @classmethod

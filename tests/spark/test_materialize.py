@@ -55,13 +55,13 @@ def test_files_become_bronze_and_silver_and_nothing_pending_commits_nothing(
     assert [tuple(row) for row in lake.sql("SELECT id, v FROM silver.orders ORDER BY id")] == [(1, "a"), (2, "B")]
 
     # Nothing waits, neither in the inbox nor in the listing: success, and no commit anywhere.
-    ledger = lake.lake.ledger(lake.key("orders")).clock()
+    ledger = lake.lake.table(lake.key("orders")).ledger.clock()
     for from_inbox in (True, False):
         told = kit.metadata(lake.materialize("bronze", "orders", from_inbox=from_inbox))
         assert (told["files"], told["rows"], told["batches"], told["delta_version"]) == (0, 0, 0, 0)
         assert "batch" not in told
     assert kit.state(lake, "orders").version == 0
-    assert lake.lake.ledger(lake.key("orders")).clock() == ledger
+    assert lake.lake.table(lake.key("orders")).ledger.clock() == ledger
     merged = kit.metadata(lake.materialize("silver_orders"))
     assert (merged["files"], merged["rows"], merged["batches"], merged["dagster/row_count"]) == (0, 0, 0, 2)
 

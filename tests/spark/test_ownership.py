@@ -127,7 +127,7 @@ def test_a_dropped_table_begins_anew_as_the_remedy_says(tidegate_lake: MakeLake,
 
     told = [place.format(key=key) for place in ("ledger/{key}/", "batches/{key}/", "tables/{key}.json")]
     assert all(place in message for place in told)
-    for location in (kit.location(lake, "orders"), lake.lake.ledger(key).location):
+    for location in (kit.location(lake, "orders"), lake.lake.table(key).ledger.location):
         DeltaLog(lake.clients, location).forget()
     for place in told:
         root, _, name = place.partition("/")

@@ -120,7 +120,7 @@ def test_b4_a_bronze_table_of_another_generation_is_merged_in_full(tidegate_lake
 
     # The table and all that is known of it goes; it begins again below the mark that silver held.
     store, key = lake.lake.store, lake.key("items")
-    for location in (kit.location(lake, "items"), lake.lake.ledger(key).location):
+    for location in (kit.location(lake, "items"), lake.lake.table(key).ledger.location):
         DeltaLog(lake.clients, location).forget()
     for part in ("bronze", "ledger", "batches"):
         store.objects.delete(store.bucket, [one.key for one in store.objects.under(store.bucket, store.key(part, key))])
