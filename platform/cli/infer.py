@@ -93,9 +93,7 @@ def _look(guess: Guess, files: Files) -> None:
             continue
         guess.problems += [f"{entry.key}: {problem}" for problem in sniffed.problems]
         guess.options.update(sniffed.options)
-        for name, kind in sniffed.columns.items():
-            if guess.columns.setdefault(name, kind) != kind:
-                differing.add(name)
+        differing.update(guess.take(sniffed.columns))
     both = {name.lower() for name in guess.columns} & {name.lower() for name in guess.partitions}
     if both:
         guess.problems.append(f"{', '.join(sorted(both))} is in the files and in their folders; rename one")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tidegate.platform.core.file_format import Format, format_of
 from tidegate.platform.core.object_key import conventional_prefix, is_hidden, partition_values
+from tidegate.platform.core.schema.column_types import Field, any_type
+from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.table_key import TableKey
 
 _SAMPLES = 3
@@ -50,6 +52,22 @@ class Guess:
     say_format: bool = False
     #: It cannot be a table, whatever is said of it.
     impossible: bool = False
+
+    def take(self, columns: Mapping[str, str]) -> list[str]:
+        """Add the columns of one more file; the names of those that have another type in files before it.
+
+        Names that differ in case are one column, and structs are given each other's fields, as in the table to be.
+        """
+        spelling = {name.lower(): name for name in self.columns}
+        differing = []
+        for name, kind in columns.items():
+            known = spelling.setdefault(name.lower(), name)
+            both = _both(self.columns.setdefault(known, kind), kind)
+            if both is None:
+                differing.append(known)
+            else:
+                self.columns[known] = both
+        return differing
 
 
 def guess_tables(bucket: str, listing: Iterable[Entry]) -> list[Guess]:
@@ -111,6 +129,18 @@ def as_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
         lines.append(f"  #   files: {guess.files}" + ("; columns:" if guess.columns else ""))
         lines += [f"  #   {_one_line(f'{name}: {kind}')}" for name, kind in guess.columns.items()]
     return "\n".join(lines) + "\n"
+
+
+def _both(one: str, other: str) -> str | None:
+    """The type of a column that has both types; None if it depends on which comes first whether a file fits."""
+    if one == other:
+        return one
+    try:
+        there, here = Field("column", any_type(one)), Field("column", any_type(other))
+        TableSchema((here,)).taking([there], "evolve")
+        return TableSchema((there,)).taking([here], "evolve").fields[0].type.sql()
+    except ValueError:
+        return None
 
 
 def _one_line(text: str) -> str:

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from tidegate.platform.core.file_format import Format
+from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 
 #: Bytes of a file that are looked at.
@@ -222,5 +223,5 @@ def _json_type(value: Any) -> str:
         case list():
             return f"array<{next((_json_type(one) for one in value if one is not None), 'string')}>"
         case dict() if value:
-            return f"struct<{', '.join(f'`{name}`: {_json_type(one)}' for name, one in value.items())}>"
+            return f"struct<{', '.join(f'{quoted(name)}: {_json_type(one)}' for name, one in value.items())}>"
     return "string"

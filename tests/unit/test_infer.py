@@ -167,6 +167,14 @@ def test_json_problems(text: bytes, problem: str) -> None:
     assert problem in found
 
 
+def test_files_of_one_table_have_its_columns_in_any_case_and_add_to_its_structs() -> None:
+    """As the schema does when it takes the files: two spellings are one column, a new field is no difference."""
+    (guess,) = guess_tables("landing", [Entry("cars/a.json", 9)])
+    assert guess.take({"Year": "string", "who": "struct<`first name`: string>", "n": "int"}) == []
+    assert guess.take({"year": "bigint", "who": "struct<`age`: bigint>", "n": "bigint"}) == ["Year", "n"]
+    assert guess.columns == {"Year": "string", "who": "struct<`first name`:string,`age`:bigint>", "n": "int"}
+
+
 def test_bytes_say_their_format() -> None:
     assert [format_of_bytes(head) for head in (b"PAR1..", b' {"a"', b"\xef\xbb\xbf[", b"a,b")] == [
         "parquet",
