@@ -25,8 +25,8 @@ ALLOW_REMOVALS_TAG = "tidegate/allow-removals"
 def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
     """The bronze asset of a lake.
 
-    ``backfill_policy`` stays unset: with any policy, backfill runs carry no ``dagster/partition`` tag and pass by the
-    limit of one run per table.
+    ``backfill_policy`` stays unset: with any policy, backfill runs carry no ``dagster/partition`` tag and bypass
+    the limit of one run per table.
     """
 
     @dg.asset(

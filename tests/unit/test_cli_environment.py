@@ -1,0 +1,40 @@
+"""What commands say where no local platform runs."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tidegate.platform.cli.check import run_check
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.sql import run_sql
+from tidegate.platform.local.errors import LocalStackError
+from tidegate.platform.local.stack_file import make_home
+
+LOCAL = "lake: {root: 's3://lake/lake'}\nqueues: [{url: '${TIDEGATE_QUEUE_URL}'}]\nbuckets: [landing]\n"
+
+
+def test_a_lake_yaml_that_needs_a_local_platform_is_told_that_none_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its variable is what the platform sets: to set it by hand would be the wrong advice alone."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TIDEGATE_QUEUE_URL", raising=False)
+    monkeypatch.delenv("TIDEGATE_LAKE", raising=False)
+    (tmp_path / "lake.yaml").write_text(LOCAL)
+    said = io.StringIO()
+    console = Console(file=said, width=200)
+    with pytest.raises(CommandError, match=r"TIDEGATE_QUEUE_URL is not set.*\n.*`tidegate dev` starts one"):
+        run_sql(console, "SELECT 1", None, 10)
+    assert not run_check(console, None, None, None)
+    assert "no local platform runs on .tidegate/demo or .tidegate/local of this directory" in said.getvalue()
+    assert said.getvalue().endswith("\n1 check failed\n")
+
+
+def test_a_home_that_cannot_be_made_is_told_in_a_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(LocalStackError, match="file/home cannot be made: Not a directory; choose another folder"):
+        make_home(tmp_path / "file" / "home")
