@@ -58,6 +58,8 @@ def run_check(console: Console, lake: Path | None, home: Path | None, address: s
     except LakeConfigError as error:
         for problem in error.problems:
             failed += show(console, Finding("configuration", False, problem))
+        for hint in using.nowhere:
+            console.print(Text(hint))
     else:
         show(console, Finding("configuration", True, f"{len(config.tables)} tables, {len(config.queues)} queues"))
         reached = checked("AWS: region and credentials", lambda: _reached(using.settings.aws))
@@ -67,9 +69,8 @@ def run_check(console: Console, lake: Path | None, home: Path | None, address: s
                 failed += show(console, finding)
     if config is not None and target is not None:
         _explain(console, config, known, *target)
-    console.print(
-        Text(f"\n{failed} checks failed" if failed else "\nall checks ok", style="red" if failed else "green")
-    )
+    told = f"{failed} {'check' if failed == 1 else 'checks'} failed" if failed else "all checks ok"
+    console.print(Text(f"\n{told}", style="red" if failed else "green"))
     return not failed
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.core.lake import LakeConfigError
 from tidegate.platform.local.stack_file import StackInfo, client_environ, find_stack
 from tidegate.resources.settings import Settings
 from tidegate.resources.spark import SparkUnreachable
@@ -42,12 +43,22 @@ class Client:
         """Use Spark inside.
 
         Raises:
-            CommandError: it does not answer; the message says what to do.
+            CommandError: it does not answer, or the lake.yaml is wrong; the message says what to do.
         """
         try:
             yield
         except SparkUnreachable as error:
             raise CommandError(self.explain(error)) from None
+        except LakeConfigError as error:
+            raise CommandError("\n".join([str(error), *self.nowhere])) from None
+
+    @property
+    def nowhere(self) -> list[str]:
+        """What else may be wrong with the environment's lake.yaml: it may need a platform that does not run."""
+        if self.home is not None:
+            return []
+        homes = " or ".join(str(one) for one in DEFAULT_HOMES)
+        return [f"no local platform runs on {homes} of this directory: `tidegate dev` starts one, --home names another"]
 
 
 def client(home: Path | None, lake: Path | None = None, fits: Callable[[StackInfo], bool] = lambda _: True) -> Client:

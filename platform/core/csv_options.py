@@ -23,6 +23,9 @@ def _checked_encoding(name: str) -> str:
         raise ValueError(f"{name!r} is no encoding, such as utf-8, windows-1252 or utf-16") from None
 
 
+#: Texts with which programs say that a value is missing: R, databases, spreadsheets.
+USUAL_NULLS = ("NA", "NULL", "null", "\\N", "N/A")
+
 OneCharacter = Annotated[str, StringConstraints(min_length=1, max_length=1)]
 Encoding = Annotated[str, AfterValidator(_checked_encoding)]
 

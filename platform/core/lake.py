@@ -214,7 +214,9 @@ def load_lake(path: str | PathLike[str], env: Mapping[str, str] | None = None) -
     try:
         text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise LakeConfigError([f"{path}: there is no such file; TIDEGATE_LAKE must name your lake.yaml"]) from None
+        raise LakeConfigError(
+            [f"{path}: there is no such file; --lake or TIDEGATE_LAKE must name your lake.yaml"]
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise LakeConfigError([f"{path}: cannot be read: {error}"]) from None
     document = read_yaml(text, env)

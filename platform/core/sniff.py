@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from tidegate.platform.core.csv_options import USUAL_NULLS
 from tidegate.platform.core.file_format import Format
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
@@ -22,7 +23,6 @@ SAMPLE = 1 << 16
 #: Lines among which a header is looked for.
 _PREAMBLE = 20
 _DELIMITERS = (",", ";", "\t", "|")
-_NULLS = ("NA", "NULL", "null", "\\N", "N/A")
 _TYPES = (
     ("bigint", re.compile(r"-?(0|[1-9]\d{0,17})")),
     ("double", re.compile(r"-?(0|[1-9]\d{0,14})(\.\d{1,15})?([eE][+-]?\d{1,3})?")),
@@ -93,7 +93,7 @@ def sniff_csv(head: bytes, *, whole: bool) -> Sniffed:
     _check_names(header, sniffed)
     uneven = sum(len(row) != len(header) for row in rows)
     if uneven:
-        sniffed.problems.append(f"{uneven} of {len(rows)} rows have not {len(header)} cells; they will be set apart")
+        sniffed.problems.append(f"{uneven} of {len(rows)} rows do not have {len(header)} cells; they will be set apart")
     columns = [[row[place] for row in rows if len(row) > place] for place in range(len(header))]
     _nulls_and_decimals(columns, delimiter, sniffed)
     nulls = sniffed.options.get("nulls", [""])
@@ -172,7 +172,7 @@ def _layout(lines: Sequence[str], sniffed: Sniffed) -> tuple[str, int]:
 
 def _nulls_and_decimals(columns: Sequence[Sequence[str]], delimiter: str, sniffed: Sniffed) -> None:
     cells = {cell for column in columns for cell in column}
-    if found := [mark for mark in _NULLS if mark in cells]:
+    if found := [mark for mark in USUAL_NULLS if mark in cells]:
         sniffed.options["nulls"] = ["", *found]
     if delimiter != "," and any(re.fullmatch(r"-?\d+,\d+", cell) for cell in cells):
         sniffed.options["decimal"] = ","

@@ -44,6 +44,18 @@ class StackInfo:
     environ: Mapping[str, str] = field(repr=False)
 
 
+def make_home(home: Path) -> None:
+    """Make the folder of a home, where there is none.
+
+    Raises:
+        LocalStackError: it cannot be made.
+    """
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LocalStackError(f"{home} cannot be made: {error.strerror}; choose another folder with --home") from None
+
+
 def find_stack(home: Path) -> StackInfo | None:
     """The local platform that runs on `home` right now, None when there is none."""
     info = _read(home)
@@ -90,9 +102,9 @@ class StackLock:
             deadline: Seconds for the guards of that platform to end its servers.
 
         Raises:
-            LocalStackError: Another process has it.
+            LocalStackError: Another process has it, or it cannot be made.
         """
-        self._home.mkdir(parents=True, exist_ok=True)
+        make_home(self._home)
         file = (self._home / _LOCK).open("a+")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -171,7 +171,7 @@ def test_its_commands_say_what_is_missing_without_a_trace(run: Run, tmp_path: Pa
     said = json.loads(done.stdout)
     assert [code for code, _ in said] == [1] * len(asked)
     nowhere, regionless, sql, doctor, dev, demo = (text for _, text in said)
-    assert "there is no such file; TIDEGATE_LAKE must name your lake.yaml" in " ".join(nowhere.split())
+    assert "there is no such file; --lake or TIDEGATE_LAKE must name your lake.yaml" in " ".join(nowhere.split())
     assert re.findall(r"^FAILED .*", regionless, re.M) == [
         "FAILED AWS: region and credentials  no AWS region is set: set AWS_REGION, or `region` in the AWS profile"
     ]

@@ -118,7 +118,7 @@ def test_csv_options_and_columns(text: str | bytes, options: dict[str, object], 
         ("", "no header line"),
         ("a,A\n1,2\n", "columns 'A' and 'a' are the same to Spark"),
         ("id,_batch\n1,2\n", "column '_batch' is one that Tidegate adds"),
-        ("a,b\n1,2\n3\n4,5\n", "1 of 3 rows have not 2 cells"),
+        ("a,b\n1,2\n3\n4,5\n", "1 of 3 rows do not have 2 cells"),
     ],
 )
 def test_csv_problems(text: str, problem: str) -> None:
