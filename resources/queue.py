@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 _MOST_PER_CALL = 10  # SQS's limit for receives and batch deletes
 _DELETE_ATTEMPTS = 3
+#: Messages that are worth being worked off while more are received: fewer would make many small manifests.
+_CHUNK = 1000
+#: Received messages that wait for that, at most: their visibility runs out, and so does the tick's time.
+_MOST_HELD = 2 * _CHUNK
 
 
 @dataclass(frozen=True)
@@ -50,39 +54,67 @@ class Queue:
         """The queue's name."""
         return self._address.rstrip("/").rsplit("/", 1)[-1]
 
-    def drain(self, *, seconds: float, messages: int, threads: int, wait: int = 1) -> list[Message]:
+    def drain(self, *, seconds: float, messages: int, threads: int, wait: int = 1) -> Generator[list[Message]]:
         """Receive until the queue looks empty or the budget is spent.
 
+        What has come in is given out by the thousand, while more is received: whoever takes it deletes it meanwhile.
+        Close the iterator to stop.
+
         Args:
-            seconds: time budget.
+            seconds: time budget of the receives.
             messages: count budget; threads may overshoot it by 10 each.
             threads: receivers.
             wait: seconds of long polling; an empty long poll ends its thread.
+
+        Raises:
+            Exception: what a receive raised, once everything that did come in was given out.
         """
         deadline = time.monotonic() + seconds
-        found: list[Message] = []
-        lock = threading.Lock()
+        held: list[Message] = []
+        changed = threading.Condition()
+        total, working, closed = 0, threads, False
 
         def receive() -> None:
-            while (left := deadline - time.monotonic()) > 0 and len(found) < messages:
-                answer = self._client.receive_message(
-                    QueueUrl=self.url,
-                    MaxNumberOfMessages=_MOST_PER_CALL,
-                    WaitTimeSeconds=min(wait, int(left)),
-                )
-                batch = [
-                    Message(item["MessageId"], item["Body"], item["ReceiptHandle"])
-                    for item in answer.get("Messages", [])
-                ]
-                if not batch:
-                    return
-                with lock:
-                    found.extend(batch)
+            nonlocal total, working
+            try:
+                while (left := deadline - time.monotonic()) > 0 and total < messages and not closed:
+                    answer = self._client.receive_message(
+                        QueueUrl=self.url,
+                        MaxNumberOfMessages=_MOST_PER_CALL,
+                        WaitTimeSeconds=min(wait, int(left)),
+                    )
+                    batch = [
+                        Message(item["MessageId"], item["Body"], item["ReceiptHandle"])
+                        for item in answer.get("Messages", [])
+                    ]
+                    if not batch:
+                        return
+                    with changed:
+                        held.extend(batch)
+                        total += len(batch)
+                        changed.notify_all()
+                        changed.wait_for(lambda: len(held) < _MOST_HELD or closed)
+            finally:
+                with changed:
+                    working -= 1
+                    changed.notify_all()
 
         with ThreadPoolExecutor(threads) as pool:
-            for future in [pool.submit(receive) for _ in range(threads)]:
-                future.result()
-        return found
+            receivers = [pool.submit(receive) for _ in range(threads)]
+            try:
+                while working or held:
+                    with changed:
+                        changed.wait_for(lambda: len(held) >= _CHUNK or not working)
+                        chunk, held[:] = held[:], []
+                        changed.notify_all()
+                    if chunk:
+                        yield chunk
+            finally:
+                with changed:
+                    closed = True
+                    changed.notify_all()
+        for receiver in receivers:
+            receiver.result()
 
     def delete(self, messages: Iterable[Message]) -> int:
         """Delete messages; how many could not be.

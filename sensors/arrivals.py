@@ -40,6 +40,16 @@ class Intake:
         """Count events that end here."""
         self.counters[outcome] = self.counters.get(outcome, 0) + by
 
+    def add(self, other: "Intake") -> None:
+        """Count what another part of the tick received to this one's."""
+        for table, hints in other.hints.items():
+            self.hints.setdefault(table, []).extend(hints)
+        for outcome, number in other.counters.items():
+            self.count(outcome, number)
+        self.rows += other.rows
+        self.rejects += other.rejects
+        self.received += other.received
+
 
 def sort_messages(
     messages: Sequence[Message], config: LakeConfig, known: set[TableKey], barren: Collection[TableKey] = ()

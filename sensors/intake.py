@@ -1,7 +1,9 @@
 """The intake sensor: SQS messages become durable hints, and hints become runs."""
 
+import json
 import time
-from collections.abc import Sequence
+from collections.abc import Generator
+from contextlib import closing
 from datetime import UTC, datetime
 
 import dagster as dg
@@ -14,10 +16,12 @@ from tidegate.platform.core.manifest import chunked
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.resources.lake_root.inbox import Waiting
+from tidegate.resources.lake_root.root import is_table_key
+from tidegate.resources.queue import Message, Queue
 from tidegate.sensors.arrivals import Intake, sort_by_what_is_there
 from tidegate.sensors.misses import judge
-from tidegate.sensors.runs import is_active, rest_seconds
+from tidegate.sensors.runs import FAILURES_TAG, TableRuns, table_runs
+from tidegate.sensors.turns import MOST_RUNS, Turns, take_turns
 
 BRONZE_JOB = dg.define_asset_job(
     "bronze_job",
@@ -29,41 +33,43 @@ BRONZE_JOB = dg.define_asset_job(
 #: Lines of one kind in a tick's log: events that are no table's (the intake log has all), and objects in the inbox that
 #: are no manifests (`tidegate check` names all).
 _MOST_LINES = 10
+#: The part of a tick's time that its receives may take: what they brought is worked off, and the inbox read, after it.
+_RECEIVING = 0.75
 
 
 def take_in(lake: Lake, *, seconds: float | None = None) -> Intake:
     """Drain the queues once: manifests and logs are written first, messages are deleted last.
 
-    Each queue has an equal share of what is left of the budget, so that a busy one does not starve those after it.
+    While some messages are written and deleted, the next ones are received. Each queue has an equal share of what is
+    left of the budget, so that a busy one does not starve those after it.
 
     Args:
         lake: handles.
-        seconds: time budget of the receives; the configuration's by default.
+        seconds: time budget of the receives; a part of the configuration's by default.
     """
     budget = lake.config.intake
-    deadline = time.monotonic() + (seconds or budget.seconds)
+    deadline = time.monotonic() + (seconds or budget.seconds * _RECEIVING)
     known = {TableKey.decode(text) for text in lake.store.table_keys()}
     total = Intake()
     for place, queue in enumerate(lake.queues):
         share = len(lake.queues) - place
         left = max(0.0, deadline - time.monotonic()) / share
         most = max(1, (budget.events - total.received) // share)
-        try:
-            messages = queue.drain(seconds=left, messages=most, threads=budget.threads)
-        except (BotoCoreError, ClientError) as error:
-            # What it has received comes back; the other queues need not wait for it.
-            total.failures[queue.name] = error
-            continue
-        intake = sort_by_what_is_there(messages, lake.config, known, lake.store.objects)
-        _keep(lake, queue.name, intake)
-        queue.delete(messages)
-        for table, hints in intake.hints.items():
-            total.hints.setdefault(table, []).extend(hints)
-        for outcome, number in intake.counters.items():
-            total.count(outcome, number)
-        total.rows += intake.rows
-        total.received += intake.received
+        with closing(_received(queue, total, left, most, budget.threads)) as chunks:
+            for messages in chunks:
+                intake = sort_by_what_is_there(messages, lake.config, known, lake.store.objects)
+                _keep(lake, queue.name, intake)
+                queue.delete(messages)
+                total.add(intake)
     return total
+
+
+def _received(queue: Queue, total: Intake, seconds: float, most: int, threads: int) -> Generator[list[Message]]:
+    try:
+        yield from queue.drain(seconds=seconds, messages=most, threads=threads)
+    except (BotoCoreError, ClientError) as error:
+        # What was received and not given out comes back; the other queues need not wait for it.
+        total.failures[queue.name] = error
 
 
 def _keep(lake: Lake, queue: str, intake: Intake) -> None:
@@ -85,41 +91,53 @@ def _keep(lake: Lake, queue: str, intake: Intake) -> None:
         lake.store.intake_log.put(intake.counters, intake.rows)
 
 
-def ready_tables(waiting: Sequence[Waiting], config: LakeConfig, now: float) -> list[str]:
-    """Table keys whose oldest hint has waited for the window, or whose hints reach the cap; pure.
+def requests(
+    lake: Lake, instance: dg.DagsterInstance, now: float, after: str, until: float
+) -> tuple[Turns, list[dg.RunRequest]]:
+    """Whose turn it is, and the runs to ask for.
 
     Args:
-        waiting: the inbox's listing.
-        config: the lake.
+        lake: handles.
+        instance: Dagster's instance.
         now: epoch seconds.
+        after: the folder of the inbox that was looked at last.
+        until: when to stop, by ``time.monotonic``; one table is looked at in any case.
     """
-    by_table: dict[str, list[Waiting]] = {}
-    for one in waiting:
-        by_table.setdefault(one.table, []).append(one)
-    ready = []
-    for table_key, manifests in sorted(by_table.items()):
-        pace = config.pace(TableKey.decode(table_key))
-        if (
-            now - min(one.since for one in manifests) >= pace.window
-            or sum(one.hints for one in manifests) >= pace.max_files
-        ):
-            ready.append(table_key)
-    return ready
+    runs = table_runs(instance, BRONZE_JOB.name, (TRIGGER_TAG, "sensor"), now)
+    turns = take_turns(
+        lake.store.inbox.tour(after),
+        lake.config,
+        now,
+        held=runs.active | resting(runs, lake.config, now),
+        most=MOST_RUNS - runs.tagged,
+        goes_on=lambda: time.monotonic() < until,
+    )
+    return turns, [_request(table, runs) for table in turns.due]
 
 
-def _held_back(instance: dg.DagsterInstance, table_key: str, window: float, now: float) -> bool:
-    """Whether the table has an active run, or failed so lately that it should rest."""
-    tags = {"dagster/partition": table_key}
-    return is_active(instance, tags=tags) or rest_seconds(instance, BRONZE_JOB.name, window, now, tags) > 0
+def resting(runs: TableRuns, config: LakeConfig, now: float) -> set[str]:
+    """Tables that failed so lately that they should rest; pure."""
+    return {
+        table
+        for table, failures in runs.failures.items()
+        if is_table_key(table) and failures.rest(config.pace(TableKey.decode(table)).window, now)
+    }
+
+
+def _request(table: str, runs: TableRuns) -> dg.RunRequest:
+    tags = {TRIGGER_TAG: "sensor"}
+    if table in runs.failures:
+        tags[FAILURES_TAG] = str(runs.failures[table].number)
+    return dg.RunRequest(partition_key=table, tags=tags)
 
 
 def build_intake_sensor(config: LakeConfig) -> dg.SensorDefinition:
     """The sensor that drains the queues and asks for bronze runs.
 
     Partitions and run requests follow from the inbox's listing, never from the messages of the tick: a tick that timed
-    out has done its writes, and the next one goes on from them. Configured tables have a partition without any hint, so
-    that they can be materialized by hand. ``run_key`` stays None, for a used one is never run again, even after a
-    failure.
+    out has done its writes, and the next one goes on from them. The cursor says how far a tour of the inbox came.
+    Configured tables have a partition without any hint, so that they can be materialized by hand. ``run_key`` stays
+    None, for a used one is never run again, even after a failure.
     """
 
     @dg.sensor(
@@ -130,41 +148,36 @@ def build_intake_sensor(config: LakeConfig) -> dg.SensorDefinition:
         description="Drains SQS into the lake's inbox and asks for a bronze run of every table whose window is over.",
     )
     def intake(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
+        until = time.monotonic() + config.intake.seconds
         handles = lake.open()
         taken = take_in(handles)
         now = datetime.now(UTC).timestamp()
-        inbox = handles.store.inbox.contents()
-        waiting = inbox.waiting
-        keys = sorted({one.table for one in waiting})
-        wanted = {*keys, *(spec.table_key.encode() for spec in config.tables)}
+        before = json.loads(context.cursor or "{}")
+        turns, asked = requests(handles, context.instance, now, str(before.get("last", "")), until)
+        wanted = {*turns.seen, *(spec.table_key.encode() for spec in config.tables)}
         unknown = sorted(wanted - set(context.instance.get_dynamic_partitions(TABLES.name or "")))
-        requests = []
-        for table_key in ready_tables(waiting, config, now):
-            window = config.pace(TableKey.decode(table_key)).window
-            if not _held_back(context.instance, table_key, window, now):
-                requests.append(dg.RunRequest(partition_key=table_key, tags={TRIGGER_TAG: "sensor"}))
         said = (
             f"received {taken.received} events, {sum(taken.counters.values())} of them no table's; "
-            f"{sum(one.hints for one in waiting)} hints wait for {len(keys)} tables"
+            f"{'' if turns.whole else 'at least '}{turns.hints} hints wait for {len(turns.seen)} tables"
         )
         context.log.info(said)
         for row in [row for row in taken.rows if row["outcome"] != "own_file"][:_MOST_LINES]:
             what = f"s3://{row['bucket']}/{row['key']}" if "key" in row else row["detail"]
             context.log.warning(f"{row['outcome']}: {what}: {row['reason']}")
-        for stray in inbox.strays[:_MOST_LINES]:
+        for stray in turns.strays[:_MOST_LINES]:
             context.log.error(stray)
         today = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
         judged = judge(context.cursor, today, [queue_name(one) for one in config.queues], taken.rows)
         for name, error in taken.failures.items():
             context.log.error(f"queue {name} could not be drained: {error}")
-            if not requests and not judged.failed:
+            if not asked and not judged.failed:
                 raise error  # A tick that has nothing else to say fails, where people look.
         return dg.SensorResult(
             asset_events=judged.evaluations,
-            cursor=judged.cursor,
-            run_requests=requests,
+            cursor=json.dumps({**json.loads(judged.cursor), "last": turns.last}),
+            run_requests=asked,
             dynamic_partitions_requests=[TABLES.build_add_request(unknown)] if unknown else [],
-            skip_reason=None if requests else dg.SkipReason(said),
+            skip_reason=None if asked else dg.SkipReason(said),
         )
 
     return intake

@@ -1,7 +1,8 @@
-"""What Dagster remembers of the runs of one table: whether one is active, and whether the last ones failed."""
+"""What Dagster remembers of runs: which are active, and whether the last ones of a table failed."""
 
 from collections.abc import Mapping
-from datetime import UTC
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import dagster as dg
 
@@ -14,11 +15,94 @@ ACTIVE = [
 ]
 _FAILED = [dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 _LONGEST_BACKOFF = 3600.0
+_PARTITION = "dagster/partition"
+#: Tag of a run that follows failed ones: how many, in a row.
+FAILURES_TAG = "tidegate/failures"
+#: Runs that one query fetches, the newest ones: a second or two of Dagster's time. More than these are not waited for,
+#: and then a table may have a second run in the queue, which finds nothing to do.
+_MOST_RECORDS = 5000
 
 
-def is_active(instance: dg.DagsterInstance, job: str | None = None, tags: Mapping[str, str] | None = None) -> bool:
-    """Whether a run of the job, or with the tags, is queued or at work."""
-    return bool(instance.get_run_records(dg.RunsFilter(job_name=job, tags=tags, statuses=ACTIVE), limit=1))
+@dataclass(frozen=True)
+class Failures:
+    """The failed runs of a table since its last good one: how many, and when the last of them ended."""
+
+    number: int
+    at: float
+
+    def rest(self, pace: float, now: float) -> float:
+        """How long it is until the next run may be asked for, in seconds.
+
+        Args:
+            pace: seconds between runs when all is well.
+            now: epoch seconds.
+        """
+        return max(0.0, self.at + backoff_seconds(self.number, pace) - now)
+
+
+@dataclass(frozen=True)
+class TableRuns:
+    """The runs of all tables, as far as the next ones depend on them.
+
+    Attributes:
+        active: tables that have a run that is queued or at work, whoever asked for it.
+        tagged: how many of all active runs have the tag that was asked for.
+        failures: tables whose last run failed, if that was lately enough to matter.
+    """
+
+    active: frozenset[str] = frozenset()
+    tagged: int = 0
+    failures: Mapping[str, Failures] = field(default_factory=dict)
+
+
+def table_runs(instance: dg.DagsterInstance, job: str, tag: tuple[str, str], now: float) -> TableRuns:
+    """Ask for the runs of all tables at once: three queries, however many tables there are.
+
+    Args:
+        instance: Dagster's instance.
+        job: name of the job whose failures count.
+        tag: of the runs to count among the active ones.
+        now: epoch seconds.
+    """
+    queued = instance.get_run_records(dg.RunsFilter(statuses=ACTIVE), limit=_MOST_RECORDS)
+    tags = [record.dagster_run.tags for record in queued]
+    active = frozenset(one[_PARTITION] for one in tags if _PARTITION in one)
+    return TableRuns(active, sum(one.get(tag[0]) == tag[1] for one in tags), _failures(instance, job, now))
+
+
+def _failures(instance: dg.DagsterInstance, job: str, now: float) -> dict[str, Failures]:
+    # A rest is an hour at most, and the next run, which has the count of those before, comes right after it.
+    since = datetime.fromtimestamp(now - 2 * _LONGEST_BACKOFF, UTC)
+    failed = dg.RunsFilter(job_name=job, statuses=_FAILED, updated_after=since)
+    latest: dict[str, dg.RunRecord] = {}
+    for record in instance.get_run_records(failed, limit=_MOST_RECORDS):
+        if table := record.dagster_run.tags.get(_PARTITION):
+            latest.setdefault(table, record)
+    if not latest:
+        return {}
+    good = dg.RunsFilter(
+        job_name=job, statuses=[dg.DagsterRunStatus.SUCCESS], tags={_PARTITION: sorted(latest)}, updated_after=since
+    )
+    for record in instance.get_run_records(good, limit=_MOST_RECORDS):
+        table = record.dagster_run.tags[_PARTITION]
+        if table in latest and record.storage_id > latest[table].storage_id:
+            del latest[table]
+    return {table: Failures(_earlier(record) + 1, _ended(record)) for table, record in latest.items()}
+
+
+def _earlier(record: dg.RunRecord) -> int:
+    """How many runs had failed before this one, as whoever asked for it knew."""
+    said = record.dagster_run.tags.get(FAILURES_TAG, "")
+    return int(said) if said.isdecimal() and said.isascii() else 0
+
+
+def _ended(record: dg.RunRecord) -> float:
+    return record.end_time or record.update_timestamp.replace(tzinfo=UTC).timestamp()
+
+
+def is_active(instance: dg.DagsterInstance, job: str) -> bool:
+    """Whether a run of the job is queued or at work."""
+    return bool(instance.get_run_records(dg.RunsFilter(job_name=job, statuses=ACTIVE), limit=1))
 
 
 def backoff_seconds(failures: int, pace: float) -> float:
@@ -31,21 +115,19 @@ def backoff_seconds(failures: int, pace: float) -> float:
     return 0.0 if failures == 0 else min(max(pace, 5.0) * 2 ** (failures - 1), _LONGEST_BACKOFF)
 
 
-def rest_seconds(
-    instance: dg.DagsterInstance, job: str, pace: float, now: float, tags: Mapping[str, str] | None = None
-) -> float:
-    """How long it is until the next run may be asked for; 0 unless the last one failed lately.
+def rest_seconds(instance: dg.DagsterInstance, job: str, pace: float, now: float) -> float:
+    """How long it is until the next run of a job may be asked for; 0 unless the last one failed lately.
 
     Args:
+        instance: Dagster's instance.
         job: name of the job.
         pace: seconds between runs when all is well.
         now: epoch seconds.
-        tags: of the runs that count.
     """
     failures, latest = 0, 0.0
-    for record in instance.get_run_records(dg.RunsFilter(job_name=job, tags=tags), limit=12):
+    for record in instance.get_run_records(dg.RunsFilter(job_name=job), limit=12):
         if record.dagster_run.status not in _FAILED:
             break
         failures += 1
-        latest = max(latest, record.end_time or record.update_timestamp.replace(tzinfo=UTC).timestamp())
-    return max(0.0, latest + backoff_seconds(failures, pace) - now)
+        latest = max(latest, _ended(record))
+    return Failures(failures, latest).rest(pace, now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from os import PathLike
@@ -149,10 +150,10 @@ class LakeConfig(Model):
 
     def table_holding(self, bucket: str, key: str) -> TableSpec | None:
         """The configured table below whose prefix an object lies."""
-        for prefix, spec in self._prefixes.get(bucket, ()):
-            if key.startswith(prefix):
-                return spec
-        return None
+        prefixes, specs = self._prefixes.get(bucket, ([], []))
+        # Prefixes never overlap: of those that sort before the key, only the last one can be its beginning.
+        place = bisect_right(prefixes, key) - 1
+        return specs[place] if place >= 0 and key.startswith(prefixes[place]) else None
 
     def discovered(self, key: TableKey, format: Format) -> TableSpec:
         """The table that discovery makes of a prefix whose files have that format."""
@@ -173,10 +174,12 @@ class LakeConfig(Model):
         return {spec.table_key: spec for spec in self.tables}
 
     @cached_property
-    def _prefixes(self) -> dict[str, list[tuple[str, TableSpec]]]:
-        found: dict[str, list[tuple[str, TableSpec]]] = {}
-        for key, spec in self._tables_by_key.items():
-            found.setdefault(key.bucket, []).append((key.prefix, spec))
+    def _prefixes(self) -> dict[str, tuple[list[str], list[TableSpec]]]:
+        found: dict[str, tuple[list[str], list[TableSpec]]] = {}
+        for key in sorted(self._tables_by_key):
+            prefixes, specs = found.setdefault(key.bucket, ([], []))
+            prefixes.append(key.prefix)
+            specs.append(self._tables_by_key[key])
         return found
 
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from ulid import ULID
@@ -78,7 +78,7 @@ class Manifest:
                 "table": self.table,
                 "id": self.id,
                 "origin": self.origin,
-                "hints": [_lean(asdict(hint)) for hint in self.hints],
+                "hints": [_lean(vars(hint)) for hint in self.hints],
             },
             ensure_ascii=False,
             separators=(",", ":"),

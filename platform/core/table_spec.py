@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -101,7 +102,7 @@ class TableSpec(Model):
             raise ValueError(f"only parquet files can be registered, {format} files must be loaded: use `mode: load`")
         return mode
 
-    @property
+    @cached_property
     def table_key(self) -> TableKey:
         """The table key of the prefix."""
         return TableKey.from_uri(self.prefix)

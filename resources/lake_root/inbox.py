@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby, islice
 
 from tidegate.platform.core.manifest import Manifest, hint_count
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake_root.root import LakeRoot, is_table_key
-from tidegate.resources.object_store import parallel
+from tidegate.resources.object_store import Listed, parallel
+
+#: Objects of one table that a tour of the inbox looks at: a page of S3's listing, the oldest ones.
+_MOST_OF_ONE = 1000
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,23 @@ class Contents:
     strays: list[str]
 
 
+@dataclass(frozen=True)
+class Backlog:
+    """What waits for one table, as far as a tour of the inbox lists it.
+
+    Attributes:
+        folder: its name in the inbox: the table key, unless it holds nothing but strays.
+        hints: how many wait; more may, where manifests are a thousand or more.
+        since: epoch seconds of the oldest manifest, by S3's clock.
+        strays: as in ``Contents``.
+    """
+
+    folder: str
+    hints: int
+    since: float
+    strays: tuple[str, ...] = ()
+
+
 class Inbox:
     """``inbox/<table key>/<manifest id>.json``."""
 
@@ -48,20 +69,57 @@ class Inbox:
 
     def contents(self, table: str | None = None) -> Contents:
         """What lies in the inbox; of one table or of all."""
-        start = self._root.key("inbox", "")
-        prefix = start if table is None else self._root.key("inbox", table, "")
-        found, strays = [], []
+        prefix = self._root.key("inbox", "" if table is None else f"{table}/")
+        found: list[Waiting] = []
+        strays: list[str] = []
         for item in self._root.objects.under(self._root.bucket, prefix):
-            folder, _, name = item.key[len(start) :].rpartition("/")
-            stem = name.removesuffix(".json")
-            try:
-                TableKey.decode(folder)
-                if stem == name:
-                    raise ValueError(f"'{name}' does not end in .json")
-                found.append(Waiting(folder, stem, hint_count(stem), item.modified))
-            except ValueError as error:
-                strays.append(f"{self._root.address(item.key)} is no manifest and is skipped: {error}. Move it away")
+            self._sort(item, found, strays)
         return Contents(sorted(found, key=lambda one: (one.table, one.since, one.id)), strays)
+
+    def tour(self, after: str = "") -> Iterator[Backlog]:
+        """What waits, table by table, once around: from the folder behind ``after`` to the end, then from the start.
+
+        Pages are asked for as the tour goes on, and of a table with more than a page of manifests the rest is left out:
+        whoever stops early has paid for what was seen.
+        """
+        yield from self._leg(after, "")
+        if after:
+            yield from self._leg("", after)
+
+    def _leg(self, after: str, last: str) -> Iterator[Backlog]:
+        start = self._root.key("inbox", "")
+        behind = f"{start}{after}0" if after else ""  # "0" follows "/"
+        while True:
+            listed = self._root.objects.under(self._root.bucket, start, after=behind)
+            for folder, items in groupby(listed, lambda item: item.key[len(start) :].partition("/")[0]):
+                if last and f"{folder}/" > f"{last}/":
+                    return
+                first = list(islice(items, _MOST_OF_ONE))
+                yield self._backlog(folder, first)
+                if len(first) == _MOST_OF_ONE:
+                    behind = f"{start}{folder}0"
+                    break
+            else:
+                return
+
+    def _backlog(self, folder: str, items: list[Listed]) -> Backlog:
+        found: list[Waiting] = []
+        strays: list[str] = []
+        for item in items:
+            self._sort(item, found, strays)
+        since = min((one.since for one in found), default=0.0)
+        return Backlog(folder, sum(one.hints for one in found), since, tuple(strays))
+
+    def _sort(self, item: Listed, found: list[Waiting], strays: list[str]) -> None:
+        folder, _, name = item.key[len(self._root.key("inbox", "")) :].rpartition("/")
+        stem = name.removesuffix(".json")
+        try:
+            TableKey.decode(folder)
+            if stem == name:
+                raise ValueError(f"'{name}' does not end in .json")
+            found.append(Waiting(folder, stem, hint_count(stem), item.modified))
+        except ValueError as error:
+            strays.append(f"{self._root.address(item.key)} is no manifest and is skipped: {error}. Move it away")
 
     def waiting(self, table: str | None = None) -> list[Waiting]:
         """The manifests alone, oldest first within a table; of one table or of all."""

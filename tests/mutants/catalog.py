@@ -40,8 +40,8 @@ MUTANTS = (
         "messages are deleted before their hints are written",
         1,
         _INTAKE,
-        "        _keep(lake, queue.name, intake)\n        queue.delete(messages)\n",
-        "        queue.delete(messages)\n        _keep(lake, queue.name, intake)\n",
+        "                _keep(lake, queue.name, intake)\n                queue.delete(messages)\n",
+        "                queue.delete(messages)\n                _keep(lake, queue.name, intake)\n",
         ("tests/unit/test_intake.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
     ),
     Mutant(
@@ -99,8 +99,8 @@ MUTANTS = (
         "a run is asked for while one is active",
         3,
         _INTAKE,
-        "    return is_active(instance, tags=tags) or rest_seconds(",
-        "    return rest_seconds(",
+        "held=runs.active | resting(",
+        "held=resting(",
         ("tests/unit/test_definitions.py::test_a_table_with_an_active_run_is_left_alone",),
     ),
     Mutant(

@@ -24,8 +24,8 @@ class Objects:
         return None if body is None else body.encode()
 
     def under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Listed]:
-        for key in sorted(self.bodies):
-            if key.startswith(prefix) and key > after:
+        for key in sorted(key for key in self.bodies if key.startswith(prefix) and key > after):
+            if key in self.bodies:
                 yield Listed(key, "etag", len(self.bodies[key]), 0.0)
 
     def folders(self, bucket: str, prefix: str) -> list[str]:

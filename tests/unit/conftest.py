@@ -15,7 +15,7 @@ from tidegate.platform.core.lake import LakeConfig, load_lake
 from tidegate.platform.definitions import build_definitions
 from tidegate.resources.aws import AwsResource
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.resources.lake_root.inbox import Contents, Waiting
+from tidegate.resources.lake_root.inbox import Backlog
 from tidegate.sensors import intake
 from tidegate.sensors.arrivals import Intake
 
@@ -52,20 +52,20 @@ class Paper:
         self.config: LakeConfig = load_lake(path)
         self.resource = LakeResource(lake_yaml=str(path), spark_remote="sc://127.0.0.1:1", aws=AwsResource())
         self.definitions: dg.Definitions = build_definitions(self.config, self.resource)
-        self.inbox: list[Waiting] = []
-        self.strays: list[str] = []
+        self.inbox: list[Backlog] = []
 
     def hint(self, table: str) -> None:
         """Let a hint wait for a table since the beginning of time."""
-        self.inbox.append(Waiting(table, "x-1", 1, 0.0))
+        self.inbox.append(Backlog(table, 1, 0.0))
 
-    def tick(self, instance: dg.DagsterInstance) -> SensorExecutionData:
+    def tick(self, instance: dg.DagsterInstance, cursor: str | None = None) -> SensorExecutionData:
         """One evaluation of the intake sensor, as the daemon asks for it."""
         with dg.build_sensor_context(
             instance=instance,
             instance_ref=instance.get_ref(),
             definitions=self.definitions,
             resources={"lake": self.resource},
+            cursor=cursor,
         ) as context:
             return self.definitions.resolve_sensor_def("intake").evaluate_tick(context)
 
@@ -73,8 +73,8 @@ class Paper:
 @pytest.fixture
 def paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paper:
     lake = Paper(tmp_path / "lake.yaml")
-    store = SimpleNamespace(inbox=SimpleNamespace(contents=lambda: Contents(lake.inbox, lake.strays)))
-    monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace(store=store))
+    store = SimpleNamespace(inbox=SimpleNamespace(tour=lambda after: iter(lake.inbox)))
+    monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace(store=store, config=lake.config))
     monkeypatch.setattr(intake, "take_in", lambda handles: Intake())
     return lake
 

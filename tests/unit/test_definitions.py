@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 
 import dagster as dg
 import pytest
@@ -14,10 +16,15 @@ from dagster import AssetKey
 from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
 from dagster._core.test_utils import create_run_for_test
 
+from tests.support.objects import Objects
 from tests.unit.conftest import Paper
 from tidegate.assets.bronze.asset import BRONZE, TABLES, TRIGGER_TAG
+from tidegate.platform.core.table_key import TableKey
+from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_root.store import LakeStore
 from tidegate.sensors import intake
 from tidegate.sensors.arrivals import Intake
+from tidegate.sensors.runs import FAILURES_TAG
 
 ROOT = Path(__file__).resolve().parents[2]
 ORDERS = "landing.orders"
@@ -216,19 +223,64 @@ def test_a_table_whose_run_just_failed_rests_and_is_tried_again(
     assert len(paper.tick(instance).run_requests or []) == 1
 
 
-def test_the_rest_after_a_failure_ends(instance: dg.DagsterInstance) -> None:
-    make_run(instance, dg.DagsterRunStatus.FAILURE)
-    now = time.time()
-    assert intake._held_back(instance, ORDERS, 60, now)
-    assert not intake._held_back(instance, ORDERS, 60, now + 61)
-    make_run(instance, dg.DagsterRunStatus.FAILURE)
-    assert intake._held_back(instance, ORDERS, 60, now + 61)
-    assert not intake._held_back(instance, ORDERS, 60, now + 122)
+def test_the_rest_after_a_failure_ends_and_grows_with_the_next(paper: Paper, instance: dg.DagsterInstance) -> None:
+    paper.hint(ORDERS)
+    for failures in range(12):
+        (request,) = asked_at(paper, instance, time.time() + 3601)
+        assert request.tags.get(FAILURES_TAG, "0") == str(failures), "the next run knows of those before"
+        make_run(instance, dg.DagsterRunStatus.FAILURE, request.tags)
+        rest = min(5 * 2**failures, 3600)
+        now = time.time()
+        assert asked_at(paper, instance, now + rest - 5) == []
+        assert len(asked_at(paper, instance, now + rest)) == 1
+    make_run(instance, dg.DagsterRunStatus.SUCCESS)
+    (request,) = asked_at(paper, instance, time.time())
+    assert FAILURES_TAG not in request.tags
 
 
-def make_run(instance: dg.DagsterInstance, status: dg.DagsterRunStatus) -> None:
+def test_a_tick_with_thousands_of_waiting_tables_asks_little_and_for_few_runs(
+    paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tick after the other on real storage, with the inbox of 5,000 tables; some have a run, some rest."""
+    objects, most, asked, listed = Objects(), 20, [], []
+    store = LakeStore(objects, "s3://lake/root")  # type: ignore[arg-type]
+    tables = sorted(TableKey("landing", f"t{number}/").encode() for number in range(5000))
+    for table in [*tables, *[tables[0]] * 5000]:
+        objects.bodies[f"root/inbox/{table}/{len(objects.bodies):026d}-1.json"] = ""
+    monkeypatch.setattr(intake, "MOST_RUNS", most)
+    monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace(store=store, config=paper.config))
+    fetch, under = dg.DagsterInstance.get_run_records, Objects.under
+    monkeypatch.setattr(
+        dg.DagsterInstance, "get_run_records", lambda *given, **more: asked.append(1) or fetch(*given, **more)
+    )
+    monkeypatch.setattr(
+        Objects, "under", lambda *given, **more: (listed.append(1) or item for item in under(*given, **more))
+    )
+    make_run(instance, dg.DagsterRunStatus.STARTED, {"dagster/partition": tables[3]})
+    make_run(instance, dg.DagsterRunStatus.FAILURE, {"dagster/partition": tables[5], FAILURES_TAG: "9"})
+    served: list[str] = []
+    cursor = None
+    for _ in range(2):
+        tick = paper.tick(instance, cursor)
+        assert len(tick.run_requests or []) == most
+        served += [request.partition_key or "" for request in tick.run_requests or []]
+        cursor = tick.cursor
+    assert served == sorted({*tables[: 2 * most + 2]} - {tables[3], tables[5]})
+    assert len(asked) == 2 * 3, "active ones, failed ones, and which of these tables did well since"
+    assert len(listed) < 2000, "a page of the one with thousands of manifests, and those that had their turn"
+
+    for table in served[: most - 1]:
+        make_run(instance, dg.DagsterRunStatus.QUEUED, {"dagster/partition": table, TRIGGER_TAG: "sensor"})
+    assert len(paper.tick(instance, cursor).run_requests or []) == 1, "no more than the queue will hold"
+
+
+def asked_at(paper: Paper, instance: dg.DagsterInstance, now: float) -> list[dg.RunRequest]:
+    return intake.requests(paper.resource.open(), instance, now, "", time.monotonic() + 60)[1]
+
+
+def make_run(instance: dg.DagsterInstance, status: dg.DagsterRunStatus, tags: Mapping[str, str] | None = None) -> None:
     origin = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("tidegate"), "__repository__").get_job_origin(
         "bronze_job"
     )
-    tags = {"dagster/partition": ORDERS}
+    tags = {"dagster/partition": ORDERS, **(tags or {})}
     create_run_for_test(instance, job_name="bronze_job", status=status, tags=tags, remote_job_origin=origin)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote_plus
@@ -15,17 +15,19 @@ from botocore.exceptions import ClientError
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.support.objects import Objects as InMemory
 from tidegate.platform.core.lake import LakeConfig
-from tidegate.platform.core.manifest import Manifest
+from tidegate.platform.core.manifest import Hint, Manifest
 from tidegate.platform.core.planning import Found, Gone, Probe, Unavailable
 from tidegate.platform.core.table_key import TableKey
-from tidegate.resources.lake_root.inbox import Waiting
+from tidegate.resources.lake_root.inbox import Backlog
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.queue import Message, Queue
 from tidegate.sensors.arrivals import Intake, sort_by_what_is_there, sort_messages
-from tidegate.sensors.intake import ready_tables, take_in
+from tidegate.sensors.intake import take_in
 from tidegate.sensors.misses import judge
 from tidegate.sensors.runs import backoff_seconds
+from tidegate.sensors.turns import Turns, is_ready, take_turns
 
 LAKE = LakeConfig.model_validate(
     {
@@ -127,10 +129,6 @@ def test_every_event_received_is_a_hint_or_counted(bodies: list[str]) -> None:
     assert len(intake.rows) == intake.counters.get("own_file", 0) + intake.counters.get("no_table", 0)
 
 
-def waiting(table: str, hints: int, since: float) -> Waiting:
-    return Waiting(table, f"x-{hints}", hints, since)
-
-
 class Store:
     """Keeps what the intake writes."""
 
@@ -211,7 +209,7 @@ def test_messages_are_deleted_after_all_that_came_of_them_is_kept() -> None:
     )
     messages = [Message("1", body(record("orders/a.json")), "r1"), Message("2", "{ no JSON", "r2")]
     queue = SimpleNamespace(
-        name="q", drain=lambda **_: messages, delete=lambda gone: done.append(f"delete {len(gone)}")
+        name="q", drain=lambda **_: [messages], delete=lambda gone: done.append(f"delete {len(gone)}")
     )
     taken = take_in(SimpleNamespace(config=LAKE, queues=[queue], store=store))  # type: ignore[arg-type]
     assert [(row["queue"], row["event_id"]) for row in taken.rows] == [("q", "2#0")]
@@ -277,7 +275,7 @@ def test_no_message_whatsoever_makes_a_tick_fail(odd: str) -> None:
     """What cannot be understood is kept with its reason, and what came with it is taken in."""
     objects, deleted = Objects(), []
     messages = [Message("odd", odd, "r1"), Message("good", body(record("orders/good.json")), "r2")]
-    queue = SimpleNamespace(name="q", drain=lambda **_: messages, delete=deleted.extend)
+    queue = SimpleNamespace(name="q", drain=lambda **_: [messages], delete=deleted.extend)
     store = LakeStore(objects, "s3://lake/root")  # type: ignore[arg-type]
     found = take_in(SimpleNamespace(config=LAKE, queues=[queue], store=store))  # type: ignore[arg-type]
     assert deleted == messages
@@ -360,21 +358,49 @@ def test_an_event_without_a_table_fails_the_check_of_its_queue_until_a_day_has_p
 
 
 @pytest.mark.parametrize(
-    ("found", "now", "expected"),
+    ("table", "hints", "age", "expected"),
     [
-        ([], 100, []),
-        ([waiting("landing.orders", 1, 100)], 104.9, []),
-        ([waiting("landing.orders", 1, 100)], 105, ["landing.orders"]),
-        ([waiting("landing.orders", 1, 104), waiting("landing.orders", 1, 100)], 105, ["landing.orders"]),
-        ([waiting("landing.orders", 2, 100), waiting("landing.orders", 1, 100)], 100, ["landing.orders"]),
-        ([waiting("landing.items", 1, 100)], 159, []),  # a discovered table has the lake's window
-        ([waiting("landing.items", 1, 100)], 160, ["landing.items"]),
-        ([waiting("landing.items", 100, 100)], 100, ["landing.items"]),
-        ([waiting("landing.orders", 3, 9), waiting("landing.items", 100, 9)], 9, ["landing.items", "landing.orders"]),
+        ("orders", 1, 4.9, False),
+        ("orders", 1, 5, True),
+        ("orders", 2, 0, False),
+        ("orders", 3, 0, True),
+        ("items", 1, 59, False),  # a discovered table has the lake's window
+        ("items", 1, 60, True),
+        ("items", 99, 0, False),
+        ("items", 100, 0, True),
     ],
 )
-def test_a_table_is_ready_after_its_window_or_at_its_cap(found: list[Waiting], now: float, expected: list[str]) -> None:
-    assert ready_tables(found, LAKE, now) == expected
+def test_a_table_is_ready_after_its_window_or_at_its_cap(table: str, hints: int, age: float, expected: bool) -> None:
+    assert is_ready(Backlog(f"landing.{table}", hints, 100), LAKE, 100 + age) is expected
+
+
+def ticks(tables: Collection[str], most: int, held: Collection[str] = ()) -> Iterator[Turns]:
+    """Tours of an inbox in which every table has more hints waiting than it can ever work off."""
+    store, last = LakeStore(InMemory(), "s3://lake/root"), ""  # type: ignore[arg-type]
+    store.inbox.put([Manifest.new(table, "intake", [Hint("a")]) for table in tables for _ in range(3)])
+    while True:
+        turns = take_turns(store.inbox.tour(last), LAKE, 1e9, held=held, most=most)
+        last = turns.last
+        yield turns
+
+
+@given(st.sets(st.integers(0, 99), min_size=1, max_size=12), st.sets(st.integers(0, 99), max_size=4), st.integers(1, 5))
+def test_every_table_has_its_turn_before_any_has_a_second_one(numbers: set[int], held: set[int], most: int) -> None:
+    tables, resting = {f"landing.t{n}" for n in numbers}, {f"landing.t{n}" for n in held}
+    turns = [table for tick in itertools.islice(ticks(tables, most, resting), 20) for table in tick.due]
+    going = tables - resting
+    rounds = [set(turns[start : start + len(going)]) for start in range(0, len(turns), max(1, len(going)))]
+    assert all(one == going for one in rounds[:-1])
+    assert rounds or not going
+
+
+def test_no_turn_is_lost_while_no_more_runs_may_be_asked_for() -> None:
+    store = LakeStore(InMemory(), "s3://lake/root")  # type: ignore[arg-type]
+    store.inbox.put([Manifest.new(table, "intake", [Hint("a")]) for table in ("landing.a", "landing.b")])
+    for most in (0, -3):
+        assert take_turns(store.inbox.tour("landing.a"), LAKE, 1e9, held=(), most=most).last == ""
+    late = take_turns(store.inbox.tour("landing.a"), LAKE, 1e9, held=(), most=9, goes_on=lambda: False)
+    assert (late.due, late.whole) == (["landing.b"], False), "time is up: one table is looked at all the same"
 
 
 def test_failures_are_repeated_ever_more_slowly_up_to_an_hour() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -47,6 +48,10 @@ def queue(client: Sqs) -> Queue:
     return Queue(client, URL)  # type: ignore[arg-type]
 
 
+def drained(client: Sqs, **budget: Any) -> list[Message]:
+    return [message for chunk in queue(client).drain(**budget) for message in chunk]
+
+
 def messages(number: int) -> list[Message]:
     return [Message(f"m{i}", "", f"r{i}") for i in range(number)]
 
@@ -62,35 +67,65 @@ def test_a_name_is_looked_up_once_and_only_when_it_is_needed() -> None:
 
 def test_everything_is_drained() -> None:
     client = Sqs([f"b{i}" for i in range(35)])
-    found = queue(client).drain(seconds=30, messages=1000, threads=1)
+    found = drained(client, seconds=30, messages=1000, threads=1)
     assert [(one.id, one.body, one.receipt) for one in found] == [(f"m{i}", f"b{i}", f"r{i}") for i in range(35)]
     assert all(call["MaxNumberOfMessages"] == 10 for _, call in client.calls)
 
 
+def test_what_has_come_in_is_given_out_while_more_is_received() -> None:
+    client = Sqs(["b"] * 5000)
+    left = []
+    for chunk in queue(client).drain(seconds=30, messages=5000, threads=2):
+        assert chunk
+        left.append(len(client.waiting))
+    assert left[-1] == 0
+    assert left[0] >= 1980, "no more are held than will be worked off soon"
+
+
+def test_who_stops_taking_stops_the_receives() -> None:
+    client = Sqs(["b"] * 9000)
+    with closing(queue(client).drain(seconds=600, messages=9000, threads=2)) as chunks:
+        next(chunks)
+    assert len(client.waiting) > 5000
+
+
+def test_what_came_in_before_an_error_is_given_out() -> None:
+    class Failing(Sqs):
+        def receive_message(self, **given: Any) -> dict[str, Any]:
+            if not self.waiting:
+                raise ConnectionError("cut")
+            return super().receive_message(**given)
+
+    chunks = queue(Failing(["b"] * 20)).drain(seconds=5, messages=1000, threads=1)
+    assert len(next(chunks)) == 20
+    with pytest.raises(ConnectionError):
+        next(chunks)
+
+
 def test_the_count_budget_stops_the_receives() -> None:
     client = Sqs(["b"] * 100)
-    found = queue(client).drain(seconds=30, messages=20, threads=1)
+    found = drained(client, seconds=30, messages=20, threads=1)
     assert len(found) == 20
     assert len(client.waiting) == 80
 
 
 def test_threads_overshoot_the_count_budget_by_one_receive_each_at_most() -> None:
     client = Sqs(["b"] * 1000)
-    assert 20 <= len(queue(client).drain(seconds=30, messages=20, threads=4)) <= 20 + 4 * 10
+    assert 20 <= len(drained(client, seconds=30, messages=20, threads=4)) <= 20 + 4 * 10
 
 
 def test_the_time_budget_stops_the_receives(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = itertools.count(0.0, 1.0)
     monkeypatch.setattr("tidegate.resources.queue.time.monotonic", lambda: next(clock))
     client = Sqs(["b"] * 1000)
-    found = queue(client).drain(seconds=4, messages=1000, threads=1, wait=20)
+    found = drained(client, seconds=4, messages=1000, threads=1, wait=20)
     assert 0 < len(found) < 50
     assert all(0 <= call["WaitTimeSeconds"] <= 4 for _, call in client.calls)  # a long poll never outlasts the budget
 
 
 def test_no_time_left_means_no_receive() -> None:
     client = Sqs(["b"])
-    assert queue(client).drain(seconds=0, messages=10, threads=2) == []
+    assert drained(client, seconds=0, messages=10, threads=2) == []
     assert client.calls == []
 
 
@@ -100,7 +135,7 @@ def test_an_error_of_one_thread_is_the_drain_s() -> None:
             raise ConnectionError("cut")
 
     with pytest.raises(ConnectionError):
-        queue(Broken()).drain(seconds=5, messages=10, threads=2)
+        drained(Broken(), seconds=5, messages=10, threads=2)
 
 
 def test_deletes_go_by_tens() -> None:
