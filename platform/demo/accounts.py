@@ -9,6 +9,9 @@ from pyspark.sql import functions as F
 
 from tidegate.resources.lake import Lake
 
+#: Folders of Tidegate's own below the prefix of a registered table.
+_OWN = ("/_delta_log/", "/_tidegate/")
+
 
 @dataclass(frozen=True)
 class Newest:
@@ -31,7 +34,8 @@ class Accounts:
 
     Attributes:
         outcomes: the outcome of each event id.
-        quarantined: reasons of quarantined objects, by key.
+        quarantined: reasons of the objects that are in quarantine, by key.
+        redriven: reasons for which objects were there that have come in since, by key.
         bad_rows: rows set apart, by key.
         objects: distinct objects (key and etag) that were committed, by table key.
         newest: the file that was committed last, by table key.
@@ -39,6 +43,7 @@ class Accounts:
 
     outcomes: dict[str, str] = field(default_factory=dict)
     quarantined: dict[str, str] = field(default_factory=dict)
+    redriven: dict[str, str] = field(default_factory=dict)
     bad_rows: Counter[str] = field(default_factory=Counter)
     objects: dict[str, int] = field(default_factory=dict)
     newest: dict[str, Newest] = field(default_factory=dict)
@@ -52,8 +57,8 @@ def read_accounts(lake: Lake) -> Accounts:
     """Read all ledgers and the intake log; events that are S3's own tests are left out."""
     accounts = Accounts()
     for entry in lake.store.intake_log.entries():
-        # The log of a registered table lies among its files, so its commits are notified too. No producer sent these.
-        rows = [row for row in entry["rows"] if "/_delta_log/" not in (row.get("key") or "")]
+        # A registered table's log and copies lie among its files, so they are notified too. No producer sent these.
+        rows = [row for row in entry["rows"] if not any(one in (row.get("key") or "") for one in _OWN)]
         accounts.outcomes.update({row["event_id"]: row["outcome"] for row in rows})
     for text in lake.store.births.tables():
         _read_ledger(lake, text, accounts)
@@ -93,6 +98,8 @@ def _read_ledger(lake: Lake, text: str, accounts: Accounts) -> None:
             accounts.outcomes[row["event_id"]] = row["status"]
         if row["status"] == "quarantined":
             accounts.quarantined[row["key"]] = row["reason"] or ""
+        elif row["status"] == "committed" and row["key"] in accounts.quarantined:
+            accounts.redriven[row["key"]] = accounts.quarantined.pop(row["key"])
     for (key, _), row in committed.items():
         if row["bad_rows"]:
             accounts.bad_rows[key] += row["bad_rows"]

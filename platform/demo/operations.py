@@ -8,17 +8,20 @@ operation a line, in order:
     {…, "op": "delete", "key": …}
     {…, "op": "redeliver", "key": …, "event": "ObjectCreated:Put", "of": 4, "body": "{\"Records\": […]}"}
     {…, "op": "message", "key": null, "body": "…"}
+    {…, "op": "mend", "key": …, "events": 0, "nulls": ["NA"]}
 
-Every operation makes exactly one event: a put or a delete is notified by the bucket, the body of a redeliver
-(a notification that was sent before, or belongs before others: `of` is the `n` of the operation it tells of)
-or of a message (no notification at all) goes to the queue as it stands.
+Every operation but a mend makes exactly one event: a put or a delete is notified by the bucket, the body of a
+redeliver (a notification that was sent before, or belongs before others: `of` is the `n` of the operation it
+tells of) or of a message (no notification at all) goes to the queue as it stands. A mend touches no bucket:
+people say which texts mean a missing value in the folder of a key that could not be read, and have it looked at
+again. It comes before the other operations of its wave.
 
 A wave ends when everything of it is ingested. Within a wave a key holds at most one content, put once or
 more, or is deleted; so the order within a wave, and the moment somebody looks, decide nothing. The rule for a
 run over state that was kept follows: a wave that had not been completed is done again from its start; of a
 completed one, only operations with `replay` true are repeated. Those leave the bucket as it is: puts of what
 is there already, notifications of keys whatever their state. Not repeated are deletes (the key is gone),
-contents that were overwritten or deleted later, and bad input.
+contents that were overwritten or deleted later, bad input, and mends.
 """
 
 from __future__ import annotations
@@ -82,9 +85,7 @@ class Operations:
         Raises:
             ValueError: when there is nothing to delete, or it was put in this wave.
         """
-        before = self._last.get(key, {"op": "delete"})
-        if before["op"] == "delete" or before["wave"] == self.wave:
-            raise ValueError(f"{key} is not there or of this wave; see the module's docstring")
+        self._of_earlier_wave(key)
         self._add("delete", key, kind, replay=False)
 
     def redeliver(self, key: str, event: str, kind: str, *, bucket: str = BUCKET) -> None:
@@ -97,6 +98,15 @@ class Operations:
         """Sends a body that is no notification to the queue."""
         self._add("message", None, kind, replay=False, body=body)
 
+    def mend(self, key: str, nulls: list[str], kind: str) -> None:
+        """Says that texts mean a missing value in the folder of a key of an earlier wave, and asks to read it again.
+
+        Raises:
+            ValueError: when there is nothing to read, or it was put in this wave.
+        """
+        self._of_earlier_wave(key)
+        self._add("mend", key, kind, replay=False, events=0, nulls=nulls)
+
     def write(self) -> list[Operation]:
         """Writes `operations.jsonl` (last: a folder that has it is complete) and returns its lines."""
         for done in self._done:
@@ -107,6 +117,11 @@ class Operations:
         written.write_text(lines, encoding="utf-8")
         written.replace(self.folder / "operations.jsonl")
         return self._done
+
+    def _of_earlier_wave(self, key: str) -> None:
+        before = self._last.get(key, {"op": "delete"})
+        if before["op"] == "delete" or before["wave"] == self.wave:
+            raise ValueError(f"{key} is not there or of this wave; see the module's docstring")
 
     def _add(self, op: str, key: str | None, kind: str, *, replay: bool, **more: Any) -> None:
         head = {"n": len(self._done) + 1, "wave": self.wave, "op": op, "key": key, "kind": kind}

@@ -13,7 +13,8 @@ with `deleted` hides the key, and keeps hiding it from older rows. Rows of a rem
 (full merge) and stay in silver.weather.
 
 Quarantined objects are files of which nothing can be read; quarantined rows are single lines that are broken,
-mistyped or ragged, whose file is loaded without them.
+mistyped or ragged, whose file is loaded without them. A mend says which texts mean a missing value in a table's
+folder from then on, and a file of it that was quarantined is read again: it is redriven if that helped.
 
 Every check is a Spark SQL aggregate over one table and the value it must have. `keys` and `content` are sums
 of CRCs of rows, so a row too many and another too few never cancel out, and any order of rows gives the same.
@@ -23,7 +24,7 @@ The result:
        "checks": [{"name": "rows", "sql": "count(*)", "value": 1}, …]}, …},
      "events_sent": 1, "events": {"ledger": 1, "own_file": 1, "no_table": 1, "malformed": 1},
      "quarantined": {"objects": {"<key>": "<reason>"}, "rows": {"<key>": 2}},
-     "gone": ["<key>"], "removed": ["<key>"],
+     "gone": ["<key>"], "removed": ["<key>"], "redriven": ["<key>"],
      "after_wave": {"1": {all of the above}, "2": {…}}, "replay": {"events_sent": 1, "events": {…}}}
 
 Without `after_wave` it is the end of the last wave; counts of events are from the start. `replay` is what a
@@ -39,7 +40,7 @@ import json
 import math
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -101,6 +102,27 @@ TABLES = {
     ),
     "airports": Table("airports/", _columns("string:faa name dst tzone;double:lat lon;int:alt tz"), ("faa",)),
     "airlines": Table("airlines/", _columns("string:carrier name"), ("carrier",)),
+    "delays": Table(
+        "delays/",
+        {
+            "Carrier": "string",
+            "Flight No": "int",
+            "Tail Number": "string",
+            "From": "string",
+            "To": "string",
+            "Left At": "timestamp",
+            "Delay (min)": "double",
+            "Delay on Arrival (min)": "double",
+            "__index_level_0__": "int",
+        },
+        ("__index_level_0__",),
+        registered=True,
+    ),
+    "fleet": Table(
+        "fleet/",
+        _columns("string:_c0 tailnum type manufacturer model engine;int:year engines seats speed"),
+        ("tailnum",),
+    ),
 }
 
 
@@ -157,8 +179,14 @@ class _World:
         self.bad_rows: dict[str, int] = {}
         self.gone: set[str] = set()
         self.removed: set[str] = set()
+        self.redriven: set[str] = set()
+        self.files: dict[str, str] = {}
+        self.nulls: dict[str, list[str]] = {}
 
     def replay(self, operations: list[dict[str, Any]]) -> None:
+        for done in operations:
+            if done["op"] == "mend":
+                self._mend(done["key"], done["nulls"])
         last = {done["key"]: done for done in operations if done["op"] in ("put", "delete")}
         for key, done in last.items():
             name = _table(key)
@@ -172,15 +200,26 @@ class _World:
         told = {done["key"] for done in operations if done["op"] == "redeliver" and _told(done) == "ledger"}
         self.gone |= told - known
 
+    def _mend(self, key: str, nulls: list[str]) -> None:
+        name = _table(key)
+        if name is None or key not in self.bad_objects:
+            raise ValueError(f"{key} is mended, but nothing is wrong with it")
+        self.nulls[name] = nulls
+        del self.present[key], self.bad_objects[key]
+        self._put(name, key, self.files[key])
+        if key not in self.bad_objects:
+            self.redriven.add(key)
+
     def _put(self, name: str, key: str, file: str) -> None:
         raw, table = (self.folder / file).read_bytes(), TABLES[name]
+        self.files[key] = file
         version = f"{len(raw)}-{zlib.crc32(raw)}"
         if key in self.present:
             if self.present[key][0] == version:
                 return
             if table.registered:
                 raise ValueError(f"{key} is written twice: keys of registered tables are write-once")
-        content = _read(table, key, raw)
+        content = _read(table, key, raw, self.nulls.get(name, []))
         self.present[key] = (version, content)
         self.removed.discard(key)
         if content.reason:
@@ -207,6 +246,7 @@ class _World:
             "quarantined": {"objects": dict(self.bad_objects), "rows": dict(self.bad_rows)},
             "gone": sorted(self.gone),
             "removed": sorted(self.removed),
+            "redriven": sorted(self.redriven),
         }
 
 
@@ -272,11 +312,11 @@ def _checks(table: Table, rows: list[Row], *, silver: bool = False) -> dict[str,
 
 
 _SQL = {
-    "int": "cast({} AS string)",
-    "string": "{}",
-    "boolean": "cast({} AS string)",
-    "timestamp": "cast(unix_micros({}) AS string)",
-    "double": "cast(cast(round({} * 10000000) AS bigint) AS string)",
+    "int": "cast(`{}` AS string)",
+    "string": "`{}`",
+    "boolean": "cast(`{}` AS string)",
+    "timestamp": "cast(unix_micros(`{}`) AS string)",
+    "double": "cast(cast(round(`{}` * 10000000) AS bigint) AS string)",
 }
 
 
@@ -310,14 +350,16 @@ def _row(table: Table, values: dict[str, Any]) -> Row:
     return Row(key, values.get("updated_at") or 0, flag == "true", whole, of_values)
 
 
-def _read(table: Table, key: str, raw: bytes) -> Content:
+def _read(table: Table, key: str, raw: bytes, nulls: Collection[str] = ()) -> Content:
     try:
         if not raw:
             raise BadFileError("empty")
         if key.endswith(".parquet"):
             return Content([_row(table, values) for values in _parquet(table, key, raw)])
         text = (gzip.decompress(raw) if key.endswith(".gz") else raw).decode()
-        records = list((_json if key.endswith(".json") else _csv)(table, text))
+        records = list(_json(table, text) if key.endswith(".json") else _csv(table, text, {"", *nulls}))
+        if records and all(values is None for values in records):
+            raise BadFileError("no row of it fits")
     except (BadFileError, pa.ArrowInvalid, OSError, UnicodeDecodeError) as bad:
         return Content(reason=str(bad).splitlines()[0])
     good = [values for values in records if values is not None]
@@ -333,7 +375,9 @@ def _parquet(table: Table, key: str, raw: bytes) -> Iterator[dict[str, Any]]:
             columns[name] = [int(unquote(folders[name]))] * len(inside)
         else:
             column = inside[name]
-            columns[name] = (column.cast(pa.int64()) if kind == "timestamp" else column).to_pylist()
+            if kind == "timestamp":  # the cast to microseconds refuses to lose anything
+                column = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64())
+            columns[name] = column.to_pylist()
     return (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
 
 
@@ -359,15 +403,16 @@ def _json(table: Table, text: str) -> Iterator[dict[str, Any] | None]:
             yield None
 
 
-def _csv(table: Table, text: str) -> Iterator[dict[str, Any] | None]:
-    header, *rows = csv.reader(io.StringIO(text))
+def _csv(table: Table, text: str, nulls: Collection[str]) -> Iterator[dict[str, Any] | None]:
+    first, *rows = csv.reader(io.StringIO(text))
+    header = [name or f"_c{place}" for place, name in enumerate(first)]
     if set(header) != set(table.columns):
         raise BadFileError(f"columns {header} are not the table's")
     parse: dict[str, Callable[[str], Any]] = {"int": int, "double": float, "string": str}
     for cells in rows:
         try:
             pairs = zip(header, cells, strict=True)
-            yield {name: parse[table.columns[name]](cell) if cell else None for name, cell in pairs}
+            yield {name: None if cell in nulls else parse[table.columns[name]](cell) for name, cell in pairs}
         except ValueError:
             yield None
 

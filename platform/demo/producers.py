@@ -1,4 +1,4 @@
-"""The company's systems of the demo: a database export, a weather service, and people who mail CSV files.
+"""The company's systems of the demo: a database export, a weather service, people who mail CSV files, and analysts.
 
 They know nothing of Tidegate. From the real data of `source` they make two waves of files and operations
 (see `operations` for the folder's form), the same bytes every time.
@@ -6,7 +6,8 @@ They know nothing of Tidegate. From the real data of `source` they make two wave
 Wave 1 is what a bucket holds on the first day: flights as Parquet by month and day (the columns month and
 day are only in the path), with the `updated_at` and `deleted` that an export carries, a few rows deleted
 already; weather as JSON lines by day, nulls left out; planes, airports and airlines as CSV, an empty field
-where a value is missing. Wave 2 is everything that happens afterwards. An operation's `kind` says what it is.
+where a value is missing; and what analysts make of it, as pandas and R write files by default. Wave 2 is
+everything that happens afterwards. An operation's `kind` says what it is.
 
 Keys that are unique in the data: flights by year, month, day, carrier, flight and origin (24 rows collide
 without origin); weather by time_hour and origin (time_hour is UTC; by local year, month, day, hour and origin
@@ -22,6 +23,7 @@ import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tidegate.platform.demo.analysts import Analysts
 from tidegate.platform.demo.flights_export import REMOVED_FILE, FlightsExport
 from tidegate.platform.demo.operations import Operation, Operations
 from tidegate.platform.demo.source import Source, read_source
@@ -39,10 +41,13 @@ def produce(folder: Path, source: Source | None = None) -> list[Operation]:
     source = source or read_source()
     does = Operations(folder)
     flights, weather = FlightsExport(source.flights, does), WeatherService(source.weather, does)
+    analysts = Analysts(source, does)
     flights.first()
     weather.first()
     _tables_first(source, does)
+    analysts.first()
     does.wave = 2
+    analysts.second()
     flights.second()
     weather.second()
     _tables_second(source, does)

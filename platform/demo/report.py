@@ -25,12 +25,14 @@ class Report:
         tables: one entry a table, as it is written to ``--report``.
         events_sent: events that this run made.
         outcomes: this run's events by outcome.
+        redriven: reasons for which files were in quarantine that have come in since, by key.
         problems: every difference from the oracle; empty means that all is right.
     """
 
     tables: list[dict[str, Any]] = field(default_factory=list)
     events_sent: int = 0
     outcomes: dict[str, int] = field(default_factory=dict)
+    redriven: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -48,6 +50,7 @@ class Report:
             "duplicates": self.outcomes.get("duplicate", 0),
             "quarantined": self.outcomes.get("quarantined", 0),
             "outcomes": self.outcomes,
+            "redriven": self.redriven,
             "problems": self.problems,
             "ok": self.ok,
         }
@@ -90,11 +93,13 @@ def build_report(
         sent: events that this run made.
         started: epoch seconds of the run's begin.
     """
-    report = Report(events_sent=sent, outcomes=dict(sorted(accounts.since(before).items())))
+    outcomes = dict(sorted(accounts.since(before).items()))
+    report = Report(events_sent=sent, outcomes=outcomes, redriven=accounts.redriven)
     accounted = sum(report.outcomes.values())
     if accounted != sent:
         report.problems.append(f"{sent} events were sent, {accounted} are accounted for")
     _compare(report, "quarantined objects", set(expected["quarantined"]["objects"]), set(accounts.quarantined))
+    _compare(report, "redriven objects", set(expected["redriven"]), set(accounts.redriven))
     _compare(report, "quarantined rows", expected["quarantined"]["rows"], dict(accounts.bad_rows))
     seconds = _seconds(instance, started)
     for name, wanted in expected["tables"].items():
@@ -210,6 +215,8 @@ def show_report(console: Console, report: Report, seconds: float) -> None:
     console.print(table)
     told = ", ".join(f"{number} {outcome}" for outcome, number in report.outcomes.items())
     console.print(f"{report.events_sent} events sent, {sum(report.outcomes.values())} accounted for: {told or 'none'}")
+    for key, reason in report.redriven.items():
+        console.print(f"Out of quarantine: {key}, which was there for: {reason.split('; see ')[0]}", highlight=False)
     if report.ok:
         console.print(f"[bold green]Every count is what the oracle computed from the source files[/] ({seconds:.0f} s)")
     for problem in report.problems:

@@ -11,8 +11,8 @@ from pathlib import Path
 import dagster as dg
 from rich.console import Console
 
-from tidegate.platform.demo import lake_file
 from tidegate.platform.demo.accounts import Accounts, read_accounts
+from tidegate.platform.demo.mending import lake_file_of, mend
 from tidegate.platform.demo.producers import produce
 from tidegate.platform.demo.progress import Stages
 from tidegate.platform.demo.report import Report, build_report, run_oracle, show_report
@@ -93,7 +93,7 @@ def _stack(
         with console.status("Starting the local AWS and the Spark Connect server"):
             stack = LocalStack(
                 home,
-                lake=lake_file(),
+                lake=lake_file_of(home),
                 aws_port=aws_port,
                 spark_port=spark_port,
                 on_ready=name_tables,
@@ -130,7 +130,10 @@ def _ingest(
         before = _baseline(lake, instance, stages, check)
         accounts, sent = before, 0
         for wave in uploader.waves:
-            operations = uploader.todo(wave)
+            mends, operations = uploader.todo(wave)
+            for done in mends:
+                stage = stages.begin(f"Wave {wave}, people mend what keeps {done['key']} in quarantine")
+                stage.done(mend(lake, lake_file_of(stack.home), done))
             stage = stages.begin(f"Wave {wave}, producers put files into S3", len(operations))
             sent += uploader.upload(operations, stage.advance)
             stage.done(f"{len(operations)} operations")

@@ -34,10 +34,14 @@ class Uploader:
         """Numbers of the waves."""
         return sorted({int(done["wave"]) for done in self._operations})
 
-    def todo(self, wave: int) -> list[Operation]:
-        """The operations of a wave: all of one that was never completed, else those that may be repeated."""
-        mine = [done for done in self._operations if done["wave"] == wave]
-        return [done for done in mine if done["replay"]] if wave in self.completed() else mine
+    def todo(self, wave: int) -> tuple[list[Operation], list[Operation]]:
+        """A wave's mends, which are not for S3, and its other operations.
+
+        All of a wave that was never completed, else those that may be repeated.
+        """
+        repeated = wave in self.completed()
+        mine = [done for done in self._operations if done["wave"] == wave and (done["replay"] or not repeated)]
+        return [done for done in mine if done["op"] == "mend"], [done for done in mine if done["op"] != "mend"]
 
     def upload(self, operations: list[Operation], step: Callable[[], None]) -> int:
         """Do operations, several at a time; how many events they make."""

@@ -56,7 +56,7 @@ def page(demo: DemoProcess) -> Iterator[Page]:
     quiet = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=quiet)
-        page = browser.new_page(viewport={"width": 1600, "height": 800}, device_scale_factor=1)
+        page = browser.new_page(viewport={"width": 1600, "height": 1000}, device_scale_factor=1)
         page.set_default_timeout(60_000)
         yield page
         browser.close()
@@ -73,8 +73,9 @@ def assert_every_count_is_right(report: dict[str, Any]) -> None:
     assert report["events_sent"] == report["events_accounted"] > 100
     assert {table["name"] for table in report["tables"]} == {
         "bronze.flights", "silver.flights", "bronze.weather", "silver.weather", "bronze.planes", "bronze.airports",
-        "bronze.airlines",
+        "bronze.airlines", "bronze.delays", "bronze.fleet",
     }  # fmt: skip
+    assert list(report["redriven"]) == ["fleet/incomplete.csv"]
     assert all(table["rows"] == table["expected_rows"] > 0 for table in report["tables"])
     assert all(table["freshness_seconds"] > 0 for table in report["tables"])
 

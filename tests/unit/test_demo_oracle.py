@@ -45,9 +45,12 @@ def test_after_wave_1_tables_are_the_source(expected: dict[str, Any]) -> None:
         "bronze.planes": 3_322 - 80,
         "bronze.airports": 1_458,
         "bronze.airlines": 16,
+        "bronze.delays": 400,
+        "bronze.fleet": 23,  # of which all is known
     }
-    assert first["quarantined"] == {"objects": {}, "rows": {}}
-    assert first["events"] == {"ledger": 736, "own_file": 0, "no_table": 0, "malformed": 0}
+    assert first["quarantined"] == {"objects": {"fleet/incomplete.csv": "no row of it fits"}, "rows": {}}
+    assert first["redriven"] == []
+    assert first["events"] == {"ledger": 740, "own_file": 0, "no_table": 0, "malformed": 0}
 
 
 def test_after_wave_2(expected: dict[str, Any], folder: Path) -> None:
@@ -62,7 +65,10 @@ def test_after_wave_2(expected: dict[str, Any], folder: Path) -> None:
         "bronze.planes": 3_242 + 811 + 60 + 18,
         "bronze.airports": 1_458,
         "bronze.airlines": 32,
+        "bronze.delays": 400,
+        "bronze.fleet": 3_322,
     }
+    assert expected["redriven"] == ["fleet/incomplete.csv"]
     assert set(expected["quarantined"]["objects"]) == {
         "flights/month=6/day=6/part-0002.parquet",
         "flights/month=6/day=7/part-0002.parquet",
@@ -70,14 +76,14 @@ def test_after_wave_2(expected: dict[str, Any], folder: Path) -> None:
     }
     assert expected["quarantined"]["rows"] == {"weather/broken-rows.json": 2, "planes/planes-6.csv": 2}
     assert expected["gone"] == ["weather/never-was.json"]
-    assert expected["events_sent"] == 835 == sum(expected["events"].values())
-    assert expected["events"] == {"ledger": 830, "own_file": 1, "no_table": 2, "malformed": 2}
+    assert expected["events_sent"] == 839 == sum(expected["events"].values())
+    assert expected["events"] == {"ledger": 834, "own_file": 1, "no_table": 2, "malformed": 2}
 
 
 def test_a_replay_is_events_without_rows(expected: dict[str, Any]) -> None:
     assert expected["replay"] == {
-        "events_sent": 819,
-        "events": {"ledger": 816, "own_file": 1, "no_table": 2, "malformed": 0},
+        "events_sent": 823,
+        "events": {"ledger": 820, "own_file": 1, "no_table": 2, "malformed": 0},
     }
 
 
@@ -186,6 +192,35 @@ def test_loaded_tables_keep_every_content_once(tmp_path: Path) -> None:
     assert expected["tables"]["bronze.weather"]["files"] == 3
     assert expected["removed"] == ["weather/1.json"]
     assert [done["replay"] for done in does.write()] == [False, True, False, True, False]
+
+
+def test_a_file_without_one_good_row_waits_until_it_is_mended(tmp_path: Path) -> None:
+    columns = ("tailnum", "year", "type", "manufacturer", "model", "engines", "seats", "speed", "engine")
+    header = ",".join(f'"{name}"' for name in ("", *columns)).encode() + b"\n"
+    does = Operations(tmp_path)
+    does.put("fleet/1.csv", header + b'"1","N1",1,"a","b","c",1,2,3,"d"\n', "complete")
+    does.put("fleet/2.csv", header + b'"2","N2",NA,"a","b","c",1,2,NA,"d"\n', "incomplete")
+    does.wave = 2
+    does.mend("fleet/2.csv", ["NA"], "mended")
+    does.put_again("fleet/2.csv", "same bytes again")
+    does.write()
+    expected = oracle.expect(tmp_path)
+    first = expected["after_wave"]["1"]
+    assert (rows(first)["bronze.fleet"], list(first["quarantined"]["objects"])) == (1, ["fleet/2.csv"])
+    assert rows(expected)["bronze.fleet"] == expected["tables"]["bronze.fleet"]["files"] == 2
+    assert expected["quarantined"]["objects"] == {}
+    assert expected["redriven"] == ["fleet/2.csv"]
+    assert expected["events_sent"] == 3, "a mend is no event"
+
+
+def test_a_mend_of_what_is_not_wrong_is_refused(tmp_path: Path) -> None:
+    does = Operations(tmp_path)
+    does.put("airlines/1.csv", b"carrier,name\nNA,Skyways\n", "export")
+    does.wave = 2
+    does.mend("airlines/1.csv", ["NA"], "mended")
+    does.write()
+    with pytest.raises(ValueError, match="nothing is wrong with it"):
+        oracle.expect(tmp_path)
 
 
 @pytest.mark.parametrize(
