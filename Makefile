@@ -21,7 +21,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PARALLEL := --numprocesses=auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test smoke mutants soak check lint types layers unit format class-archive jars schema lock clean
+.PHONY: help demo dev test smoke mutants soak bench check lint types layers unit format class-archive jars schema lock clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-13s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ mutants: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Mistakes in the cod
 
 soak: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Hours of racing, killed and paused writers (ARGS="--seed N" for another course)
 	$(BIN)/python -m pytest -s tests/faults/test_log_store_alone.py --soak $(ARGS)
+
+bench: $(BIN)/.dev $(DIST)/.built ## What each piece of work costs, as JSON (ARGS="load" measures that alone; docs/benchmarks.md)
+	$(BIN)/python -m benchmarks $(ARGS)
 
 check: $(BIN)/.dev lint types layers ## Lint, types and layers
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -139,24 +139,48 @@ class Delta:
         rows = self._call("live_files", table=location, paths=json.dumps(list(paths)))
         return {row["path"]: Remove(row["path"], row["dv_id"]) for row in rows}
 
-    def stage(self, location: str, query: str, schema: TableSchema) -> list[Add]:
-        """Write a query's rows as data files in the table's directory, uncommitted.
+    def load(
+        self, location: str, files: Mapping[str, Any], schema: TableSchema
+    ) -> tuple[list[Add], dict[str, dict[str, Any]]]:
+        """Read files once, and write their good rows as data files in the table's directory, uncommitted.
 
         Args:
             location: ``s3a://`` URI of the table, which need not exist yet.
-            query: SQL over temporary views of this handle's session.
+            files: what to read and how (``LoadRequest`` of platform/jvm).
             schema: the columns that the table will have.
+
+        Returns:
+            The data files; and for each source file of which there are rows, by its address, what was counted.
         """
         mapped, properties = schema.for_delta()
         rows = self._call(
-            "stage_files",
+            "load_files",
             table=location,
-            query=query,
+            files=json.dumps(files),
             schema=json.dumps(mapped.to_spark()),
             partition_columns=json.dumps(schema.partitions),
             properties=json.dumps(properties),
         )
-        return [_staged(json.loads(row["action"])) for row in rows]
+        adds = [_staged(json.loads(row["action"])) for row in rows if row["action"] is not None]
+        return adds, {row["source"]: json.loads(row["counted"]) for row in rows if row["source"] is not None}
+
+    def set_apart(self, files: Mapping[str, Any], schema: TableSchema, folder: str) -> int:
+        """Write the rows of files that do not fit a schema as JSON lines to a new folder; how many there are."""
+        row = self._call_one("set_apart", files=json.dumps(files), schema=json.dumps(schema.to_spark()), folder=folder)
+        return int(row["rows"])
+
+    def infer_csv(self, paths: Sequence[str], reading: Mapping[str, Any]) -> list[str]:
+        """The narrowest type of each column of CSV files of one header, by its name in Spark's schema JSON.
+
+        Args:
+            paths: ``s3a://`` paths.
+            reading: how they are read (``LoadRequest.Group`` of platform/jvm).
+
+        Returns:
+            Nothing if there are no rows.
+        """
+        row = self._call_one("infer_csv", paths=json.dumps(list(paths)), reading=json.dumps(reading))
+        return [str(kind) for kind in json.loads(row["types"])]
 
     def add_files(self, location: str, batch_uri: str, *, verify_files: bool) -> Landed:
         """Commit a batch object in one transaction, or find what already landed.

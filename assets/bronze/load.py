@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from typing import Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-from ulid import ULID
 
 from tidegate.assets.bronze.both import check_both
 from tidegate.assets.bronze.copies import copied
-from tidegate.assets.bronze.formats.format import BAD, RAW, SUSPECT, UNKNOWN, SourceFile
+from tidegate.assets.bronze.formats.format import SourceFile
 from tidegate.assets.bronze.formats.parquet_files import Parquet
 from tidegate.assets.bronze.look import Work
 from tidegate.assets.bronze.parquet_footers import parquet_footers
 from tidegate.assets.bronze.prepared import Prepared
 from tidegate.assets.bronze.present_schema import present_schema, unborn_schema
-from tidegate.assets.bronze.row_counts import RowCounts, count_rows
-from tidegate.assets.bronze.source_columns import SOURCE_FIELDS, with_source_columns
+from tidegate.assets.bronze.row_counts import RowCounts
+from tidegate.assets.bronze.source_columns import SOURCE_FIELDS, source, source_address
 from tidegate.assets.bronze.source_files import packed, source_file, staged, unpacked
 from tidegate.assets.bronze.spark_errors import Fault, explained, fault_of
+from tidegate.platform.core.batch import Add
 from tidegate.platform.core.object_key import partition_values
 from tidegate.platform.core.planning import Candidate, Found
 from tidegate.platform.core.schema.column_types import Field
@@ -197,33 +196,31 @@ class _Load:
         return None
 
     def _stage_once(self, files: Sequence[SourceFile]) -> list[SourceFile]:
-        """Stage a set; when some files prove unfit, or bring columns, those to be staged again are returned."""
-        delta, before = self.lake.delta, self.prepared.schema
+        """Stage a set; when some files prove unfit, or bring columns, those to be staged again are returned.
+
+        What was staged of them before is no batch's, so no reader sees it.
+        """
+        before = self.prepared.schema
         self._take_columns(files)
-        rows = self._rows(files).persist()
-        try:
-            counted = count_rows(rows, self.table)
-            sound = self._without_misread(files, counted)
-            if len(sound) < len(files):
-                self.prepared.schema = before
-                return sound
-            if self.prepared.schema != before and (hopeless := self._hopeless(files, counted)):
-                # What is refused shapes nothing: the others are read without its columns.
-                self.prepared.schema = before
-                folder = self._set_apart(rows)
-                for file in hopeless:
-                    self._end(file.candidate, counted[file.candidate.key], folder)
-                return [file for file in files if file not in hopeless]
-            if self._learned(files, counted):
-                return sound
-            apart = self._set_apart(rows) if any(count.bad for count in counted.values()) else None
-            good = rows.where(F.col(BAD).isNull()).drop(BAD, RAW, SUSPECT, UNKNOWN)
-            view = f"staged_{ULID()}".lower()
-            good.createOrReplaceTempView(view)
-            adds = delta.stage(self.work.birth.location, f"SELECT * FROM {view}", self.prepared.schema)
-            delta.session.catalog.dropTempView(view)
-        finally:
-            rows.unpersist()
+        adds, counted = self._staged(files)
+        if torn := {file.candidate.key for file in files if counted[file.candidate.key].torn}:
+            self.prepared.schema = before
+            return [replace(file, by_line=file.by_line and file.candidate.key not in torn) for file in files]
+        sound = self._without_misread(files, counted)
+        if len(sound) < len(files):
+            self.prepared.schema = before
+            return sound
+        if self.prepared.schema != before and (hopeless := self._hopeless(files, counted)):
+            # What is refused shapes nothing: the others are read without its columns.
+            folder = self._set_apart(hopeless)
+            self.prepared.schema = before
+            for file in hopeless:
+                self._end(file.candidate, counted[file.candidate.key], folder)
+            return [file for file in files if file not in hopeless]
+        if self._learned(files, counted):
+            return sound
+        mixed = [file for file in files if counted[file.candidate.key].bad]
+        apart = self._set_apart(mixed) if mixed else None
         if changed := self._changed(files):
             for file in files:
                 if file.candidate.key in changed:
@@ -231,15 +228,31 @@ class _Load:
             return [file for file in files if file.candidate.key not in changed]
         self.prepared.adds += adds
         for file in files:
-            self._end(file.candidate, counted.get(file.candidate.key, RowCounts(0, 0)), apart)
+            self._end(file.candidate, counted[file.candidate.key], apart)
         return []
+
+    def _staged(self, files: Sequence[SourceFile]) -> tuple[list[Add], dict[str, RowCounts]]:
+        """Write the good rows, and count all, in the one pass over the files; the counts by key."""
+        adds, told = self.lake.delta.load(self.work.birth.location, self._reading(files), self.prepared.schema)
+        keys = {source_address(self.table, file): file.candidate.key for file in files}
+        counted = {key: RowCounts(0, 0) for key in keys.values()}
+        counted |= {keys[address]: RowCounts(**counts) for address, counts in told.items()}
+        written = [json.loads(add.stats or "{}").get("numRecords") for add in adds]
+        good = sum(counts.good for counts in counted.values())
+        if None not in written and sum(written) != good:
+            raise RuntimeError(
+                f"Spark read {good} rows of {self.table.text} and wrote {sum(written)}; nothing is committed. Please "
+                "report this with the keys of the batch"
+            )
+        return adds, counted
 
     def _take_columns(self, files: Sequence[SourceFile]) -> None:
         """Give the schema the columns of these files that it has not: before the birth all, later the headers' new."""
         schema = self.prepared.schema
         unborn = not schema.born
-        learning = [file for file in files if unborn or file.format.new_names(file, schema)]
-        if learning:
+        # A header says all names of its file; of a file without one, the rows do.
+        learning = [file for file in files if file.format.new_names(file, schema) or (unborn and not file.names)]
+        if unborn or learning:
             self.prepared.schema = replace(schema.adding(self._inferred(learning)), born=True)
 
     def _learned(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> bool:
@@ -260,20 +273,24 @@ class _Load:
         return [file for file, count in counts if count and not count.good and not (evolves and count.unknown)]
 
     def _inferred(self, files: Sequence[SourceFile]) -> list[Field]:
-        session = self.lake.delta.session
         return [
             field
             for group in _grouped(files)
-            for field in group[0].format.infer(session, group, self.table.spec)
+            for field in group[0].format.infer(self.lake.delta, group, self.table.spec)
             if not _in(field.name, self.prepared.schema.partitions)
         ]
 
-    def _rows(self, files: Sequence[SourceFile]) -> DataFrame:
-        """The rows of all files with the table's columns, the source columns, and what is said of each row."""
-        session, schema = self.lake.delta.session, self.prepared.schema.without(SOURCE_COLUMNS)
-        frames = [group[0].format.read(session, group, schema, self.table.spec) for group in _grouped(files)]
-        union = reduce(DataFrame.unionByName, frames)
-        return with_source_columns(session, union, files, self.table, self.prepared.schema, self.work.n)
+    def _reading(self, files: Sequence[SourceFile]) -> dict[str, Any]:
+        """What the server is to read, and how (``LoadRequest`` of platform/jvm)."""
+        schema = self.prepared.schema.without(SOURCE_COLUMNS)
+        groups = [
+            {
+                **group[0].format.read(group, schema, self.table.spec),
+                "files": [source(self.table, file) for file in group],
+            }
+            for group in _grouped(files)
+        ]
+        return {"n": self.work.n, "partitions": schema.partitions, "groups": groups}
 
     def _without_misread(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> list[SourceFile]:
         """The files without those whose bytes are not what Spark took them for."""
@@ -297,13 +314,10 @@ class _Load:
         except StoreError as error:
             return file, error
 
-    def _set_apart(self, rows: DataFrame) -> str:
-        """Keep the bad rows; where. A folder that the ledger does not name belongs to a failed attempt."""
+    def _set_apart(self, files: Sequence[SourceFile]) -> str:
+        """Keep the bad rows of some files; where. A folder that the ledger does not name is a failed attempt's."""
         folder = self.lake.store.quarantine.new_folder(self.table.text, self.work.n)
-        bad = rows.where(F.col(BAD).isNotNull()).select(
-            "_source_path", "_source_etag", F.col(BAD).alias("reason"), F.col(RAW).alias("raw")
-        )
-        bad.write.json(folder)
+        self.lake.delta.set_apart(self._reading(files), self.prepared.schema, folder)
         return folder
 
     def _changed(self, files: Sequence[SourceFile]) -> set[str]:

@@ -61,7 +61,7 @@ def source_file(lake: Lake, table: Table, candidate: Candidate) -> SourceFile:
     head, whole = _head(lake, table, candidate)
     seen = format.look(head, whole, table.spec)
     path = _rewritten(lake, table, candidate, seen.rewrite) if seen.rewrite else _path(lake, table, candidate)
-    return SourceFile(candidate, format, path, seen.names)
+    return SourceFile(candidate, format, path, seen.names, by_line=seen.by_line)
 
 
 def staged(lake: Lake, table: Table, ending: str) -> Staged:

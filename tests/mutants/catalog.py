@@ -237,6 +237,14 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a file of which some lines are no rows by themselves is taken as far as its lines are",
+        10,
+        _LOAD,
+        "if torn := {file.candidate.key for file in files if counted[file.candidate.key].torn}:",
+        "if torn := set[str]():",
+        ("tests/spark/test_bad_input.py::test_csv_files_that_do_not_fit_are_quarantined",),
+    ),
+    Mutant(
         "doubles have an upper bound",
         10,
         "platform/core/parquet/bounds.py",

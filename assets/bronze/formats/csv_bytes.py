@@ -40,3 +40,18 @@ def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool) -> str | N
     except (EOFError, zlib.error) as error:
         return f"broken gzip: {error}"
     return None
+
+
+def seems_by_line(head: bytes, whole: bool, options: CsvOptions) -> bool:
+    """Whether the first bytes of a file look as if no cell went on in the next line.
+
+    It need not be right: the reader of lines finds any line that is not a row for itself.
+    """
+    marks = [mark.encode() for mark in (options.delimiter, options.quote, options.comment or "#")]
+    if any(len(mark) > 1 for mark in marks) or (not whole and b"\n" not in head):
+        return False
+    if options.encoding not in ("utf-8", "ascii"):
+        return True  # It is rewritten, and what is in it is not known yet.
+    lines = head.split(b"\n")
+    quote = marks[1]
+    return quote not in head or all(line.count(quote) % 2 == 0 for line in (lines if whole else lines[:-1]))

@@ -9,36 +9,19 @@ from collections.abc import Hashable, Sequence
 from itertools import islice
 from typing import Any, BinaryIO, cast
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
-
-from tidegate.assets.bronze.formats.csv_bytes import csv_problem
-from tidegate.assets.bronze.formats.csv_cells import INFERRED, inferred, misread, value
-from tidegate.assets.bronze.formats.format import (
-    BAD,
-    IN_FILE,
-    PATH,
-    RAW,
-    SUSPECT,
-    UNKNOWN,
-    Format,
-    Look,
-    Rewrite,
-    SourceFile,
-)
+from tidegate.assets.bronze.formats.csv_bytes import csv_problem, seems_by_line
+from tidegate.assets.bronze.formats.csv_cells import check_type
+from tidegate.assets.bronze.formats.format import Format, Look, Rewrite, SourceFile
 from tidegate.platform.core.csv_options import CsvOptions
 from tidegate.platform.core.schema.column_types import Field, Simple
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, check_names
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.table_spec import TableSpec
+from tidegate.resources.delta import Delta
 
 #: Encodings of Python's that Spark's reader is trusted with; what is in another one is rewritten.
 _SPARK_READS = ("utf-8", "ascii")
-#: A quote that is never closed swallows lines; bytes of another encoding become the replacement character. (A cell that
-#: begins with a quote may have been misread as well: other writers escape quotes by a backslash.)
-_SUSPICIOUS = "[\\n\\r\ufffd]"
-_CORRUPT = "_tidegate_corrupt"
 _DELIMITERS = {";": '";"', "\t": 'a tab ("\\t")', "|": '"|"'}
 
 
@@ -62,93 +45,32 @@ class Csv(Format):
             _check_shape(rows[0], rows[1], options)
         check_names([Field(name, Simple("string")) for name in names], reserved=SOURCE_COLUMNS)
         plain = options.encoding in _SPARK_READS and not options.skip
-        return Look(names, None if plain else _Plain(options))
+        return Look(names, None if plain else _Plain(options), seems_by_line(head, whole, options))
 
     def group(self, file: SourceFile) -> Hashable:
-        """Spark matches cells by position, so files of one header are read together."""
-        return file.names
+        """Cells are matched by position, so files of one header are read together."""
+        return file.names, file.by_line
 
-    def infer(self, session: SparkSession, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
+    def infer(self, delta: Delta, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
         """The narrowest types that hold every cell as it stands."""
-        names = files[0].names
-        cells = self._cells(session, files, spec)
-        found = cells.agg(
-            F.count("*").alias("rows"),
-            *[
-                expression.alias(f"{kind}_{index}")
-                for index in range(len(names))
-                for kind, expression in inferred(F.col(_cell(index)), spec.csv.decimal).items()
-            ],
-        ).collect()[0]
-        if not found["rows"]:
-            return []  # A header without rows says nothing of types.
-        return [
-            Field(name, Simple(next((kind for kind in INFERRED if found[f"{kind}_{index}"]), "string")))
-            for index, name in enumerate(names)
-        ]
+        told = delta.infer_csv([file.path for file in files], _reading(files, spec))
+        return [Field(name, Simple(kind)) for name, kind in zip(files[0].names, told, strict=True)] if told else []
 
-    def read(
-        self, session: SparkSession, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec
-    ) -> DataFrame:
-        """A cell whose value would not be what it says makes its row bad."""
-        names, options = files[0].names, spec.csv
-        places = {name.lower(): F.col(_cell(index)) for index, name in enumerate(names)}
-        declared = {name.lower() for name in spec.columns}
-        columns, wrong = [], []
+    def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
+        """A cell whose value would not be what it says makes its row bad.
+
+        Raises:
+            Misfit: no cell holds a value of a column's type.
+        """
+        names = {name.lower() for name in files[0].names}
         for field in schema.columns:
-            cell = places.get(field.name.lower())
-            if cell is None:
-                columns.append(F.lit(None).cast(field.type.sql()).alias(field.name))
-                continue
-            columns.append(value(cell, field.type, options.decimal).alias(field.name))
-            reason = F.concat(F.lit(f"column {field.name} is {field.type.sql()}, and this is not: "), cell)
-            strict = field.name.lower() not in declared
-            wrong.append(F.when(misread(cell, field.type, options.decimal, padded=strict), reason))
-        cells = [F.col(_cell(index)) for index in range(len(names))]
-        torn = F.col(_CORRUPT).isNotNull()
-        bad = F.coalesce(F.when(torn, F.lit(f"not as many cells as the header has names ({len(names)})")), *wrong)
-        line = F.to_csv(F.struct(*cells), {"sep": options.delimiter, "quote": options.quote, "escape": options.quote})
-        return self._cells(session, files, spec).select(
-            *columns,
-            PATH,
-            bad.alias(BAD),
-            F.when(bad.isNotNull(), F.coalesce(F.col(_CORRUPT), line)).alias(RAW),
-            (
-                F.concat_ws("", *cells, _CORRUPT).rlike(_SUSPICIOUS)
-                | F.concat_ws("\0", F.lit(""), *cells).contains(f"\0{options.quote}")
-            ).alias(SUSPECT),
-            F.lit(False).alias(UNKNOWN),
-            *[
-                places.get(field.name.lower(), F.lit(None).cast("string")).alias(f"{IN_FILE}{index}")
-                for index, field in enumerate(schema.partition_fields)
-            ],
-        )
+            if field.name.lower() in names:
+                check_type(field.type)
+        return _reading(files, spec)
 
     def problem(self, body: BinaryIO, *, packed: bool, spec: TableSpec) -> str | None:
         """Read the bytes as the standard says."""
         return csv_problem(body, spec.csv, packed=packed)
-
-    def _cells(self, session: SparkSession, files: Sequence[SourceFile], spec: TableSpec) -> DataFrame:
-        """Every cell as text, by position: names are free to be what they are."""
-        options = spec.csv
-        schema = ", ".join(f"{_cell(index)} string" for index in range(len(files[0].names)))
-        more: dict[str, Any] = {"comment": options.comment} if options.comment else {}
-        frame = session.read.csv(
-            [file.path for file in files],
-            schema=f"{schema}, {_CORRUPT} string",
-            header=options.header,
-            mode="PERMISSIVE",
-            sep=options.delimiter,
-            quote=options.quote,
-            escape=options.quote,
-            multiLine=True,
-            columnNameOfCorruptRecord=_CORRUPT,
-            **more,
-        )
-        cells: list[Column] = [F.col(_cell(index)) for index in range(len(files[0].names))]
-        if options.nulls:
-            cells = [F.when(~cell.isin(list(options.nulls)), cell).alias(_cell(i)) for i, cell in enumerate(cells)]
-        return frame.select(*cells, _CORRUPT, F.col("_metadata.file_path").alias(PATH))
 
 
 class _Plain(Rewrite):
@@ -168,8 +90,21 @@ class _Plain(Rewrite):
             raise _misencoded(self._options, error) from error
 
 
-def _cell(index: int) -> str:
-    return f"c{index}"
+def _reading(files: Sequence[SourceFile], spec: TableSpec) -> dict[str, Any]:
+    options = spec.csv
+    return {
+        "reader": "csv_lines" if files[0].by_line else "csv_cells",
+        "names": files[0].names,
+        "declared": [name.lower() for name in spec.columns],
+        "csv": {
+            "delimiter": options.delimiter,
+            "quote": options.quote,
+            "comment": options.comment,
+            "nulls": options.nulls,
+            "decimal": options.decimal,
+            "header": options.header,
+        },
+    }
 
 
 def _decoded(head: bytes, whole: bool, options: CsvOptions) -> str:

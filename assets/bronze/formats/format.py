@@ -5,29 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO
-
-from pyspark.sql import DataFrame, SparkSession
+from typing import Any, BinaryIO
 
 from tidegate.platform.core.parquet.footer import Footer
 from tidegate.platform.core.planning import Candidate
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.table_schema import Policy, TableSchema
 from tidegate.platform.core.table_spec import TableSpec
-
-#: Source of a row, as it was read: the file's path.
-PATH = "_tidegate_path"
-#: Why a row cannot enter the table; null for good rows.
-BAD = "_tidegate_bad"
-#: A bad row's text as it stood in the file.
-RAW = "_tidegate_raw"
-#: Whether a row may show that its whole file was misread, which only a look at the file's bytes can tell.
-SUSPECT = "_tidegate_suspect"
-#: Whether a row is bad for nothing but fields that the table does not have.
-UNKNOWN = "_tidegate_unknown"
-
-#: Text that the file itself has for a column of the path, by its place among these; null where it has none.
-IN_FILE = "_tidegate_in_file_"
+from tidegate.resources.delta import Delta
 
 #: Bytes from a file's beginning that tell its header and its shape.
 HEAD_BYTES = 1 << 20
@@ -41,6 +26,7 @@ class SourceFile:
         path: ``s3a://`` path that Spark reads: the object itself, or a copy of it.
         names: a CSV file's column names, in its own order; empty for other formats.
         footer: a Parquet file's; None for other formats.
+        by_line: whether each line is a row; where one may go on in the next, the file is read as a whole, by one task.
     """
 
     candidate: Candidate
@@ -48,6 +34,7 @@ class SourceFile:
     path: str
     names: tuple[str, ...] = ()
     footer: Footer | None = None
+    by_line: bool = True
 
 
 @dataclass(frozen=True)
@@ -57,10 +44,12 @@ class Look:
     Attributes:
         names: column names, where the format has a header.
         rewrite: how the file must be rewritten before Spark reads it; None to read it as it is.
+        by_line: whether each line is a row, as far as can be seen.
     """
 
     names: tuple[str, ...] = ()
     rewrite: Rewrite | None = None
+    by_line: bool = True
 
 
 class Rewrite(ABC):
@@ -99,19 +88,12 @@ class Format(ABC):
         return None
 
     @abstractmethod
-    def infer(self, session: SparkSession, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
+    def infer(self, delta: Delta, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
         """The columns of some files of one group; a column without a value is left out where its type is unknown."""
 
     @abstractmethod
-    def read(
-        self, session: SparkSession, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec
-    ) -> DataFrame:
-        """The rows of some files of one group.
-
-        Returns:
-            The columns that files of the table hold, ``PATH``, ``BAD``, ``RAW``, ``SUSPECT``, ``UNKNOWN``, and an
-            ``IN_FILE`` for each column of the path.
-        """
+    def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
+        """How some files of one group are read (``LoadRequest.Group`` of platform/jvm, but for the files)."""
 
     def problem(self, body: BinaryIO, *, packed: bool, spec: TableSpec) -> str | None:
         """Why a suspect file cannot be read after all; None if it can."""

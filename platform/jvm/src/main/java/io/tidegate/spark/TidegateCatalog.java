@@ -10,7 +10,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 public final class TidegateCatalog implements ProcedureCatalog {
   private static final String[] NAMESPACE = {"system"};
   private static final List<LocalProcedure> PROCEDURES =
-      List.of(new TableStateProcedure(), new StageFilesProcedure(), new LiveFilesProcedure(), new AddFilesProcedure(),
+      List.of(new TableStateProcedure(), new StageFilesProcedure(), new LoadFilesProcedure(),
+          new SetApartProcedure(), new InferCsvProcedure(), new LiveFilesProcedure(), new AddFilesProcedure(),
           new AppendRowsProcedure(),
           new BatchViewProcedure(), new RenewTableProcedure(), new JarsProcedure(), new CommitTableProcedure());
 

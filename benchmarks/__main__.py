@@ -1,0 +1,44 @@
+"""Take all measurements in one sitting, one after another; JSON on stdout. Method and figures: docs/benchmarks.md.
+
+Each is a module of this folder that prints JSON when it is run by itself, as `python -m benchmarks.load` does.
+
+    python -m benchmarks [measurement …]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+#: Modules by name, and what they are told; none takes longer than a few minutes on two quiet cores.
+MEASUREMENTS: dict[str, tuple[str, ...]] = {
+    "load": (),
+    "commit_requests": (),
+}
+
+
+def main() -> None:
+    """Take the measurements that were asked for, all by default."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("measurement", nargs="*", metavar="measurement", help=f"of {', '.join(MEASUREMENTS)}")
+    chosen = parser.parse_args().measurement or list(MEASUREMENTS)
+    if unknown := set(chosen) - set(MEASUREMENTS):
+        parser.error(f"no measurement is called {', '.join(sorted(unknown))}; there are {', '.join(MEASUREMENTS)}")
+    found: dict[str, Any] = {"cores": os.cpu_count()}
+    for name in chosen:
+        begun = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, "-m", f"benchmarks.{name}", *MEASUREMENTS[name]], stdout=subprocess.PIPE, check=True
+        )
+        found[name] = json.loads(done.stdout)
+        print(f"{name}: {time.monotonic() - begun:.0f} s", file=sys.stderr)
+    print(json.dumps(found, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""Load of clean rows, and of rows of which one in a hundred is bad, beside bare Spark on the same files and server.
+
+Bare Spark reads with a schema that it is given and appends to a Delta table; a first load is beside bare Spark that
+infers. Each is done once on a tenth of the rows before it is timed, so that both find the server warm. The data are the
+same each time; ours is the whole run, from the look to the ledger; `loading` is its part from the look to the commit.
+
+    python -m benchmarks.load [--rows 1000000] [--files 20] [--megabytes 256]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from benchmarks.machine import Machine, Spent, spending
+from tidegate.assets.bronze.run import run_table
+from tidegate.platform.testing import TestLake
+
+_COLUMNS = (
+    "id bigint, customer bigint, name string, city string, price double, quantity bigint, paid boolean, at timestamp"
+)
+_NAMES = _COLUMNS.replace(" bigint", "").replace(" string", "").replace(" double", "").replace(" boolean", "")
+_HEADER = _NAMES.replace(" timestamp", "").replace(", ", ",")
+_DECLARED = dict(part.split(" ") for part in _COLUMNS.split(", "))
+_CITIES = ("Bergen", "Córdoba", "Nagoya", "Tromsø", "Valparaíso")
+FORMATS = ("json", "csv")
+
+
+def _rows(count: int, seed: int) -> Iterator[tuple[Any, ...]]:
+    chance = random.Random(seed)
+    for n in range(count):
+        day, second = 1 + n % 28, n % 60
+        yield (
+            seed * 10_000_000 + n,
+            chance.randrange(100_000),
+            f"customer {chance.randrange(1_000_000)}",
+            _CITIES[n % 5],
+            round(chance.random() * 1000, 2),
+            chance.randrange(10),
+            n % 3 == 0,
+            f"2026-01-{day:02d}T12:30:{second:02d}Z",
+        )
+
+
+def _body(form: str, rows: Iterable[tuple[Any, ...]], *, bad: bool = False) -> bytes:
+    names = _HEADER.split(",")
+    lines = [] if form == "json" else [_HEADER]
+    for n, row in enumerate(rows):
+        spoiled = ("no number", *row[1:]) if bad and n % 100 == 50 else row
+        if form == "json":
+            lines.append(json.dumps(dict(zip(names, spoiled, strict=True)), ensure_ascii=False))
+        else:
+            lines.append(",".join(str(cell).lower() if isinstance(cell, bool) else str(cell) for cell in spoiled))
+    return "\n".join([*lines, ""]).encode()
+
+
+def _put(lake: TestLake, folder: str, form: str, rows: int, files: int, *, seed: int, bad: bool = False) -> list[str]:
+    keys = []
+    for part in range(files):
+        key = f"{folder}/{seed}-{part}.{form}"
+        lake.put(key, _body(form, _rows(rows // files, seed * 100 + part), bad=bad))
+        keys.append(key)
+    return [f"s3a://{lake.bucket}/{key}" for key in keys]
+
+
+def _bare(lake: TestLake, form: str, paths: list[str], to: str, *, infer: bool = False) -> Spent:
+    reader = lake.lake.delta.session.read
+    if not infer:
+        reader = reader.schema(_COLUMNS)
+    with spending() as spent:
+        frame = reader.json(paths) if form == "json" else reader.csv(paths, header=True, inferSchema=infer)
+        frame.write.format("delta").mode("append").save(f"s3a://{lake.lake_bucket}/bare/{to}")
+    return spent
+
+
+def _ours(lake: TestLake, table: str) -> Spent:
+    lines: list[tuple[str, float]] = []
+    with spending() as spent:
+        done = run_table(
+            lake.lake, lake.key(table), run_id="bench", listing=True, log=lambda one: lines.append((one, monotonic()))
+        )
+    looked, committed = ([at for line, at in lines if word in line] for word in ("objects to add", "committed as"))
+    spent.loading = round(committed[0] - looked[0], 2)
+    assert [one.landed.outcome for one in done] == ["committed"], done
+    return spent
+
+
+def _told(bare: Spent, ours: Spent) -> dict[str, Any]:
+    told = {
+        "ratio": round(bare.seconds / ours.seconds, 2),
+        "ratio_of_cpu": round(bare.cpu / ours.cpu, 2),
+        "ratio_to_the_loading": round(bare.seconds / ours.loading, 2),
+        "bare": asdict(bare),
+        "ours": asdict(ours),
+    }
+    print(f"  {told}", file=sys.stderr)
+    return told
+
+
+def _small(machine: Machine, lake: TestLake, form: str) -> dict[str, Any]:
+    """A run of one file of ten rows, into a table that has been loaded before."""
+    _put(lake, f"{form}_declared", form, 10, 1, seed=5)
+    client = _CountedCalls(lake)
+    before = machine.jobs()
+    ours = _ours(lake, f"{form}_declared")
+    return {"jobs": machine.jobs() - before, "connect_calls": client.stop(), **asdict(ours)}
+
+
+class _CountedCalls:
+    """Counts what is asked of the Spark server."""
+
+    def __init__(self, lake: TestLake) -> None:
+        self._client = lake.lake.delta.session.client
+        self._stub, self._made = self._client._stub, Counter[str]()
+        self._client._stub = self
+
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self._stub, name)
+
+        def counted(*args: Any, **options: Any) -> Any:
+            self._made[name] += 1
+            return call(*args, **options)
+
+        return counted
+
+    def stop(self) -> dict[str, int]:
+        """The calls by name."""
+        self._client._stub = self._stub
+        return dict(self._made)
+
+
+def measure(machine: Machine, rows: int, files: int, megabytes: int) -> dict[str, Any]:
+    """Ratios of bare Spark's seconds to ours, by format."""
+    found: dict[str, Any] = {"rows": rows, "files": files}
+    tables = [
+        {"name": f"{form}_{kind}", "prefix": f"{form}_{kind}/", "format": form, **options}
+        for form in FORMATS
+        for kind, options in (("declared", {"columns": _DECLARED}), ("first", {}))
+    ]
+    with machine.lake("load", tables) as lake:
+        for form in FORMATS:
+            table = f"{form}_declared"
+            for seed, share in ((1, 10), (2, 1)):
+                paths = _put(lake, table, form, rows // share, files, seed=seed)
+                bare = _bare(lake, form, paths, table)
+                ours = _ours(lake, table)
+            found[f"{form}, clean"] = _told(bare, ours)
+            found[f"{form}, ten rows"] = _small(machine, lake, form)
+            paths = _put(lake, table, form, rows, files, seed=3, bad=True)
+            found[f"{form}, 1 % bad"] = _told(_bare(lake, form, paths, f"{table}_bad"), _ours(lake, table))
+            paths = _put(lake, f"{form}_first", form, rows, files, seed=4)
+            found[f"{form}, first, inferred"] = _told(
+                _bare(lake, form, paths, f"{form}_first", infer=True), _ours(lake, f"{form}_first")
+            )
+        found["csv, one large file"] = _large(machine, lake, megabytes)
+    return found
+
+
+def _large(machine: Machine, lake: TestLake, megabytes: int) -> dict[str, Any]:
+    """One file on all cores."""
+    part = _body("csv", _rows(50_000, 9)).split(b"\n", 1)[1]
+    large = machine.home / "large.csv"
+    with large.open("wb") as file:
+        file.write(_HEADER.encode() + b"\n")
+        for _ in range(max(1, (megabytes << 20) // len(part))):
+            file.write(part)
+    key = "csv_declared/large.csv"
+    lake.clients.s3.upload_file(str(large), lake.bucket, key)
+    bare = _bare(lake, "csv", [f"s3a://{lake.bucket}/{key}"], "large")
+    return {"megabytes": megabytes, **_told(bare, _ours(lake, "csv_declared"))}
+
+
+def main() -> None:
+    """Measure and print JSON."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--files", type=int, default=20)
+    parser.add_argument("--megabytes", type=int, default=256, help="of the one large CSV file")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as home, Machine(Path(home)) as machine:
+        print(json.dumps(measure(machine, chosen.rows, chosen.files, chosen.megabytes), indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""What measurements share: a local AWS, and a warm Spark server that notes its jobs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tests.support.costs import cpu_seconds
+from tidegate.platform.local.aws import REGION, LocalAws
+from tidegate.platform.local.provision import Clients
+from tidegate.platform.local.spark_server import SparkServer
+from tidegate.platform.testing import TestLake
+
+
+@dataclass
+class Spent:
+    """What a piece of work took.
+
+    Attributes:
+        seconds: on the clock.
+        cpu: CPU seconds of this process, the server and the local AWS.
+        loading: on the clock, of a run, from its look to its commit.
+    """
+
+    seconds: float = 0.0
+    cpu: float = 0.0
+    loading: float = 0.0
+
+
+@dataclass
+class Machine:
+    """The servers of one sitting; what `TestLake` asks of a stack.
+
+    Attributes:
+        home: a folder for everything.
+    """
+
+    home: Path
+
+    def __post_init__(self) -> None:
+        self.aws = LocalAws(self.home / "aws", 0)
+        self._running = ExitStack()
+
+    @cached_property
+    def spark(self) -> SparkServer:
+        """The server."""
+        events = self.home / "spark" / "events"
+        events.mkdir(parents=True)
+        conf = {
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.dir": events.as_uri(),
+            "spark.eventLog.compress": "false",
+        }
+        server = SparkServer(self.home / "spark", self.aws.environ, port=0, memory="4g", conf=conf)
+        self._running.callback(server.stop)
+        server.start(150.0)
+        return server
+
+    def __enter__(self) -> Machine:
+        self._running.callback(self.aws.stop)
+        self.aws.start(60.0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._running.close()
+
+    def clients(self) -> Clients:
+        """AWS clients."""
+        aws = self.aws.environ
+        return Clients.connect(
+            self.aws.endpoint, REGION, key=aws["AWS_ACCESS_KEY_ID"], secret=aws["AWS_SECRET_ACCESS_KEY"]
+        )
+
+    @contextmanager
+    def lake(self, name: str, tables: list[dict[str, Any]]) -> Iterator[TestLake]:
+        """A lake of its own."""
+        folder = self.home / name
+        folder.mkdir()
+        lake = TestLake(self, folder, name, tables, {"discovery": False})  # type: ignore[arg-type]
+        try:
+            yield lake
+        finally:
+            lake.close()
+
+    def jobs(self) -> int:
+        """Spark jobs that the server has begun so far."""
+        logs = [path for path in (self.home / "spark" / "events").rglob("*") if path.is_file()]
+        return sum(path.read_bytes().count(b'"SparkListenerJobStart"') for path in logs)
+
+
+@contextmanager
+def spending() -> Iterator[Spent]:
+    """Measure what is done inside."""
+    spent, begun, before = Spent(), time.monotonic(), cpu_seconds()
+    yield spent
+    spent.seconds = round(time.monotonic() - begun, 2)
+    spent.cpu = round(cpu_seconds() - before, 2)

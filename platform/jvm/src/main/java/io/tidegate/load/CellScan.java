@@ -1,0 +1,199 @@
+package io.tidegate.load;
+
+/** What the bytes of a cell are spelled like. */
+final class CellScan {
+  private final byte[] bytes;
+  private final int from;
+  private final int to;
+  private int at;
+
+  CellScan(byte[] bytes, int from, int to) {
+    this.bytes = bytes;
+    this.from = from;
+    this.to = to;
+  }
+
+  /** A whole number. */
+  boolean isWhole() {
+    at = from;
+    sign();
+    return digits() > 0 && at == to;
+  }
+
+  /** A number, perhaps with decimals, and with an exponent where that is right. */
+  boolean isNumber(boolean exponent) {
+    at = from;
+    sign();
+    int before = digits();
+    int behind = is('.') ? digits() : 0;
+    if (before + behind == 0) {
+      return false;
+    }
+    if (exponent && (is('e') || is('E'))) {
+      sign();
+      if (digits() == 0) {
+        return false;
+      }
+    }
+    return at == to;
+  }
+
+  /** A number of up to so many digits, in the one spelling that it has; -0 is none. */
+  boolean isPlainNumber(int most) {
+    at = from;
+    boolean negative = is('-');
+    int first = at;
+    int count = digits();
+    if (count == 0 || (count > 1 && bytes[first] == '0') || (negative && bytes[first] == '0' && at == to)) {
+      return false;
+    }
+    if (is('.')) {
+      int behind = digits();
+      if (behind == 0) {
+        return false;
+      }
+      count += behind;
+    }
+    if (is('e') || is('E')) {
+      sign();
+      int exponent = digits();
+      if (exponent == 0) {
+        return false;
+      }
+      count += exponent;
+    }
+    return at == to && count <= most;
+  }
+
+  /** NaN or infinity. */
+  boolean isNamedNumber() {
+    at = from;
+    if (are("NaN")) {
+      return at == to;
+    }
+    sign();
+    return are("Inf") && (at == to || (are("inity") && at == to));
+  }
+
+  /** A day, as in 2026-01-02. */
+  boolean isDay() {
+    at = from;
+    return day() && at == to;
+  }
+
+  /** A day, perhaps with a time of that day, and with a zone where that is right. */
+  boolean isTime(boolean zone) {
+    at = from;
+    if (!day()) {
+      return false;
+    }
+    if (at == to) {
+      return true;
+    }
+    return (is(' ') || is('T')) && time() && (at == to || (zone && zone() && at == to));
+  }
+
+  /** What begins with a zero or a plus sign is a name: 00123 is not 123. */
+  static boolean isPadded(byte[] bytes, int from, int to) {
+    int length = to - from;
+    if (length == 0) {
+      return false;
+    }
+    if (bytes[from] == '+') {
+      return true;
+    }
+    int first = bytes[from] == '-' ? from + 1 : from;
+    if (first >= to || bytes[first] != '0') {
+      return false;
+    }
+    boolean followed = first + 1 < to && bytes[first + 1] >= '0' && bytes[first + 1] <= '9';
+    return followed || (first > from && first + 1 == to);
+  }
+
+  private boolean day() {
+    return digits(4) && is('-') && digits(2) && is('-') && digits(2);
+  }
+
+  private boolean time() {
+    if (!(digits(2) && is(':') && digits(2))) {
+      return false;
+    }
+    if (!is(':')) {
+      return true;
+    }
+    if (!digits(2)) {
+      return false;
+    }
+    if (!is('.')) {
+      return true;
+    }
+    int first = at;
+    int count = digits();
+    for (int i = first + 6; i < first + count; i++) {
+      if (bytes[i] != '0') {
+        return false;
+      }
+    }
+    return count > 0;
+  }
+
+  private boolean zone() {
+    is(' ');
+    if (is('Z')) {
+      return true;
+    }
+    if (!(is('+') || is('-')) || !digits(2)) {
+      return false;
+    }
+    is(':');
+    return digits(2);
+  }
+
+  private void sign() {
+    if (!is('+')) {
+      is('-');
+    }
+  }
+
+  private boolean is(char wanted) {
+    if (at < to && bytes[at] == wanted) {
+      at++;
+      return true;
+    }
+    return false;
+  }
+
+  private boolean are(String wanted) {
+    if (to - at < wanted.length()) {
+      return false;
+    }
+    for (int i = 0; i < wanted.length(); i++) {
+      if (bytes[at + i] != wanted.charAt(i)) {
+        return false;
+      }
+    }
+    at += wanted.length();
+    return true;
+  }
+
+  private int digits() {
+    int first = at;
+    while (at < to && bytes[at] >= '0' && bytes[at] <= '9') {
+      at++;
+    }
+    return at - first;
+  }
+
+  private boolean digits(int count) {
+    int end = at + count;
+    if (end > to) {
+      return false;
+    }
+    for (; at < end; at++) {
+      if (bytes[at] < '0' || bytes[at] > '9') {
+        return false;
+      }
+    }
+    return true;
+  }
+}

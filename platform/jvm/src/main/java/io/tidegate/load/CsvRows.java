@@ -1,0 +1,94 @@
+package io.tidegate.load;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.time.ZoneId;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/** Cells of a CSV row as the values of the table's columns. */
+abstract class CsvRows extends RowReader {
+  final int width;
+  final LoadRequest.Csv csv;
+  /** The cells of this row: bytes of {@code bytes} from {@code from} to {@code to}; null where {@code to} is -1. */
+  final byte[][] bytes;
+  final int[] from;
+  final int[] to;
+
+  private final StructField[] columns;
+  private final Cell[] rules;
+  private final int[] places;
+  private final int[] pathPlaces;
+  private final byte[][] nulls;
+
+  CsvRows(LoadRequest.Group group, StructType columns, String[] pathColumns, ZoneId zone) {
+    super(columns.size(), pathColumns.length);
+    this.columns = columns.fields();
+    csv = group.csv();
+    List<String> names = group.names();
+    width = names.size();
+    bytes = new byte[width][];
+    from = new int[width];
+    to = new int[width];
+    nulls = csv.nulls().stream().map(one -> one.getBytes(UTF_8)).toArray(byte[][]::new);
+    Map<String, Integer> found = new HashMap<>();
+    for (int i = 0; i < width; i++) {
+      found.put(names.get(i).toLowerCase(Locale.ROOT), i);
+    }
+    rules = new Cell[columns.size()];
+    places = new int[columns.size()];
+    for (int i = 0; i < rules.length; i++) {
+      String name = this.columns[i].name().toLowerCase(Locale.ROOT);
+      places[i] = found.getOrDefault(name, -1);
+      rules[i] =
+          places[i] < 0
+              ? null
+              : Cell.of(this.columns[i].dataType(), group.declared().contains(name), csv.decimal().charAt(0), zone);
+    }
+    pathPlaces = Arrays.stream(pathColumns).mapToInt(one -> found.getOrDefault(one.toLowerCase(Locale.ROOT), -1)).toArray();
+  }
+
+  /** Makes values of the cells. */
+  final void convert() {
+    for (int i = 0; i < rules.length && bad == null; i++) {
+      int place = places[i];
+      if (place < 0 || isNull(place)) {
+        continue;
+      }
+      Object value = rules[i].value(bytes[place], from[place], to[place]);
+      if (value == Cell.WRONG) {
+        bad = "column " + columns[i].name() + " is " + columns[i].dataType().simpleString() + ", and this is not: " + text(place);
+      }
+      values[i] = value;
+    }
+    for (int i = 0; i < pathPlaces.length; i++) {
+      int place = pathPlaces[i];
+      inFile[i] = place < 0 || isNull(place) ? null : text(place);
+    }
+  }
+
+  final void misshapen() {
+    bad = "not as many cells as the header has names (" + width + ")";
+  }
+
+  final String text(int place) {
+    return new String(bytes[place], from[place], to[place] - from[place], UTF_8);
+  }
+
+  final boolean isNull(int place) {
+    if (to[place] < 0) {
+      return true;
+    }
+    for (byte[] one : nulls) {
+      if (Arrays.equals(one, 0, one.length, bytes[place], from[place], to[place])) {
+        return true;
+      }
+    }
+    return false;
+  }
+}

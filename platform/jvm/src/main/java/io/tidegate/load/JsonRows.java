@@ -1,0 +1,157 @@
+package io.tidegate.load;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.json.JsonReadFeature;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Base64;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.json.JSONOptions;
+import org.apache.spark.sql.catalyst.json.JacksonParser;
+import org.apache.spark.sql.catalyst.util.BadRecordException;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+import scala.Function1;
+import scala.Function2;
+import scala.collection.Iterator;
+import scala.collection.immutable.Map$;
+
+/** Rows of JSON lines: Spark's parser makes the values, and is watched while it does. */
+final class JsonRows extends RowReader {
+  private static final String NO_OBJECT = "not a JSON object; write one a line";
+  private static final String NOT_ALONE = "more than one JSON object in a line";
+
+  private final StructField[] columns;
+  private final JsonWatch watch;
+  private final String refusal;
+  private final JsonFactory factory;
+  private final JacksonParser parser;
+  private final Function2<JsonFactory, byte[], JsonParser> watched;
+  private final Function1<byte[], UTF8String> literal = UTF8String::fromBytes;
+
+  private byte[] line;
+  private boolean utf8;
+
+  JsonRows(StructType columns, String[] pathColumns, String refusal, String timeZone) {
+    super(columns.size(), pathColumns.length);
+    this.columns = columns.fields();
+    Map<String, Integer> places = new HashMap<>();
+    for (int i = 0; i < pathColumns.length; i++) {
+      places.put(pathColumns[i], i);
+    }
+    this.watch = new JsonWatch(JsonShape.of(columns), places, inFile);
+    this.refusal = refusal;
+    JSONOptions options = new JSONOptions(Map$.MODULE$.<String, String>empty(), timeZone, "_tidegate_corrupt");
+    // What is JSON by no other reader's rules is none by ours.
+    this.factory =
+        options.buildJsonFactory()
+            .disable(JsonParser.Feature.ALLOW_SINGLE_QUOTES)
+            .disable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS.mappedFeature());
+    this.parser = new JacksonParser(columns, options, false, JacksonParser.$lessinit$greater$default$4());
+    this.watched = (ignored, bytes) -> watching(bytes);
+  }
+
+  @Override
+  boolean take(InternalRow row) {
+    UTF8String text = row.getUTF8String(0);
+    line = text.getBytes();
+    if (isBlank(line)) {
+      return false;
+    }
+    utf8 = Ascii.is(line) || text.isValid();
+    if (!utf8) {
+      bad = "not UTF-8; its bytes are here in base64";
+    } else if (!parsed()) {
+      java.util.Arrays.fill(values, null);
+    }
+    return true;
+  }
+
+  @Override
+  String raw() {
+    return utf8 ? new String(line, java.nio.charset.StandardCharsets.UTF_8) : Base64.getEncoder().encodeToString(line);
+  }
+
+  private boolean parsed() {
+    if (hasMark(line)) {
+      bad = NO_OBJECT;
+      return false;
+    }
+    InternalRow found = null;
+    try {
+      Iterator<InternalRow> rows = parser.parse(line, watched, literal).iterator();
+      found = rows.hasNext() ? rows.next() : null;
+    } catch (Exception e) {
+      // Scala does not declare what it throws.
+      if (!(e instanceof BadRecordException)) {
+        throw e;
+      }
+    }
+    String broken = broken();
+    unknown = broken == null && !watch.unknown.isEmpty();
+    if (broken != null) {
+      bad = broken;
+    } else if (unknown) {
+      bad = refusal + ": " + String.join(", ", watch.unknown);
+    } else if (found == null) {
+      bad = "a value of another type than its column";
+    } else if (!watch.changed.isEmpty()) {
+      bad = "a value that its column would change: " + firstChanged();
+    } else {
+      for (int i = 0; i < columns.length; i++) {
+        values[i] = found.get(i, columns[i].dataType());
+      }
+    }
+    return bad == null;
+  }
+
+  /** Why the line is not one object, or null. */
+  private String broken() {
+    try {
+      watch.drain();
+      return !watch.object || !watch.whole ? NO_OBJECT : watch.more ? NOT_ALONE : null;
+    } catch (IOException e) {
+      return watch.object && watch.whole ? NOT_ALONE : NO_OBJECT;
+    }
+  }
+
+  private String firstChanged() {
+    for (StructField column : columns) {
+      if (watch.changed.contains(column.name())) {
+        return column.name();
+      }
+    }
+    throw new IllegalStateException("a column changed that is none: " + watch.changed);
+  }
+
+  private JsonWatch watching(byte[] bytes) {
+    try {
+      return watch.over(factory.createParser(bytes));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static boolean isBlank(byte[] line) {
+    for (byte one : line) {
+      if (one != ' ') {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Whether it begins as UTF-16 or UTF-32, or with a byte order mark: Jackson would read it as that. */
+  private static boolean hasMark(byte[] line) {
+    for (int i = 0; i < Math.min(4, line.length); i++) {
+      if (line[i] == 0) {
+        return true;
+      }
+    }
+    return line.length > 2 && line[0] == (byte) 0xEF && line[1] == (byte) 0xBB && line[2] == (byte) 0xBF;
+  }
+}

@@ -1,0 +1,76 @@
+package io.tidegate.load;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import java.io.Serializable;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Which files are to be read, and how, as the client says it in JSON.
+ *
+ * @param n the batch's number
+ * @param groups files that are read together
+ * @param partitions names of the columns whose values the path has
+ */
+public record LoadRequest(
+    @JsonProperty("n") long n,
+    @JsonProperty("groups") List<Group> groups,
+    @JsonProperty("partitions") List<String> partitions)
+    implements Serializable {
+
+  /**
+   * Files of one format, and of one header.
+   *
+   * @param reader {@code json}, {@code csv_lines}, {@code csv_cells} or {@code parquet}
+   * @param names a CSV file's columns, in its order
+   * @param declared lower-case names of columns whose type the configuration says: 007 is a number there
+   * @param csv how CSV is written; null for other formats
+   * @param refusal why a field that the table has not keeps a row out
+   */
+  public record Group(
+      @JsonProperty("reader") String reader,
+      @JsonProperty("names") List<String> names,
+      @JsonProperty("declared") List<String> declared,
+      @JsonProperty("csv") Csv csv,
+      @JsonProperty("refusal") String refusal,
+      @JsonProperty("files") List<Source> files)
+      implements Serializable {
+
+    /** The same files, read in another way. */
+    Group read(String by) {
+      return new Group(by, names, declared, csv, refusal, files);
+    }
+
+    /** Other files, read in the same way. */
+    public Group of(List<String> paths) {
+      List<Source> sources = paths.stream().map(path -> new Source(path, path, "", null, Map.of())).toList();
+      return new Group(reader, names, declared, csv, refusal, sources);
+    }
+  }
+
+  /**
+   * One file.
+   *
+   * @param path what Spark reads: the object itself, or a copy
+   * @param source the object's address, {@code _source_path}
+   * @param time the event's, in microseconds since 1970; null where there was none
+   * @param values texts of the columns of the path, by name
+   */
+  public record Source(
+      @JsonProperty("path") String path,
+      @JsonProperty("source") String source,
+      @JsonProperty("etag") String etag,
+      @JsonProperty("time") Long time,
+      @JsonProperty("values") Map<String, String> values)
+      implements Serializable {}
+
+  /** How CSV is written; {@code comment} may be null, the other characters are one each. */
+  public record Csv(
+      @JsonProperty("delimiter") String delimiter,
+      @JsonProperty("quote") String quote,
+      @JsonProperty("comment") String comment,
+      @JsonProperty("nulls") List<String> nulls,
+      @JsonProperty("decimal") String decimal,
+      @JsonProperty("header") boolean header)
+      implements Serializable {}
+}

@@ -1,0 +1,117 @@
+package io.tidegate.load;
+
+import java.io.Serializable;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.EvalMode;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+import scala.Option;
+
+/** Where each column of a loaded table has its values from: the file's content, its path, or Tidegate. */
+final class TableColumns implements Serializable {
+  private static final List<String> OURS =
+      List.of("_source_path", "_source_etag", "_source_event_time", "_ingested_at", "_batch");
+
+  /** No table's. */
+  static final TableColumns NONE = new TableColumns(new StructType(), List.of(), 0, "UTC");
+
+  final StructType schema;
+  /** The columns that files hold. */
+  final StructType inFiles;
+  /** The columns of the path. */
+  final StructField[] inPaths;
+  /** Places in the table of the columns that files hold. */
+  final int[] places;
+
+  private final long n;
+  private final String timeZone;
+  private final long ingestedAt;
+
+  TableColumns(StructType schema, List<String> partitions, long n, String timeZone) {
+    this.schema = schema;
+    this.n = n;
+    this.timeZone = timeZone;
+    Instant now = Instant.now();
+    this.ingestedAt = now.getEpochSecond() * 1_000_000 + now.getNano() / 1_000;
+    List<StructField> files = new ArrayList<>();
+    List<StructField> paths = new ArrayList<>();
+    List<Integer> found = new ArrayList<>();
+    for (int i = 0; i < schema.size(); i++) {
+      StructField field = schema.fields()[i];
+      if (partitions.contains(field.name())) {
+        paths.add(field);
+      } else if (!OURS.contains(field.name())) {
+        files.add(new StructField(field.name(), field.dataType(), true, org.apache.spark.sql.types.Metadata.empty()));
+        found.add(i);
+      }
+    }
+    inFiles = new StructType(files.toArray(StructField[]::new));
+    inPaths = paths.toArray(StructField[]::new);
+    places = found.stream().mapToInt(Integer::intValue).toArray();
+  }
+
+  String[] pathNames() {
+    return Arrays.stream(inPaths).map(StructField::name).toArray(String[]::new);
+  }
+
+  /** A row of that file, without what its content says. */
+  Object[] template(LoadRequest.Source file) {
+    Map<String, String> texts = pathTexts(file);
+    Object[] row = new Object[schema.size()];
+    for (int i = 0; i < row.length; i++) {
+      StructField field = schema.fields()[i];
+      row[i] =
+          switch (OURS.indexOf(field.name())) {
+            case 0 -> UTF8String.fromString(file.source());
+            case 1 -> UTF8String.fromString(file.etag());
+            case 2 -> file.time();
+            case 3 -> ingestedAt;
+            case 4 -> n;
+            default ->
+                Arrays.stream(inPaths).anyMatch(one -> one.name().equals(field.name()))
+                    ? cast(texts.get(field.name()), field.dataType(), EvalMode.ANSI())
+                    : null;
+          };
+    }
+    return row;
+  }
+
+  /** The reason why a row does not fit that says otherwise than its path, or null. */
+  String differing(LoadRequest.Source file, String[] inFile) {
+    Map<String, String> texts = null;
+    for (int i = 0; i < inFile.length; i++) {
+      if (inFile[i] == null) {
+        continue;
+      }
+      texts = texts == null ? pathTexts(file) : texts;
+      String path = texts.get(inPaths[i].name());
+      DataType type = inPaths[i].dataType();
+      Object given = cast(inFile[i], type, EvalMode.TRY());
+      Object wanted = cast(path, type, EvalMode.TRY());
+      if (given == null ? wanted != null : !given.equals(wanted)) {
+        return "column " + inPaths[i].name() + " says " + inFile[i] + ", its path " + (path == null ? "null" : path);
+      }
+    }
+    return null;
+  }
+
+  private static Map<String, String> pathTexts(LoadRequest.Source file) {
+    Map<String, String> texts = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
+    texts.putAll(file.values());
+    return texts;
+  }
+
+  private Object cast(String text, DataType type, scala.Enumeration.Value mode) {
+    return text == null ? null : new Cast(new Literal(UTF8String.fromString(text), DataTypes.StringType), type, Option.apply(timeZone), mode).eval(null);
+  }
+}

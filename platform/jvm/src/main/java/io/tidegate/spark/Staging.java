@@ -1,0 +1,119 @@
+package io.tidegate.spark;
+
+import io.tidegate.Json;
+import io.tidegate.TidegateException;
+import io.tidegate.TidegateException.Kind;
+import io.tidegate.commit.Birth;
+import io.tidegate.commit.Evolution;
+import io.tidegate.delta.TableView;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.FileAction;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** Writes rows as data files of a table without committing them. What nobody commits later is an orphan, harmless. */
+final class Staging {
+  private final OptimisticTransaction transaction;
+
+  /**
+   * @param schema the columns that the table will have, as JSON; likewise {@code properties}, which they need, and
+   *     {@code partitions}, which a table that exists keeps
+   */
+  Staging(SparkSession spark, String location, String schema, String partitions, String properties) {
+    TableView table = TableView.open(spark, location);
+    transaction = new OptimisticTransaction(table.log(), Option.empty(), table.snapshot());
+    StructType wantedSchema = Birth.schema(schema);
+    Map<String, String> needed = Json.texts(properties, "argument properties");
+    List<String> paths = Json.strings(partitions, "argument partition_columns");
+    if (table.exists()) {
+      Metadata now = table.snapshot().metadata();
+      Metadata wanted =
+          now.schema().isEmpty()
+              ? Evolution.with(now, wantedSchema, paths, needed)
+              : Evolution.with(now, wantedSchema, needed);
+      if (!wanted.equals(now)) {
+        transaction.updateMetadata(wanted, false);
+      }
+    } else {
+      transaction.updateMetadataForNewTable(Birth.metadata(wantedSchema, paths, needed, null));
+    }
+  }
+
+  /** Writes the rows; the {@code add} action of each file. Columns are matched by name, one that is missing is NULL. */
+  List<String> write(Dataset<Row> rows) {
+    Dataset<Row> aligned = aligned(rows, transaction.metadata().schema());
+    List<String> actions = new ArrayList<>();
+    for (FileAction file : CollectionConverters.asJava(transaction.writeFiles(classic(aligned)))) {
+      if (file instanceof AddFile add) {
+        actions.add(Json.treeOrNull(add.json()).path("add").toString());
+      }
+    }
+    return actions;
+  }
+
+  private static org.apache.spark.sql.classic.Dataset<Row> classic(Dataset<Row> rows) {
+    return (org.apache.spark.sql.classic.Dataset<Row>) rows;
+  }
+
+  /** The query's columns in the table's order and types; refuses what would lose a value. */
+  private static Dataset<Row> aligned(Dataset<Row> rows, StructType wanted) {
+    Map<String, StructField> given =
+        Arrays.stream(rows.schema().fields())
+            .collect(Collectors.toMap(f -> lower(f.name()), f -> f, (a, b) -> refuseTwice(a)));
+    Set<String> unknown = new HashSet<>(given.keySet());
+    List<Column> columns = new ArrayList<>();
+    for (StructField field : wanted.fields()) {
+      unknown.remove(lower(field.name()));
+      columns.add(column(given.get(lower(field.name())), field).as(field.name(), field.metadata()));
+    }
+    if (!unknown.isEmpty()) {
+      throw new TidegateException(
+          Kind.BATCH, "the query gives columns that the table does not have: " + unknown + ". Leave them out.");
+    }
+    return rows.select(columns.toArray(Column[]::new));
+  }
+
+  private static Column column(StructField given, StructField wanted) {
+    if (given == null) {
+      return functions.lit(null).cast(wanted.dataType());
+    }
+    Column column = functions.col("`" + given.name().replace("`", "``") + "`");
+    if (DataType.equalsIgnoreNullability(given.dataType(), wanted.dataType())) {
+      return column;
+    }
+    if (!Cast.canUpCast(given.dataType(), wanted.dataType())) {
+      throw new TidegateException(
+          Kind.BATCH,
+          "column " + wanted.name() + " of the query is " + given.dataType().sql() + ", the table's is "
+              + wanted.dataType().sql() + ": values could be lost. Cast it in the query, and say what becomes of the rest.");
+    }
+    return column.cast(wanted.dataType());
+  }
+
+  private static StructField refuseTwice(StructField field) {
+    throw new TidegateException(Kind.BATCH, "the query gives column " + field.name() + " twice; name them apart.");
+  }
+
+  private static String lower(String name) {
+    return name.toLowerCase(Locale.ROOT);
+  }
+}

@@ -1,0 +1,288 @@
+package io.tidegate.load;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.charset.StandardCharsets;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Readers of rows without Spark around them: what becomes of one line. */
+class RowReadersTest {
+  private static final LoadRequest.Csv RFC = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true);
+
+  private static InternalRow row(byte[] line) {
+    return new GenericInternalRow(new Object[] {UTF8String.fromBytes(line)});
+  }
+
+  private static InternalRow row(String line) {
+    return row(line.getBytes(StandardCharsets.UTF_8));
+  }
+
+  private static JsonRows json(String columns, String... path) {
+    return new JsonRows(StructType.fromDDL(columns), path, "unknown", "UTC");
+  }
+
+  private static String badJson(String columns, String line) {
+    JsonRows reader = json(columns);
+    assertTrue(reader.read(row(line)));
+    return reader.bad;
+  }
+
+  private static CsvLines lines(LoadRequest.Csv csv, String... names) {
+    LoadRequest.Group group = new LoadRequest.Group("csv_lines", List.of(names), List.of(), csv, null, List.of());
+    StructType columns = new StructType();
+    for (String name : names) {
+      columns = columns.add(name, "string");
+    }
+    return new CsvLines(group, columns, new String[0], ZoneOffset.UTC);
+  }
+
+  private static List<String> cells(String line, String... names) {
+    CsvLines reader = lines(RFC, names);
+    assertTrue(reader.read(row(line)));
+    assertFalse(reader.torn, line);
+    assertNull(reader.bad);
+    List<String> cells = new ArrayList<>();
+    Arrays.stream(reader.values).forEach(one -> cells.add(one == null ? null : one.toString()));
+    return cells;
+  }
+
+  private static Object cell(String type, String text, boolean padded, char decimal) {
+    byte[] bytes = ("x" + text + "x").getBytes(StandardCharsets.UTF_8);
+    return Cell.of(DataType.fromDDL(type), padded, decimal, ZoneOffset.UTC).value(bytes, 1, bytes.length - 1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "not json", "[1, 2]", "{\"id\": 2, \"name\"", "1", "null", "{'id': 1}", "{\"id\": NaN}", "\u0000{\"id\": 1}",
+        "\uFEFF{\"id\": 1}", "{\"id\": 1,}", "{id: 1}", "\t"
+      })
+  void whatIsNoObjectIsSaidToBeNone(String line) {
+    assertEquals("not a JSON object; write one a line", badJson("id bigint", line));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"{\"id\": 1} tail", "{\"id\": 1}{\"id\": 2}", "{\"id\": 1},", "{\"id\": 1}}", "{\"id\": \"x\"} {}"})
+  void whatFollowsAnObjectIsNotPassedOver(String line) {
+    assertEquals("more than one JSON object in a line", badJson("id bigint", line));
+  }
+
+  @Test
+  void bytesThatAreNotUtf8AreKept() {
+    JsonRows reader = json("id bigint");
+    reader.read(row("{\"id\": \"\u00e9\"}".getBytes(StandardCharsets.ISO_8859_1)));
+    assertEquals("not UTF-8; its bytes are here in base64", reader.bad);
+    assertEquals("eyJpZCI6ICLpIn0=", reader.raw());
+  }
+
+  @Test
+  void aLineOfBlanksIsNone() {
+    assertFalse(json("id bigint").read(row("  ")));
+    assertFalse(json("id bigint").read(row("")));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "{\"id\": 1, \"more\": 2}|more",
+        "{\"more\": 0, \"id\": 1}|more",
+        "{\"more\": \"\"}|more",
+        "{\"p\": {\"a\": 1, \"b\": [{}, {\"c\": null}]}}|p.b",
+        "{\"p\": {\"in\": {\"x\": 1, \"z\": 1}}, \"id\": 1}|p.in.z",
+        "{\"many\": [{\"y\": 1}, {\"w\": 1}, {\"w\": 2}]}|many.w",
+        "{\"named\": {\"k\": {\"y\": 1, \"w\": 1}}}|named.k.w",
+        "{\"more\": {\"id\": 1}, \"ID\": 2}|more, ID",
+      })
+  void aFieldWithAValueThatNoColumnHasIsUnknown(String line, String unknown) {
+    JsonRows reader =
+        json("id bigint, p struct<a: bigint, in: struct<x: bigint>>, many array<struct<y: bigint>>, named map<string, struct<y: bigint>>");
+    reader.read(row(line));
+    assertEquals("unknown: " + unknown, reader.bad);
+    assertTrue(reader.unknown);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{\"id\": 1, \"more\": null}", "{\"id\": 1, \"more\": {}}", "{\"id\": 1, \"more\": [[], {}, null]}",
+        "{\"id\": 1, \"p\": null}", "{\"id\": 1, \"text\": {\"any\": [1]}}", "{\"id\": 1, \"p\": {}}", " {\"id\": 1} "
+      })
+  void whatHoldsNothingOrIsTextIsNotUnknown(String line) {
+    JsonRows reader = json("id bigint, p struct<a: bigint>, text string");
+    reader.read(row(line));
+    assertNull(reader.bad);
+    assertEquals(1L, reader.values[0]);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "at timestamp|1767323045000|",
+        "at timestamp|\"2026-01-02T03:04:05Z\"|kept",
+        "at timestamp|\"2026-01-02T03:04:05.1234567Z\"|",
+        "at timestamp|\"2026-01-02T03:04:05.1234560Z\"|kept",
+        "at date|\"2026-01-02\"|kept",
+        "at date|20000|",
+        "v decimal(10,2)|1.239|",
+        "v decimal(10,2)|1.230|kept",
+        "v decimal(10,2)|\"1.239\"|",
+        "v decimal(10,2)|15e-1|kept",
+        "v decimal(10,2)|1e-3|",
+        "v decimal(10,2)|1e300|",
+        "v double|9007199254740993|",
+        "v double|9007199254740992|kept",
+        "v double|0.1|kept",
+        "v double|12345678901234567890123456789012345678901|",
+        "v bigint|\"8\"|",
+        "v bigint|7.5|",
+        "v bigint|99999999999999999999|",
+        "v array<decimal(10,2)>|[1.5, 1.239]|",
+        "v struct<at: timestamp>|{\"at\": 5}|",
+        "v map<string, double>|{\"k\": 9007199254740993}|",
+        "v map<string, double>|{\"k\": null}|kept",
+      })
+  void aValueThatItsColumnWouldChangeMakesTheRowBad(String column, String value, String kept) {
+    String name = column.substring(0, column.indexOf(' '));
+    String bad = badJson(column, "{\"" + name + "\": " + value + "}");
+    assertEquals(kept == null, bad != null, bad);
+  }
+
+  @Test
+  void theFirstColumnThatWouldChangeIsNamed() {
+    assertEquals(
+        "a value that its column would change: a",
+        badJson("a struct<x: decimal(3,1)>, b decimal(3,1)", "{\"b\": 1.23, \"a\": {\"x\": 1.23}}"));
+  }
+
+  @Test
+  void aColumnOfThePathIsTakenFromTheLineAsText() {
+    JsonRows reader = json("id bigint", "day", "hour");
+    reader.read(row("{\"day\": \"2026-01-02\", \"id\": 1, \"p\": null, \"hour\": 7}"));
+    assertNull(reader.bad);
+    assertEquals(List.of("2026-01-02", "7"), Arrays.asList(reader.inFile));
+    reader.read(row("{\"id\": 1}"));
+    assertNull(reader.inFile[0]);
+  }
+
+  @Test
+  void cellsOfALine() {
+    assertEquals(List.of("1", "a,b", "c\"d", ""), cells("1,\"a,b\",\"c\"\"d\",\"\"", "a", "b", "c", "d"));
+    assertEquals(Arrays.asList(null, "x", null), cells(",x,", "a", "b", "c"));
+    assertEquals(List.of("\"", " 1 "), cells("\"\"\"\", 1 \r", "a", "b"));
+    assertEquals(List.of("ä"), cells("ä", "a"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"1,\"never closed", "ab\"c,1", "\"x\"y,1", "1, \"x\"", "closed\",2", "1,a\rb", "\"a\rb\",2", "\"\\\"a\\\"\",x"})
+  void aLineWhoseQuotesAreNotAsTheStandardSaysIsTorn(String line) {
+    CsvLines reader = lines(RFC, "a", "b");
+    reader.read(row(line));
+    assertTrue(reader.torn);
+  }
+
+  @Test
+  void aLineInAnotherEncodingIsTorn() {
+    CsvLines reader = lines(RFC, "a");
+    reader.read(row("é".getBytes(StandardCharsets.ISO_8859_1)));
+    assertTrue(reader.torn);
+  }
+
+  @Test
+  void headersCommentsAndEmptyLinesAreNoRows() {
+    CsvLines reader = lines(new LoadRequest.Csv(";", "'", "#", List.of("NA"), ".", true), "a", "b");
+    reader.begin();
+    for (String line : List.of("", "# a 'remark", "a;b", "\r")) {
+      assertFalse(reader.read(row(line)));
+    }
+    assertTrue(reader.read(row("'x;';NA")));
+    assertEquals("x;", reader.values[0].toString());
+    assertNull(reader.values[1]);
+    assertTrue(reader.read(row("1;2;3")));
+    assertEquals("not as many cells as the header has names (2)", reader.bad);
+    assertEquals("1;2;3", reader.raw());
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "bigint|0", "bigint|-7", "bigint|9223372036854775807", "bigint|-9223372036854775808", "int|-2147483648",
+        "smallint|32767", "tinyint|-128", "double|1.5", "double|-1e-20", "double|.5", "double|5.", "double|NaN",
+        "double|-Infinity", "double|9007199254740992", "float|16777216", "boolean|TRUE", "date|2026-01-02",
+        "timestamp|2026-01-02", "timestamp|2026-01-02 03:04", "timestamp|2026-01-02T03:04:05.000006+0100",
+        "timestamp_ntz|2026-01-02 03:04:05.1234560", "decimal(10,2)|1.230", "decimal(3,1)|-.5", "string|00123"
+      })
+  void cellsThatAreValues(String type, String text) {
+    assertTrue(cell(type, text, false, '.') != Cell.WRONG);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "bigint|00123", "bigint|+1", "bigint|-0", "bigint|9223372036854775808", "bigint|-9223372036854775809",
+        "bigint|1.0", "bigint|` 1`", "bigint|`1 `", "bigint|``", "bigint|-", "bigint|99999999999999999999",
+        "int|2147483648", "tinyint|128", "double|1d", "double|9007199254740993", "double|1e", "double|.",
+        "double|infinity", "double|0x1p3", "float|16777217", "boolean|yes", "date|2026-02-30", "date|2026-1-2",
+        "timestamp|12:30", "timestamp|1767323045000", "timestamp|2026-01-02 03:04:05.1234567",
+        "timestamp|2026-01-02 25:00:00", "timestamp_ntz|2026-01-02 03:04:05Z", "decimal(10,2)|1.239",
+        "decimal(3,1)|123.4", "decimal(10,2)|1e1", "double|01.5"
+      })
+  void cellsThatTheirTypeWouldChange(String type, String text) {
+    assertEquals(Cell.WRONG, cell(type, text, false, '.'));
+  }
+
+  @Test
+  void whoDeclaresANumberMeansIt() {
+    assertEquals(123L, cell("bigint", "00123", true, '.'));
+    assertEquals(Cell.WRONG, cell("bigint", "1.5", true, '.'));
+  }
+
+  @Test
+  void aPointIsNoDecimalCommaAndTheOtherWayRound() {
+    assertEquals(1.5, cell("double", "1,5", false, ','));
+    assertEquals(Cell.WRONG, cell("double", "1.5", false, ','));
+    assertEquals(Cell.WRONG, cell("double", "1,5", false, '.'));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "1|2|long", "1|2.5|double", "true|FALSE|boolean", "2026-01-02|2026-01-02 03:04|timestamp",
+        "2026-01-02|2026-12-31|date", "00123|1|string", "-0|1|string", "1|x|string", "1||long", "||string",
+        "123456789012345678|1|long", "123456789012345678|1.5|string", "1.5|2.|string", "+1|1|string",
+        "99999999999999999999|1|string", "99999999999999999|1.5|double"
+      })
+  void theNarrowestTypeThatHoldsEveryCell(String first, String second, String type) {
+    CsvTypes types = new CsvTypes(1);
+    Cell[] rules = CsvTypes.rules("UTC");
+    CsvLines reader = lines(RFC, "a", "b");
+    for (String cell : new String[] {first, second}) {
+      reader.read(row((cell == null ? "" : cell) + ",x"));
+      types.add(reader, rules);
+    }
+    assertEquals(List.of(type), types.names());
+  }
+}
