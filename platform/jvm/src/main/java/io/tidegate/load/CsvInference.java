@@ -36,9 +36,7 @@ public final class CsvInference {
       if (!at.equals(file) || start != block) {
         file = at;
         block = start;
-        if (start == 0) {
-          reader.begin();
-        }
+        reader.begin(start == 0);
       }
       if (reader.read(row)) {
         types.add(reader, rules);

@@ -30,8 +30,9 @@ final class CsvLines extends CsvRows {
   }
 
   @Override
-  void begin() {
-    headerToCome = header;
+  void begin(boolean first) {
+    // Also where the file before had no header: its is not this one's.
+    headerToCome = first && header;
   }
 
   @Override

@@ -36,6 +36,10 @@ abstract class RowReader {
   /** The text of the row that was read last. */
   abstract String raw();
 
-  /** The next row is the first of its file. */
-  void begin() {}
+  /**
+   * The next row is of another block.
+   *
+   * @param first whether it is its file's first one
+   */
+  void begin(boolean first) {}
 }

@@ -96,9 +96,7 @@ final class SourceRows implements Iterator<InternalRow> {
     }
     now = counted.computeIfAbsent(file.source(), ignored -> new FileTally());
     row = columns.template(file);
-    if (start == 0) {
-      reader.begin();
-    }
+    reader.begin(start == 0);
   }
 
   /** The row that goes out for the one that was read, or null. */

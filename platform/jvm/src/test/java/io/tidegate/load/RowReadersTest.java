@@ -210,7 +210,7 @@ class RowReadersTest {
   @Test
   void headersCommentsAndEmptyLinesAreNoRows() {
     CsvLines reader = lines(new LoadRequest.Csv(";", "'", "#", List.of("NA"), ".", true), "a", "b");
-    reader.begin();
+    reader.begin(true);
     for (String line : List.of("", "# a 'remark", "a;b", "\r")) {
       assertFalse(reader.read(row(line)));
     }
@@ -220,6 +220,15 @@ class RowReadersTest {
     assertTrue(reader.read(row("1;2;3")));
     assertEquals("not as many cells as the header has names (2)", reader.bad);
     assertEquals("1;2;3", reader.raw());
+  }
+
+  @Test
+  void aFileWithoutAHeaderLeavesTheNextOneItsRows() {
+    CsvLines reader = lines(RFC, "a");
+    reader.begin(true);
+    assertFalse(reader.read(row("")));
+    reader.begin(false);
+    assertTrue(reader.read(row("1")), "a row in the middle of another file is no header");
   }
 
   @ParameterizedTest
