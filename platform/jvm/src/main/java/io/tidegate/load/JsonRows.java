@@ -112,7 +112,7 @@ final class JsonRows extends RowReader {
   /** Why the line is not one object, or null. */
   private String broken() {
     try {
-      watch.drain();
+      watch.end();
       return !watch.object || !watch.whole ? NO_OBJECT : watch.more ? NOT_ALONE : null;
     } catch (IOException e) {
       return watch.object && watch.whole ? NOT_ALONE : NO_OBJECT;

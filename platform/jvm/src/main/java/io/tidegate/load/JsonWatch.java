@@ -107,10 +107,14 @@ final class JsonWatch extends JsonParserDelegate {
   @Override
   public void close() {}
 
-  /** Reads on to the end of the text. */
-  void drain() throws IOException {
-    while (nextToken() != null) {
-      continue;
+  /** Reads on to the end of the text, and gives back what the parser has borrowed: buffers, and the names it knows. */
+  void end() throws IOException {
+    try {
+      while (nextToken() != null) {
+        continue;
+      }
+    } finally {
+      delegate.close();
     }
   }
 
