@@ -91,8 +91,12 @@ def _look(guess: Guess, files: Files) -> None:
         except ValueError as error:
             guess.problems.append(f"{entry.key}: {error}")
             continue
-        guess.problems += [f"{entry.key}: {problem}" for problem in sniffed.problems]
+        said = sniffed.problems
+        guess.problems += [f"{entry.key}: {problem}" for problem in said]
         guess.options.update(sniffed.options)
+        if guess.format == "json":  # whose fields, unlike the columns of other formats, are not matched in any case
+            spelled = list(dict.fromkeys([*guess.columns, *sniffed.columns]))
+            guess.problems += [f"{entry.key}: {one}" for one in check_names(spelled, loaded=False) if one not in said]
         differing.update(guess.take(sniffed.columns))
     both = {name.lower() for name in guess.columns} & {name.lower() for name in guess.partitions}
     if both:

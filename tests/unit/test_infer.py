@@ -205,6 +205,10 @@ def test_a_folder_stands_for_a_bucket(tmp_path: Path) -> None:
     assert [(spec.name, spec.format) for spec in load_lake(lake, {}).tables] == [("events", "json"), ("orders", None)]
     assert "#   tags: array" in said.getvalue()
 
+    (tmp_path / "events" / "stream-2").write_text('{"At":"z"}')
+    assert not run_infer(console, str(tmp_path), None)
+    assert "# problem: events/stream-2: columns 'At' and 'at' are the same to Spark; rename one" in said.getvalue()
+
     (tmp_path / "orders" / "b.parquet").write_bytes(b"PAR1 and no end")
     assert not run_infer(console, str(tmp_path), None)
     assert "# problem: orders/b.parquet: truncated or not Parquet" in said.getvalue()
