@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -47,8 +48,9 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int) -> None
             more = frame.count() - limit if len(rows) > limit else 0
         except PySparkException as error:
             if _is_unknown_table(error):
-                without = "".join(f"; {one}" for one in unnamed)
-                raise CommandError(f"{_first_line(error)} Tables there are: {_tables(session)}{without}") from None
+                told, tables = _first_line(error), _tables(session)
+                without = "".join(f"; {one}" for one in [*unbegun(told, tables), *unnamed])
+                raise CommandError(f"{told} Tables there are: {', '.join(tables) or 'none yet'}{without}") from None
             raise
         if frame.columns:
             _show(console, frame.columns, rows[:limit])
@@ -74,14 +76,23 @@ def _cell(value: Any) -> Text:
     return Text("null", style="dim") if value is None else Text(str(value))
 
 
-def _tables(session: SparkSession) -> str:
-    found = [
+def unbegun(told: str, tables: Collection[str]) -> list[str]:
+    """What to do about a table that Spark does not find: one that has a ledger has no rows yet, or none any more."""
+    found = re.search(r"`(bronze|silver)`\.`(\w+)`", told)
+    if not found or f"ledger.{found[2]}" not in tables:
+        return []
+    if found[1] == "silver" and f"bronze.{found[2]}" in tables:
+        return [f"silver.{found[2]} is made by its first merge, if lake.yaml has `silver` for it"]
+    return [f"ledger.{found[2]} says what became of its files, and `tidegate redrive` what keeps them out"]
+
+
+def _tables(session: SparkSession) -> list[str]:
+    return [
         f"{schema}.{row['tableName']}"
         for schema in _SCHEMAS
         if session.catalog.databaseExists(schema)
         for row in session.sql(f"SHOW TABLES IN {schema}").collect()
     ]
-    return ", ".join(found) or "none yet"
 
 
 def _is_unknown_table(error: PySparkException) -> bool:

@@ -1,4 +1,4 @@
-"""What commands say where no local platform runs."""
+"""What commands say where there is nothing to talk to, or nothing to show, yet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.console import Console
 
 from tidegate.platform.cli.check import run_check
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.sql import run_sql
+from tidegate.platform.cli.sql import run_sql, unbegun
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.stack_file import make_home
 
@@ -32,6 +32,22 @@ def test_a_lake_yaml_that_needs_a_local_platform_is_told_that_none_runs(
     assert not run_check(console, None, None, None)
     assert "no local platform runs on .tidegate/demo or .tidegate/local of this directory" in said.getvalue()
     assert said.getvalue().endswith("\n1 check failed\n")
+
+
+@pytest.mark.parametrize(
+    ("missing", "tables", "advice"),
+    [
+        ("`bronze`.`orders`", ["ledger.orders"], "ledger.orders says what became of its files"),
+        ("`silver`.`orders`", ["ledger.orders"], "ledger.orders says what became of its files"),
+        ("`silver`.`orders`", ["bronze.orders", "ledger.orders"], "silver.orders is made by its first merge"),
+        ("`bronze`.`orders`", ["bronze.clicks", "ledger.clicks"], None),
+        ("`nowhere`.`orders`", ["ledger.orders"], None),
+    ],
+)
+def test_a_table_without_rows_is_told_where_its_files_are(missing: str, tables: list[str], advice: str | None) -> None:
+    """What a newcomer asks for first, while everything that was put is in quarantine."""
+    found = unbegun(f"[TABLE_OR_VIEW_NOT_FOUND] The table or view {missing} cannot be found.", tables)
+    assert [one.startswith(advice or "") for one in found] == ([True] if advice else [])
 
 
 def test_a_home_that_cannot_be_made_is_told_in_a_line(tmp_path: Path) -> None:
