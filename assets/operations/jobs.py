@@ -26,7 +26,7 @@ class RedriveConfig(dg.Config):
     since: str = Field("", description="Quarantined at or after, ISO 8601.")
     until: str = Field("", description="Quarantined before, ISO 8601.")
     rate: int = Field(RATE, ge=1, description="Hints or messages a second.")
-    dry_run: bool = Field(True, description="Only say what is meant.")
+    dry_run: bool = Field(True, description="Only show what would be redriven.")
 
 
 @dg.op(description="Objects or messages in quarantine are looked at again.")

@@ -174,7 +174,7 @@ def doctor(
 @app.command()
 def reset(
     table: Annotated[str, typer.Argument(help="Its SQL name, its key, or its s3:// prefix.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, it is only said what would be done.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without it, only what would be done is shown.")] = False,
     accept_loss: Annotated[
         bool, typer.Option("--accept-loss", help="Also where rows came from objects that S3 has no more.")
     ] = False,
@@ -198,7 +198,7 @@ def redrive(
     since: Annotated[str, typer.Option(help="Quarantined at or after, ISO 8601.")] = "",
     until: Annotated[str, typer.Option(help="Quarantined before, ISO 8601.")] = "",
     rate: Annotated[int, typer.Option(min=1, help="Objects or messages a second.")] = 500,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, it is only said what is meant.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without it, only what would be done is shown.")] = False,
     lake: LakeFile = None,
     home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
 ) -> None:

@@ -1,4 +1,4 @@
-"""`tidegate redrive`: what is in quarantine comes back; first it says what is meant."""
+"""`tidegate redrive`: what is in quarantine comes back; first it shows what that would be."""
 
 from __future__ import annotations
 
@@ -83,9 +83,9 @@ def run_redrive(
                 if found and yes:
                     say(f"logged as {redrive_objects(opened, text, found, choice, by=by, rate=rate, log=say)}")
     if not total:
-        say("nothing in quarantine is meant")
+        say("nothing in quarantine matches")
     elif not yes:
-        console.print(Text("\nNothing was changed. To do it, say the same with --yes", style="bold"))
+        console.print(Text("\nNothing was changed. To do it, repeat the command with --yes", style="bold"))
 
 
 def _show(console: Console, what: str, found: list[tuple[str, str]]) -> None:

@@ -96,7 +96,7 @@ def told(lake: Lake, found: Reset) -> list[str]:
         "quarantined ones too; none of them is touched",
         f"  ledger   {found.n} batches and {found.committed} committed objects ({found.rows} rows) stay readable at "
         f"{found.table.ledger.location}; the new one begins with batch 1",
-        f"  columns  those of the files that come first, and of lake.yaml; now {found.location}",
+        f"  columns  come from the first files and lake.yaml anew; the table stays at {found.location}",
     ]
     if any(spec.silver and spec.table_key == found.table.key for spec in lake.config.tables):
         lines.append(f"  silver   silver.{birth.name} keeps its rows; its next merge takes the whole table anew")

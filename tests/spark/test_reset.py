@@ -198,4 +198,4 @@ def test_quarantined_objects_are_looked_at_again_once_their_cause_is_mended(
     kit.run(lake, "orders", listing=False)
     assert kit.bronze(lake, "orders", "id") == [(1,), (2,)]
     redrive("*", yes=True)
-    assert "nothing in quarantine is meant" in said()
+    assert "nothing in quarantine matches" in said()
