@@ -19,7 +19,7 @@ def volume(batches: Sequence[Batch]) -> dict[str, int | float]:
     committed = [row for batch in batches for row in batch.rows if row.status == Status.COMMITTED]
     found: dict[str, int | float] = {
         "files": len(committed),
-        "rows": sum(add.records for add in adds),
+        "rows": sum(row.rows or 0 for row in committed),
         "bytes": sum(add.size for add in adds),
     }
     if times := [datetime.fromisoformat(row.event_time) for row in committed if row.event_time]:

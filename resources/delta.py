@@ -164,6 +164,25 @@ class Delta:
         adds = [_staged(json.loads(row["action"])) for row in rows if row["action"] is not None]
         return adds, {row["source"]: json.loads(row["counted"]) for row in rows if row["source"] is not None}
 
+    def stage(self, location: str, query: str, schema: TableSchema) -> list[Add]:
+        """Write a query's rows as data files in the table's directory, uncommitted.
+
+        Args:
+            location: ``s3a://`` URI of the table.
+            query: SQL over temporary views of this handle's session.
+            schema: the columns that the table will have.
+        """
+        mapped, properties = schema.for_delta()
+        rows = self._call(
+            "stage_files",
+            table=location,
+            query=query,
+            schema=json.dumps(mapped.to_spark()),
+            partition_columns=json.dumps(schema.partitions),
+            properties=json.dumps(properties),
+        )
+        return [_staged(json.loads(row["action"])) for row in rows]
+
     def set_apart(self, files: Mapping[str, Any], schema: TableSchema, folder: str) -> int:
         """Write the rows of files that do not fit a schema as JSON lines to a new folder; how many there are."""
         row = self._call_one("set_apart", files=json.dumps(files), schema=json.dumps(schema.to_spark()), folder=folder)

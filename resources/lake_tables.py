@@ -41,7 +41,7 @@ UNION ALL
 SELECT at, outcome, events, NULL, NULL, NULL, NULL, NULL, NULL FROM others WHERE events > 0
 """
 
-#: Messages, objects and rows that could not be ingested, each time that they came.
+#: Messages and objects that could not be ingested, each time that they came, and the rows of an object's last reading.
 _QUARANTINE = """
 WITH decided AS (
     {decided}
@@ -56,7 +56,8 @@ SELECT 'object', table_name, key, reason, NULL, at, concat(bucket, key) FROM dec
 UNION ALL
 SELECT 'row', table_name, key, apart.reason, raw, at, path
 FROM apart JOIN decided
-ON concat(bucket, key) = _source_path AND regexp_substr(path, {folder}) = regexp_substr(decided.reason, {folder})
+ON counts AND concat(bucket, key) = _source_path
+AND regexp_substr(path, {folder}) = regexp_substr(decided.reason, {folder})
 """
 
 
@@ -85,18 +86,21 @@ def name_lake_tables(delta: Delta, root: LakeRoot, ledgers: Sequence[tuple[str, 
 
 
 def _decided(ledgers: Sequence[tuple[str, str]]) -> str:
-    """The ledgers' rows that speak of quarantine."""
-    columns = "status, key, reason, recorded_at AS at"
+    """The ledgers' rows that speak of quarantine, and whether an object with the same bytes was not read since."""
+    columns = "status, key, reason, at, counts"
     none = (
         "SELECT CAST(NULL AS STRING) AS table_name, CAST(NULL AS STRING) AS bucket, CAST(NULL AS STRING) AS status, "
-        "CAST(NULL AS STRING) AS key, CAST(NULL AS STRING) AS reason, CAST(NULL AS TIMESTAMP) AS at WHERE false"
+        "CAST(NULL AS STRING) AS key, CAST(NULL AS STRING) AS reason, CAST(NULL AS TIMESTAMP) AS at, "
+        "CAST(NULL AS BOOLEAN) AS counts WHERE false"
     )
     return "\n    UNION ALL ".join(
         [
             none,
             *(
-                f"SELECT '{name}', 's3://{TableKey.decode(text).bucket}/', {columns} FROM ledger.{name} "
-                "WHERE kind = 'row' AND (status = 'quarantined' OR bad_rows > 0)"
+                f"SELECT '{name}', 's3://{TableKey.decode(text).bucket}/', {columns} FROM ("
+                "SELECT *, recorded_at AS at, n = max(n) OVER (PARTITION BY key, etag) AS counts "
+                f"FROM ledger.{name} WHERE kind = 'row' AND status IN ('committed', 'quarantined')) "
+                "WHERE status = 'quarantined' OR bad_rows > 0"
                 for text, name in ledgers
             ),
         ]

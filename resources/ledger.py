@@ -32,11 +32,13 @@ class Quarantined:
 
     Attributes:
         at: when the ledger was told.
+        partly: only some of its rows are; the others are in the table.
     """
 
     key: str
     reason: str
     at: datetime
+    partly: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,20 +121,23 @@ class Ledger:
         if version < 0:
             return []
         found = self._at(version).where((F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED)))
-        rows = found.groupBy("key", "etag").agg(F.max(F.col("rows")).alias("rows")).collect()
+        # The last: a redrive may have replaced what the first brought.
+        rows = found.groupBy("key", "etag").agg(F.max_by("rows", "n").alias("rows")).collect()
         return [(row["key"], row["etag"], row["rows"] or 0) for row in rows]
 
     def quarantined(self, version: int) -> list[Quarantined]:
-        """The objects whose last decision was the quarantine, as of a ledger version, by key."""
+        """The objects whose last decision was the quarantine, of all or some rows, as of a ledger version, by key."""
         if version < 0:
             return []
         decided = (F.col("kind") == "row") & (F.col("status") != str(Status.DUPLICATE))
-        told = F.struct("status", "reason", F.col("recorded_at").cast("double").alias("at"))
+        told = F.struct("status", "reason", "bad_rows", F.col("recorded_at").cast("double").alias("at"))
         last = F.max_by(told, F.struct("n", "position")).alias("last")
         found = self._at(version).where(decided).groupBy("key").agg(last)
-        rows = found.where(F.col("last.status") == str(Status.QUARANTINED)).orderBy("key").collect()
+        wholly = F.col("last.status") == str(Status.QUARANTINED)
+        partly = (F.col("last.status") == str(Status.COMMITTED)) & (F.col("last.bad_rows") > 0)
+        rows = found.where(wholly | partly).select("key", "last.*", partly.alias("partly")).orderBy("key").collect()
         return [
-            Quarantined(row["key"], row["last"]["reason"] or "", datetime.fromtimestamp(row["last"]["at"], UTC))
+            Quarantined(row["key"], row["reason"] or "", datetime.fromtimestamp(row["at"], UTC), row["partly"])
             for row in rows
         ]
 

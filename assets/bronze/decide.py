@@ -31,7 +31,7 @@ def decide(lake: Lake, table: Table, work: Work, prepared: Prepared, run_id: str
         manifests=work.manifests,
         rows=tuple([*work.plan.rows, *dropped, *prepared.rows]),
         adds=tuple(prepared.adds),
-        removes=tuple(removes),
+        removes=tuple([*removes, *prepared.removes]),
         deferred=tuple([*work.plan.deferred, *prepared.deferred]),
         create=_create(lake, table, work, prepared) if prepared.adds and prepared.base is None else None,
         evolve=_evolve(prepared),

@@ -10,16 +10,16 @@ from typing import Any
 from pyspark.errors import PySparkException
 
 from tidegate.assets.bronze.both import check_both
-from tidegate.assets.bronze.copies import copied
 from tidegate.assets.bronze.formats.format import SourceFile
-from tidegate.assets.bronze.formats.parquet_files import Parquet
+from tidegate.assets.bronze.loadable import BATCH_BYTES, bounded, loadable
 from tidegate.assets.bronze.look import Work
-from tidegate.assets.bronze.parquet_footers import parquet_footers
+from tidegate.assets.bronze.losses import blame, server_lost, sets_to_read
+from tidegate.assets.bronze.other_reader import broken, misread
 from tidegate.assets.bronze.prepared import Prepared
 from tidegate.assets.bronze.present_schema import present_schema, unborn_schema
+from tidegate.assets.bronze.replace import Replacing
 from tidegate.assets.bronze.row_counts import RowCounts
 from tidegate.assets.bronze.source_columns import SOURCE_FIELDS, source, source_address
-from tidegate.assets.bronze.source_files import packed, source_file, staged, unpacked
 from tidegate.assets.bronze.spark_errors import Fault, explained, fault_of
 from tidegate.platform.core.batch import Add
 from tidegate.platform.core.object_key import partition_values
@@ -29,10 +29,8 @@ from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.resources.lake import Lake, Table
-from tidegate.resources.object_store import ObjectForbidden, StoreError, parallel
-
-#: Bytes, as they lie in S3, that one batch loads: what is more waits for the next, so that a run ends in its time.
-BATCH_BYTES = 4 << 30
+from tidegate.resources.object_store import StoreError
+from tidegate.resources.spark import SparkUnreachable
 
 
 def prepare_load(lake: Lake, table: Table, work: Work) -> Prepared:
@@ -40,10 +38,11 @@ def prepare_load(lake: Lake, table: Table, work: Work) -> Prepared:
 
     Rows that do not fit are set apart under ``quarantine/rows`` with their source, reason and raw text, in a folder
     that the ledger's reason names; files that cannot be read are quarantined; files that changed while they were read
-    are deferred.
+    are deferred. Where a redrive reads a file again, the rows that the table has of it leave.
 
     Raises:
         StoreError: S3 did not answer.
+        ServerLost: the Spark server went while it read.
         PySparkException: Spark failed, and no file is known to be at fault.
     """
     return _Load(lake, table, work).run()
@@ -58,68 +57,28 @@ class _Load:
 
     def run(self) -> Prepared:
         """Prepare all candidates."""
-        files = []
-        for candidate, result in parallel(self._source, self._bounded(self.plan.candidates)):
-            match result:
-                case SourceFile():
-                    files.append(result)
-                case Misfit():
-                    self.prepared.quarantine(self.plan, candidate, str(result))
-                case ObjectForbidden():
-                    self.prepared.refused(self.plan, candidate, str(result))
-                case StoreError():
-                    self.prepared.defer(self.plan, candidate)
-        files = self._with_fields(files)
+        replacing = Replacing(self.lake, self.table, self.work)
+        candidates = self._to_read(bounded(self.plan.candidates, self.plan, self.prepared), replacing)
+        files = loadable(self.lake, self.table, candidates, self.plan, self.prepared)
         self._begin(files)
-        self._stage(self._fitting(files))
+        for some in sets_to_read(self.plan, self._fitting(files)):
+            self._stage(some)
+        replacing.finish(self.prepared)
         return self.prepared
 
-    def _bounded(self, candidates: Iterable[Candidate]) -> list[Candidate]:
-        """The first candidates, up to ``BATCH_BYTES`` and at least one; the others are put off."""
-        taken: list[Candidate] = []
-        size = 0
+    def _to_read(self, candidates: Sequence[Candidate], replacing: Replacing) -> list[Candidate]:
+        """The candidates without those that killed the server, and those that would have too much written again."""
+        innocent = []
         for candidate in candidates:
-            size += candidate.found.size
-            if taken and size > BATCH_BYTES:
-                self.prepared.defer(self.plan, candidate)
+            if reason := blame(self.plan, candidate):
+                self.prepared.quarantine(self.plan, candidate, reason)
             else:
-                taken.append(candidate)
-        return taken
-
-    def _source(self, candidate: Candidate) -> tuple[Candidate, SourceFile | Misfit | StoreError]:
-        try:
-            return candidate, source_file(self.lake, self.table, candidate)
-        except (Misfit, StoreError) as error:
-            return candidate, error
-
-    def _with_fields(self, files: Sequence[SourceFile]) -> list[SourceFile]:
-        """The files, those in Parquet with their columns: Spark reads what it is asked for and drops the rest."""
-        parquet = {file.candidate.key: file for file in files if isinstance(file.format, Parquet)}
-        bucket = self.table.key.bucket
-        candidates = [file.candidate for file in parquet.values()]
-        footers = parquet_footers(self.lake.store.objects, bucket, candidates, self.plan, self.prepared)
-        places = {candidate.key: staged(self.lake, self.table, ".parquet") for candidate, _ in footers}
-        ready = copied(
-            self.lake,
-            self.table,
-            footers,
-            lambda one: (places[one.key].bucket, places[one.key].key),
-            self.plan,
-            self.prepared,
-        )
-        known = {
-            candidate.key: replace(
-                parquet[candidate.key],
-                footer=footer,
-                path=places[candidate.key].path if copy else parquet[candidate.key].path,
-            )
-            for candidate, footer, copy in ready
-        }
-        return [
-            known.get(file.candidate.key, file)
-            for file in files
-            if file.candidate.key in known or file.candidate.key not in parquet
-        ]
+                innocent.append(candidate)
+        late = replacing.find(innocent, BATCH_BYTES)
+        for candidate in innocent:
+            if candidate.key in late:
+                self.prepared.defer(self.plan, candidate)
+        return [candidate for candidate in innocent if candidate.key not in late]
 
     def _begin(self, files: Sequence[SourceFile]) -> None:
         """The table's schema as it is; before its birth what lake.yaml and the first path say."""
@@ -163,7 +122,7 @@ class _Load:
             again = self._stage_once(files)
         except PySparkException as error:
             self.prepared.schema = before
-            self.lake.delta.require_session()
+            self._require_server(files)
             if fault_of(error) is Fault.ENVIRONMENT:
                 raise
             if len(files) > 1:
@@ -175,25 +134,22 @@ class _Load:
             return
         self._stage(again)
 
+    def _require_server(self, files: Sequence[SourceFile]) -> None:
+        """Tell a failure from the loss of the server while it read these files, which is noted."""
+        try:
+            self.lake.delta.require_session()
+        except (SparkUnreachable, PySparkException) as error:
+            raise server_lost(self.lake, self.table, files) from error
+
     def _poisoned(self, file: SourceFile, error: PySparkException) -> None:
         """End a file that Spark failed on, if it is at fault; else the run fails and the file waits."""
         if self._changed([file]):
             self.prepared.defer(self.plan, file.candidate)
             return
-        reason = explained(error) if fault_of(error) is Fault.FILE else self._broken(file)
+        reason = explained(error) if fault_of(error) is Fault.FILE else broken(self.lake, self.table, file.candidate)
         if reason is None:
             raise error
         self.prepared.quarantine(self.plan, file.candidate, reason)
-
-    def _broken(self, file: SourceFile) -> str | None:
-        """Why the file's bytes cannot be read, by another reader than Spark."""
-        try:
-            with unpacked(self.lake, self.table, file.candidate) as body:
-                while body.read(1 << 20):
-                    pass
-        except Misfit as misfit:
-            return str(misfit)
-        return None
 
     def _stage_once(self, files: Sequence[SourceFile]) -> list[SourceFile]:
         """Stage a set; when some files prove unfit, or bring columns, those to be staged again are returned.
@@ -296,23 +252,13 @@ class _Load:
         """The files without those whose bytes are not what Spark took them for."""
         suspects = [file for file in files if (count := counted.get(file.candidate.key)) and count.suspect]
         ended = set()
-        for file, problem in parallel(self._problem, suspects):
-            if problem is None:
-                continue
-            ended.add(file.candidate.key)
+        for candidate, problem in misread(self.lake, self.table, suspects):
+            ended.add(candidate.key)
             if isinstance(problem, StoreError):
-                self.prepared.defer(self.plan, file.candidate)
+                self.prepared.defer(self.plan, candidate)
             else:
-                self.prepared.quarantine(self.plan, file.candidate, problem)
+                self.prepared.quarantine(self.plan, candidate, problem)
         return [file for file in files if file.candidate.key not in ended]
-
-    def _problem(self, file: SourceFile) -> tuple[SourceFile, str | StoreError | None]:
-        candidate = file.candidate
-        try:
-            with self.lake.store.objects.reading(self.table.key.bucket, candidate.key, candidate.found.etag) as body:
-                return file, file.format.problem(body, packed=packed(candidate), spec=self.table.spec)
-        except StoreError as error:
-            return file, error
 
     def _set_apart(self, files: Sequence[SourceFile]) -> str:
         """Keep the bad rows of some files; where. A folder that the ledger does not name is a failed attempt's."""
@@ -332,7 +278,9 @@ class _Load:
     def _end(self, candidate: Candidate, counted: RowCounts, apart: str | None) -> None:
         reason = f"{counted.told()}; see {apart}" if counted.bad else None
         if counted.bad and not counted.good:
-            self.prepared.quarantine(self.plan, candidate, reason or "")
+            # Where its rows stay, so do those that were set apart beside them.
+            told = counted.told() if candidate.replaces is not None else f"{counted.told()}; see {apart}"
+            self.prepared.quarantine(self.plan, candidate, told)
         else:
             self.prepared.commit(self.plan, candidate, rows=counted.good, bad_rows=counted.bad or None, reason=reason)
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.ledger import SETTLED, Header, LastState
-from tidegate.platform.core.manifest import MISSING, Hint, chunked
+from tidegate.platform.core.manifest import MISSING, Hint, chunked, is_note
 from tidegate.platform.core.planning import Gone, Plan, TakenHint, make_plan
 from tidegate.platform.core.routing import Routed, route
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_root.births import Birth
+from tidegate.resources.lake_root.inbox import Waiting
 from tidegate.resources.object_store import Listed, StoreError
 
 #: A batch that removes at least this many files, and more than this share of the live ones, stops and asks.
@@ -73,7 +74,7 @@ def look(lake: Lake, table: Table, clock: Clock, *, allow_removals: bool = False
         StoreError: the source bucket is gone or S3 does not answer.
         TooManyRemovals: see ``REMOVAL_SHARE``.
     """
-    waiting = lake.store.inbox.waiting(table.text)
+    waiting = _in_order(lake.store.inbox.waiting(table.text))
     ids: list[str] = []
     total = 0
     for one in waiting:
@@ -95,6 +96,12 @@ def look(lake: Lake, table: Table, clock: Clock, *, allow_removals: bool = False
     if not allow_removals:
         _guard_removals(lake, table, birth, len(plan.drop), [one.id for one in waiting[len(ids) :]])
     return Work(clock.n + 1, birth, previous, tuple(manifest.id for manifest in manifests), plan, states)
+
+
+def _in_order(waiting: Sequence[Waiting]) -> list[Waiting]:
+    """Oldest first; before all, notes of a lost server, of which the newest says most."""
+    notes = [one for one in waiting if is_note(one.id)]
+    return [*reversed(notes), *(one for one in waiting if not is_note(one.id))]
 
 
 def own_objects(lake: Lake, table: Table) -> Iterator[Listed]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from tidegate.platform.core.batch import Add
+from tidegate.platform.core.batch import Add, Remove
 from tidegate.platform.core.ledger import LedgerRow, Status
 from tidegate.platform.core.manifest import Hint
 from tidegate.platform.core.planning import Candidate, Plan, candidate_hints, followers_rows
@@ -16,11 +16,13 @@ class Prepared:
     """Files ready to be added, and what became of every candidate.
 
     Attributes:
+        removes: live entries that leave with the adds.
         base: the table's schema as the preparation found it; None where there is no table yet.
         schema: the schema once the adds are in the table.
     """
 
     adds: list[Add] = field(default_factory=list)
+    removes: list[Remove] = field(default_factory=list)
     rows: list[LedgerRow] = field(default_factory=list)
     deferred: list[Hint] = field(default_factory=list)
     base: TableSchema | None = None
@@ -33,17 +35,24 @@ class Prepared:
         self._end(plan, candidate, candidate.row(Status.COMMITTED, reason, rows=rows, bad_rows=bad_rows))
 
     def quarantine(self, plan: Plan, candidate: Candidate, reason: str) -> None:
-        """Note that a candidate cannot be ingested."""
-        self._end(plan, candidate, candidate.row(Status.QUARANTINED, reason))
+        """Note that a candidate cannot be ingested; what the table has of it stays, and can be redriven again."""
+        if candidate.replaces is None:
+            self._end(plan, candidate, candidate.row(Status.QUARANTINED, reason))
+        else:
+            self._end_without_state(plan, candidate, f"read again, and refused: {reason}; its rows in the table stay")
 
     def refused(self, plan: Plan, candidate: Candidate, reason: str) -> None:
         """Note that S3 shows a candidate and does not give it: no state of its key, so the next look asks again."""
-        row = candidate.row(Status.QUARANTINED, f"access denied: {reason}; the next event or listing looks again")
-        self._end(plan, candidate, replace(row, etag=None, size=None))
+        self._end_without_state(plan, candidate, f"access denied: {reason}; the next event or listing looks again")
 
     def defer(self, plan: Plan, candidate: Candidate) -> None:
         """Put a candidate off: its hints go back to the inbox."""
         self.deferred += candidate_hints(plan, candidate)
+
+    def _end_without_state(self, plan: Plan, candidate: Candidate, reason: str) -> None:
+        """End a candidate in quarantine so that the ledger's last word of its key stays what it was."""
+        row = candidate.row(Status.QUARANTINED, reason)
+        self._end(plan, candidate, replace(row, etag=None, size=None))
 
     def _end(self, plan: Plan, candidate: Candidate, row: LedgerRow) -> None:
         self.rows += [*followers_rows(plan, candidate.key, candidate.found), row]

@@ -36,6 +36,7 @@ def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: Lake
     choice = Choice(config.reason, config.key, moment(config.since), moment(config.until))
     by, log = f"run {context.run_id}", context.log.info
     counts: dict[str, int] = {}
+    partly = 0
     if config.messages:
         messages = quarantined_messages(handles, choice)
         counts["messages"] = len(messages)
@@ -44,11 +45,14 @@ def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: Lake
     for text in [] if config.messages else [config.table] if config.table else handles.store.births.tables():
         objects = quarantined_objects(handles, text, choice)
         counts[text] = len(objects)
+        partly += sum(one.partly for one in objects)
         for one in objects[:20]:
-            log(f"{one.key}: {one.reason}")
+            log(f"{one.key}{', rows of it' if one.partly else ''}: {one.reason}")
         if objects and not config.dry_run:
             redrive_objects(handles, text, objects, choice, by=by, rate=config.rate, log=log)
-    context.add_output_metadata({"dry_run": config.dry_run, "redriven": counts, "objects": sum(counts.values())})
+    context.add_output_metadata(
+        {"dry_run": config.dry_run, "redriven": counts, "objects": sum(counts.values()), "partly": partly}
+    )
 
 
 @dg.job(name="redrive", executor_def=dg.in_process_executor, description="What is in quarantine is looked at again.")

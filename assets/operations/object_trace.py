@@ -167,7 +167,7 @@ def _verdict(lake: Lake, way: _Way, key: str) -> str:
     present = way.probe.etag if isinstance(way.probe, Found) else None
     if last is None:
         return _untold(lake, way)
-    if last.row.status is Status.QUARANTINED and present in (None, last.row.etag):
+    if last.row.status is Status.QUARANTINED and (present is None or last.row.etag in (None, present)):
         return f"it is in quarantine; once the cause is mended: tidegate redrive {way.table.text} --key '{key}' --yes"
     if isinstance(way.probe, Gone):
         if last.row.status in SETTLED:

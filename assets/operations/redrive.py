@@ -51,7 +51,7 @@ class Choice:
 
 
 def quarantined_objects(lake: Lake, text: str, choice: Choice) -> list[Quarantined]:
-    """The objects of a table that are in quarantine now and are meant, by key."""
+    """The objects of a table that are in quarantine now, all of them or rows of them, and are meant, by key."""
     ledger = lake.table(text).ledger
     version, _ = ledger.clock()
     return [one for one in ledger.quarantined(version) if choice.takes(one.key, one.reason, one.at)]

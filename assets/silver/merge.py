@@ -232,13 +232,20 @@ def _statement(work: Pending, names: Sequence[str]) -> str:
     targets, values = ", ".join(quoted(name) for name in every), ", ".join(f"s.{quoted(name)}" for name in every)
     # A full merge that follows removals makes silver what bronze's live rows say, older rows included.
     rebuilds = work.why_full is not None and work.spec.on_removed == "full"
-    matched = "WHEN MATCHED" if rebuilds else f"WHEN MATCHED AND ({newer})"
+    # So does one that follows a redrive, but for the rows of before a reset (batch 0): of those it says nothing.
+    ours = f"t.{CHANGED_BATCH} > 0"
+    if rebuilds:
+        matched, gone = "WHEN MATCHED", "WHEN NOT MATCHED BY SOURCE THEN DELETE"
+    elif work.replaced:
+        matched, gone = f"WHEN MATCHED AND ({ours} OR {newer})", f"WHEN NOT MATCHED BY SOURCE AND {ours} THEN DELETE"
+    else:
+        matched, gone = f"WHEN MATCHED AND ({newer})", ""
     renumbered = f"THEN UPDATE SET t.{CHANGED_BATCH} = 0" if anew and not rebuilds else ""
     clauses = [
         f"{matched} THEN UPDATE SET {assigned}",
         f"WHEN MATCHED {renumbered}" if renumbered else "",
         f"WHEN NOT MATCHED THEN INSERT ({targets}) VALUES ({values})",
         f"WHEN NOT MATCHED BY SOURCE {renumbered}" if renumbered else "",
-        "WHEN NOT MATCHED BY SOURCE THEN DELETE" if rebuilds else "",
+        gone,
     ]
     return f"MERGE INTO delta.`{work.location}` t USING ({source}) s ON {same} {' '.join(filter(None, clauses))}"

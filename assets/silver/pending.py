@@ -27,7 +27,8 @@ class Pending:
         n: the ledger's last batch: how far this merge goes.
         app_id: of silver's txn; it holds the bronze table's id and generation, so another table starts anew.
         why_full: why the whole bronze table is merged instead of the batches since the mark; None if it is not.
-        batches: the batches that landed in (mark, n], or in (0, n] for a full merge.
+        batches: the batches that landed in (mark, n], or in (0, n] where the whole table's files are asked for.
+        replaced: rows of a loaded table left it, since a redrive read their file again.
     """
 
     table: Table
@@ -40,6 +41,7 @@ class Pending:
     app_id: str
     why_full: str | None
     batches: tuple[Batch, ...]
+    replaced: bool = False
 
 
 def pending(lake: Lake, spec: TableSpec) -> Pending | None:
@@ -78,12 +80,15 @@ def pending(lake: Lake, spec: TableSpec) -> Pending | None:
         return None
     batches = _batches(table, mark or 0, n)
     why_full = None
+    replaced = mark is not None and not table.birth.registered and any(batch.removes for batch in batches)
     if mark is None:
         why_full = "silver holds nothing of this bronze table as it is now"
+    elif replaced:
+        why_full = "a redrive replaced rows of bronze"
     elif spec.silver.on_removed == "full" and any(batch.removes for batch in batches):
         why_full = "files were removed from bronze, and on_removed is full"
         batches = _batches(table, 0, n)
-    return Pending(table, spec.silver, location, bronze, silver, mark, n, app_id, why_full, batches)
+    return Pending(table, spec.silver, location, bronze, silver, mark, n, app_id, why_full, batches, replaced)
 
 
 def _batches(table: Table, after: int, upto: int) -> tuple[Batch, ...]:

@@ -22,6 +22,7 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.reset import table_named
 
 _SHOWN = 20
+_PARTLY = "partly in quarantine; read again, and what they have in the table is replaced in one commit"
 
 
 def choice_of(reason: str, key: str, since: str, until: str) -> Choice:
@@ -72,14 +73,15 @@ def run_redrive(
         if messages:
             kept = quarantined_messages(opened, choice)
             total += len(kept)
-            _show(console, "messages", [(one.event_id, one.reason) for one in kept])
+            _show(console, "messages", "in quarantine", [(one.event_id, one.reason) for one in kept])
             if kept and yes:
                 say(f"logged as {redrive_messages(opened, kept, choice, by=by, rate=rate, log=say)}")
         else:
             for text in [table_named(opened, name)] if name else sorted(opened.store.births.tables()):
                 found = quarantined_objects(opened, text, choice)
                 total += len(found)
-                _show(console, text, [(one.key, one.reason) for one in found])
+                _show(console, text, "in quarantine", [(one.key, one.reason) for one in found if not one.partly])
+                _show(console, text, _PARTLY, [(one.key, one.reason) for one in found if one.partly])
                 if found and yes:
                     say(f"logged as {redrive_objects(opened, text, found, choice, by=by, rate=rate, log=say)}")
     if not total:
@@ -88,10 +90,10 @@ def run_redrive(
         console.print(Text("\nNothing was changed. To do it, repeat the command with --yes", style="bold"))
 
 
-def _show(console: Console, what: str, found: list[tuple[str, str]]) -> None:
+def _show(console: Console, what: str, how: str, found: list[tuple[str, str]]) -> None:
     if not found:
         return
-    console.print(Text(f"{what}: {len(found)} in quarantine", style="bold"))
+    console.print(Text(f"{what}: {len(found)} {how}", style="bold"))
     for key, reason in found[:_SHOWN]:
         console.print(Text(f"  {key}  ") + Text(reason, style="dim"))
     if len(found) > _SHOWN:

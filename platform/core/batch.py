@@ -186,11 +186,16 @@ class Batch:
             "adds": [vars(add) for add in self.adds],
             "removes": [vars(remove) for remove in self.removes],
             "rows": [row.to_dict() for row in self.rows],
-            "deferred": [vars(hint) for hint in self.deferred],
+            "deferred": [_hint(hint) for hint in self.deferred],
             "manifests": list(self.manifests),
             "run_id": self.run_id,
             "decided_at": self.decided_at,
         }
+
+
+def _hint(hint: Hint) -> dict[str, Any]:
+    # As above: no hint had it once.
+    return {name: value for name, value in vars(hint).items() if name != "read" or value is not None}
 
 
 def _canonical(body: dict[str, Any]) -> str:

@@ -94,6 +94,12 @@ class LastState:
     etag: str | None
     n: int
     reason: str | None = None
+    bad_rows: int | None = None
+
+    @property
+    def partly(self) -> bool:
+        """Whether some of the object's rows are in the table and some in the quarantine."""
+        return self.status == Status.COMMITTED and bool(self.bad_rows)
 
 
 @dataclass(frozen=True)

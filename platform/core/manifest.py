@@ -11,11 +11,16 @@ from typing import Any
 from ulid import ULID
 
 FORMAT = 1
-_STEM = re.compile(r"^(?:[0-9A-HJKMNP-TV-Z]{26}|deferred-\d{20}(?:-[0-9a-f]{8})?)-(\d+)$")
+_STEM = re.compile(r"^(?:(?:lost-)?[0-9A-HJKMNP-TV-Z]{26}|deferred-\d{20}(?:-[0-9a-f]{8})?)-(\d+)$")
 
+
+_LOST = "lost-"
 
 #: Event name of a key that a listing lacks.
 MISSING = "Missing"
+
+#: Event names of keys that were being read, among others or alone, when the Spark server was lost.
+LOST, LOST_ALONE = "ServerLost", "ServerLostAlone"
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,7 @@ class Hint:
             key that the ledger has and the listing lacks.
         event_time: ISO 8601 as the event said it, or None.
         redriven: the hint was put back by a person, so a quarantined state is decided anew.
+        read: etag of the bytes that were being read when the Spark server was lost.
     """
 
     key: str
@@ -38,6 +44,7 @@ class Hint:
     version_id: str | None = None
     sequencer: str | None = None
     redriven: bool = False
+    read: str | None = None
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ class Manifest:
     Attributes:
         table: table key.
         id: the object's name without ``.json``; ends in the number of hints, so that a listing tells the backlog.
-        origin: who wrote it: ``intake``, ``listing`` or ``deferred``.
+        origin: who wrote it: ``intake``, ``listing``, ``deferred``, ``redrive`` or ``lost``.
     """
 
     table: str
@@ -59,6 +66,11 @@ class Manifest:
     def new(cls, table: str, origin: str, hints: Sequence[Hint]) -> Manifest:
         """A manifest with a fresh, time-ordered id."""
         return cls(table, f"{ULID()}-{len(hints)}", origin, tuple(hints))
+
+    @classmethod
+    def lost(cls, table: str, hints: Sequence[Hint]) -> Manifest:
+        """The note of what was being read when the Spark server was lost; its id says what it is."""
+        return cls(table, f"{_LOST}{ULID()}-{len(hints)}", "lost", tuple(hints))
 
     @classmethod
     def deferred(cls, table: str, n: int, digest: str, hints: Sequence[Hint]) -> Manifest:
@@ -104,6 +116,11 @@ class Manifest:
             raise ValueError(f"{where} is not a manifest: {error}") from error
 
 
+def is_note(manifest_id: str) -> bool:
+    """Whether a manifest is the note of a lost server, from its id alone."""
+    return manifest_id.startswith(_LOST)
+
+
 def hint_count(manifest_id: str) -> int:
     """Number of hints of a manifest, from its id alone.
 
@@ -112,7 +129,10 @@ def hint_count(manifest_id: str) -> int:
     """
     match = _STEM.match(manifest_id)
     if not match:
-        raise ValueError(f"'{manifest_id}' is not a manifest's id (<ULID>-<hints> or deferred-<n>-<digest>-<hints>)")
+        raise ValueError(
+            f"'{manifest_id}' is not a manifest's id (<ULID>-<hints>, lost-<ULID>-<hints> or "
+            "deferred-<n>-<digest>-<hints>)"
+        )
     return int(match.group(1))
 
 

@@ -58,11 +58,16 @@ class TakenHint:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A key whose present object should enter the table."""
+    """A key whose present object should enter the table.
+
+    Attributes:
+        replaces: the batch whose rows of the same bytes leave the table when this one's enter: a redrive's.
+    """
 
     key: str
     found: Found
     taken: TakenHint
+    replaces: int | None = None
 
     def row(
         self,
@@ -122,7 +127,8 @@ def make_plan(
             plan.deferred += [item.hint for item in items]
             continue
         if isinstance(probe, Found) and _wants(probe, state, items, registered):
-            plan.candidates.append(Candidate(key, probe, lead))
+            replaces = state.n if state and _replaces(probe, state, items) else None
+            plan.candidates.append(Candidate(key, probe, lead, replaces))
             plan.followers[key] = others
             continue
         plan.rows += _duplicates(others, probe if isinstance(probe, Found) else None)
@@ -164,12 +170,17 @@ def _wants(probe: Found, state: LastState | None, items: Sequence[TakenHint], re
     if state is None or state.status in (Status.REMOVED, Status.UNAPPLIED):
         return True
     if state.status in SETTLED:
-        return probe.etag != state.etag and not registered
+        return not registered and (probe.etag != state.etag or _replaces(probe, state, items))
     if any(item.hint.redriven for item in items):
         return True
     # Quarantined: the same bytes stay there until somebody redrives them. A write-once key that was overwritten
     # stays there whatever its bytes are.
     return probe.etag != state.etag and not (registered and (state.reason or "").startswith(OVERWRITTEN))
+
+
+def _replaces(probe: Found, state: LastState, items: Sequence[TakenHint]) -> bool:
+    """Whether an object that is in the table is read again: some of its rows were set apart, and a person says so."""
+    return state.partly and probe.etag == state.etag and any(item.hint.redriven for item in items)
 
 
 def _decide(plan: Plan, key: str, probe: Probe, state: LastState | None, lead: TakenHint, registered: bool) -> None:

@@ -13,6 +13,7 @@ from tests.support.fault_rules import Hold
 from tests.support.harness import PROXIED, FaultLake, FaultServers, Watched
 from tests.support.seams import Standing
 from tidegate.assets.bronze.run import SEAMS
+from tidegate.platform.core.manifest import LOST_ALONE, is_note
 
 KINDS = ("reg", "load")
 
@@ -138,5 +139,10 @@ def test_server_killed_while_it_stages_rows(killed: Killed) -> None:
     one = killed.in_flight["staged file"]
     one.held.release()
     one.client.wait_ended()
+    # Who saw it go has noted what was being read, and nothing more comes of it: once is an accident.
+    inbox = one.table.lake.lake.store.inbox
+    (note,) = [waiting.id for waiting in inbox.waiting(one.table.text) if is_note(waiting.id)]
+    (lost,) = inbox.read(one.table.text, [note])
+    assert [(hint.key, hint.event_name) for hint in lost.hints] == [(one.table.key("c"), LOST_ALONE)]
     one.table.run()
     one.table.check()

@@ -67,6 +67,22 @@ def test_registered_file_deleted_before_the_batch_is_finished(at_birth: bool, la
     table.check()
 
 
+def test_rows_to_replace_compacted_before_the_batch_is_finished(lake: FaultLake) -> None:
+    """What the redrive would take away lies in another file by then, beside rows of others."""
+    table = lake.tables["load"]
+    table.mixed("mixed")
+    lake.take_in()
+    table.run()
+    table.put("a")
+    lake.take_in()
+    table.run()
+    table.redrive("mixed")
+    n = decided_and_dead(table)
+    lake.lake.delta.session.sql(f"OPTIMIZE delta.`{table.location()}`").collect()
+    assert_void(table, n)
+    table.check()
+
+
 def test_registered_file_overwritten_before_the_batch_is_finished(lake: FaultLake) -> None:
     table = lake.tables["reg"]
     born(table)

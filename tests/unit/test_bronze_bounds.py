@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
-from tidegate.assets.bronze import load
+from tidegate.assets.bronze import loadable
+from tidegate.assets.bronze.loadable import bounded
 from tidegate.assets.bronze.log_paths import copy_key, copy_path, log_path
+from tidegate.assets.bronze.prepared import Prepared
+from tidegate.assets.bronze.replace import Replacing, _DataFile
 from tidegate.assets.silver.merge import _columns
 from tidegate.platform.core.manifest import Hint
 from tidegate.platform.core.object_key import is_hidden
@@ -21,20 +24,26 @@ def candidate(key: str, size: int) -> Candidate:
     return Candidate(key, Found("etag", size, 0), TakenHint(Hint(key), "manifest"))
 
 
-def preparation(*candidates: Candidate) -> Any:
-    nothing: Any = None
-    work: Any = SimpleNamespace(plan=Plan(candidates=list(candidates)))
-    return load._Load(nothing, nothing, work)
-
-
 def test_a_batch_loads_so_many_bytes_and_puts_the_rest_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(load, "BATCH_BYTES", 100)
+    monkeypatch.setattr(loadable, "BATCH_BYTES", 100)
     files = [candidate("a", 60), candidate("b", 30), candidate("c", 20), candidate("d", 5)]
-    one = preparation(*files)
-    assert [taken.key for taken in one._bounded(files)] == ["a", "b"]
-    assert [hint.key for hint in one.prepared.deferred] == ["c", "d"]
-    large = preparation(candidate("large", 1000))
-    assert [taken.key for taken in large._bounded([candidate("large", 1000)])] == ["large"]
+    prepared = Prepared()
+    assert [taken.key for taken in bounded(files, Plan(), prepared)] == ["a", "b"]
+    assert [hint.key for hint in prepared.deferred] == ["c", "d"]
+    assert [taken.key for taken in bounded([candidate("large", 1000)], Plan(), Prepared())] == ["large"]
+
+
+def test_a_batch_writes_so_many_bytes_of_data_files_again_and_puts_the_rest_off() -> None:
+    nothing: Any = None
+    replacing = Replacing(nothing, nothing, nothing)
+    replacing._files = [
+        _DataFile("large", 1000, frozenset({"a", "b"})),
+        _DataFile("small", 1, frozenset({"b"})),
+        _DataFile("other", 1000, frozenset({"c", "d"})),
+    ]
+    files = [candidate(key, 1) for key in "abcde"]
+    assert replacing._too_much(files, 1001) == {"c", "d"}
+    assert replacing._too_much(files, 1) == {"b", "c", "d"}, "never all, or nothing would ever come back"
 
 
 def test_a_copy_is_no_source_and_never_another_object_s() -> None:

@@ -184,3 +184,27 @@ def test_every_event_ends_as_one_row_or_is_deferred(
     assert sorted(ended) == sorted(item.hint.event_id for item in taken if item.hint.event_id)
     assert {candidate.key for candidate in plan.candidates}.isdisjoint(plan.drop)
     assert all(isinstance(probes[hint.key], Unavailable) for hint in plan.deferred)
+
+
+PARTLY = LastState(Status.COMMITTED, "e1", 3, "1 of its 2 rows", bad_rows=1)
+
+
+@pytest.mark.parametrize(
+    ("state", "probe", "redriven", "registered", "replaces"),
+    [
+        (PARTLY, SAME, True, False, [3]),
+        (PARTLY, SAME, False, False, []),
+        (LastState(Status.COMMITTED, "e1", 3), SAME, True, False, []),
+        (PARTLY, SAME, True, True, []),
+        (PARTLY, OTHER, True, False, [None]),
+        (LastState(Status.QUARANTINED, "e1", 3, "none", bad_rows=2), SAME, True, False, [None]),
+        (LastState(Status.REMOVED, None, 3), SAME, True, False, [None]),
+    ],
+    ids=["partly", "by an event", "wholly in", "registered", "other bytes", "quarantined", "removed"],
+)
+def test_a_redriven_hint_replaces_the_rows_of_the_reading_that_set_some_apart(
+    state: LastState, probe: Probe, redriven: bool, registered: bool, replaces: list[int | None]
+) -> None:
+    taken = [TakenHint(Hint("k", redriven=redriven), "m"), TakenHint(Hint("k", "e#0"), "m")]
+    plan = make_plan(taken, {"k": probe}, {"k": state}, registered=registered)
+    assert [candidate.replaces for candidate in plan.candidates] == replaces

@@ -1,0 +1,93 @@
+"""The candidates of a load as files that Spark can read; those that are none end here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from tidegate.assets.bronze.copies import copied
+from tidegate.assets.bronze.formats.format import SourceFile
+from tidegate.assets.bronze.formats.parquet_files import Parquet
+from tidegate.assets.bronze.parquet_footers import parquet_footers
+from tidegate.assets.bronze.prepared import Prepared
+from tidegate.assets.bronze.source_files import source_file, staged
+from tidegate.platform.core.planning import Candidate, Plan
+from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.resources.lake import Lake, Table
+from tidegate.resources.object_store import ObjectForbidden, StoreError, parallel
+
+#: Bytes, as they lie in S3, that one batch loads: what is more waits for the next, so that a run ends in its time.
+BATCH_BYTES = 4 << 30
+
+
+def bounded(candidates: Iterable[Candidate], plan: Plan, prepared: Prepared) -> list[Candidate]:
+    """The first candidates, up to ``BATCH_BYTES`` and at least one; the others are put off."""
+    taken: list[Candidate] = []
+    size = 0
+    for candidate in candidates:
+        size += candidate.found.size
+        if taken and size > BATCH_BYTES:
+            prepared.defer(plan, candidate)
+        else:
+            taken.append(candidate)
+    return taken
+
+
+def loadable(
+    lake: Lake, table: Table, candidates: Iterable[Candidate], plan: Plan, prepared: Prepared
+) -> list[SourceFile]:
+    """The candidates as files that Spark can read, those in Parquet with their columns.
+
+    Args:
+        lake: handles.
+        table: the table.
+        candidates: what is to be loaded.
+        plan: the look's plan.
+        prepared: takes what becomes of candidates that are not returned.
+
+    Raises:
+        StoreError: S3 did not answer, or does not take the copies.
+    """
+
+    def source(candidate: Candidate) -> tuple[Candidate, SourceFile | Misfit | StoreError]:
+        try:
+            return candidate, source_file(lake, table, candidate)
+        except (Misfit, StoreError) as error:
+            return candidate, error
+
+    files = []
+    for candidate, result in parallel(source, candidates):
+        match result:
+            case SourceFile():
+                files.append(result)
+            case Misfit():
+                prepared.quarantine(plan, candidate, str(result))
+            case ObjectForbidden():
+                prepared.refused(plan, candidate, str(result))
+            case StoreError():
+                prepared.defer(plan, candidate)
+    return _with_fields(lake, table, files, plan, prepared)
+
+
+def _with_fields(
+    lake: Lake, table: Table, files: Sequence[SourceFile], plan: Plan, prepared: Prepared
+) -> list[SourceFile]:
+    """The files, those in Parquet with their columns: Spark reads what it is asked for and drops the rest."""
+    parquet = {file.candidate.key: file for file in files if isinstance(file.format, Parquet)}
+    candidates = [file.candidate for file in parquet.values()]
+    footers = parquet_footers(lake.store.objects, table.key.bucket, candidates, plan, prepared)
+    places = {candidate.key: staged(lake, table, ".parquet") for candidate, _ in footers}
+    ready = copied(lake, table, footers, lambda one: (places[one.key].bucket, places[one.key].key), plan, prepared)
+    known = {
+        candidate.key: replace(
+            parquet[candidate.key],
+            footer=footer,
+            path=places[candidate.key].path if copy else parquet[candidate.key].path,
+        )
+        for candidate, footer, copy in ready
+    }
+    return [
+        known.get(file.candidate.key, file)
+        for file in files
+        if file.candidate.key in known or file.candidate.key not in parquet
+    ]

@@ -1,0 +1,37 @@
+"""What another reader than Spark says of a file's bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidegate.assets.bronze.formats.format import SourceFile
+from tidegate.assets.bronze.source_files import packed, unpacked
+from tidegate.platform.core.planning import Candidate
+from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.resources.lake import Lake, Table
+from tidegate.resources.object_store import StoreError, parallel
+
+
+def broken(lake: Lake, table: Table, candidate: Candidate) -> str | None:
+    """Why the file's bytes cannot be read; None if they can."""
+    try:
+        with unpacked(lake, table, candidate) as body:
+            while body.read(1 << 20):
+                pass
+    except Misfit as misfit:
+        return str(misfit)
+    return None
+
+
+def misread(lake: Lake, table: Table, suspects: Sequence[SourceFile]) -> list[tuple[Candidate, str | StoreError]]:
+    """The files whose bytes are not what Spark took them for, with the reason, or the error of who could not look."""
+
+    def problem(file: SourceFile) -> tuple[Candidate, str | StoreError | None]:
+        candidate = file.candidate
+        try:
+            with lake.store.objects.reading(table.key.bucket, candidate.key, candidate.found.etag) as body:
+                return candidate, file.format.problem(body, packed=packed(candidate), spec=table.spec)
+        except StoreError as error:
+            return candidate, error
+
+    return [(candidate, found) for candidate, found in parallel(problem, suspects) if found is not None]
