@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -22,8 +21,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HEADER, _STATE = list(columns_of(Header)), list(columns_of(LastState))
 #: Keys that a query names one by one; more are sent as a table.
 _LISTED_KEYS = 1000
-#: Seconds that another run may take to make the ledger.
-_MADE_WITHIN = 30
 
 
 @dataclass(frozen=True)
@@ -183,14 +180,17 @@ class Ledger:
         except PySparkException:
             if not self._delta.table_state(self.location).exists:
                 raise
-        # Where another run is just making it, Spark takes the folder of its log for the table.
-        end = time.monotonic() + _MADE_WITHIN
-        while not self._delta.table_state(self.location).exists:
-            if time.monotonic() > end:
-                raise RuntimeError(
-                    f"the ledger {self.location} was not there {_MADE_WITHIN} s after it was made; try again"
-                )
-            time.sleep(0.2)
+        if self._delta.table_state(self.location).exists:
+            return
+        # Where another run is just making it, or died when it began to, Spark takes the folder of its log for the
+        # table. A write does not: whoever comes first makes it.
+        try:
+            rows = self._delta.session.createDataFrame([], ddl)
+            rows.write.format("delta").mode("append").save(self.location)
+            command(self._delta.session, f"ALTER TABLE delta.`{self.location}` CLUSTER BY (key)")
+        except PySparkException:
+            if not self._delta.table_state(self.location).exists:
+                raise
 
     def _at(self, version: int) -> Any:
         return self._delta.session.read.format("delta").option("versionAsOf", version).load(self.location)

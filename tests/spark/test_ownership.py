@@ -188,3 +188,15 @@ def test_a_sql_name_whose_table_is_gone_goes_to_the_next_table(tidegate_lake: Ma
     _land(second, kit, 2)
 
     assert [row["id"] for row in second.lake.delta.session.sql("SELECT id FROM bronze.orders").collect()] == [2]
+
+
+def test_a_ledger_whose_maker_died_when_it_began_is_made_by_the_next_run(tidegate_lake: MakeLake, kit: Any) -> None:
+    """What it left under the log's folder is not a table, though Spark takes the folder for one."""
+    lake = tidegate_lake([ORDERS])
+    log = f"lake/ledger/{lake.key('orders')}/_delta_log"
+    lake.clients.s3.put_object(Bucket=lake.lake_bucket, Key=f"{log}/.tmp/{0:020d}.json.dead", Body=b"{}")
+    lake.put("orders/1.parquet", kit.parquet([{"id": 1}]))
+    (done,) = kit.run(lake, "orders")
+    assert done.landed.outcome == "committed"
+    assert kit.fate(lake, "orders") == {"1.parquet": ("committed", "")}
+    assert kit.run(lake, "orders") == []
