@@ -111,7 +111,8 @@ def _columns(work: Pending) -> tuple[Field, ...]:
     """Bronze's columns without those that Tidegate adds to loaded tables.
 
     Raises:
-        ValueError: silver has no column that lake.yaml names, or has a column of its own by a column's name.
+        ValueError: bronze has no column that lake.yaml names, one by the name of a column of silver's own, or one in
+            another type than silver.
     """
     birth = work.table.birth
     ours = () if birth is not None and birth.registered else SOURCE_COLUMNS
@@ -126,6 +127,12 @@ def _columns(work: Pending) -> tuple[Field, ...]:
         raise ValueError(
             f"{silver}: bronze has no column {missing[0]!r}, which lake.yaml names in `silver`; "
             f"it has {', '.join(names)}"
+        )
+    for name, ours_now, theirs in work.silver.schema.retyped(columns):
+        raise ValueError(
+            f"{silver}: column {name} is {ours_now.sql()}, and {theirs.sql()} in bronze since the table was reset. "
+            "Values would change on their way: give the table another `name` in lake.yaml, and a new silver table is "
+            "merged"
         )
     return columns
 

@@ -57,8 +57,8 @@ def test_a_copy_is_no_source_and_never_another_object_s() -> None:
 def work(*names: str, registered: bool = True) -> Any:
     schema = TableSchema(tuple(Field(name, simple_type("bigint")) for name in names))
     table = SimpleNamespace(birth=SimpleNamespace(registered=registered), spec=SimpleNamespace(name="orders"))
-    spec = SimpleNamespace(keys=("id",), order="at")
-    return SimpleNamespace(table=table, bronze=SimpleNamespace(schema=schema), spec=spec)
+    spec, silver = SimpleNamespace(keys=("id",), order="at"), SimpleNamespace(schema=TableSchema())
+    return SimpleNamespace(table=table, bronze=SimpleNamespace(schema=schema), silver=silver, spec=spec)
 
 
 def test_silver_has_what_producers_wrote() -> None:
@@ -76,3 +76,13 @@ def test_silver_has_what_producers_wrote() -> None:
 def test_silver_says_what_it_cannot_have(names: tuple[str, ...], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         _columns(work(*names))
+
+
+def test_silver_takes_no_column_in_another_type_than_it_has() -> None:
+    """After a reset: MERGE would cut 1.5 to 1 without a word."""
+    now = work("id", "at")
+    now.silver.schema = TableSchema((Field("ID", simple_type("bigint")), Field("at", simple_type("int"))))
+    with pytest.raises(
+        ValueError, match=r"silver.orders: column at is int, and bigint in bronze since the table was reset"
+    ):
+        _columns(now)

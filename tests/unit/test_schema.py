@@ -166,6 +166,18 @@ def test_new_columns_are_added_before_those_of_the_path_at_every_depth() -> None
     assert list(taken.missing(taken.fields)) == []
 
 
+def test_columns_in_another_type_are_told_at_every_depth() -> None:
+    schema = born("a bigint, s struct<x:bigint,y:int>, l array<struct<x:bigint>>, m map<string,int>, b int")
+    given = fields("A string, s struct<X:int,new:int>, l array<bigint>, m map<string,bigint>, n int, b int")
+    assert [(name, known.sql(), wanted.sql()) for name, known, wanted in schema.retyped(given)] == [
+        ("a", "bigint", "string"),
+        ("s.x", "bigint", "int"),
+        ("l[]", "struct<`x`:bigint>", "bigint"),
+        ("m[]", "int", "bigint"),
+    ]
+    assert list(schema.retyped(schema.fields)) == []
+
+
 def test_a_column_of_the_path_is_passed_over_in_the_file() -> None:
     schema = born("a bigint, day int", "day")
     assert schema.taking(fields("DAY string, a bigint"), "strict") is schema

@@ -92,6 +92,10 @@ class TableSchema:
         """Those of the fields, nested ones too, that the schema has not: path and type, as ADD COLUMNS takes them."""
         yield from _missing(self.fields, fields, ())
 
+    def retyped(self, fields: Iterable[Field]) -> Iterator[tuple[str, Type, Type]]:
+        """Those of the fields, nested ones too, that the schema has in another type: name, its type, the field's."""
+        yield from _retyped(self.fields, fields, "")
+
     def named(self, name: str) -> Field | None:
         """A column by its name, in any case."""
         return next((field for field in self.fields if field.name.lower() == name.lower()), None)
@@ -246,6 +250,26 @@ def _missing_inside(known: Type, wanted: Type, path: tuple[str, ...]) -> Iterato
             yield from _missing_inside(element, other, (*path, "element"))
         case Map(_, value), Map(_, other):
             yield from _missing_inside(value, other, (*path, "value"))
+
+
+def _retyped(known: Iterable[Field], wanted: Iterable[Field], above: str) -> Iterator[tuple[str, Type, Type]]:
+    there = {field.name.lower(): field for field in known}
+    for field in wanted:
+        if found := there.get(field.name.lower()):
+            yield from _retyped_inside(found.type, field.type, f"{above}{found.name}")
+
+
+def _retyped_inside(known: Type, wanted: Type, name: str) -> Iterator[tuple[str, Type, Type]]:
+    match known, wanted:
+        case Struct(fields), Struct(others):
+            yield from _retyped(fields, others, f"{name}.")
+        case Array(element), Array(other):
+            yield from _retyped_inside(element, other, f"{name}[]")
+        case Map(key, value), Map(other_key, other):
+            yield from _retyped_inside(key, other_key, f"{name} (key)")
+            yield from _retyped_inside(value, other, f"{name}[]")
+        case _ if known.sql() != wanted.sql():
+            yield name, known, wanted
 
 
 class _Ids:
