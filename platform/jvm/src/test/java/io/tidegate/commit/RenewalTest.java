@@ -1,0 +1,129 @@
+package io.tidegate.commit;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.tidegate.TestTable;
+import io.tidegate.TidegateException;
+import io.tidegate.TidegateException.Kind;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A table begins anew: once, for one generation, and nothing of the one before can land in it any more. */
+class RenewalTest {
+  @TempDir Path folder;
+  TestTable t;
+
+  @BeforeEach
+  void table() {
+    t = new TestTable(folder);
+  }
+
+  private long renew(String generation) {
+    return renew(Map.of(TableRules.LAKE, TestTable.LAKE, TableRules.GENERATION, generation));
+  }
+
+  private long renew(Map<String, String> properties) {
+    return Renewal.renew(TestTable.spark(), t.uri(), properties, "t");
+  }
+
+  private void refused(Kind kind, Map<String, String> properties) {
+    assertEquals(kind, assertThrows(TidegateException.class, () -> renew(properties)).kind());
+  }
+
+  @Test
+  void everythingGoesAndCanStillBeRead() {
+    t.born();
+    t.sql("ALTER TABLE {t} SET TBLPROPERTIES ('delta.appendOnly' = 'false', 'own' = 'x')");
+    assertEquals(2, renew("gen-2"));
+    assertEquals(List.of(), t.columns());
+    assertTrue(t.live(List.of("a.parquet")).isEmpty());
+    assertTrue(t.exists("a.parquet"));
+    String then = "SELECT * FROM delta.`" + t.root + "` VERSION AS OF 0";
+    assertEquals(10, TestTable.spark().sql(then).count());
+    t.generation = "gen-2";
+    assertFalse(t.state().mkString().contains("own"), "a property of before is left");
+  }
+
+  @Test
+  void aRepetitionChangesNothing() {
+    t.born();
+    assertEquals(1, renew("gen-2"));
+    assertEquals(1, renew("gen-2"));
+    t.generation = "gen-2";
+    t.addFiles(t.batch(1, 1, List.of(t.file("b.parquet", 20, 23)), TestTable.creates()));
+    assertEquals(2, renew("gen-2"), "the generation owns it already, and has begun");
+    assertEquals(3, t.count());
+  }
+
+  @Test
+  void aBatchOfBeforeThatComesLateIsRefused() {
+    t.born();
+    String late = t.batch(2, 0, List.of(t.file("late.parquet", 10, 15)), Map.of());
+    renew("gen-2");
+    TidegateException e = assertThrows(TidegateException.class, () -> t.addFiles(late));
+    assertEquals(Kind.OWNERSHIP, e.kind(), e.getMessage());
+  }
+
+  @Test
+  void aPlaceWithoutATableIsTakenSoThatALateBirthIsRefused() {
+    String late = t.batch(1, -1, List.of(t.file("a.parquet", 0, 10)), TestTable.creates());
+    assertEquals(0, renew("gen-2"));
+    TidegateException e = assertThrows(TidegateException.class, () -> t.addFiles(late));
+    assertEquals(Kind.OWNERSHIP, e.kind(), e.getMessage());
+  }
+
+  @Test
+  void tablesOfOthersAreLeftAlone() {
+    t.sql("CREATE TABLE {t} (id BIGINT) USING delta");
+    refused(Kind.OWNERSHIP, Map.of(TableRules.LAKE, TestTable.LAKE, TableRules.GENERATION, "gen-2"));
+    assertEquals(List.of("id"), t.columns());
+    TestTable.delete(t.root.resolve("_delta_log"));
+    t.born();
+    refused(Kind.OWNERSHIP, Map.of(TableRules.LAKE, "lake-2", TableRules.GENERATION, "gen-2"));
+    assertEquals(10, t.count());
+  }
+
+  @Test
+  void withoutAnOwnerOrWithTransactionsThatExpireThereIsNone() {
+    t.born();
+    refused(Kind.BATCH, Map.of(TableRules.LAKE, TestTable.LAKE));
+    refused(Kind.BATCH, Map.of(TableRules.GENERATION, "gen-2"));
+    refused(
+        Kind.BATCH,
+        Map.of(
+            TableRules.LAKE, TestTable.LAKE,
+            TableRules.GENERATION, "gen-2",
+            TableRules.TRANSACTION_RETENTION, "interval 1 day"));
+    assertEquals(10, t.count());
+  }
+
+  @Test
+  void ofManyAtOnceOneCommits() throws Exception {
+    t.born();
+    ExecutorService pool = Executors.newFixedThreadPool(4);
+    try {
+      List<Future<Long>> all = new ArrayList<>();
+      for (int i = 0; i < 4; i++) {
+        all.add(pool.submit(() -> renew("gen-2")));
+      }
+      for (Future<Long> one : all) {
+        assertEquals(1, one.get());
+      }
+    } finally {
+      pool.shutdownNow();
+    }
+    t.generation = "gen-2";
+    assertEquals(1, t.state().getLong(0));
+  }
+}
