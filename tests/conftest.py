@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 
 import pytest
+from hypothesis import settings
 
 pytest_plugins = [
     "tidegate.platform.testing.fixtures",
@@ -25,3 +26,6 @@ def pytest_configure() -> None:
     for each in (signal.SIGINT, signal.SIGTERM):
         # A background job has SIGINT ignored, and after a run of Dagster SIGTERM too: fixtures must end in order.
         signal.signal(each, signal.default_int_handler)
+    # Whether an example takes a fifth of a second is the machine's affair.
+    settings.register_profile("tidegate", deadline=None)
+    settings.load_profile("tidegate")

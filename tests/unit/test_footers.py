@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.platform.core.parquet.bad import BadParquet
@@ -209,7 +209,6 @@ INSTANTS = st.datetimes(datetime(1900, 1, 1), datetime(9989, 12, 31), timezones=
 
 
 @given(st.lists(INSTANTS, min_size=1, max_size=5))
-@settings(deadline=None)
 def test_no_instant_lies_outside_its_file_s_bounds(values: list[datetime]) -> None:
     found = column(values, pa.timestamp("us", "UTC"), row_group_size=2)
     low, high = (datetime.fromisoformat(bound["c"]) for bound in (found.minimum, found.maximum))
@@ -217,7 +216,6 @@ def test_no_instant_lies_outside_its_file_s_bounds(values: list[datetime]) -> No
 
 
 @given(st.lists(st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=40), min_size=1, max_size=6))
-@settings(deadline=None)
 def test_no_string_lies_outside_its_file_s_bounds(values: list[str | None]) -> None:
     found = column(values, pa.string(), row_group_size=2)
     known = [value.encode() for value in values if value is not None]
