@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self
@@ -157,17 +157,7 @@ class LakeConfig(Model):
 
     def discovered(self, key: TableKey, format: Format) -> TableSpec:
         """The table that discovery makes of a prefix whose files have that format."""
-        return TableSpec.model_construct(
-            name=key.sql_name,
-            prefix=key.uri,
-            format=format,
-            mode=mode_of(format),
-            columns={},
-            partition_columns={},
-            window=self.window,
-            max_files=self.max_files,
-            policy=self.policy,
-        )
+        return _discovered(key, format, self.window, self.max_files, self.policy)
 
     @cached_property
     def _tables_by_key(self) -> dict[TableKey, TableSpec]:
@@ -190,6 +180,21 @@ class LakeConfig(Model):
             **cls.model_json_schema(),
             "title": "Tidegate lake.yaml",
         }
+
+
+@lru_cache(1000)  # asked for each event, of the same few tables
+def _discovered(key: TableKey, format: Format, window: int, max_files: int, policy: Policy) -> TableSpec:
+    return TableSpec.model_construct(
+        name=key.sql_name,
+        prefix=key.uri,
+        format=format,
+        mode=mode_of(format),
+        columns={},
+        partition_columns={},
+        window=window,
+        max_files=max_files,
+        policy=policy,
+    )
 
 
 class LakeConfigError(ValueError):
