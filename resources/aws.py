@@ -4,25 +4,50 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import boto3
 from botocore.config import Config
-from dagster_aws.utils import ResourceWithBoto3Configuration
+from botocore.loaders import Loader
+from botocore.session import Session
 
 #: Connections of one client: as many as the widest thread pool has threads.
 _CONNECTIONS = 64
 
 
-class AwsResource(ResourceWithBoto3Configuration):
-    """Clients for S3 and SQS; dagster-aws has no SQS resource and does not size the connection pool.
+class _Descriptions(Loader):
+    """AWS's descriptions of its services, parsed once per process: a megabyte of JSON for a client of S3."""
+
+    @property
+    def search_paths(self) -> list[str]:
+        """A copy: each session of boto3 appends a folder to it that no client reads."""
+        return list(super().search_paths)
+
+
+_DESCRIPTIONS = _Descriptions()
+
+
+@dataclass(frozen=True)
+class Aws:
+    """Clients for S3 and SQS.
 
     Left empty, every field follows AWS's default chain (environment, profile, instance role); the endpoint follows
     AWS_ENDPOINT_URL, the region AWS_REGION, which boto3 by itself does not read.
     """
 
+    region_name: str | None = None
+    max_attempts: int = 5
+    profile_name: str | None = None
+    use_ssl: bool = True
+    endpoint_url: str | None = None
+    verify: bool | None = True
+    aws_access_key_id: str | None = field(default=None, repr=False)
+    aws_secret_access_key: str | None = field(default=None, repr=False)
+    aws_session_token: str | None = field(default=None, repr=False)
+
     @classmethod
-    def of(cls, environ: Mapping[str, str]) -> AwsResource:
+    def of(cls, environ: Mapping[str, str]) -> Aws:
         """What the variables of an environment say, whatever those of this process are."""
         return cls(
             endpoint_url=environ.get("AWS_ENDPOINT_URL") or None,
@@ -33,13 +58,16 @@ class AwsResource(ResourceWithBoto3Configuration):
             aws_session_token=environ.get("AWS_SESSION_TOKEN") or None,
         )
 
-    def elsewhere(self, region: str, endpoint: str | None) -> AwsResource:
+    def elsewhere(self, region: str, endpoint: str | None) -> Aws:
         """The same credentials in another region, at another endpoint."""
-        return self.model_copy(update={"region_name": region, "endpoint_url": endpoint})
+        return replace(self, region_name=region, endpoint_url=endpoint)
 
     def session(self) -> boto3.session.Session:
         """Region and credentials, as they are found now."""
+        core = Session()
+        core.register_component("data_loader", _DESCRIPTIONS)
         return boto3.session.Session(
+            botocore_session=core,
             profile_name=self.profile_name,
             region_name=self.region_name or os.environ.get("AWS_REGION") or None,
             aws_access_key_id=self.aws_access_key_id,
@@ -62,3 +90,10 @@ class AwsResource(ResourceWithBoto3Configuration):
                 retries={"mode": "standard", "max_attempts": self.max_attempts},
             ),
         )
+
+
+def parse_descriptions() -> None:
+    """Parse what clients need, ahead of the first one; no request is made."""
+    nobody = Aws(region_name="us-east-1", aws_access_key_id="-", aws_secret_access_key="-")
+    for service in ("s3", "sqs"):
+        nobody.client(service).close()

@@ -14,7 +14,7 @@ from tidegate.platform.core.file_format import format_of, mode_of
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.table_key import TableKey
 from tidegate.platform.core.table_spec import TableSpec
-from tidegate.resources.aws import AwsResource
+from tidegate.resources.aws import Aws
 from tidegate.resources.delta import Delta
 from tidegate.resources.lake_root.batches import Batches
 from tidegate.resources.lake_root.births import Birth
@@ -174,7 +174,7 @@ def silver_query(relation: str) -> str:
     return f"SELECT * EXCEPT ({', '.join(SILVER_COLUMNS)}) FROM {relation} WHERE NOT {DELETED}"
 
 
-def open_lake(config: LakeConfig, aws: AwsResource, remote: SparkRemote, connect: Callable[[], SparkSession]) -> Lake:
+def open_lake(config: LakeConfig, aws: Aws, remote: SparkRemote, connect: Callable[[], SparkSession]) -> Lake:
     """Handles on a lake.
 
     Args:

@@ -12,7 +12,7 @@ from dagster_pyspark import LazyPySparkResource
 from pydantic import Field
 from pyspark.sql import SparkSession
 
-from tidegate.resources.aws import AwsResource
+from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake import Lake, open_lake
 from tidegate.resources.settings import Settings
 from tidegate.resources.spark import connecting
@@ -55,7 +55,7 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             ValueError: the address is none.
         """
         spark = SparkRemote.parse(self.spark_remote, self.spark_token)
-        return Settings(Path(self.lake_yaml), spark, self.aws, dict(os.environ))
+        return Settings(Path(self.lake_yaml), spark, self.aws.aws, dict(os.environ))
 
     def open(self) -> Lake:
         """Handles for one run; Spark is connected at its first use."""

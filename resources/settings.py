@@ -11,7 +11,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from tidegate.platform.core.lake import LakeConfig, load_lake
-from tidegate.resources.aws import AwsResource
+from tidegate.resources.aws import Aws
 from tidegate.resources.lake import Lake, open_lake
 from tidegate.resources.spark import session_of_its_own
 from tidegate.resources.spark_remote import SparkRemote
@@ -33,7 +33,7 @@ class Settings:
 
     lake_yaml: Path
     spark: SparkRemote
-    aws: AwsResource
+    aws: Aws
     environ: Mapping[str, str] = field(repr=False)
 
     @classmethod
@@ -44,7 +44,7 @@ class Settings:
             ValueError: SPARK_REMOTE is no address.
         """
         lake = Path(environ.get(LAKE) or _DEFAULT_LAKE)
-        return cls(lake, SparkRemote.of(environ), AwsResource.of(environ), dict(environ))
+        return cls(lake, SparkRemote.of(environ), Aws.of(environ), dict(environ))
 
     @classmethod
     def from_environment(cls) -> Settings:

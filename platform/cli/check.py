@@ -23,7 +23,7 @@ from tidegate.platform.core.object_key import parse_s3_uri
 from tidegate.platform.core.routing import Routed, route
 from tidegate.platform.core.table_key import TableKey
 from tidegate.platform.core.table_spec import TableSpec
-from tidegate.resources.aws import AwsResource
+from tidegate.resources.aws import Aws
 from tidegate.resources.lake_root.batches import GenerationRetired
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.object_store import ObjectStore
@@ -111,7 +111,7 @@ def findings(
     yield from check_spark(using.settings.spark, store, using.explain)
 
 
-def _reached(aws: AwsResource) -> str:
+def _reached(aws: Aws) -> str:
     """Whether clients can be made at all: nothing is asked of AWS itself.
 
     Raises:

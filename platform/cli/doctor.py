@@ -15,7 +15,7 @@ from rich.text import Text
 from tidegate.platform.cli.doctor_logs import LogDoctor
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.findings import Failed, Finding, checked, show
-from tidegate.resources.aws import AwsResource
+from tidegate.resources.aws import Aws
 from tidegate.resources.commit_table import CommitTable
 from tidegate.resources.delta import Delta
 from tidegate.resources.lake import Lake
@@ -53,7 +53,7 @@ def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair
     return not failed
 
 
-def _examined(opened: Lake, aws: AwsResource, *, repair: bool) -> Iterator[Finding]:
+def _examined(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding]:
     server = f"Spark {opened.delta.remote}"
     buckets = [*opened.config.buckets, opened.store.bucket]
     yield checked(f"{server}: log store", lambda: check_store(opened.delta, buckets))
@@ -85,7 +85,7 @@ def _repair(delta: Delta, doctor: LogDoctor, location: str) -> str:
     return f"settled; {doctor.close(location)} entries closed, {doctor.sweep(location)} staged commits swept"
 
 
-def commit_table(delta: Delta, aws: AwsResource) -> CommitTable:
+def commit_table(delta: Delta, aws: Aws) -> CommitTable:
     """The table of entries that the server uses, whatever the settings of this process.
 
     Raises:

@@ -15,7 +15,7 @@ from tidegate.platform.core.infer import Entry, Guess, as_lake_yaml, guess_table
 from tidegate.platform.core.object_key import parse_s3_uri
 from tidegate.platform.core.parquet.bad import BadParquet
 from tidegate.platform.core.sniff import SAMPLE, Sniffed, check_names, format_of_bytes, sniff_csv, sniff_json, unpacked
-from tidegate.resources.aws import AwsResource
+from tidegate.resources.aws import Aws
 from tidegate.resources.footer_reader import read_footers
 from tidegate.resources.object_store import ObjectStore
 
@@ -117,7 +117,7 @@ def _sniffed(guess: Guess, entry: Entry, files: Files) -> Sniffed:
 
 
 class _Bucket:
-    def __init__(self, aws: AwsResource, bucket: str, prefix: str) -> None:
+    def __init__(self, aws: Aws, bucket: str, prefix: str) -> None:
         self._store = ObjectStore(aws.client("s3"))
         self._bucket, self._prefix = bucket, prefix
         self._etags: dict[str, str] = {}

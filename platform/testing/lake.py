@@ -19,7 +19,7 @@ from tidegate.platform.core.table_spec import TableSpec
 from tidegate.platform.definitions import build_definitions
 from tidegate.platform.local.provision import Clients, Resources, provision
 from tidegate.platform.local.stack import LocalStack
-from tidegate.resources.aws import AwsResource
+from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.sensors.arrivals import Intake

@@ -14,7 +14,7 @@ from tidegate.assets.bronze.load import _Load
 from tidegate.assets.bronze.run import run_table
 from tidegate.platform.core.lake import load_lake
 from tidegate.platform.testing import TestLake
-from tidegate.resources.aws import AwsResource
+from tidegate.resources.aws import Aws
 from tidegate.resources.lake import Lake, open_lake
 from tidegate.resources.object_store import StoreError
 
@@ -28,7 +28,7 @@ def faulty(tidegate_lake: MakeLake) -> Iterator[tuple[TestLake, FaultProxy, Lake
     lake = tidegate_lake([ORDERS])
     aws = lake.stack.aws.environ
     with FaultProxy(lake.stack.aws.endpoint) as proxy:
-        client = AwsResource(
+        client = Aws(
             endpoint_url=proxy.endpoint,
             region_name=aws["AWS_REGION"],
             aws_access_key_id=aws["AWS_ACCESS_KEY_ID"],

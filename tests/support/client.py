@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.support.child import end_with_parent
 from tidegate.assets.bronze.run import run_table
 from tidegate.platform.local.process import tail
-from tidegate.resources.aws import AwsResource
+from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource, lake_path
 

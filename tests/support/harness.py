@@ -30,7 +30,7 @@ from tidegate.platform.local.provision import Clients
 from tidegate.platform.local.spark_conf import SMALL_DATA
 from tidegate.platform.local.spark_server import SparkServer
 from tidegate.platform.testing import TestLake
-from tidegate.resources.aws import AwsResource
+from tidegate.resources.aws import Aws
 from tidegate.resources.lake import Lake, open_lake
 from tidegate.sensors.intake import take_in
 
@@ -135,7 +135,7 @@ class FaultLake(TestLake):
 
     def disturbed(self) -> Lake:
         """Handles of a run in this process whose S3 is the proxy, without retries; its session is ``lake``'s."""
-        aws = AwsResource(
+        aws = Aws(
             endpoint_url=self.servers.proxy.endpoint,
             region_name=REGION,
             aws_access_key_id=self.stack.aws.environ["AWS_ACCESS_KEY_ID"],

@@ -13,7 +13,7 @@ from dagster._core.definitions.sensor_definition import SensorExecutionData
 
 from tidegate.platform.core.lake import LakeConfig, load_lake
 from tidegate.platform.definitions import build_definitions
-from tidegate.resources.aws import AwsResource
+from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.inbox import Backlog
 from tidegate.sensors import intake

@@ -30,9 +30,26 @@ ROOT = Path(__file__).resolve().parents[2]
 ORDERS = "landing.orders"
 
 
+#: What commands, the local platform and a condition of silver need. Each would cost every start of the code location.
+HEAVY_AND_NOT_FOR_RUNS = {"delta", "ministack", "pyspark.pandas", "rich.progress", "sqlglot", "typer"}
+#: What only Dagster's processes need: more than a second before a command says anything.
+HEAVY_AND_NOT_FOR_COMMANDS = {"alembic", "dagster", "dagster_aws", "dagster_pyspark", "sqlalchemy"}
+
+
+def test_commands_import_no_dagster() -> None:
+    commands = "main, check, doctor, infer, sql"
+    program = f"from tidegate.platform.cli import {commands}; import sys; print(*sys.modules)"
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environ, capture_output=True, text=True, timeout=120, check=True
+    )
+    assert not HEAVY_AND_NOT_FOR_COMMANDS & set(done.stdout.split())
+
+
 def test_definitions_load_in_a_fresh_interpreter_without_anything_running(paper: Paper, tmp_path: Path) -> None:
     program = (
-        "import dagster as dg, tidegate.platform.definitions as module\n"
+        "import sys, dagster as dg, tidegate.platform.definitions as module\n"
+        f"print(sorted({HEAVY_AND_NOT_FOR_RUNS} & sys.modules.keys()))\n"
         "made = module.defs()\n"
         "dg.Definitions.validate_loadable(made)\n"
         "print(sorted(key.to_user_string() for key in made.resolve_asset_graph().get_all_asset_keys()))"
@@ -43,6 +60,7 @@ def test_definitions_load_in_a_fresh_interpreter_without_anything_running(paper:
         [sys.executable, "-c", program], cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "[]"
     assert done.stdout.splitlines()[-1] == (
         "['bronze', 'bronze/items', 'bronze/orders', 'bronze/plain', 's3/landing', 's3/second', 'silver_items', "
         "'silver_orders', 'sqs/events', 'sqs/more']"

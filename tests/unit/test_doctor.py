@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException
 
 from tidegate.platform.cli.doctor import DYNAMODB_STORE, check_jars, check_listing, check_store, commit_table
 from tidegate.platform.cli.findings import Failed
-from tidegate.resources.aws import AwsResource
+from tidegate.resources.aws import Aws
 from tidegate.resources.commit_table import CommitTableAddress
 
 GOOD = {"Tidegate": f"tidegate-jvm-{version('tidegate')}.jar", "Delta": "delta-spark_4.2_2.13-4.4.0.jar"}
@@ -145,7 +145,7 @@ def test_the_table_of_entries_is_the_server_s_not_this_process_s(monkeypatch: py
     monkeypatch.setenv("AWS_REGION", "us-west-2")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     address = CommitTableAddress("mine", "eu-central-1", "http://127.0.0.1:2")
-    found = commit_table(Server(address), AwsResource())  # type: ignore[arg-type]
+    found = commit_table(Server(address), Aws())  # type: ignore[arg-type]
     assert (found.name, found.where) == ("mine", "eu-central-1 at http://127.0.0.1:2")
 
 
@@ -155,7 +155,7 @@ def test_the_table_of_entries_is_the_server_s_not_this_process_s(monkeypatch: py
 )
 def test_delta_s_own_store_does_not_look_where_s3a_does(settings: dict[str, str], region: str) -> None:
     of_s3a = CommitTableAddress("mine", "eu-central-1", None)
-    found = commit_table(Server(of_s3a, impl=CLASSIC, **settings), AwsResource())  # type: ignore[arg-type]
+    found = commit_table(Server(of_s3a, impl=CLASSIC, **settings), Aws())  # type: ignore[arg-type]
     assert found.where.startswith(f"{region} at ")
 
 
@@ -168,4 +168,4 @@ def test_delta_s_own_store_does_not_look_where_s3a_does(settings: dict[str, str]
 )
 def test_a_table_of_entries_that_nobody_can_name_is_a_problem(answer: Any, why: str) -> None:
     with pytest.raises(Failed, match=why):
-        commit_table(Server(answer), AwsResource())  # type: ignore[arg-type]
+        commit_table(Server(answer), Aws())  # type: ignore[arg-type]
