@@ -9,13 +9,13 @@ from pathlib import Path
 
 import dagster as dg
 from dagster_pyspark import LazyPySparkResource
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 from pyspark.sql import SparkSession
 
 from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake import Lake, open_lake
 from tidegate.resources.settings import Settings
-from tidegate.resources.spark import connecting
+from tidegate.resources.spark import connecting, release
 from tidegate.resources.spark_remote import REMOTE, TOKEN, SparkRemote
 
 
@@ -35,6 +35,7 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     spark_remote: str = Field(repr=False)
     spark_token: str | None = Field(default=None, repr=False)
     aws: AwsResource
+    _made: list[SparkSession] = PrivateAttr(default_factory=list)
 
     @classmethod
     def from_environment(cls) -> LakeResource:
@@ -58,17 +59,25 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         return Settings(Path(self.lake_yaml), spark, self.aws.aws, dict(os.environ))
 
     def open(self) -> Lake:
-        """Handles for one run; Spark is connected at its first use."""
+        """Handles for one run; Spark is connected at its first use, and the session closed when the run ends."""
         settings = self.settings
 
         def connected() -> SparkSession:
+            before = SparkSession.getActiveSession()
             with connecting(settings.spark):
                 session: SparkSession = LazyPySparkResource(
                     spark_config={"spark.remote": settings.spark.url}
                 ).spark_session
+            if before is None and session is SparkSession.getActiveSession():
+                self._made.append(session)  # not one that this process shares
             return session
 
         return open_lake(settings.config(), settings.aws, settings.spark, connected)
+
+    def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
+        """Close the session that the run made."""
+        while self._made:
+            release(self._made.pop(), self.settings.spark)
 
     @contextmanager
     def opened(self) -> Iterator[Lake]:

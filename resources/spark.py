@@ -6,6 +6,7 @@ import logging
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import cast
 
 import grpc
 import pyarrow as pa
@@ -14,6 +15,7 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql.connect.client.core import DefaultChannelBuilder
 from pyspark.sql.connect.plan import CachedRelation
 from pyspark.sql.connect.proto import AnalyzePlanRequest, ReleaseSessionRequest, SparkConnectServiceStub
+from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from tidegate.resources.spark_remote import TOKEN, SparkRemote
 
@@ -106,6 +108,30 @@ def connecting(remote: SparkRemote) -> Iterator[None]:
         yield
     except PySparkException as error:
         raise SparkUnreachable(f"no session at {remote}: {remote.hide(str(error))}") from None
+
+
+def release(session: SparkSession, remote: SparkRemote, deadline: float = 5.0) -> None:
+    """Close a session on the server, then here. A server that does not answer keeps nobody, and forgets it in an hour.
+
+    Args:
+        session: closed already is fine.
+        remote: its server's address.
+        deadline: seconds for the server's answer; PySpark's own call retries for ten minutes.
+    """
+    connected = cast(ConnectSession, session)
+    if connected.client.is_closed:
+        return
+    builder = DefaultChannelBuilder(remote.url)
+    request = ReleaseSessionRequest(session_id=connected.session_id)
+    request.user_context.user_id = connected.client._user_id or ""
+    with builder.toChannel() as channel:
+        stub = SparkConnectServiceStub(channel)  # type: ignore[no-untyped-call]
+        try:
+            stub.ReleaseSession(request, timeout=deadline, metadata=list(builder.metadata()))
+        except grpc.RpcError:
+            return  # to close it here would wait for the calls that are under way
+    connected.release_session_on_close = False
+    connected.stop()
 
 
 @contextmanager

@@ -23,10 +23,11 @@ def tidegate_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalSt
     """The local AWS and a warm Spark Connect server, shared by all tests of the session."""
     home = tmp_path_factory.mktemp("stack")
     with LocalStack(home, aws_port=0, spark_port=0, spark_conf=SMALL_DATA) as stack:
+        # Runs in this process share one session: a new one would compile all its plans anew, for seconds. Left open,
+        # its clean-up at exit retries a server that is gone.
+        session = SparkSession.builder.remote(stack.spark.remote.url).getOrCreate()
         yield stack
-        # Runs in this process share one session. Left open, its clean-up at exit retries a server that is gone.
-        if session := SparkSession.getActiveSession():
-            session.stop()
+        session.stop()
 
 
 @pytest.fixture

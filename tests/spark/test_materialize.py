@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import dagster as dg
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql.connect.session import SparkSession
 
 from tidegate.platform.testing import TestLake
+from tidegate.resources.lake_resource import LakeResource
 
 ORDERS = {
     "name": "orders",
@@ -147,3 +152,31 @@ def test_updates_duplicates_and_deletes_of_loaded_files_reach_silver_as_in_the_d
     assert [(r["_batch"], r["rows"]) for r in sources] == [(1, 3), (2, 4)]
     assert {r["_source_path"] for r in sources} == {f"s3://{lake.bucket}/weather/day1.json"}
     assert len({r["_source_etag"] for r in sources}) == 2
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["success", "failure"])
+def test_a_run_leaves_no_session_behind(
+    tidegate_lake: Callable[..., TestLake], monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    """In a process of its own, which a thread without the session that tests share is enough of."""
+    lake = tidegate_lake([])
+    monkeypatch.setattr(SparkSession, "_default_session", None)
+    made: list[SparkSession] = []
+
+    @dg.asset
+    def looks(lake: LakeResource) -> None:
+        made.append(lake.open().delta.session)
+        if fails:
+            raise RuntimeError("on purpose")
+
+    def run() -> None:
+        assert dg.materialize([looks], resources={"lake": lake.resource}, raise_on_error=False).success is not fails
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(run).result()
+    (session,) = made
+    assert session.is_stopped
+    again = SparkSession.builder.remote(f"{lake.stack.spark.remote.url};session_id={session.session_id}").create()
+    with pytest.raises(PySparkException, match="SESSION_CLOSED"):
+        again.sql("SELECT 1").collect()
+    again.client.close()
