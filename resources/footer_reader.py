@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from multiprocessing.connection import Connection
 
 from tidegate.platform.core.parquet.bad import BadParquet
@@ -16,6 +20,18 @@ from tidegate.platform.core.parquet.footer import Footer, read_footer
 _PER_CHILD = 500
 #: Seconds that one footer may take, with the child's start; Arrow parses thousands a second.
 _DEADLINE = 60.0
+
+
+_spare: list[_Child] = []
+
+
+def keep_spare() -> None:
+    """Fork a reader that the first footers will need: a fork is cheap, a new Python imports Arrow for 0.3 CPU-seconds.
+
+    For a process that has everything imported and one thread still; any other had better not be forked, and is not.
+    """
+    if threading.active_count() == 1 and not _spare:
+        _spare.append(_Child(fork=True))
 
 
 def read_footers(tails: Sequence[tuple[bytes, int]]) -> list[Footer | BadParquet]:
@@ -38,7 +54,7 @@ def read_footers(tails: Sequence[tuple[bytes, int]]) -> list[Footer | BadParquet
 def _read_part(tails: Sequence[tuple[bytes, int]]) -> list[Footer | BadParquet]:
     read: list[Footer | BadParquet] = []
     while len(read) < len(tails):
-        with _Child() as child:
+        with _next_child() as child:
             try:
                 while len(read) < len(tails):
                     read.append(child.ask(*tails[len(read)]))
@@ -47,19 +63,48 @@ def _read_part(tails: Sequence[tuple[bytes, int]]) -> list[Footer | BadParquet]:
     return read
 
 
+def _next_child() -> _Child:
+    with suppress(IndexError):
+        return _spare.pop()
+    return _Child()
+
+
+#: A child's number, how to kill it, and how to wait for it.
+_Started = tuple[int, Callable[[], None], Callable[[], object]]
+
+
 class _Child:
-    def __init__(self) -> None:
+    """A child that parses footers: a new Python, or a fork of this process."""
+
+    def __init__(self, *, fork: bool = False) -> None:
         ours, theirs = os.pipe(), os.pipe()
         self._requests, self._replies = Connection(ours[1], readable=False), Connection(theirs[0], writable=False)
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__, str(ours[0]), str(theirs[1])],
-                pass_fds=(ours[0], theirs[1]),
-                stdin=subprocess.DEVNULL,
-            )
+            self.pid, self._kill, self._reap = (self._fork if fork else self._start)(ours[0], theirs[1])
         finally:
             os.close(ours[0])
             os.close(theirs[1])
+
+    def _start(self, requests: int, replies: int) -> _Started:
+        process = subprocess.Popen(
+            [sys.executable, "-m", __name__, str(requests), str(replies)],
+            pass_fds=(requests, replies),
+            stdin=subprocess.DEVNULL,
+        )
+        return process.pid, process.kill, process.wait
+
+    def _fork(self, requests: int, replies: int) -> _Started:
+        # A daemon: it ends with this process, if nobody has needed it by then.
+        process = multiprocessing.get_context("fork").Process(target=self._serve, args=(requests, replies), daemon=True)
+        process.start()
+        assert process.pid is not None
+        return process.pid, process.kill, process.join
+
+    def _serve(self, requests: int, replies: int) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self._requests.close()
+        self._replies.close()
+        _serve(Connection(requests, writable=False), Connection(replies, readable=False))
 
     def ask(self, tail: bytes, size: int) -> Footer | BadParquet:
         self._requests.send((tail, size))
@@ -74,8 +119,8 @@ class _Child:
     def __exit__(self, *_: object) -> None:
         self._requests.close()
         self._replies.close()
-        self._process.kill()
-        self._process.wait()
+        self._kill()
+        self._reap()
 
 
 def _serve(requests: Connection, replies: Connection) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -72,7 +74,30 @@ def test_many_footers_are_shared_out_and_none_is_missed(monkeypatch: pytest.Monk
 def test_a_reader_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(footer_reader, "_DEADLINE", 0.2)
     with footer_reader._Child() as child:
-        child._process.send_signal(signal.SIGSTOP)
+        os.kill(child.pid, signal.SIGSTOP)
         with pytest.raises(TimeoutError):
             child.ask(*tail(1))
-    assert child._process.returncode == -signal.SIGKILL
+    with pytest.raises(ProcessLookupError):
+        os.kill(child.pid, 0)
+
+
+def test_a_spare_reader_is_a_fork_and_is_taken_first(tmp_path: Path) -> None:
+    """In a process of its own: one with threads is not forked."""
+    file = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": [1, 2, 3]}), file)
+    program = f"""
+import os, threading
+from unittest.mock import patch
+from tidegate.resources import footer_reader
+footer_reader.keep_spare()
+tail = open({str(file)!r}, "rb").read()
+with patch.object(footer_reader.subprocess, "Popen", side_effect=AssertionError("a new Python")):
+    (footer,) = footer_reader.read_footers([(tail, len(tail))])
+print(footer.rows)
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+footer_reader.keep_spare()
+print(footer_reader._spare)
+"""
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["3", "[]"], done.stderr
