@@ -1,0 +1,180 @@
+"""What runs cost: CPU seconds of every process from a file's PUT to its run's end, and seconds from PUT to visible.
+
+Starts the local platform with Dagster, gives it files one after another (or one for each of many tables at once), and
+prints JSON. CPU seconds are those of the whole process tree, by part, children that have ended included, less what the
+same processes burn when nothing happens. Visible is when the file's commit is in the table's Delta log.
+
+    python -m benchmarks.run_cost [--files 6] [--tables 0] [--launcher MODULE.CLASS] [--rests 5]
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import random
+import statistics
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tidegate.platform.local.dagster_processes import DagsterProcesses
+from tidegate.platform.local.names import name_tables
+from tidegate.platform.local.process import Process
+from tidegate.platform.local.stack import LocalStack
+from tidegate.platform.local.stack_file import client_environ
+
+_LAKE = """
+lake: {root: "s3://bench-lake/lake"}
+queues: [{url: "${TIDEGATE_QUEUE_URL}"}]
+buckets: [bench-landing]
+intake: {seconds: 10, events: 5000, threads: 2, every: 1}
+discovery: true
+window: 0
+"""
+_BUCKET = "bench-landing"
+_UNFINISHED = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+]
+
+
+def cpu_seconds(guard: int) -> float:
+    """CPU seconds of a guard and everything below it, what has ended and was waited for included."""
+    spent, children = {}, defaultdict(list)
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
+            except OSError:
+                continue
+            children[int(fields[1])].append(int(entry.name))
+            spent[int(entry.name)] = sum(map(int, fields[11:15]))
+    ticks, below = 0, [guard]
+    while below:
+        pid = below.pop()
+        ticks += spent.get(pid, 0)
+        below += children[pid]
+    return ticks / 100
+
+
+class Bench:
+    """A running platform, and what it has burnt."""
+
+    def __init__(self, stack: LocalStack, dagster: DagsterProcesses) -> None:
+        processes: dict[str, Process | None] = {"aws": stack.aws.process, "spark": stack.spark.process}
+        self._guards = {name: process.guard_pid for name, process in processes.items() if process}
+        self._guards |= {name: process.guard_pid for name, process in dagster.processes.items()}
+        self._s3 = stack.clients().s3
+        self._instance = dagster.instance()
+        body = io.BytesIO()
+        pq.write_table(pa.table({"id": pa.array(range(1000), pa.int64())}), body)
+        self._body = body.getvalue()
+
+    def burnt(self) -> dict[str, float]:
+        """CPU seconds by part, so far."""
+        return {name: cpu_seconds(guard) for name, guard in self._guards.items()}
+
+    def commits(self, table: str) -> int:
+        """Commits in a table's Delta log."""
+        listed = self._s3.list_objects_v2(Bucket=_BUCKET, Prefix=f"{table}/_delta_log/0")
+        return sum(one["Key"].endswith(".json") for one in listed.get("Contents", []))
+
+    def put(self, table: str, name: str) -> None:
+        """One file."""
+        self._s3.put_object(Bucket=_BUCKET, Key=f"{table}/{name}.parquet", Body=self._body)
+
+    def wait(self, done: Callable[[], bool], seconds: float = 300) -> float:
+        """Seconds until it is true."""
+        began = time.monotonic()
+        while not done():
+            if time.monotonic() - began > seconds:
+                raise SystemExit("it did not happen in time")
+            time.sleep(0.05)
+        return time.monotonic() - began
+
+    def rest(self) -> None:
+        """Wait until no run is under way."""
+        self.wait(lambda: not self._instance.get_run_ids(dg.RunsFilter(statuses=_UNFINISHED), limit=1))
+
+    def runs(self) -> int:
+        """Runs so far."""
+        return self._instance.get_runs_count()
+
+    def one_by_one(self, files: int, rests: float) -> dict[str, Any]:
+        """One file, its run, a rest, the next one."""
+        before, seconds = self.commits("warm"), []
+        for number in range(files):
+            time.sleep(random.uniform(0, rests))  # at no fixed time in anybody's interval
+            self.put("warm", f"{time.time():.3f}")
+            wanted = before + number + 1
+            seconds.append(self.wait(lambda wanted=wanted: self.commits("warm") >= wanted))
+            self.rest()
+        return {"visible_after": [round(one, 2) for one in seconds], "p50": round(statistics.median(seconds), 2)}
+
+    def all_at_once(self, tables: int) -> dict[str, Any]:
+        """A file for each of many new tables."""
+        for number in range(tables):
+            self.put(f"cold{number:03}", "first")
+        took = self.wait(lambda: all(self.commits(f"cold{number:03}") for number in range(tables)), 1_500)
+        self.rest()
+        return {"seconds": round(took, 1)}
+
+    def measured(self, work: Callable[[], dict[str, Any]], idle: dict[str, float], each: int) -> dict[str, Any]:
+        """Work, with the CPU seconds of each unit of it, by part and net of `idle` a second."""
+        burnt, began, runs = self.burnt(), time.monotonic(), self.runs()
+        found = work()
+        took = time.monotonic() - began
+        after = self.burnt()
+        net = {name: (after[name] - burnt[name] - idle[name] * took) / each for name in after}
+        parts = {name: round(value, 2) for name, value in net.items()}
+        mine = sum(value for name, value in net.items() if name != "aws")
+        return found | {"cpu_each": parts, "all_but_aws": round(mine, 2), "runs": self.runs() - runs}
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--files", type=int, default=6)
+    parser.add_argument("--tables", type=int, default=0)
+    parser.add_argument("--rests", type=float, default=5)
+    parser.add_argument("--idle", type=float, default=20)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="tg") as folder:
+        home = Path(folder)
+        (home / "lake.yaml").write_text(_LAKE)
+        stack = LocalStack(home / "h", lake=home / "lake.yaml", aws_port=0, spark_port=0, on_ready=name_tables)
+        with stack:
+            dagster = DagsterProcesses(home / "h", client_environ(stack.environ))
+            try:
+                dagster.start()
+                bench = Bench(stack, dagster)
+                print(json.dumps({"first": bench.one_by_one(1, 0)}), flush=True)
+                bench.one_by_one(2, 0)
+                burnt = bench.burnt()
+                time.sleep(arguments.idle)
+                idle = {name: (value - burnt[name]) / arguments.idle for name, value in bench.burnt().items()}
+                print(json.dumps({"idle_cpu_a_second": {n: round(v, 3) for n, v in idle.items()}}), flush=True)
+                if arguments.files:
+                    found = bench.measured(
+                        lambda: bench.one_by_one(arguments.files, arguments.rests), idle, arguments.files
+                    )
+                    print(json.dumps({"one_by_one": found}), flush=True)
+                if arguments.tables:
+                    found = bench.measured(lambda: bench.all_at_once(arguments.tables), idle, arguments.tables)
+                    print(json.dumps({"all_at_once": found}), flush=True)
+            finally:
+                dagster.stop()
+
+
+if __name__ == "__main__":
+    main()

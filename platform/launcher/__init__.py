@@ -1,0 +1,1 @@
+"""Runs as forks of a process that has imported the code location already: Dagster's run launcher for one machine."""

@@ -1,0 +1,146 @@
+"""The warm process: it has imported the code location, and forks one child per run.
+
+It runs as ``python -m tidegate.platform.launcher.fork_server FD``. FD is a socket to the launcher, over which come the
+code location's origin once, and then runs. It has one thread and no connection to anything, for neither would survive a
+fork; it refuses to fork otherwise. When the launcher is gone it waits for its runs and ends.
+"""
+
+from __future__ import annotations
+
+import importlib
+import multiprocessing
+import signal
+import socket
+import sys
+import threading
+import traceback
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+
+from dagster import DagsterInstance
+from dagster._cli.api import api_cli
+from dagster._core.instance.ref import InstanceRef
+from dagster._core.origin import RepositoryPythonOrigin
+from dagster._grpc.types import ExecuteRunArgs
+from dagster._utils import get_run_crash_explanation
+from dagster._utils.hosted_user_process import recon_repository_from_origin
+from dagster_shared.serdes import deserialize_value
+
+from tidegate.platform.launcher.run_locks import RunLocks
+from tidegate.platform.launcher.warm_process import Launch
+from tidegate.resources.aws import parse_descriptions
+from tidegate.resources.footer_reader import keep_spare
+
+_FORK = multiprocessing.get_context("fork")
+#: What a run imports when it gets to it, so that it is there before.
+_LATER = (
+    "boto3.s3.inject",
+    "dagster._core.execution.plan.active",
+    "dagster._core.executor.in_process",
+    "dagster._core.instance.factory",
+    "dagster._core.storage.migration",
+    "dagster._core.storage.root",
+    "pyspark.sql.connect.session",
+    "upath.implementations.local",
+)
+
+
+class ForkServer:
+    """Forks runs, and says of those that crashed that they did.
+
+    Args:
+        connection: to the launcher.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._runs: dict[int, tuple[BaseProcess, Launch]] = {}
+
+    def serve(self) -> None:
+        """Until the launcher has gone, and the runs too."""
+        open_ = True
+        while open_ or self._runs:
+            ready = wait([*self._runs, *([self._connection] if open_ else [])])
+            for one in ready:
+                if isinstance(one, int):
+                    self._bury(*self._runs.pop(one))
+            if self._connection in ready:
+                try:
+                    launch = self._connection.recv()
+                except (EOFError, OSError):
+                    open_ = False
+                    continue
+                self._connection.send(self._launch(launch))
+
+    def _launch(self, launch: Launch) -> int | str:
+        if threading.active_count() != 1:
+            names = ", ".join(thread.name for thread in threading.enumerate()[1:])
+            return f"the warm process has threads of its own ({names}) and cannot be forked"
+        process = _FORK.Process(target=_run, args=(self._connection, launch), name=f"run {launch.run_id}")
+        process.start()
+        self._runs[process.sentinel] = (process, launch)
+        assert process.pid is not None
+        return process.pid
+
+    def _bury(self, process: BaseProcess, launch: Launch) -> None:
+        process.join()
+        if process.exitcode:
+            # In a process of its own: this one must not open the instance.
+            undertaker = _FORK.Process(target=_report_crash, args=(launch, process.exitcode))
+            undertaker.start()
+            undertaker.join()
+        process.close()
+
+
+def _run(connection: Connection, launch: Launch) -> None:
+    connection.close()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    keep_spare()
+    locks = RunLocks(launch.locks)
+    locks.take(launch.run_id)
+    try:
+        api_cli.main(["execute_run", launch.arguments], prog_name="dagster api", standalone_mode=False)
+    finally:
+        locks.forget(launch.run_id)
+
+
+def _report_crash(launch: Launch, exit_code: int) -> None:
+    """What Dagster's code server says of a run whose process died."""
+    ref = deserialize_value(launch.arguments, ExecuteRunArgs).instance_ref
+    assert ref is not None
+    with DagsterInstance.from_ref(ref) as instance:
+        run = instance.get_run_by_id(launch.run_id)
+        if run is not None and not run.is_finished:
+            message = get_run_crash_explanation(f"Run execution process for {run.run_id}", exit_code)
+            instance.report_engine_event(message, run, cls=ForkServer)
+            instance.report_run_failed(run)
+    RunLocks(launch.locks).forget(launch.run_id)
+
+
+def _import_instance(ref: InstanceRef) -> None:
+    for data in (ref.run_storage_data, ref.event_storage_data, ref.schedule_storage_data, ref.compute_logs_data):
+        if data is not None:
+            importlib.import_module(data.module_name)
+
+
+def _main(descriptor: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the launcher; the runs have their own
+    with Connection(socket.socket(fileno=descriptor).detach()) as connection:
+        origin, ref = connection.recv()
+        try:
+            recon_repository_from_origin(deserialize_value(origin, RepositoryPythonOrigin)).get_definition()
+            _import_instance(deserialize_value(ref, InstanceRef))
+            for name in _LATER:
+                with suppress(ImportError):  # another version of Dagster: the run imports what it needs
+                    importlib.import_module(name)
+            parse_descriptions()
+        except Exception:
+            traceback.print_exc()
+            sys.exit("the warm process cannot load the code location")
+        connection.send(threading.active_count())
+        ForkServer(connection).serve()
+
+
+if __name__ == "__main__":
+    _main(int(sys.argv[1]))

@@ -1,0 +1,72 @@
+"""A run's lock is held by its process alone, and for as long as it lives."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from tidegate.platform.launcher.run_locks import RunLocks
+
+#: Takes the lock, has a child that outlives it, says that it is ready, and waits.
+HOLDER = """
+import os, sys, time
+from pathlib import Path
+from tidegate.platform.launcher.run_locks import RunLocks
+RunLocks(Path(sys.argv[1])).take("run")
+if os.fork() == 0:
+    time.sleep(30)
+    os._exit(0)
+print(flush=True)
+time.sleep(30)
+"""
+
+
+def holder(folder: Path) -> subprocess.Popen[bytes]:
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    started = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(folder)], stdout=subprocess.PIPE, env=environ, start_new_session=True
+    )
+    assert started.stdout
+    started.stdout.readline()
+    return started
+
+
+def test_a_run_is_alive_while_its_process_is_and_has_died_after(tmp_path: Path) -> None:
+    locks = RunLocks(tmp_path / "locks")
+    assert (locks.pid("run"), locks.died("run"), locks.interrupt("run")) == (None, False, False)
+    process = holder(locks.folder)
+    try:
+        assert (locks.pid("run"), locks.died("run")) == (process.pid, False)
+        process.kill()
+        process.wait()
+        assert (locks.pid("run"), locks.died("run")) == (None, True)  # though its child lives
+        locks.forget("run")
+        assert not locks.died("run")
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def test_an_interrupt_reaches_the_process_that_holds_the_lock(tmp_path: Path) -> None:
+    locks = RunLocks(tmp_path)
+    process = holder(tmp_path)
+    try:
+        assert locks.interrupt("run")
+        assert process.wait(20) == -signal.SIGINT
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def test_an_empty_file_that_is_locked_is_a_run_about_to_say_who_it_is(tmp_path: Path) -> None:
+    locks = RunLocks(tmp_path)
+    process = holder(tmp_path)
+    try:
+        os.truncate(tmp_path / "run", 0)
+        assert (locks.pid("run"), locks.died("run")) == (None, False)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
