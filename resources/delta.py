@@ -249,6 +249,22 @@ class Delta:
         written = self._call_one("append_rows", table=location, app_id=app_id, number=number, rows=json.dumps(rows))
         return written["version"] is not None
 
+    def ledger_memory(self, location: str, version: int, n: int, keys: Sequence[str]) -> list[Row] | None:
+        """The header rows of a batch and the last states of keys, as of a ledger's version, without a Spark job.
+
+        Args:
+            location: ``s3a://`` URI of the ledger.
+            version: of the ledger.
+            n: the batch.
+            keys: the keys asked for.
+
+        Returns:
+            Rows by the ledger's column names; None where only a query can tell.
+        """
+        asked = json.dumps(list(keys), ensure_ascii=False)
+        rows = self._call("ledger_memory", table=location, version=version, n=n, keys=asked)
+        return None if any(row["kind"] == "ask_spark" for row in rows) else rows
+
     def renew(self, location: str, properties: dict[str, str], name: str) -> int:
         """Begin a table anew in one commit: no live files, no columns, these properties; the version.
 

@@ -79,13 +79,24 @@ class Ledger:
     def memory(self, version: int, n: int, keys: Collection[str]) -> tuple[Header | None, dict[str, LastState]]:
         """The header row of batch n, and the last state of each of these keys that is known, as of a ledger version.
 
-        One query without a shuffle: on a small ledger, what a query costs is Spark's planning of it.
-
         Raises:
             RuntimeError: as ``header``.
         """
         if version < 0 or n == 0:
             return None, {}
+        found = self._delta.ledger_memory(self.location, version, n, list(keys))
+        if found is None:
+            found = self._queried(version, n, keys)
+        headers = [Header(*(row[name] for name in _HEADER)) for row in found if row["kind"] == "header"]
+        if len(headers) != 1:
+            raise RuntimeError(
+                f"the ledger {self.location} has {len(headers)} header rows of batch {n} instead of one: it "
+                "was changed by hand; restore it to the version before with RESTORE TABLE"
+            )
+        return headers[0], {row["key"]: _state(row) for row in found if row["kind"] == "row"}
+
+    def _queried(self, version: int, n: int, keys: Collection[str]) -> list[Row]:
+        """What ``memory`` needs, by a query; the decisions on a key in order."""
         is_header = (F.col("kind") == "header") & (F.col("n") == n)
         rows = self._at(version)
         if len(keys) > _LISTED_KEYS:
@@ -96,14 +107,7 @@ class Ledger:
             of_keys = F.col("key").isin(list(keys))
         rows = rows.where(is_header | (of_keys & _tells_a_state()) if keys else is_header)
         found = rows.select("kind", "position", "key", *dict.fromkeys([*_STATE, *_HEADER])).collect()
-        headers = [Header(*(row[name] for name in _HEADER)) for row in found if row["kind"] == "header"]
-        if len(headers) != 1:
-            raise RuntimeError(
-                f"the ledger {self.location} has {len(headers)} header rows of batch {n} instead of one: it "
-                "was changed by hand; restore it to the version before with RESTORE TABLE"
-            )
-        decisions = sorted((row for row in found if row["kind"] == "row"), key=lambda row: (row["n"], row["position"]))
-        return headers[0], {row["key"]: _state(row) for row in decisions}
+        return sorted(found, key=lambda row: (row["n"], row["position"] or 0))
 
     def live_keys(self, version: int) -> dict[str, LastState]:
         """The last state of every key, as of a ledger version."""

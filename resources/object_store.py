@@ -74,13 +74,22 @@ class ObjectStore:
             return Unavailable(_first_line(error))
         except BotoCoreError as error:
             return Unavailable(_first_line(error))
-        version = answer.get("VersionId")
-        return Found(
-            answer["ETag"].strip('"'),
-            answer["ContentLength"],
-            int(answer["LastModified"].timestamp() * 1000),
-            None if version == "null" else version,
-        )
+        return _found(answer, answer["ContentLength"])
+
+    def head_with_tail(self, bucket: str, key: str, length: int) -> tuple[Probe, bytes]:
+        """An object's present state and its last ``length`` bytes, in one request; never raises.
+
+        Where S3 does not give the bytes, as of an empty object, its state is asked for alone.
+        """
+        try:
+            answer = self._client.get_object(Bucket=bucket, Key=key, Range=f"bytes=-{length}")
+            body = answer["Body"].read()
+        except ClientError as error:
+            return (Gone() if _status(error) == 404 else self.head(bucket, key)), b""
+        except BotoCoreError:
+            return self.head(bucket, key), b""
+        size = answer.get("ContentRange", "").rpartition("/")[2]
+        return _found(answer, int(size) if size.isdigit() else len(body)), body
 
     def head_many(self, bucket: str, keys: Iterable[str]) -> dict[str, Probe]:
         """``head`` for many keys at once."""
@@ -257,6 +266,12 @@ class ObjectStore:
             raise _refused(bucket, key, error) from error
         except BotoCoreError as error:
             raise StoreError(f"s3://{bucket}/{key}: {_first_line(error)}") from error
+
+
+def _found(answer: Mapping[str, Any], size: int) -> Found:
+    version = answer.get("VersionId")
+    modified = int(answer["LastModified"].timestamp() * 1000)
+    return Found(answer["ETag"].strip('"'), size, modified, None if version == "null" else version)
 
 
 def _refused(bucket: str, key: str, error: ClientError) -> StoreError:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tidegate.assets.bronze.parquet_footers import probe_with_footer
 from tidegate.platform.core.batch import Batch
+from tidegate.platform.core.file_format import format_of
 from tidegate.platform.core.ledger import SETTLED, Header, LastState
 from tidegate.platform.core.manifest import MISSING, Hint, chunked, is_note
-from tidegate.platform.core.planning import Gone, Plan, TakenHint, make_plan
+from tidegate.platform.core.planning import Gone, Plan, Probe, TakenHint, make_plan
 from tidegate.platform.core.routing import Routed, route
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.lake_root.inbox import Waiting
-from tidegate.resources.object_store import Listed, StoreError
+from tidegate.resources.object_store import Listed, StoreError, parallel
 
 #: A batch that removes at least this many files, and more than this share of the live ones, stops and asks.
 REMOVAL_FLOOR = 10
@@ -67,14 +69,23 @@ def decided(lake: Lake, table: Table, clock: Clock) -> Batch | None:
     return table.batches.read(clock.n + 1)
 
 
-def look(lake: Lake, table: Table, clock: Clock, *, allow_removals: bool = False) -> Work | None:
+def look(
+    lake: Lake, table: Table, clock: Clock, waiting: Sequence[Waiting] | None = None, *, allow_removals: bool = False
+) -> Work | None:
     """Plan batch n+1 from the hints waiting; None if there are none.
+
+    Args:
+        lake: handles.
+        table: the table.
+        clock: the ledger's.
+        waiting: the table's manifests as they were just listed; None: list them.
+        allow_removals: let the batch remove most of a registered table's files.
 
     Raises:
         StoreError: the source bucket is gone or S3 does not answer.
         TooManyRemovals: see ``REMOVAL_SHARE``.
     """
-    waiting = _in_order(lake.store.inbox.waiting(table.text))
+    waiting = _in_order(lake.store.inbox.waiting(table.text) if waiting is None else waiting)
     ids: list[str] = []
     total = 0
     for one in waiting:
@@ -87,11 +98,11 @@ def look(lake: Lake, table: Table, clock: Clock, *, allow_removals: bool = False
         return None
     taken = [TakenHint(hint, manifest.id) for manifest in manifests for hint in manifest.hints]
     keys = list(dict.fromkeys(item.hint.key for item in taken))
-    probes = lake.store.objects.head_many(table.key.bucket, keys)
+    previous, states = table.ledger.memory(clock.version, clock.n, keys)
+    probes = _probes(lake, table, keys, states)
     if any(isinstance(probe, Gone) for probe in probes.values()):
         _require_bucket(lake, table)
     birth = lake.bear(table, keys[0])
-    previous, states = table.ledger.memory(clock.version, clock.n, keys)
     plan = make_plan(taken, probes, states, registered=birth.registered)
     if not allow_removals:
         _guard_removals(lake, table, birth, len(plan.drop), [one.id for one in waiting[len(ids) :]])
@@ -102,6 +113,18 @@ def _in_order(waiting: Sequence[Waiting]) -> list[Waiting]:
     """Oldest first; before all, notes of a lost server, of which the newest says most."""
     notes = [one for one in waiting if is_note(one.id)]
     return [*reversed(notes), *(one for one in waiting if not is_note(one.id))]
+
+
+def _probes(lake: Lake, table: Table, keys: Sequence[str], states: Mapping[str, LastState]) -> dict[str, Probe]:
+    """S3's present state of the keys; of Parquet that the ledger does not know it comes with the footer."""
+    objects, bucket = lake.store.objects, table.key.bucket
+
+    def probe(key: str) -> tuple[str, Probe]:
+        if key not in states and (table.spec.format or format_of(key)) == "parquet":
+            return key, probe_with_footer(objects, bucket, key)
+        return key, objects.head(bucket, key)
+
+    return dict(parallel(probe, keys))
 
 
 def own_objects(lake: Lake, table: Table) -> Iterator[Listed]:
@@ -135,15 +158,12 @@ def list_prefix(lake: Lake, table: Table, clock: Clock) -> int:
     return len(hints)
 
 
-def unfinished(lake: Lake, table: Table, clock: Clock) -> Batch | None:
-    """Batch n, if a run died between recording it and deleting its manifests."""
-    if clock.n == 0:
-        return None
-    waiting = {one.id for one in lake.store.inbox.waiting(table.text)}
-    if not waiting:
+def unfinished(table: Table, clock: Clock, waiting: Sequence[Waiting]) -> Batch | None:
+    """Batch n, if a run died between recording it and deleting its manifests, some of which are still waiting."""
+    if clock.n == 0 or not waiting:
         return None
     batch = table.batches.read(clock.n)
-    return batch if batch and waiting.intersection(batch.manifests) else None
+    return batch if batch and not {one.id for one in waiting}.isdisjoint(batch.manifests) else None
 
 
 def _require_bucket(lake: Lake, table: Table) -> None:

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from tidegate.assets.bronze.prepared import Prepared
 from tidegate.platform.core.parquet.bad import BadParquet
 from tidegate.platform.core.parquet.footer import Footer, footer_bytes
-from tidegate.platform.core.planning import Candidate, Plan
+from tidegate.platform.core.planning import Candidate, Found, Plan, Probe
 from tidegate.resources.footer_reader import read_footers
 from tidegate.resources.object_store import ObjectForbidden, ObjectStore, StoreError, parallel
 
 #: Read from a file's end at first; a footer is rarely longer.
 _TAIL_BYTES = 64 * 1024
+
+
+def probe_with_footer(objects: ObjectStore, bucket: str, key: str) -> Probe:
+    """A Parquet object's present state, with its footer if that is as short as most."""
+    probe, tail = objects.head_with_tail(bucket, key, _TAIL_BYTES)
+    if not isinstance(probe, Found) or not tail:
+        return probe
+    try:
+        length = footer_bytes(tail, probe.size)
+    except BadParquet:
+        return probe
+    return replace(probe, footer=tail[-length:]) if length <= len(tail) else probe
 
 
 def parquet_footers(
@@ -46,6 +59,8 @@ def parquet_footers(
 
 def _tail(objects: ObjectStore, bucket: str, candidate: Candidate) -> bytes | BadParquet | StoreError:
     found = candidate.found
+    if found.footer is not None:
+        return found.footer
     try:
         tail = objects.tail(bucket, candidate.key, found.etag, min(_TAIL_BYTES, found.size))
         length = footer_bytes(tail, found.size)

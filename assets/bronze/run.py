@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tidegate.assets.bronze.decide import decide
@@ -15,6 +15,7 @@ from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.manifest import Manifest
 from tidegate.resources.delta import Landed
 from tidegate.resources.lake import Lake, Table
+from tidegate.resources.lake_root.inbox import Waiting
 
 #: The seams of one run, in order; each lies right after the step that it is named for.
 SEAMS = ("look", "prepare", "decide", "commit", "record-ledger", "record-deferred", "record-manifests")
@@ -58,6 +59,9 @@ def run_table(
         for line in lake.drift(lake.table(text)):
             log(f"WARNING: {line}")
     for _ in range(MOST_BATCHES):
+        # A batch that some run left unfinished still has its manifests in the inbox.
+        if done and not lake.store.inbox.waiting(text):
+            break
         one = _next_batch(lake, lake.table(text), run_id, listing=listing, allow_removals=allow_removals, log=log)
         listing = False
         if one is None:
@@ -72,16 +76,19 @@ def _next_batch(
     lake: Lake, table: Table, run_id: str, *, listing: bool, allow_removals: bool, log: Callable[[str], None]
 ) -> Done | None:
     clock = read_clock(table)
-    if half_recorded := unfinished(lake, table, clock):
+    waiting: Sequence[Waiting] | None = lake.store.inbox.waiting(table.text)
+    if half_recorded := unfinished(table, clock, waiting or ()):
         log(f"batch {clock.n} is in the ledger, its manifests are still in the inbox: finishing it")
         header = table.ledger.header(clock.version, clock.n)
         _finish(lake, table, half_recorded, void=header is not None and header.outcome == "void")
+        waiting = None
     batch = decided(lake, table, clock)
     found = batch is not None
     if batch is None:
         if listing or (clock.n == 0 and table.birth and table.birth.folder):  # a generation begins with every file
             log(f"listing {table.key.uri}: {list_prefix(lake, table, clock)} keys differ from the ledger")
-        work = look(lake, table, clock, allow_removals=allow_removals)
+            waiting = None
+        work = look(lake, table, clock, waiting, allow_removals=allow_removals)
         if work is None:
             return None
         seam("look")

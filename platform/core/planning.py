@@ -18,12 +18,14 @@ class Found:
     Attributes:
         size: bytes.
         modification_time: epoch milliseconds.
+        footer: a Parquet object's last bytes, footer and all, where they came with the answer.
     """
 
     etag: str
     size: int
     modification_time: int
     version_id: str | None = None
+    footer: bytes | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,8 @@ class Batches:
         Raises:
             GenerationRetired: a reset was faster.
         """
-        self._root.objects.put_if_absent(self._root.bucket, self._key(batch.n), batch.to_json())
+        if self._root.objects.put_if_absent(self._root.bucket, self._key(batch.n), batch.to_json()):
+            return batch
         winner = self.read(batch.n)
         if winner is None:
             raise StoreError(f"batch {batch.n} of {batch.table} vanished: batches must never be deleted")

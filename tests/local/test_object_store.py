@@ -77,5 +77,19 @@ def test_what_a_refusal_says_of_the_object(
 def test_what_a_probe_says(status: int | None, says: type[Probe], objects: ObjectStore, proxy: FaultProxy) -> None:
     """An object that may not be seen is not gone: a registered table would lose its rows."""
     if status:
-        proxy.status("HEAD", "/source/x$", status, None)
+        proxy.status("HEAD|GET", "/source/x$", status, None)
     assert isinstance(objects.head("source", "x"), says)  # type: ignore[arg-type]
+    probe, tail = objects.head_with_tail("source", "x", 4)
+    assert isinstance(probe, says)  # type: ignore[arg-type]
+    assert tail == (b"" if status else b"tent")
+
+
+def test_one_request_says_what_head_says_and_brings_the_tail(objects: ObjectStore, proxy: FaultProxy) -> None:
+    seen = objects.head("source", "x")
+    count = proxy.count(".*", "/source/x")
+    assert objects.head_with_tail("source", "x", 4) == (seen, b"tent")
+    assert objects.head_with_tail("source", "x", 100) == (seen, b"content")
+    assert count.count == 2
+    objects.put("source", "empty", b"")
+    assert objects.head_with_tail("source", "empty", 4) == (objects.head("source", "empty"), b"")
+    assert objects.head_with_tail("source", "gone", 4) == (Gone(), b"")

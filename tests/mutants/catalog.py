@@ -83,8 +83,8 @@ MUTANTS = (
         "batch n is put whether there is one or not",
         3,
         "resources/lake_root/batches.py",
-        "        self._root.objects.put_if_absent(self._root.bucket, self._key(batch.n),",
-        "        self._root.objects.put(self._root.bucket, self._key(batch.n),",
+        "        if self._root.objects.put_if_absent(self._root.bucket, self._key(batch.n),",
+        "        if self._root.objects.put(self._root.bucket, self._key(batch.n),",
         ("tests/faults/test_zombies.py::test_stopped_at_every_seam_and_resumed_two_batches_later",),
     ),
     Mutant(
@@ -223,7 +223,7 @@ MUTANTS = (
         "resources/ledger.py",
         " & ~refused\n",
         "\n",
-        ("tests/spark/test_access_denied.py",),
+        ("tests/spark/test_look.py::test_access_denied_is_quarantined_and_the_live_entry_stays",),
     ),
     Mutant(
         "files are not asked for again after they were read",

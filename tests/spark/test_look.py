@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.fault_proxy import FaultProxy
+from tidegate.assets.bronze import parquet_footers
 from tidegate.assets.bronze import run as bronze_run
 from tidegate.assets.bronze.load import _Load
 from tidegate.assets.bronze.run import run_table
@@ -52,7 +53,7 @@ def test_a_key_about_which_s3_does_not_say_is_deferred_and_ingested_later(
     lake, proxy, handles = faulty
     for id in (1, 2):
         lake.put(f"orders/{id}.parquet", kit.parquet([{"id": id}]))
-    proxy.status("HEAD", r"orders/1\.parquet", 503, times=None)
+    proxy.status("HEAD|GET", r"orders/1\.parquet", 503, times=None)
 
     done = _run(handles, lake)
 
@@ -96,7 +97,7 @@ def test_an_object_that_s3_shows_and_does_not_give_is_quarantined(
 
 
 def test_access_denied_is_quarantined_and_the_live_entry_stays(
-    faulty: tuple[TestLake, FaultProxy, Lake], kit: Any
+    faulty: tuple[TestLake, FaultProxy, Lake], kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake, proxy, handles = faulty
     lake.put("orders/1.parquet", kit.parquet([{"id": 1}]))
@@ -106,7 +107,7 @@ def test_access_denied_is_quarantined_and_the_live_entry_stays(
     lake.put("orders/2.parquet", kit.parquet([{"id": 2}]))
     kit.send(lake, kit.event(lake, "orders/1.parquet"))
     lake.intake()
-    proxy.status("HEAD", r"orders/\d\.parquet", 403, times=None)
+    proxy.status("HEAD|GET", r"orders/\d\.parquet", 403, times=None)
 
     (done,) = _run(handles, lake, listing=False)
 
@@ -114,6 +115,14 @@ def test_access_denied_is_quarantined_and_the_live_entry_stays(
     assert all("access denied" in (row.reason or "") for row in done.batch.rows)
     assert done.batch.removes == ()
     assert kit.bronze(lake, "orders") == [(1,)]
+    ledger = handles.table(lake.key("orders")).ledger
+    asked = (*ledger.clock(), ["orders/1.parquet", "orders/2.parquet", "orders/3.parquet"])
+    assert handles.delta.ledger_memory(ledger.location, *asked) is not None
+    header, states = ledger.memory(*asked)
+    assert list(states) == ["orders/1.parquet"], "a refused look tells no state"
+    with monkeypatch.context() as patch:
+        patch.setattr(handles.delta, "ledger_memory", lambda *_: None)
+        assert ledger.memory(*asked) == (header, states), "the ledger's files and a query of it say the same"
     # Once access is there again, looking once more repairs both.
     kit.run(lake, "orders")
     assert kit.bronze(lake, "orders")[0] == (1,)
@@ -142,6 +151,8 @@ def test_a_registered_file_that_changes_while_it_is_prepared_is_deferred_then_ta
     lake = tidegate_lake([ORDERS])
     lake.put("orders/1.parquet", kit.parquet([{"id": 1}]))
     lake.put("orders/2.parquet", kit.parquet([{"id": 2}]))
+    # A footer so long that it does not come with the look: it is read on condition that the file is the one seen.
+    monkeypatch.setattr(parquet_footers, "_TAIL_BYTES", 8)
     prepare, times = bronze_run._prepare, []
 
     def overwritten_first(*arguments: Any) -> Any:

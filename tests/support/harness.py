@@ -62,7 +62,7 @@ class FaultServers:
 
     def start(self) -> None:
         self.proxy.start()
-        self.proxy.status("HEAD", f"/[^?]*{FLAKY}", 503, times=None)
+        self.proxy.status("HEAD|GET", f"/[^?]*{FLAKY}", 503, times=None)
         conf = SMALL_DATA | {
             f"spark.hadoop.fs.s3a.bucket.{kind}-{PROXIED}.endpoint": self.proxy.endpoint for kind in ("landing", "lake")
         }

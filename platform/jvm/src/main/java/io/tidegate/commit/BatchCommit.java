@@ -8,7 +8,7 @@ import io.tidegate.delta.CommitTail;
 import io.tidegate.delta.LiveEntries;
 import io.tidegate.delta.PinnedTransaction;
 import io.tidegate.delta.TableView;
-import java.io.FileNotFoundException;
+import io.tidegate.storage.PlainRead;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -251,12 +251,12 @@ public final class BatchCommit {
   }
 
   private static String read(FileSystem fs, Path path) throws IOException {
-    try (var in = fs.open(path)) {
-      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
-    } catch (FileNotFoundException e) {
+    byte[] content = PlainRead.read(fs, path);
+    if (content == null) {
       throw new TidegateException(
-          Kind.BATCH, "there is no batch object " + path + "; decide the batch before committing it.", e);
+          Kind.BATCH, "there is no batch object " + path + "; decide the batch before committing it.");
     }
+    return new String(content, StandardCharsets.UTF_8);
   }
 
   static void pause(int attempt) {

@@ -6,12 +6,13 @@ import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
 import io.tidegate.delta.PinnedTransaction;
 import io.tidegate.delta.TableView;
+import io.tidegate.ledger.LedgerMemory;
+import io.tidegate.ledger.MemoryFile;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
-import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.actions.Action;
@@ -71,7 +72,7 @@ public final class RowAppend {
     Action transaction = new SetTransaction(appId, number, Option.apply((Object) System.currentTimeMillis()));
     long version =
         txn.commit(CollectionConverters.asScala(List.of(transaction, add)).toSeq(), BatchCommit.operation(null));
-    view.committed(version, null, Map.of(appId, number), List.of(add.path()), List.of());
+    view.committed(version, Map.of(appId, number), List.of(add), List.of());
     return version;
   }
 
@@ -81,10 +82,15 @@ public final class RowAppend {
       throw new TidegateException(Kind.BATCH, "argument rows is no JSON array with rows; give one object for each.");
     }
     try {
-      RowFile written = RowFile.write(view.hadoopConf(), file, view.snapshot().metadata().schema(), parsed);
-      FileStatus status = file.getFileSystem(view.hadoopConf()).getFileStatus(file);
+      MemoryFile memory = new MemoryFile();
+      RowFile written = RowFile.write(memory, view.snapshot().metadata().schema(), parsed);
+      byte[] content = memory.content();
+      try (var out = file.getFileSystem(view.hadoopConf()).create(file, true)) {
+        out.write(content);
+      }
+      LedgerMemory.remember(file, content);
       return BatchCommit.addFile(
-          file.getName(), Map.of(), status.getLen(), status.getModificationTime(), Json.write(written.statistics()));
+          file.getName(), Map.of(), content.length, System.currentTimeMillis(), Json.write(written.statistics()));
     } catch (IOException e) {
       throw new UncheckedIOException("cannot write " + file + ": " + e.getMessage(), e);
     }

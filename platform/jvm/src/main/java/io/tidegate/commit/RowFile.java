@@ -3,17 +3,16 @@ package io.tidegate.commit;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
+import io.tidegate.ledger.MemoryFile;
+import io.tidegate.ledger.Utf8Order;
 import java.io.IOException;
 import java.util.Map;
 import java.util.TreeMap;
-import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.Path;
 import org.apache.parquet.example.data.Group;
 import org.apache.parquet.example.data.simple.SimpleGroup;
 import org.apache.parquet.hadoop.ParquetWriter;
 import org.apache.parquet.hadoop.example.ExampleParquetWriter;
 import org.apache.parquet.hadoop.metadata.CompressionCodecName;
-import org.apache.parquet.hadoop.util.HadoopOutputFile;
 import org.apache.parquet.schema.LogicalTypeAnnotation;
 import org.apache.parquet.schema.MessageType;
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName;
@@ -40,12 +39,11 @@ final class RowFile {
    *
    * @throws TidegateException when a row has a column that the schema lacks, or a value of another type
    */
-  static RowFile write(Configuration conf, Path file, StructType schema, JsonNode rows) throws IOException {
+  static RowFile write(MemoryFile file, StructType schema, JsonNode rows) throws IOException {
     RowFile written = new RowFile(rows.size());
     MessageType type = new MessageType("spark_schema", java.util.Arrays.stream(schema.fields()).map(RowFile::type).toList());
     try (ParquetWriter<Group> writer =
-        ExampleParquetWriter.builder(HadoopOutputFile.fromPath(file, conf))
-            .withConf(conf)
+        ExampleParquetWriter.builder(file)
             .withType(type)
             .withCompressionCodec(CompressionCodecName.SNAPPY)
             .build()) {
@@ -100,10 +98,16 @@ final class RowFile {
     }
   }
 
+  private void bound(String name, Comparable<?> value) {
+    least.merge(name, value, (a, b) -> compare(a, b) <= 0 ? a : b);
+    greatest.merge(name, value, (a, b) -> compare(a, b) >= 0 ? a : b);
+  }
+
   @SuppressWarnings("unchecked")
-  private <T> void bound(String name, Comparable<T> value) {
-    least.merge(name, value, (a, b) -> ((Comparable<Object>) a).compareTo(b) <= 0 ? a : b);
-    greatest.merge(name, value, (a, b) -> ((Comparable<Object>) a).compareTo(b) >= 0 ? a : b);
+  private static int compare(Object one, Object other) {
+    return one instanceof String text
+        ? Utf8Order.INSTANCE.compare(text, (String) other)
+        : ((Comparable<Object>) one).compareTo(other);
   }
 
   private static Type type(StructField field) {

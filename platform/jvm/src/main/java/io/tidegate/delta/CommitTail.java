@@ -22,7 +22,7 @@ public final class CommitTail {
     if (entries == null) {
       entries = new ArrayList<>();
       for (long version = first; version <= last; version++) {
-        LoggedCommit commit = LoggedCommit.read(table, version);
+        LoggedCommit commit = LoggedCommit.read(table, version, false);
         if (commit != null) {
           entries.add(commit.entry());
         }

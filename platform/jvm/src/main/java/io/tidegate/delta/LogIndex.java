@@ -45,6 +45,9 @@ public final class LogIndex {
   private final Set<Long> encoded = new HashSet<>();
   private final Set<Long> everEncoded = new HashSet<>();
 
+  /** The live files by logged path; null until somebody asks. */
+  private Map<String, LiveFile> files;
+
   private LogIndex() {}
 
   /** The index of a table's log. It lives as long as Delta keeps that log open. */
@@ -66,6 +69,15 @@ public final class LogIndex {
     return reaches(view) ? plain.size() + encoded.size() : view.snapshot().numOfFiles();
   }
 
+  /** The files that are live in the view, with their statistics; null when the index is past it. */
+  synchronized List<LiveFile> liveFiles(TableView view) throws IOException {
+    if (files == null && !(begun && view.snapshot().version() < version)) {
+      files = new HashMap<>();
+      begun = false;
+    }
+    return reaches(view) && files != null ? List.copyOf(files.values()) : null;
+  }
+
   /** Those of the decoded paths that may be live in the view; the others are not. */
   synchronized List<String> maybeLive(TableView view, Collection<String> keys) throws IOException {
     return reaches(view)
@@ -84,7 +96,8 @@ public final class LogIndex {
 
   /** Takes note of a commit that was made directly on the view, without reading it back. */
   synchronized void committed(TableView view, LoggedCommit commit) {
-    if (begun && version == commit.version() - 1 && version == view.snapshot().version()) {
+    boolean isNext = begun && version == commit.version() - 1 && version == view.snapshot().version();
+    if (isNext && (files == null || commit.files() != null)) {
       fold(view, commit);
     }
   }
@@ -99,7 +112,7 @@ public final class LogIndex {
       begin(view);
     }
     while (version < wanted) {
-      LoggedCommit commit = LoggedCommit.read(view, version + 1);
+      LoggedCommit commit = LoggedCommit.read(view, version + 1, files != null);
       if (commit == null) {
         // Cleaned up since the version that the index was at.
         beginByDelta(view);
@@ -125,6 +138,9 @@ public final class LogIndex {
     String root = view.root().toString();
     view.snapshot().allFiles().toDF().select("path").as(Encoders.STRING()).toLocalIterator()
         .forEachRemaining(path -> add(root, path));
+    if (files != null) {
+      view.snapshot().allFiles().toLocalIterator().forEachRemaining(file -> files.put(file.path(), LiveFile.of(file)));
+    }
     version = view.snapshot().version();
   }
 
@@ -135,6 +151,9 @@ public final class LogIndex {
     plain.clear();
     encoded.clear();
     everEncoded.clear();
+    if (files != null) {
+      files.clear();
+    }
   }
 
   private void fold(TableView view, LoggedCommit commit) {
@@ -142,6 +161,10 @@ public final class LogIndex {
     // A file whose deletion vector changed is removed and added by one commit.
     commit.removed().forEach(path -> remove(root, path));
     commit.added().forEach(path -> add(root, path));
+    if (files != null) {
+      commit.removed().forEach(files::remove);
+      commit.files().forEach(file -> files.put(file.path(), file));
+    }
     txns.putAll(commit.txns());
     recent.addLast(commit.entry());
     if (recent.size() > REMEMBERED) {

@@ -18,6 +18,7 @@ import org.apache.spark.sql.delta.util.FileNames;
  * @param txns versions of the applications that committed with it
  * @param added paths of its add actions, as logged
  * @param removed paths of its remove actions, as logged
+ * @param files the files of its add actions; null where nobody asked for them
  */
 record LoggedCommit(
     long version,
@@ -25,7 +26,8 @@ record LoggedCommit(
     String userMetadata,
     Map<String, Long> txns,
     List<String> added,
-    List<String> removed) {
+    List<String> removed,
+    List<LiveFile> files) {
   private static final String ADD = "{\"add\":{\"path\":\"";
   private static final String REMOVE = "{\"remove\":{\"path\":\"";
   private static final int HEAD = 40;
@@ -35,13 +37,14 @@ record LoggedCommit(
     return new LogIndex.Entry(version, operation, userMetadata, txns);
   }
 
-  /** Reads a commit's file; null when it is not there (any more). */
-  static LoggedCommit read(TableView table, long version) throws IOException {
+  /** Reads a commit's file, on demand with the statistics of its files; null when it is not there (any more). */
+  static LoggedCommit read(TableView table, long version, boolean withFiles) throws IOException {
     String operation = null;
     String userMetadata = null;
     Map<String, Long> txns = new HashMap<>();
     List<String> added = new ArrayList<>();
     List<String> removed = new ArrayList<>();
+    List<LiveFile> files = withFiles ? new ArrayList<>() : null;
     var file = FileNames.unsafeDeltaFile(table.log().logPath(), version);
     try (var lines = table.log().store().readAsIterator(file, table.hadoopConf())) {
       while (lines.hasNext()) {
@@ -57,6 +60,9 @@ record LoggedCommit(
           txns.put(txn.path("appId").asText(), txn.path("version").asLong());
         } else if (head.contains("\"add\"")) {
           added.add(path(line, ADD, "add"));
+          if (withFiles) {
+            files.add(LiveFile.of(Json.treeOrNull(line).path("add")));
+          }
         } else if (head.contains("\"remove\"")) {
           removed.add(path(line, REMOVE, "remove"));
         }
@@ -64,7 +70,7 @@ record LoggedCommit(
     } catch (FileNotFoundException e) {
       return null;
     }
-    return new LoggedCommit(version, operation, userMetadata, Map.copyOf(txns), added, removed);
+    return new LoggedCommit(version, operation, userMetadata, Map.copyOf(txns), added, removed, files);
   }
 
   private static String path(String line, String start, String action) {

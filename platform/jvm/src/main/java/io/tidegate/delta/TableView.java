@@ -12,8 +12,10 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.AddFile;
 import scala.Option;
 import scala.collection.Seq;
+import scala.jdk.javaapi.CollectionConverters;
 
 /** A table's log and its newest snapshot, read just now. */
 public record TableView(DeltaLog log, Snapshot snapshot) {
@@ -22,17 +24,44 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
    * Opens the table at {@code table}, or the place where it will be.
    *
    * <p>delta-spark keeps opened logs for an hour and only reads what is newer than what it has. A table that was
-   * dropped and made again meanwhile would be seen with the old one's metadata; so the newest file it knows is
-   * looked at again (one HEAD), and a log whose file has changed is opened afresh.
+   * dropped and made again meanwhile would be seen with the old one's metadata; so the newest file it knew is looked up
+   * in the listing that it makes now, and a log whose file has changed is opened afresh.
    */
   public static TableView open(SparkSession spark, String table) {
     Path path = new Path(table);
+    long before = System.currentTimeMillis();
     DeltaLog log = DeltaLog.forTable(spark, path);
-    if (!isSameLog(log, log.unsafeVolatileSnapshot())) {
+    if (log.getCapturedSnapshot().updateTimestamp() > before) {
+      return new TableView(log, log.unsafeVolatileSnapshot());
+    }
+    Snapshot known = log.unsafeVolatileSnapshot();
+    Snapshot now = null;
+    try {
+      now = update(log);
+    } catch (RuntimeException e) {
+      // Delta cannot go on from what it knew, perhaps because all of it is gone.
+      if (isThere(log, newestFile(known))) {
+        throw e;
+      }
+    }
+    if (now == null || !isSameLog(log, known, now)) {
       DeltaLog.invalidateCache(spark, path);
       log = DeltaLog.forTable(spark, path);
+      now = log.unsafeVolatileSnapshot();
     }
-    return new TableView(log, update(log));
+    return new TableView(log, now);
+  }
+
+  /**
+   * The table as of {@code version}, from what is known of it where that is enough; null where it is at another one.
+   *
+   * <p>For who has looked at that version already: nothing is asked of S3 then.
+   */
+  public static TableView at(SparkSession spark, String table, long version) {
+    DeltaLog log = DeltaLog.forTable(spark, new Path(table));
+    TableView known = new TableView(log, log.unsafeVolatileSnapshot());
+    TableView view = known.snapshot().version() == version ? known : open(spark, table);
+    return view.snapshot().version() == version ? view : null;
   }
 
   /** The same table, its newest snapshot. */
@@ -63,6 +92,11 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
     return exists() ? indexed(index -> index.files(this)) : 0;
   }
 
+  /** The live files with their statistics, which are kept from the first question on; null where they are not known. */
+  public List<LiveFile> liveFiles() {
+    return exists() ? indexed(index -> index.liveFiles(this)) : List.of();
+  }
+
   /** Those of the decoded paths that may be live; the others are not. */
   List<String> maybeLive(Collection<String> keys) {
     return exists() ? indexed(index -> index.maybeLive(this, keys)) : List.of();
@@ -80,7 +114,22 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
    */
   public void committed(
       long version, String userMetadata, Map<String, Long> txns, List<String> added, List<String> removed) {
-    LogIndex.of(this).committed(this, new LoggedCommit(version, "WRITE", userMetadata, txns, added, removed));
+    LogIndex.of(this).committed(this, new LoggedCommit(version, "WRITE", userMetadata, txns, added, removed, null));
+  }
+
+  /** As above, of a table whose live files are asked for. */
+  public void committed(long version, Map<String, Long> txns, List<AddFile> added, List<String> removed) {
+    LogIndex.of(this)
+        .committed(
+            this,
+            new LoggedCommit(
+                version,
+                "WRITE",
+                null,
+                txns,
+                added.stream().map(AddFile::path).toList(),
+                removed,
+                added.stream().map(LiveFile::of).toList()));
   }
 
   private interface Asked<T> {
@@ -99,24 +148,45 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
     return log.update(false, Option.empty(), Option.empty());
   }
 
-  private static boolean isSameLog(DeltaLog log, Snapshot known) {
-    if (known.version() < 0) {
+  /** Whether {@code now} goes on from {@code known}; its files are those of a new listing. */
+  private static boolean isSameLog(DeltaLog log, Snapshot known, Snapshot now) {
+    if (known == now || known.version() < 0) {
       return true;
     }
-    Seq<FileStatus> files = known.logSegment().deltas();
-    if (files.isEmpty()) {
-      files = known.logSegment().checkpointProvider().topLevelFiles();
+    FileStatus newest = newestFile(known);
+    for (FileStatus file : CollectionConverters.asJava(now.logSegment().deltas())) {
+      if (file.getPath().equals(newest.getPath())) {
+        return isSame(file, newest);
+      }
     }
-    FileStatus last = files.last();
+    // Not listed: below the checkpoint that the log is read from, or gone.
+    return now.version() > known.version() && isThere(log, newest);
+  }
+
+  /** The newest file of the log that a snapshot knows; null for none. */
+  private static FileStatus newestFile(Snapshot known) {
+    if (known.version() < 0) {
+      return null;
+    }
+    Seq<FileStatus> files = known.logSegment().deltas();
+    return (files.isEmpty() ? known.logSegment().checkpointProvider().topLevelFiles() : files).last();
+  }
+
+  private static boolean isThere(DeltaLog log, FileStatus known) {
+    if (known == null) {
+      return true;
+    }
     try {
-      FileStatus now = last.getPath().getFileSystem(log.newDeltaHadoopConf()).getFileStatus(last.getPath());
-      // S3 tells milliseconds in a listing and only seconds in a HEAD.
-      return now.getLen() == last.getLen()
-          && now.getModificationTime() / 1000 == last.getModificationTime() / 1000;
+      return isSame(known.getPath().getFileSystem(log.newDeltaHadoopConf()).getFileStatus(known.getPath()), known);
     } catch (FileNotFoundException e) {
       return false;
     } catch (IOException e) {
-      throw new UncheckedIOException("cannot look at " + last.getPath(), e);
+      throw new UncheckedIOException("cannot look at " + known.getPath(), e);
     }
+  }
+
+  private static boolean isSame(FileStatus one, FileStatus other) {
+    // S3 tells milliseconds in a listing and only seconds in a HEAD.
+    return one.getLen() == other.getLen() && one.getModificationTime() / 1000 == other.getModificationTime() / 1000;
   }
 }

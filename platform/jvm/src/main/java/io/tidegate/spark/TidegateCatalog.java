@@ -12,7 +12,7 @@ public final class TidegateCatalog implements ProcedureCatalog {
   private static final List<LocalProcedure> PROCEDURES =
       List.of(new TableStateProcedure(), new StageFilesProcedure(), new LoadFilesProcedure(),
           new SetApartProcedure(), new InferCsvProcedure(), new LiveFilesProcedure(), new AddFilesProcedure(),
-          new AppendRowsProcedure(),
+          new AppendRowsProcedure(), new LedgerMemoryProcedure(),
           new BatchViewProcedure(), new RenewTableProcedure(), new JarsProcedure(), new CommitTableProcedure());
 
   private String name;

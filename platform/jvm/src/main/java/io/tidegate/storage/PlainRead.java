@@ -13,11 +13,11 @@ import software.amazon.awssdk.services.s3.model.NoSuchKeyException;
  * Reads a small object in one request. S3A's streams look at it before, and log an error with a trace where it is gone,
  * which here is a usual answer: somebody else has tidied up.
  */
-final class PlainRead {
+public final class PlainRead {
   private PlainRead() {}
 
   /** A file's content, null where there is none. */
-  static byte[] read(FileSystem fs, Path path) throws IOException {
+  public static byte[] read(FileSystem fs, Path path) throws IOException {
     // What is encrypted on the client only S3A's streams can read.
     if (!(fs instanceof S3AFileSystem s3) || s3.isCSEEnabled()) {
       try (var in = fs.open(path)) {

@@ -1,0 +1,263 @@
+"""What a bronze run, of one file unless told otherwise, asks of S3 and DynamoDB, by name, and what it costs, warm.
+
+Starts its own local AWS and a Spark server as tests have it, with a counting proxy before each side's requests. A run
+is the whole of `run_table` after one event. Prints JSON: the requests of the median run of each mode by name, the
+medians of all, and the CPU seconds of the client (with its children) and the server, measured without proxies.
+
+    python -m benchmarks.one_file_run [--runs 10] [--files 1] [--only register]
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import re
+import statistics
+import tempfile
+import time
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tests.support.fault_proxy import FaultProxy
+from tests.support.fault_rules import Rule
+from tidegate.assets.bronze.run import run_table
+from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.manifest import Hint, Manifest
+from tidegate.platform.local.aws import REGION, LocalAws
+from tidegate.platform.local.provision import Clients, Resources, provision
+from tidegate.platform.local.spark_conf import SMALL_DATA
+from tidegate.platform.local.spark_server import SparkServer
+from tidegate.resources.aws import AwsResource
+from tidegate.resources.lake import Lake, open_lake
+from tidegate.resources.spark import session_of_its_own
+
+MODES = ("register", "load")
+WARM_UP = 6
+_VOLATILE = (
+    (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22,27}"), "<uuid>"),
+    (re.compile(r"\b[0-9A-HJKMNP-TV-Z]{26}\b"), "<ulid>"),
+    (re.compile(r"\d{20}"), "<n>"),
+    (re.compile(r"&(fetch-owner|encoding-type|max-keys|x-id|continuation-token)=[^&]*"), ""),
+    (re.compile(r"\?x-id=\w+"), ""),
+    (re.compile(r"[?&]x-id=\w+"), ""),
+    (re.compile(r"/\d+\.(parquet|json)"), r"/<file>.\1"),
+)
+
+
+@dataclass
+class Side:
+    """One side's requests, as they pass its proxy."""
+
+    name: str
+    proxy: FaultProxy
+    all: Rule
+    seen: int = 0
+
+    @classmethod
+    def before(cls, name: str, proxy: FaultProxy) -> Side:
+        """The side behind a proxy."""
+        return cls(name, proxy, proxy.count(".*", ".*"))
+
+    def since(self) -> list[str]:
+        """The requests since the last call, by name."""
+        found = list(self.all.requests)
+        new, self.seen = found[self.seen :], len(found)
+        return [f"{self.name} {_named(one)}" for one in new]
+
+
+def _named(request: str) -> str:
+    method, _, path = request.partition(" ")
+    path = unquote(path)
+    if "DynamoDB" in path or not path.startswith("/") or re.fullmatch(r"/[A-Z]\w+", path):
+        return f"DynamoDB {path.rpartition('/')[2]}"
+    if "list-type=2" in path:
+        method = "LIST"
+    for pattern, name in _VOLATILE:
+        path = pattern.sub(name, path)
+    return f"{method} {path}"
+
+
+def _lake(config: LakeConfig, aws: LocalAws, endpoint: str, server: SparkServer, session: Any) -> Lake:
+    keys = aws.environ
+    client = AwsResource(
+        endpoint_url=endpoint,
+        region_name=REGION,
+        aws_access_key_id=keys["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=keys["AWS_SECRET_ACCESS_KEY"],
+    )
+    return open_lake(config, client, server.remote, lambda: session)
+
+
+def _body(mode: str, n: int) -> bytes:
+    if mode == "load":
+        return f'{{"id": {n}}}\n'.encode()
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"id": pa.array([n], pa.int64())}), sink)
+    return sink.getvalue()
+
+
+class Bench:
+    """One table that gets a file at a time."""
+
+    def __init__(self, clients: Clients, config: LakeConfig, mode: str, files: int) -> None:
+        self.clients = clients
+        self.files = files
+        self.mode = mode
+        self.spec = next(spec for spec in config.tables if spec.name == mode)
+        self.text = self.spec.table_key.encode()
+        self.n = 0
+
+    def arrive(self, lake: Lake) -> None:
+        """Files and the events of them."""
+        hints = []
+        for _ in range(self.files):
+            self.n += 1
+            key = f"{self.mode}/{self.n}.{'json' if self.mode == 'load' else 'parquet'}"
+            self.clients.s3.put_object(Bucket="landing", Key=key, Body=_body(self.mode, self.n))
+            hints.append(Hint(key, event_id=f"e{self.n}#0", event_name="ObjectCreated:Put"))
+        lake.store.inbox.put([Manifest.new(self.text, "intake", hints)])
+
+    def run(self, lake: Lake) -> float:
+        """Seconds of the run after an arrival."""
+        begun = time.monotonic()
+        (done,) = run_table(lake, self.text, run_id="bench")
+        assert done.batch.counts() == {"committed": self.files}, done
+        return time.monotonic() - begun
+
+
+def requests(bench: Bench, direct: Lake, lake: Lake, sides: list[Side], runs: int) -> dict[str, Any]:
+    """The requests of warm runs through the proxies."""
+    s3, dynamodb, every, seconds = [], [], [], []
+    for count in range(WARM_UP + runs):
+        bench.arrive(direct)
+        for side in sides:
+            side.since()
+        took = bench.run(lake)
+        last = [one for side in sides for one in side.since()]
+        if count >= WARM_UP:
+            dynamodb.append(sum("DynamoDB" in one for one in last))
+            s3.append(len(last) - dynamodb[-1])
+            every.append(last)
+            seconds.append(took)
+    last = sorted(every, key=len)[len(every) // 2]
+    kinds = Counter(one.split()[1] for one in last)
+    return {
+        "s3": {"median": statistics.median(s3), "first": s3[0], "last": s3[-1], "all": s3},
+        "dynamodb": {"median": statistics.median(dynamodb), "all": dynamodb},
+        "kinds": dict(kinds),
+        "in_order": last if bench.files == 1 else dict(Counter(last)),
+        "seconds_behind_proxies": round(statistics.median(seconds), 2),
+    }
+
+
+def costs(bench: Bench, lake: Lake, server: SparkServer, runs: int) -> dict[str, float]:
+    """CPU seconds and seconds of warm runs without proxies."""
+    for _ in range(WARM_UP):
+        bench.arrive(lake)
+        bench.run(lake)
+    found = []
+    assert server.process is not None
+    for _ in range(runs):
+        bench.arrive(lake)
+        mine, theirs = _own_cpu(), _cpu_below(server.process.pid)
+        took = bench.run(lake)
+        found.append((_own_cpu() - mine, _cpu_below(server.process.pid) - theirs, took))
+    client, spark, seconds = (round(statistics.median(one), 2) for one in zip(*found, strict=True))
+    return {"client_cpu_seconds": client, "server_cpu_seconds": spark, "seconds": seconds}
+
+
+def _own_cpu() -> float:
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
+def _cpu_below(pid: int) -> float:
+    """CPU seconds of a process and those below it, after proc(5)."""
+    parents: dict[int, tuple[int, int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
+            except OSError:
+                continue
+            parents[int(entry.name)] = (int(fields[1]), sum(map(int, fields[11:15])))
+    ticks, below = 0, [pid]
+    while below:
+        one = below.pop()
+        ticks += parents.get(one, (0, 0))[1]
+        below += [child for child, (parent, _) in parents.items() if parent == one]
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def main() -> None:
+    """Measure and print JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--runs", type=int, default=10, help="measured runs of each mode")
+    parser.add_argument("--files", type=int, default=1, help="files of each run")
+    parser.add_argument("--only", choices=MODES, help="one mode")
+    parser.add_argument("--no-requests", action="store_true", help="costs alone")
+    chosen = parser.parse_args()
+    modes = [chosen.only] if chosen.only else list(MODES)
+    tables = [{"name": mode, "prefix": f"s3://landing/{mode}/", "mode": mode} for mode in modes]
+    for table in tables:
+        if table["name"] == "load":
+            table["format"] = "json"
+    result: dict[str, Any] = {}
+    with ExitStack() as running:
+        home = Path(running.enter_context(tempfile.TemporaryDirectory()))
+        aws = LocalAws(home / "aws", 0)
+        running.callback(aws.stop)
+        aws.start(60.0)
+        keys = aws.environ
+        clients = Clients.connect(
+            aws.endpoint, REGION, key=keys["AWS_ACCESS_KEY_ID"], secret=keys["AWS_SECRET_ACCESS_KEY"]
+        )
+        config = LakeConfig.model_validate(
+            {
+                "lake": {"root": "s3://lake/lake"},
+                "queues": [{"url": aws.queue_url("bench")}],
+                "buckets": ["landing"],
+                "tables": tables,
+            }
+        )
+        provision(clients, Resources.of(config))
+        for proxied in (False,) if chosen.no_requests else (False, True):
+            proxies = [running.enter_context(FaultProxy(aws.endpoint)) for _ in range(2)] if proxied else []
+            sides = [Side.before(name, proxy) for name, proxy in zip(("client", "spark"), proxies, strict=False)]
+            ends = [side.proxy.endpoint for side in sides] or [aws.endpoint] * 2
+            server = SparkServer(
+                home / f"spark-{proxied}",
+                {**keys, "AWS_ENDPOINT_URL": ends[1]},
+                port=0,
+                memory="2g",
+                conf=SMALL_DATA,
+            )
+            running.callback(server.stop)
+            server.start(150.0)
+            session = running.enter_context(session_of_its_own(server.remote))
+            direct = _lake(config, aws, aws.endpoint, server, session)
+            lake = _lake(config, aws, ends[0], server, session)
+            for mode in modes:
+                bench = Bench(clients, config, mode, chosen.files)
+                bench.n = 10_000_000 if proxied else 0
+                found = (
+                    requests(bench, direct, lake, sides, chosen.runs)
+                    if proxied
+                    else costs(bench, lake, server, chosen.runs)
+                )
+                result.setdefault(mode, {}).update(found)
+            server.stop()
+    print(json.dumps(result, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,262 @@
+package io.tidegate.ledger;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tidegate.delta.LiveFile;
+import io.tidegate.delta.TableView;
+import io.tidegate.storage.PlainRead;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Stream;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.parquet.hadoop.util.HadoopInputFile;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * The header of a batch and the last states of keys, read from a ledger's files without a Spark job.
+ *
+ * <p>Which files may hold them the statistics in the log say. A small file is read whole, once for as long as this
+ * server remembers it: a data file never changes. Of a large one only the pages that may hold a key are read.
+ */
+public final class LedgerMemory {
+  /** Bytes; files up to here are read whole. */
+  static final long SMALL = 1 << 20;
+
+  /** Bytes of files that may hold what is asked; more is rather read by Spark, with all its cores. */
+  static final long MOST = 64 << 20;
+
+  /** Keys that are looked up in large files, however large. */
+  static final int MOST_KEYS = 1000;
+
+  /** Rows of small files that are remembered, over all ledgers: about half a kilobyte each. */
+  private static final int REMEMBERED = 50_000;
+
+  private static final Map<Path, LedgerFile> KNOWN = new LinkedHashMap<>(16, 0.75f, true);
+  private static int rows;
+
+  private static final ExecutorService READERS =
+      Executors.newFixedThreadPool(
+          16,
+          task -> {
+            Thread thread = new Thread(task, "ledger files");
+            thread.setDaemon(true);
+            return thread;
+          });
+
+  private final TableView view;
+  private final long n;
+  private final TreeSet<String> keys = new TreeSet<>(Utf8Order.INSTANCE);
+
+  private LedgerMemory(TableView view, long n, Collection<String> keys) {
+    this.view = view;
+    this.n = n;
+    this.keys.addAll(keys);
+  }
+
+  /**
+   * The header rows of batch {@code n}, and the last state of each of these keys that is known.
+   *
+   * @return null where Spark has to be asked: the ledger is at another version, too much of it would have to be read, or
+   *     it uses a feature of Delta that a ledger of ours does not
+   */
+  public static List<Object[]> find(
+      SparkSession spark, String table, long version, long n, Collection<String> keys) {
+    TableView view = TableView.at(spark, table, version);
+    if (view == null || !isPlain(view)) {
+      return null;
+    }
+    try {
+      return new LedgerMemory(view, n, keys).find();
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot read the ledger " + table + ": " + e.getMessage(), e);
+    }
+  }
+
+  /** Keeps what a file says that was just written. */
+  public static void remember(Path file, byte[] content) throws IOException {
+    if (content.length <= SMALL) {
+      keep(file, LedgerFile.read(content));
+    }
+  }
+
+  /** As a server that was just started. */
+  static void forget() {
+    synchronized (KNOWN) {
+      KNOWN.clear();
+      rows = 0;
+    }
+  }
+
+  /** Whether the columns are those of a ledger, and are called in its files what they are called in the table. */
+  private static boolean isPlain(TableView view) {
+    var metadata = view.snapshot().metadata();
+    StructType schema = metadata.schema();
+    return metadata.partitionColumns().isEmpty()
+        && metadata.columnMappingMode().name().equals("none")
+        && Stream.of("kind", "n", "position", "key", "status", "etag").allMatch(List.of(schema.fieldNames())::contains);
+  }
+
+  private List<Object[]> find() throws IOException {
+    List<LiveFile> live = view.liveFiles();
+    if (live == null) {
+      return null;
+    }
+    List<LiveFile> small = new ArrayList<>();
+    List<LiveFile> large = new ArrayList<>();
+    long unread = 0;
+    long searched = 0;
+    for (LiveFile file : live) {
+      if (file.hasVector()) {
+        return null;
+      }
+      if (mayHoldHeader(file) || !inBoundsOf(file).isEmpty()) {
+        boolean isSmall = file.size() <= SMALL;
+        (isSmall ? small : large).add(file);
+        unread += isSmall && known(path(file)) == null ? file.size() : 0;
+        searched += isSmall ? 0 : file.size();
+      }
+    }
+    if (unread > MOST || (searched > MOST && keys.size() > MOST_KEYS)) {
+      return null;
+    }
+    List<Callable<LedgerFile>> reads = new ArrayList<>();
+    small.forEach(file -> reads.add(() -> whole(file)));
+    large.forEach(file -> reads.add(() -> part(file)));
+    return answer(inParallel(reads));
+  }
+
+  private List<Object[]> answer(List<LedgerFile> files) {
+    List<LedgerRow> headers = new ArrayList<>();
+    Map<String, LedgerRow> last = new HashMap<>();
+    for (LedgerFile file : files) {
+      file.headers().stream().filter(row -> row.n() == n).forEach(headers::add);
+      // Whichever is less: a batch may ask for thousands of keys, and an old file may hold as many.
+      Collection<String> both = keys.size() < file.last().size() ? keys : file.last().keySet();
+      for (String key : both) {
+        LedgerRow row = file.last().get(key);
+        if (row != null && keys.contains(key)) {
+          last.merge(key, row, (a, b) -> LedgerRow.IN_ORDER.compare(a, b) > 0 ? a : b);
+        }
+      }
+    }
+    return Stream.concat(headers.stream(), last.values().stream()).map(LedgerMemory::columns).toList();
+  }
+
+  private static Object[] columns(LedgerRow row) {
+    return new Object[] {
+      row.kind(), row.n(), row.key(), row.status(), row.etag(), row.reason(), row.digest(), row.outcome(),
+      row.generation(), row.bronzeVersion()
+    };
+  }
+
+  private boolean mayHoldHeader(LiveFile file) {
+    JsonNode least = file.stats().path("minValues").path("n");
+    JsonNode greatest = file.stats().path("maxValues").path("n");
+    return !least.isNumber() || !greatest.isNumber() || (least.asLong() <= n && n <= greatest.asLong());
+  }
+
+  /** The keys that the file's statistics do not rule out. */
+  private Collection<String> inBoundsOf(LiveFile file) {
+    if (keys.isEmpty()) {
+      return keys;
+    }
+    JsonNode least = file.stats().path("minValues").path("key");
+    JsonNode greatest = file.stats().path("maxValues").path("key");
+    JsonNode records = file.stats().path("numRecords");
+    if (records.isNumber() && records.asLong() == file.stats().path("nullCount").path("key").asLong(-1)) {
+      return List.of();
+    }
+    // Delta cuts long bounds off: the least one stays the least, the greatest gets a letter behind that is greater.
+    return least.isTextual() && greatest.isTextual()
+        ? keys.subSet(least.asText(), true, greatest.asText(), true)
+        : keys;
+  }
+
+  private Path path(LiveFile file) {
+    return new Path(view.root(), new Path(java.net.URI.create(file.path())));
+  }
+
+  private LedgerFile whole(LiveFile file) throws IOException {
+    Path path = path(file);
+    LedgerFile known = known(path);
+    if (known != null) {
+      return known;
+    }
+    byte[] content = PlainRead.read(fs(path), path);
+    if (content == null) {
+      throw new IOException(path + " is in its log and is gone: restore it, or the ledger's version before");
+    }
+    return keep(path, LedgerFile.read(content));
+  }
+
+  private LedgerFile part(LiveFile file) throws IOException {
+    Path path = path(file);
+    FileStatus status = new FileStatus(file.size(), false, 1, SMALL, 0, path);
+    return LedgerFile.find(
+        HadoopInputFile.fromStatus(status, view.hadoopConf()), view.hadoopConf(), n, List.copyOf(inBoundsOf(file)));
+  }
+
+  private FileSystem fs(Path path) throws IOException {
+    return path.getFileSystem(view.hadoopConf());
+  }
+
+  private static LedgerFile known(Path path) {
+    synchronized (KNOWN) {
+      return KNOWN.get(path);
+    }
+  }
+
+  private static LedgerFile keep(Path path, LedgerFile file) {
+    synchronized (KNOWN) {
+      if (KNOWN.putIfAbsent(path, file) == null) {
+        rows += weight(file);
+      }
+      var oldest = KNOWN.values().iterator();
+      while (rows > REMEMBERED) {
+        rows -= weight(oldest.next());
+        oldest.remove();
+      }
+    }
+    return file;
+  }
+
+  private static int weight(LedgerFile file) {
+    return 1 + file.headers().size() + file.last().size();
+  }
+
+  private static List<LedgerFile> inParallel(List<Callable<LedgerFile>> reads) throws IOException {
+    List<LedgerFile> found = new ArrayList<>();
+    try {
+      if (reads.size() == 1) {
+        return List.of(reads.get(0).call());
+      }
+      for (Future<LedgerFile> read : READERS.invokeAll(reads)) {
+        found.add(read.get());
+      }
+      return found;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted", e);
+    } catch (ExecutionException e) {
+      throw e.getCause() instanceof IOException io ? io : new IOException(e.getCause());
+    } catch (IOException | RuntimeException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new IOException(e);
+    }
+  }
+}

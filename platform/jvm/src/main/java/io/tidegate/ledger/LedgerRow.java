@@ -1,0 +1,66 @@
+package io.tidegate.ledger;
+
+import java.util.Comparator;
+import java.util.List;
+import org.apache.parquet.example.data.Group;
+
+/**
+ * What a look asks of a ledger's row: a header (kind {@code header}) or the state that a decision gave a key.
+ *
+ * @param n the batch
+ * @param position orders the rows of one batch; null in its header
+ */
+record LedgerRow(
+    String kind,
+    long n,
+    Integer position,
+    String key,
+    String status,
+    String etag,
+    String reason,
+    String digest,
+    String outcome,
+    String generation,
+    Long bronzeVersion) {
+  static final List<String> COLUMNS =
+      List.of(
+          "kind", "n", "position", "key", "status", "etag", "reason", "digest", "outcome", "generation", "bronze_version");
+
+  /** Orders the decisions on one key. */
+  static final Comparator<LedgerRow> IN_ORDER =
+      Comparator.comparingLong(LedgerRow::n)
+          .thenComparing(LedgerRow::position, Comparator.nullsFirst(Comparator.naturalOrder()));
+
+  static LedgerRow of(Group group) {
+    return new LedgerRow(
+        text(group, "kind"),
+        has(group, "n") ? group.getLong("n", 0) : -1,
+        has(group, "position") ? group.getInteger("position", 0) : null,
+        text(group, "key"),
+        text(group, "status"),
+        text(group, "etag"),
+        text(group, "reason"),
+        text(group, "digest"),
+        text(group, "outcome"),
+        text(group, "generation"),
+        has(group, "bronze_version") ? group.getLong("bronze_version", 0) : null);
+  }
+
+  boolean isHeader() {
+    return "header".equals(kind);
+  }
+
+  /** As {@code _tells_a_state} in {@code resources/ledger.py}, which says why. */
+  boolean tellsAState() {
+    boolean refused = "quarantined".equals(status) && etag == null;
+    return "row".equals(kind) && key != null && status != null && !"duplicate".equals(status) && !refused;
+  }
+
+  private static boolean has(Group group, String column) {
+    return group.getType().containsField(column) && group.getFieldRepetitionCount(column) > 0;
+  }
+
+  private static String text(Group group, String column) {
+    return has(group, column) ? group.getString(column, 0) : null;
+  }
+}

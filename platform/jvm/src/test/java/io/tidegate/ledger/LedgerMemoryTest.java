@@ -1,0 +1,183 @@
+package io.tidegate.ledger;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.tidegate.Json;
+import io.tidegate.TestTable;
+import io.tidegate.commit.RowAppend;
+import io.tidegate.delta.TableView;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.parquet.hadoop.util.HadoopInputFile;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** ledger_memory against the same question in SQL, on ledgers of any history. */
+class LedgerMemoryTest {
+  private static final String APP = "tidegate:ledger:t";
+  /** In Java's own order the two last stand the other way round. */
+  private static final List<String> KEYS = List.of("a", "b/ü", "b/\uff5e", "b/\ud83d\ude00");
+
+  @TempDir Path folder;
+  private final Random random = new Random(7);
+  private SparkSession spark;
+  private String root;
+
+  @BeforeEach
+  void ledger() {
+    spark = TestTable.spark();
+    root = folder.resolve("ledger").toUri().toString().replaceFirst("/$", "");
+    spark.sql(
+        "CREATE TABLE delta.`" + root + "` (kind STRING, n BIGINT, run_id STRING, bronze_version BIGINT,"
+            + " recorded_at TIMESTAMP, position INT, key STRING, status STRING, reason STRING, etag STRING,"
+            + " digest STRING, outcome STRING, generation STRING) USING delta CLUSTER BY (key)");
+  }
+
+  private void record(long n, List<Map<String, Object>> rows) {
+    List<Map<String, Object>> all = new ArrayList<>();
+    all.add(Map.of("kind", "header", "n", n, "bronze_version", n - 1, "digest", "d" + n, "outcome", "committed"));
+    for (Map<String, Object> row : rows) {
+      Map<String, Object> whole = new HashMap<>(row);
+      whole.putAll(Map.of("kind", "row", "n", n, "position", all.size() - 1));
+      all.add(whole);
+    }
+    assertNotNull(RowAppend.append(spark, root, APP, n, Json.write(all)));
+  }
+
+  private void recordAnything(long n) {
+    List<Map<String, Object>> rows = new ArrayList<>();
+    for (int i = random.nextInt(4); i >= 0; i--) {
+      Map<String, Object> row = new HashMap<>();
+      row.put("key", KEYS.get(random.nextInt(KEYS.size())));
+      row.put("status", List.of("committed", "duplicate", "quarantined", "removed").get(random.nextInt(4)));
+      if (random.nextBoolean()) {
+        row.put("etag", "e" + random.nextInt(3));
+      }
+      rows.add(row);
+    }
+    record(n, rows);
+  }
+
+  private long version() {
+    return TableView.open(spark, root).snapshot().version();
+  }
+
+  private List<Object[]> memory(long n, List<String> keys) {
+    return LedgerMemory.find(spark, root, version(), n, keys);
+  }
+
+  /** The header and the last states, as Spark finds them. */
+  private List<List<Object>> queried(long n, List<String> keys) {
+    String states =
+        "SELECT kind, n, key, status, etag, reason, digest, outcome, generation, bronze_version, position FROM delta.`"
+            + root + "` WHERE kind = 'row' AND status != 'duplicate' AND NOT (status = 'quarantined' AND etag IS NULL)";
+    Map<String, Row> last = new HashMap<>();
+    spark.sql(states).collectAsList().stream()
+        .filter(row -> keys.contains(row.getString(2)))
+        .sorted(Comparator.<Row>comparingLong(row -> row.getLong(1)).thenComparingInt(row -> row.getInt(10)))
+        .forEach(row -> last.put(row.getString(2), row));
+    List<Row> rows = new ArrayList<>(last.values());
+    rows.addAll(
+        spark.sql(
+            "SELECT kind, n, key, status, etag, reason, digest, outcome, generation, bronze_version FROM delta.`"
+                + root + "` WHERE kind = 'header' AND n = " + n).collectAsList());
+    return sorted(
+        rows.stream().map(row -> scala.jdk.javaapi.CollectionConverters.asJava(row.toSeq()).subList(0, 10))
+            .map(values -> (List<Object>) new ArrayList<Object>(values)).toList());
+  }
+
+  private static List<List<Object>> sorted(List<List<Object>> rows) {
+    return rows.stream().sorted(Comparator.comparing(Object::toString)).toList();
+  }
+
+  private void check(long n) {
+    for (List<String> keys : List.of(KEYS, List.<String>of(), List.of("b/\ud83d\ude00"), List.of("0", "nobody", "zzz"))) {
+      List<Object[]> found = memory(n, keys);
+      assertNotNull(found);
+      assertEquals(queried(n, keys), sorted(found.stream().map(Arrays::asList).toList()), "batch " + n + " of " + keys);
+    }
+  }
+
+  @Test
+  void saysWhatAQuerySays() {
+    for (long n = 1; n <= 13; n++) {
+      recordAnything(n);
+      if (n % 4 == 0) {
+        check(n);
+      }
+    }
+    DeltaLog.clearCache();
+    LedgerMemory.forget();
+    check(13);
+    assertNull(LedgerMemory.find(spark, root, version() - 1, 12, KEYS), "an older version is Spark's");
+  }
+
+  @Test
+  void followsFilesThatWereRewritten() {
+    for (long n = 1; n <= 3; n++) {
+      recordAnything(n);
+    }
+    check(3);
+    spark.sql("OPTIMIZE delta.`" + root + "`");
+    check(3);
+    recordAnything(4);
+    check(4);
+    DeltaLog.clearCache();
+    LedgerMemory.forget();
+    check(4);
+  }
+
+  @Test
+  void whatALedgerOfOursHasNotIsSparks() {
+    recordAnything(1);
+    spark.sql("ALTER TABLE delta.`" + root + "` SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')");
+    recordAnything(2);
+    check(2);
+    spark.sql("DELETE FROM delta.`" + root + "` WHERE kind = 'header' AND n = 2");
+    assertNull(memory(2, KEYS));
+  }
+
+  @Test
+  void ofALargeFileTheSameIsFound() throws Exception {
+    for (long n = 1; n <= 3; n++) {
+      recordAnything(n);
+    }
+    Configuration conf = new Configuration();
+    for (Path file : Files.list(folder.resolve("ledger")).filter(one -> one.toString().endsWith(".parquet")).toList()) {
+      LedgerFile whole = LedgerFile.read(Files.readAllBytes(file));
+      var input = HadoopInputFile.fromPath(new org.apache.hadoop.fs.Path(file.toUri()), conf);
+      long n = whole.headers().get(0).n();
+      LedgerFile part = LedgerFile.find(input, conf, n, KEYS.subList(1, 4));
+      assertEquals(whole.headers(), part.headers());
+      Map<String, LedgerRow> wanted = new HashMap<>(whole.last());
+      wanted.keySet().retainAll(KEYS.subList(1, 4));
+      assertEquals(wanted, part.last());
+      assertEquals(List.of(), LedgerFile.find(input, conf, n + 1, List.of()).headers());
+    }
+  }
+
+  @Test
+  void boundsHideNoKeyWhateverItsLetters() {
+    record(1, List.of(Map.of("key", KEYS.get(2), "status", "committed"), Map.of("key", KEYS.get(3), "status", "committed")));
+    assertEquals(3, memory(1, KEYS).size());
+    assertEquals(
+        1, spark.read().format("delta").load(root).where("key = '" + KEYS.get(3) + "'").count(), "Spark skips by them too");
+    assertTrue(Utf8Order.INSTANCE.compare(KEYS.get(2), KEYS.get(3)) < 0);
+    assertTrue(KEYS.get(2).compareTo(KEYS.get(3)) > 0);
+  }
+}
