@@ -221,12 +221,22 @@ public final class BatchCommit {
   /** The action that adds a data file whose rows are new. */
   static AddFile addFile(
       String path, Map<String, String> partitionValues, long size, long modificationTime, String stats) {
+    return addFile(path, partitionValues, size, modificationTime, stats, true);
+  }
+
+  static AddFile addFile(
+      String path,
+      Map<String, String> partitionValues,
+      long size,
+      long modificationTime,
+      String stats,
+      boolean dataChange) {
     return new AddFile(
         path,
         Map$.MODULE$.from(CollectionConverters.asScala(partitionValues)),
         size,
         modificationTime,
-        true,
+        dataChange,
         stats,
         null,
         null,

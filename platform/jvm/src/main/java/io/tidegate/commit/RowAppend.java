@@ -53,7 +53,12 @@ public final class RowAppend {
         add = write(view, file, rows);
       }
       try {
-        return commit(view, add, appId, number);
+        long version = commit(view, add, appId, number);
+        TableView now = TableView.at(spark, table, version);
+        if (now != null) {
+          SmallFiles.merge(now);
+        }
+        return version;
       } catch (PinnedTransaction.SnapshotMoved e) {
         BatchCommit.pause(attempt);
         view = view.refreshed();
@@ -84,15 +89,22 @@ public final class RowAppend {
     try {
       MemoryFile memory = new MemoryFile();
       RowFile written = RowFile.write(memory, view.snapshot().metadata().schema(), parsed);
-      byte[] content = memory.content();
-      try (var out = file.getFileSystem(view.hadoopConf()).create(file, true)) {
-        out.write(content);
-      }
-      LedgerMemory.remember(file, content);
-      return BatchCommit.addFile(
-          file.getName(), Map.of(), content.length, System.currentTimeMillis(), Json.write(written.statistics()));
+      return put(view, file.getName(), memory, written, true);
     } catch (IOException e) {
       throw new UncheckedIOException("cannot write " + file + ": " + e.getMessage(), e);
     }
+  }
+
+  /** Writes a file beside the table's others, and remembers what it says; the action that adds it. */
+  static AddFile put(TableView view, String name, MemoryFile memory, RowFile written, boolean dataChange)
+      throws IOException {
+    Path file = new Path(view.root(), name);
+    byte[] content = memory.content();
+    try (var out = file.getFileSystem(view.hadoopConf()).create(file, true)) {
+      out.write(content);
+    }
+    LedgerMemory.remember(file, content);
+    return BatchCommit.addFile(
+        name, Map.of(), content.length, System.currentTimeMillis(), Json.write(written.statistics()), dataChange);
   }
 }

@@ -6,6 +6,8 @@ import io.tidegate.TidegateException.Kind;
 import io.tidegate.ledger.MemoryFile;
 import io.tidegate.ledger.Utf8Order;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.parquet.example.data.Group;
@@ -40,18 +42,35 @@ final class RowFile {
    * @throws TidegateException when a row has a column that the schema lacks, or a value of another type
    */
   static RowFile write(MemoryFile file, StructType schema, JsonNode rows) throws IOException {
+    MessageType type = typeOf(schema);
+    List<Group> groups = new ArrayList<>();
+    for (JsonNode row : rows) {
+      groups.add(group(type, schema, row));
+    }
+    return write(file, schema, groups);
+  }
+
+  /** Writes rows of {@link #typeOf}. */
+  static RowFile write(MemoryFile file, StructType schema, List<Group> rows) throws IOException {
     RowFile written = new RowFile(rows.size());
-    MessageType type = new MessageType("spark_schema", java.util.Arrays.stream(schema.fields()).map(RowFile::type).toList());
     try (ParquetWriter<Group> writer =
         ExampleParquetWriter.builder(file)
-            .withType(type)
+            .withType(typeOf(schema))
             .withCompressionCodec(CompressionCodecName.SNAPPY)
             .build()) {
-      for (JsonNode row : rows) {
-        writer.write(written.group(type, schema, row));
+      for (Group row : rows) {
+        writer.write(row);
+        for (StructField field : schema.fields()) {
+          written.note(row, field);
+        }
       }
     }
     return written;
+  }
+
+  /** The schema of a file of such a table. */
+  static MessageType typeOf(StructType schema) {
+    return new MessageType("spark_schema", java.util.Arrays.stream(schema.fields()).map(RowFile::type).toList());
   }
 
   /** Delta's statistics of the file. Bounds are of integers, longs and strings; without one, nothing is skipped. */
@@ -59,7 +78,7 @@ final class RowFile {
     return Map.of("numRecords", rows, "minValues", least, "maxValues", greatest, "nullCount", nulls);
   }
 
-  private Group group(MessageType type, StructType schema, JsonNode row) {
+  private static Group group(MessageType type, StructType schema, JsonNode row) {
     row.fieldNames().forEachRemaining(
         name -> {
           if (!type.containsField(name)) {
@@ -69,32 +88,40 @@ final class RowFile {
     SimpleGroup group = new SimpleGroup(type);
     for (StructField field : schema.fields()) {
       JsonNode value = row.path(field.name());
-      if (value.isMissingNode() || value.isNull()) {
-        nulls.merge(field.name(), 1L, Long::sum);
-      } else {
-        nulls.putIfAbsent(field.name(), 0L);
+      if (!value.isMissingNode() && !value.isNull()) {
         put(group, field, value);
       }
     }
     return group;
   }
 
-  private void put(SimpleGroup group, StructField field, JsonNode value) {
+  private static void put(SimpleGroup group, StructField field, JsonNode value) {
     DataType kind = field.dataType();
     if (kind.equals(DataTypes.StringType) && value.isTextual()) {
       group.add(field.name(), value.textValue());
-      bound(field.name(), value.textValue());
     } else if (kind.equals(DataTypes.IntegerType) && value.isInt()) {
       group.add(field.name(), value.intValue());
-      bound(field.name(), value.longValue());
-    } else if (kind.equals(DataTypes.LongType) && value.isIntegralNumber()) {
-      group.add(field.name(), value.longValue());
-      bound(field.name(), value.longValue());
-    } else if (kind.equals(DataTypes.TimestampType) && value.isIntegralNumber()) {
+    } else if ((kind.equals(DataTypes.LongType) || kind.equals(DataTypes.TimestampType)) && value.isIntegralNumber()) {
       group.add(field.name(), value.longValue());
     } else {
       throw new TidegateException(
           Kind.BATCH, "column " + field.name() + " is " + kind.sql() + ", and a row has " + value + "; give such a value.");
+    }
+  }
+
+  private void note(Group row, StructField field) {
+    boolean isNull = row.getFieldRepetitionCount(field.name()) == 0;
+    nulls.merge(field.name(), isNull ? 1L : 0L, Long::sum);
+    if (isNull) {
+      return;
+    }
+    DataType kind = field.dataType();
+    if (kind.equals(DataTypes.StringType)) {
+      bound(field.name(), row.getString(field.name(), 0));
+    } else if (kind.equals(DataTypes.IntegerType)) {
+      bound(field.name(), (long) row.getInteger(field.name(), 0));
+    } else if (kind.equals(DataTypes.LongType)) {
+      bound(field.name(), row.getLong(field.name(), 0));
     }
   }
 

@@ -34,6 +34,9 @@ public final class LogIndex {
   /** Commits that are rather read one by one than by Delta's own means. */
   private static final int READ_SINGLY = 50;
 
+  /** Live files whose statistics are kept before anybody asks: reading a log twice costs more. */
+  private static final int FEW = 1000;
+
   private static final long FNV_BASIS = 0xcbf29ce484222325L;
   private static final long FNV_PRIME = 0x100000001b3L;
 
@@ -45,8 +48,10 @@ public final class LogIndex {
   private final Set<Long> encoded = new HashSet<>();
   private final Set<Long> everEncoded = new HashSet<>();
 
-  /** The live files by logged path; null until somebody asks. */
+  /** The live files by logged path, kept while they are few or once somebody has asked for them; else null. */
   private Map<String, LiveFile> files;
+
+  private boolean filesWanted;
 
   private LogIndex() {}
 
@@ -71,11 +76,15 @@ public final class LogIndex {
 
   /** The files that are live in the view, with their statistics; null when the index is past it. */
   synchronized List<LiveFile> liveFiles(TableView view) throws IOException {
-    if (files == null && !(begun && view.snapshot().version() < version)) {
-      files = new HashMap<>();
-      begun = false;
+    filesWanted = true;
+    if (!reaches(view)) {
+      return null;
     }
-    return reaches(view) && files != null ? List.copyOf(files.values()) : null;
+    if (files == null) {
+      begun = false;
+      reaches(view);
+    }
+    return List.copyOf(files.values());
   }
 
   /** Those of the decoded paths that may be live in the view; the others are not. */
@@ -97,7 +106,7 @@ public final class LogIndex {
   /** Takes note of a commit that was made directly on the view, without reading it back. */
   synchronized void committed(TableView view, LoggedCommit commit) {
     boolean isNext = begun && version == commit.version() - 1 && version == view.snapshot().version();
-    if (isNext && (files == null || commit.files() != null)) {
+    if (isNext && (!filesWanted || commit.files() != null)) {
       fold(view, commit);
     }
   }
@@ -138,7 +147,8 @@ public final class LogIndex {
     String root = view.root().toString();
     view.snapshot().allFiles().toDF().select("path").as(Encoders.STRING()).toLocalIterator()
         .forEachRemaining(path -> add(root, path));
-    if (files != null) {
+    files = filesWanted ? files : null;
+    if (filesWanted) {
       view.snapshot().allFiles().toLocalIterator().forEachRemaining(file -> files.put(file.path(), LiveFile.of(file)));
     }
     version = view.snapshot().version();
@@ -151,9 +161,7 @@ public final class LogIndex {
     plain.clear();
     encoded.clear();
     everEncoded.clear();
-    if (files != null) {
-      files.clear();
-    }
+    files = new HashMap<>();
   }
 
   private void fold(TableView view, LoggedCommit commit) {
@@ -161,7 +169,9 @@ public final class LogIndex {
     // A file whose deletion vector changed is removed and added by one commit.
     commit.removed().forEach(path -> remove(root, path));
     commit.added().forEach(path -> add(root, path));
-    if (files != null) {
+    if (files == null || commit.files() == null || (!filesWanted && files.size() + commit.files().size() > FEW)) {
+      files = null;
+    } else {
       commit.removed().forEach(files::remove);
       commit.files().forEach(file -> files.put(file.path(), file));
     }

@@ -23,13 +23,14 @@ import org.apache.parquet.io.MessageColumnIO;
 import org.apache.parquet.io.RecordReader;
 import org.apache.parquet.io.api.Binary;
 import org.apache.parquet.schema.MessageType;
+import org.apache.parquet.schema.Type;
 
 /**
  * What one Parquet file of a ledger says.
  *
  * @param last the last state that it tells of each key
  */
-record LedgerFile(List<LedgerRow> headers, Map<String, LedgerRow> last) {
+public record LedgerFile(List<LedgerRow> headers, Map<String, LedgerRow> last) {
 
   /** All of a small file. */
   static LedgerFile read(byte[] content) throws IOException {
@@ -51,6 +52,20 @@ record LedgerFile(List<LedgerRow> headers, Map<String, LedgerRow> last) {
     return collect(file, HadoopReadOptions.builder(conf).withRecordFilter(filter).build(), filter);
   }
 
+  /** The rows of a file of exactly this schema; null for another. */
+  public static List<Group> rows(byte[] content, MessageType type) throws IOException {
+    MemoryFile file = new MemoryFile(content);
+    try (ParquetFileReader reader = ParquetFileReader.open(file)) {
+      if (!reader.getFileMetaData().getSchema().getFields().equals(type.getFields())) {
+        return null;
+      }
+    }
+    List<Group> rows = new ArrayList<>();
+    List<String> columns = type.getFields().stream().map(Type::getName).toList();
+    each(file, new ParquetReadOptions.Builder().build(), FilterCompat.NOOP, columns, rows::add);
+    return rows;
+  }
+
   private static LedgerFile collect(InputFile file, ParquetReadOptions options, FilterCompat.Filter filter)
       throws IOException {
     List<LedgerRow> headers = new ArrayList<>();
@@ -59,6 +74,7 @@ record LedgerFile(List<LedgerRow> headers, Map<String, LedgerRow> last) {
         file,
         options,
         filter,
+        LedgerRow.COLUMNS,
         group -> {
           LedgerRow row = LedgerRow.of(group);
           if (row.isHeader()) {
@@ -71,13 +87,18 @@ record LedgerFile(List<LedgerRow> headers, Map<String, LedgerRow> last) {
   }
 
   private static void each(
-      InputFile file, ParquetReadOptions options, FilterCompat.Filter filter, Consumer<Group> row) throws IOException {
+      InputFile file,
+      ParquetReadOptions options,
+      FilterCompat.Filter filter,
+      List<String> wanted,
+      Consumer<Group> row)
+      throws IOException {
     try (ParquetFileReader reader = ParquetFileReader.open(file, options)) {
       MessageType whole = reader.getFileMetaData().getSchema();
       MessageType asked =
           new MessageType(
               whole.getName(),
-              whole.getFields().stream().filter(field -> LedgerRow.COLUMNS.contains(field.getName())).toList());
+              whole.getFields().stream().filter(field -> wanted.contains(field.getName())).toList());
       reader.setRequestedSchema(asked);
       MessageColumnIO columns = new ColumnIOFactory().getColumnIO(asked, whole);
       PageReadStore pages;

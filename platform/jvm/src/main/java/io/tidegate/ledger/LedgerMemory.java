@@ -180,10 +180,11 @@ public final class LedgerMemory {
     if (records.isNumber() && records.asLong() == file.stats().path("nullCount").path("key").asLong(-1)) {
       return List.of();
     }
+    if (!least.isTextual() || !greatest.isTextual() || keys.comparator().compare(least.asText(), greatest.asText()) > 0) {
+      return keys;
+    }
     // Delta cuts long bounds off: the least one stays the least, the greatest gets a letter behind that is greater.
-    return least.isTextual() && greatest.isTextual()
-        ? keys.subSet(least.asText(), true, greatest.asText(), true)
-        : keys;
+    return keys.subSet(least.asText(), true, greatest.asText(), true);
   }
 
   private Path path(LiveFile file) {

@@ -10,7 +10,7 @@ import org.apache.parquet.example.data.Group;
  * @param n the batch
  * @param position orders the rows of one batch; null in its header
  */
-record LedgerRow(
+public record LedgerRow(
     String kind,
     long n,
     Integer position,
