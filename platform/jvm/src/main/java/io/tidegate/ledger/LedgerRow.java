@@ -18,13 +18,15 @@ public record LedgerRow(
     String status,
     String etag,
     String reason,
+    Long badRows,
     String digest,
     String outcome,
     String generation,
     Long bronzeVersion) {
   static final List<String> COLUMNS =
       List.of(
-          "kind", "n", "position", "key", "status", "etag", "reason", "digest", "outcome", "generation", "bronze_version");
+          "kind", "n", "position", "key", "status", "etag", "reason", "bad_rows", "digest", "outcome", "generation",
+          "bronze_version");
 
   /** Orders the decisions on one key. */
   static final Comparator<LedgerRow> IN_ORDER =
@@ -40,6 +42,7 @@ public record LedgerRow(
         text(group, "status"),
         text(group, "etag"),
         text(group, "reason"),
+        has(group, "bad_rows") ? group.getLong("bad_rows", 0) : null,
         text(group, "digest"),
         text(group, "outcome"),
         text(group, "generation"),

@@ -14,7 +14,7 @@ import org.apache.spark.sql.types.StructType;
  * Spark job; one row of kind {@code ask_spark} where that takes one.
  */
 final class LedgerMemoryProcedure extends LocalProcedure {
-  private static final Object[] ASK_SPARK = {"ask_spark", null, null, null, null, null, null, null, null, null};
+  private static final Object[] ASK_SPARK = {"ask_spark", null, null, null, null, null, null, null, null, null, null};
 
   LedgerMemoryProcedure() {
     super(
@@ -28,6 +28,7 @@ final class LedgerMemoryProcedure extends LocalProcedure {
             .add("status", StringType)
             .add("etag", StringType)
             .add("reason", StringType)
+            .add("bad_rows", LongType)
             .add("digest", StringType)
             .add("outcome", StringType)
             .add("generation", StringType)

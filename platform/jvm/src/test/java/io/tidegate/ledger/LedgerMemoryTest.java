@@ -44,7 +44,7 @@ class LedgerMemoryTest {
     root = folder.resolve("ledger").toUri().toString().replaceFirst("/$", "");
     spark.sql(
         "CREATE TABLE delta.`" + root + "` (kind STRING, n BIGINT, run_id STRING, bronze_version BIGINT,"
-            + " recorded_at TIMESTAMP, position INT, key STRING, status STRING, reason STRING, etag STRING,"
+            + " recorded_at TIMESTAMP, position INT, key STRING, status STRING, reason STRING, etag STRING, bad_rows BIGINT,"
             + " digest STRING, outcome STRING, generation STRING) USING delta CLUSTER BY (key)");
   }
 
@@ -67,6 +67,7 @@ class LedgerMemoryTest {
       row.put("status", List.of("committed", "duplicate", "quarantined", "removed").get(random.nextInt(4)));
       if (random.nextBoolean()) {
         row.put("etag", "e" + random.nextInt(3));
+        row.put("bad_rows", random.nextInt(3));
       }
       rows.add(row);
     }
@@ -84,20 +85,20 @@ class LedgerMemoryTest {
   /** The header and the last states, as Spark finds them. */
   private List<List<Object>> queried(long n, List<String> keys) {
     String states =
-        "SELECT kind, n, key, status, etag, reason, digest, outcome, generation, bronze_version, position FROM delta.`"
+        "SELECT kind, n, key, status, etag, reason, bad_rows, digest, outcome, generation, bronze_version, position FROM delta.`"
             + root + "` WHERE kind = 'row' AND status != 'duplicate' AND NOT (status = 'quarantined' AND etag IS NULL)";
     Map<String, Row> last = new HashMap<>();
     spark.sql(states).collectAsList().stream()
         .filter(row -> keys.contains(row.getString(2)))
-        .sorted(Comparator.<Row>comparingLong(row -> row.getLong(1)).thenComparingInt(row -> row.getInt(10)))
+        .sorted(Comparator.<Row>comparingLong(row -> row.getLong(1)).thenComparingInt(row -> row.getInt(11)))
         .forEach(row -> last.put(row.getString(2), row));
     List<Row> rows = new ArrayList<>(last.values());
     rows.addAll(
         spark.sql(
-            "SELECT kind, n, key, status, etag, reason, digest, outcome, generation, bronze_version FROM delta.`"
+            "SELECT kind, n, key, status, etag, reason, bad_rows, digest, outcome, generation, bronze_version FROM delta.`"
                 + root + "` WHERE kind = 'header' AND n = " + n).collectAsList());
     return sorted(
-        rows.stream().map(row -> scala.jdk.javaapi.CollectionConverters.asJava(row.toSeq()).subList(0, 10))
+        rows.stream().map(row -> scala.jdk.javaapi.CollectionConverters.asJava(row.toSeq()).subList(0, 11))
             .map(values -> (List<Object>) new ArrayList<Object>(values)).toList());
   }
 
