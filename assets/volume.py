@@ -17,11 +17,21 @@ def volume(batches: Sequence[Batch]) -> dict[str, int | float]:
     """
     adds = [add for batch in batches for add in batch.adds]
     committed = [row for batch in batches for row in batch.rows if row.status == Status.COMMITTED]
-    found: dict[str, int | float] = {
-        "files": len(committed),
-        "rows": sum(row.rows or 0 for row in committed),
-        "bytes": sum(add.size for add in adds),
-    }
-    if times := [datetime.fromisoformat(row.event_time) for row in committed if row.event_time]:
-        found["oldest_event_age_seconds"] = round((datetime.now(UTC) - min(times)).total_seconds(), 3)
+    times = [datetime.fromisoformat(row.event_time) for row in committed if row.event_time]
+    rows, size = sum(row.rows or 0 for row in committed), sum(add.size for add in adds)
+    return as_volume(len(committed), rows, size, min(times, default=None))
+
+
+def as_volume(files: int, rows: int, size: int, oldest: datetime | None) -> dict[str, int | float]:
+    """The same of what was counted elsewhere.
+
+    Args:
+        files: source objects.
+        rows: of them.
+        size: bytes.
+        oldest: time of the oldest event.
+    """
+    found: dict[str, int | float] = {"files": files, "rows": rows, "bytes": size}
+    if oldest:
+        found["oldest_event_age_seconds"] = round((datetime.now(UTC) - oldest).total_seconds(), 3)
     return found

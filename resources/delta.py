@@ -72,6 +72,17 @@ class Landed:
     replayed: bool
 
 
+@dataclass(frozen=True)
+class Merge:
+    """Rows that a MERGE changed, and the table's version and last txn of its application afterwards."""
+
+    inserted: int
+    updated: int
+    deleted: int
+    version: int
+    txn: int | None
+
+
 class Delta:
     """Spark and the procedures of platform/jvm behind typed calls.
 
@@ -233,6 +244,36 @@ class Delta:
         wanted = json.dumps([{"n": n, "paths": paths} for n, paths in batches.items()])
         missing = self._call_one("batch_view", table=location, batches=wanted, view=view)["missing"]
         return [str(path) for path in json.loads(missing)]
+
+    def live_view(self, location: str, view: str) -> int:
+        """Make a temporary view over a table's live files.
+
+        Its columns are ``_tidegate_path`` as ``_metadata.file_path`` has it, and ``_tidegate_key``, decoded, below the
+        table.
+
+        Args:
+            location: ``s3a://`` URI of the table.
+            view: the view's name.
+
+        Returns:
+            The table's version that it is of.
+        """
+        return int(self._call_one("live_view", table=location, view=view)["version"])
+
+    def merge(self, location: str, statement: str, source: str, app_id: str, number: int) -> Merge:
+        """Run a MERGE whose own commit carries the txn (app_id, number), so that it happens once.
+
+        The session of this handle has no part in the txn; the statement reads its temporary views.
+
+        Args:
+            location: ``s3a://`` URI of the table.
+            statement: the MERGE.
+            source: the temporary view that it reads; dropped afterwards.
+            app_id: application of the txn.
+            number: of the txn.
+        """
+        row = self._call_one("merge", table=location, statement=statement, source=source, app_id=app_id, number=number)
+        return Merge(row["inserted"], row["updated"], row["deleted"], row["version"], row["txn"])
 
     def append(self, location: str, rows: Sequence[dict[str, Any]], app_id: str, number: int) -> bool:
         """Append a few rows to a table that exists, in one commit, once per (app_id, number).

@@ -105,7 +105,7 @@ class Ledger:
             of_keys = F.col("key").between(min(keys), max(keys))
         else:
             of_keys = F.col("key").isin(list(keys))
-        rows = rows.where(is_header | (of_keys & _tells_a_state()) if keys else is_header)
+        rows = rows.where(is_header | (of_keys & tells_a_state()) if keys else is_header)
         found = rows.select("kind", "position", "key", *dict.fromkeys([*_STATE, *_HEADER])).collect()
         return sorted(found, key=lambda row: (row["n"], row["position"] or 0))
 
@@ -114,7 +114,7 @@ class Ledger:
         if version < 0:
             return {}
         last = F.max_by(F.struct(*_STATE), F.struct("n", "position")).alias("last")
-        found = self._at(version).where(_tells_a_state()).groupBy("key").agg(last).collect()
+        found = self._at(version).where(tells_a_state()).groupBy("key").agg(last).collect()
         return {row["key"]: _state(row["last"]) for row in found}
 
     def committed(self, version: int) -> list[tuple[str, str, int]]:
@@ -200,7 +200,7 @@ class Ledger:
         return self._delta.session.read.format("delta").option("versionAsOf", version).load(self.location)
 
 
-def _tells_a_state() -> Column:
+def tells_a_state() -> Column:
     """Rows that change a key's state: no duplicates, and no looks that S3 refused (403), which saw no object.
 
     If a refusal counted, an object that entered bronze before it would enter a second time after it.

@@ -6,6 +6,8 @@ from urllib.parse import quote
 
 #: Folder of a registered table's prefix that is ours. Its name begins with "_", so nothing in it is a source.
 OWN_FOLDER = "_tidegate"
+#: Where in the prefix the copies lie.
+COPIES = f"{OWN_FOLDER}/copies"
 
 
 def log_path(key: str, prefix: str) -> str:
@@ -18,7 +20,7 @@ def copy_key(key: str, etag: str, prefix: str) -> str:
 
     It holds the etag, so that whoever copies late never writes over the copy of a newer object.
     """
-    return f"{prefix}{OWN_FOLDER}/copies/{key[len(prefix) :]}/{etag}.parquet"
+    return f"{prefix}{COPIES}/{key[len(prefix) :]}/{etag}.parquet"
 
 
 def copy_path(key: str, etag: str, prefix: str) -> str:

@@ -46,8 +46,8 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
         merged = merge_table(handles, spec, context.log.info)
         location = handles.store.uri("silver", spec.name)
         state = handles.delta.table_state(location)
-        batches = merged.batches if merged else ()
-        metadata: dict[str, Any] = {**volume(batches), "batches": len(batches)}
+        metadata: dict[str, Any] = {**(merged.volume if merged else volume([]))}
+        metadata["batches"] = merged.batches if merged else 0
         if merged:
             metadata |= {
                 "inserted": merged.inserted,

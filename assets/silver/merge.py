@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 
+from tidegate.assets.silver.changes import Changes, gather
 from tidegate.assets.silver.pending import Pending, pending
-from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.schema.column_types import Field, quoted, simple_type
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, needs_mapping
 from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
 from tidegate.platform.core.table_spec import TableSpec
-from tidegate.resources.delta import Delta
 from tidegate.resources.lake import CHANGED_AT, CHANGED_BATCH, DELETED, SILVER_COLUMNS, Lake
-from tidegate.resources.spark import command, session_of_its_own
+from tidegate.resources.spark import command
 
 _ATTEMPTS = 6
 #: Expired tombstones are purged each time that the mark passes a multiple of this.
 _PURGE_EVERY = 50
-#: Orders the rows of one file: Delta offers no row index, but within one split these ids grow in the rows' order.
-_ROW = "struct(_metadata.file_block_start, monotonically_increasing_id())"
 
 
 @dataclass(frozen=True)
@@ -33,13 +29,15 @@ class Merged:
     Attributes:
         version: Delta version of the silver table afterwards.
         n: the mark: last batch that silver holds now.
-        batches: the batches merged.
+        batches: how many were merged.
+        volume: what they brought, as metadata.
         why_full: why the whole bronze table was merged; None if it was not.
     """
 
     version: int
     n: int
-    batches: tuple[Batch, ...]
+    batches: int
+    volume: dict[str, int | float]
     why_full: str | None
     inserted: int
     updated: int
@@ -58,10 +56,7 @@ def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda
         work = pending(lake, spec)
         if work is None:
             return None
-        log(
-            f"merging batches {(work.mark or 0) + 1}..{work.n}"
-            + (f"; full merge: {work.why_full}" if work.why_full else "")
-        )
+        log(f"merging batches {(work.mark or 0) + 1}..{work.n}")
         try:
             return _merge(lake, work, log)
         except PySparkException as error:
@@ -78,32 +73,28 @@ def _merge(lake: Lake, work: Pending, log: Callable[[str], None]) -> Merged:
         _widen(lake, work, columns)
     else:
         _create(lake, work, columns)
-    with session_of_its_own(lake.delta.remote) as session:
-        delta = Delta(lake.delta.remote, lambda: session)
-        work = _source(delta, work, log)
-        _purge(session, work)
-        # The mark goes into the merge's own commit. A MERGE takes its txn from the session only, and a txn that is left
-        # in a session makes later writes of it vanish without a word: this session is used for nothing else.
-        session.conf.set("spark.databricks.delta.write.txnAppId", work.app_id)
-        session.conf.set("spark.databricks.delta.write.txnVersion", str(work.n))
-        found = command(session, _statement(work, [field.name for field in columns]))
-    state = lake.delta.table_state(work.location, work.app_id)
-    if (state.txn or 0) < work.n:
+    _purge(lake, work)
+    changes = gather(lake.delta, work)
+    if changes.why_full:
+        log(f"full merge: {changes.why_full}")
+    statement = _statement(work, changes, [field.name for field in columns])
+    merged = lake.delta.merge(work.location, statement, changes.view, work.app_id, work.n)
+    if (merged.txn or 0) < work.n:
         raise RuntimeError(
-            f"the merge of silver.{work.table.spec.name} returned, but its table says batch {state.txn}, not "
+            f"the merge of silver.{work.table.spec.name} returned, but its table says batch {merged.txn}, not "
             f"{work.n}; it will be merged again"
         )
     if not work.silver.exists:
         lake.name_table(work.table.text)
-    row = found[0].asDict() if found else {}
     return Merged(
-        state.version,
+        merged.version,
         work.n,
-        work.batches,
-        work.why_full,
-        int(row.get("num_inserted_rows") or 0),
-        int(row.get("num_updated_rows") or 0),
-        int(row.get("num_deleted_rows") or 0),
+        changes.batches,
+        changes.volume,
+        changes.why_full,
+        merged.inserted,
+        merged.updated,
+        merged.deleted,
     )
 
 
@@ -178,44 +169,16 @@ def _properties(properties: Mapping[str, str]) -> str:
     return ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
 
 
-def _source(delta: Delta, work: Pending, log: Callable[[str], None]) -> Pending:
-    """Make the temporary view ``changes``: the rows to merge, with ``_tidegate_*`` columns for their order."""
-    birth = work.table.birth
-    if birth is None:
-        raise AssertionError("a table with batches has been born")
-    session, after = delta.session, 0 if work.why_full else (work.mark or 0)
-    if not birth.registered:
-        session.sql(
-            f"SELECT *, _batch AS _tidegate_n, _source_path AS _tidegate_path, {_ROW} AS _tidegate_row "
-            f"FROM delta.`{birth.location}` WHERE _batch > {after} AND _batch <= {work.n}"
-        ).createOrReplaceTempView("changes")
-        return work
-    paths = {batch.n: [add.path for add in batch.adds] for batch in work.batches if batch.adds}
-    missing = delta.batch_view(birth.location, paths, "files")
-    explained = {remove.path for batch in work.batches for remove in batch.removes}
-    if unexplained := [path for path in missing if path not in explained]:
-        why = f"{len(unexplained)} files of its batches are no longer in bronze (rewritten, or removed since)"
-        log(f"full merge: {why}")
-        work = replace(work, why_full=work.why_full or why)
-        session.sql(
-            f"SELECT *, 0L AS _tidegate_n, _metadata.file_path AS _tidegate_path, {_ROW} AS _tidegate_row "
-            f"FROM delta.`{birth.location}`"
-        ).createOrReplaceTempView("changes")
-    else:
-        session.sql("SELECT * FROM files").createOrReplaceTempView("changes")
-    return work
-
-
-def _purge(session: SparkSession, work: Pending) -> None:
+def _purge(lake: Lake, work: Pending) -> None:
     if work.n // _PURGE_EVERY != (work.mark or 0) // _PURGE_EVERY:
         command(
-            session,
+            lake.delta.session,
             f"DELETE FROM delta.`{work.location}` WHERE {DELETED} AND {CHANGED_AT} < "
             f"current_timestamp() - INTERVAL {work.spec.tombstone_days} DAYS",
         )
 
 
-def _statement(work: Pending, names: Sequence[str]) -> str:
+def _statement(work: Pending, changes: Changes, names: Sequence[str]) -> str:
     keys = ", ".join(quoted(key) for key in work.spec.keys)
     order = quoted(work.spec.order)
     # On lines of its own: it may end in a comment.
@@ -224,7 +187,7 @@ def _statement(work: Pending, names: Sequence[str]) -> str:
     source = (
         f"SELECT {listed}, {dead} AS {DELETED}, _tidegate_n AS {CHANGED_BATCH}, current_timestamp() AS {CHANGED_AT} "
         f"FROM (SELECT *, row_number() OVER (PARTITION BY {keys} ORDER BY {order} DESC NULLS LAST, "
-        "_tidegate_n DESC, _tidegate_path DESC, _tidegate_row DESC) AS _tidegate_place FROM changes) "
+        f"_tidegate_n DESC, _tidegate_path DESC, _tidegate_row DESC) AS _tidegate_place FROM {changes.view}) "
         "WHERE _tidegate_place = 1"
     )
     same = " AND ".join(f"t.{quoted(key)} <=> s.{quoted(key)}" for key in work.spec.keys)
@@ -238,12 +201,12 @@ def _statement(work: Pending, names: Sequence[str]) -> str:
     assigned = ", ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in every)
     targets, values = ", ".join(quoted(name) for name in every), ", ".join(f"s.{quoted(name)}" for name in every)
     # A full merge that follows removals makes silver what bronze's live rows say, older rows included.
-    rebuilds = work.why_full is not None and work.spec.on_removed == "full"
+    rebuilds = changes.why_full is not None and work.spec.on_removed == "full"
     # So does one that follows a redrive, but for the rows of before a reset (batch 0): of those it says nothing.
     ours = f"t.{CHANGED_BATCH} > 0"
     if rebuilds:
         matched, gone = "WHEN MATCHED", "WHEN NOT MATCHED BY SOURCE THEN DELETE"
-    elif work.replaced:
+    elif changes.replaced:
         matched, gone = f"WHEN MATCHED AND ({ours} OR {newer})", f"WHEN NOT MATCHED BY SOURCE AND {ours} THEN DELETE"
     else:
         matched, gone = f"WHEN MATCHED AND ({newer})", ""

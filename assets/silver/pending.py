@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.table_spec import SilverSpec, TableSpec
 from tidegate.resources.delta import TableState
 from tidegate.resources.lake import Lake, Table
-from tidegate.resources.object_store import parallel
 
 #: What an operator sets on a bronze table that somebody else changed, once that is meant.
 _ACKNOWLEDGED = "tidegate.acknowledged_version"
@@ -25,10 +23,8 @@ class Pending:
     Attributes:
         mark: last batch that silver holds; None when it holds none of this bronze table and generation.
         n: the ledger's last batch: how far this merge goes.
+        recorded: the ledger's Delta version that says so.
         app_id: of silver's txn; it holds the bronze table's id and generation, so another table starts anew.
-        why_full: why the whole bronze table is merged instead of the batches since the mark; None if it is not.
-        batches: the batches that landed in (mark, n], or in (0, n] where the whole table's files are asked for.
-        replaced: rows of a loaded table left it, since a redrive read their file again.
     """
 
     table: Table
@@ -38,10 +34,8 @@ class Pending:
     silver: TableState
     mark: int | None
     n: int
+    recorded: int
     app_id: str
-    why_full: str | None
-    batches: tuple[Batch, ...]
-    replaced: bool = False
 
 
 def pending(lake: Lake, spec: TableSpec) -> Pending | None:
@@ -78,27 +72,4 @@ def pending(lake: Lake, spec: TableSpec) -> Pending | None:
     mark = silver.txn
     if mark is not None and mark >= n:
         return None
-    batches = _batches(table, mark or 0, n)
-    why_full = None
-    replaced = mark is not None and not table.birth.registered and any(batch.removes for batch in batches)
-    if mark is None:
-        why_full = "silver holds nothing of this bronze table as it is now"
-    elif replaced:
-        why_full = "a redrive replaced rows of bronze"
-    elif spec.silver.on_removed == "full" and any(batch.removes for batch in batches):
-        why_full = "files were removed from bronze, and on_removed is full"
-        batches = _batches(table, 0, n)
-    return Pending(table, spec.silver, location, bronze, silver, mark, n, app_id, why_full, batches, replaced)
-
-
-def _batches(table: Table, after: int, upto: int) -> tuple[Batch, ...]:
-    void = table.batches.void(after)
-    numbers = [n for n in range(after + 1, upto + 1) if n not in void]
-    found = list(parallel(table.batches.read, numbers))
-    missing = [n for n, batch in zip(numbers, found, strict=True) if batch is None]
-    if missing:
-        raise RuntimeError(
-            f"batch {missing[0]} of {table.text} is gone from {table.batches.uri(missing[0])}; "
-            "batches must never be deleted: restore the object"
-        )
-    return tuple(batch for batch in found if batch)
+    return Pending(table, spec.silver, location, bronze, silver, mark, n, version, app_id)

@@ -116,9 +116,11 @@ MUTANTS = (
     Mutant(
         "a merge's mark stays on the session that other writes use",
         5,
-        _MERGE,
-        "    with session_of_its_own(lake.delta.remote) as session:\n",
-        "    for session in [lake.delta.session]:\n",
+        "resources/delta.py",
+        '        row = self._call_one("merge", ',
+        '        self.session.conf.set("spark.databricks.delta.write.txnAppId", app_id)\n'
+        '        self.session.conf.set("spark.databricks.delta.write.txnVersion", str(number))\n'
+        '        row = self._call_one("merge", ',
         ("tests/spark/test_silver_attacks.py::test_b5_the_txn_of_a_merge_does_not_leak_into_later_writes",),
     ),
     Mutant(
@@ -140,9 +142,9 @@ MUTANTS = (
     Mutant(
         "files that are gone without a word are left out of a merge",
         5,
-        _MERGE,
-        "if path not in explained]:\n",
-        "if path not in explained and not path]:\n",
+        "assets/silver/changes.py",
+        "if path not in explained]))",
+        "if path not in explained and not path]))",
         ("tests/spark/test_silver_attacks.py::test_b3_a_range_that_cannot_be_had_is_merged_in_full_and_says_so",),
     ),
     Mutant(

@@ -6,7 +6,7 @@ import io
 import json
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +14,13 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import Row
 from rich.console import Console
 
 from tidegate.assets.bronze.run import Done, run_table
-from tidegate.assets.silver import merge as silver_merge
 from tidegate.assets.silver.merge import Merged, merge_table
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.testing import TestLake
-from tidegate.resources.spark import session_of_its_own
-from tidegate.resources.spark_remote import SparkRemote
-
-#: What a merge sets on its session.
-TXN_CONFS = ("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion")
 
 
 class Kit:
@@ -147,33 +141,6 @@ def module_lake(
             return lake
 
         yield make
-
-
-@pytest.fixture(scope="session")
-def merge_session(tidegate_stack: LocalStack) -> Iterator[SparkSession]:
-    """A session for merges and nothing else; a process' first session is every run's, so that one is made before."""
-    SparkSession.builder.remote(tidegate_stack.spark.remote.url).getOrCreate()
-    with session_of_its_own(tidegate_stack.spark.remote) as session:
-        yield session
-
-
-@pytest.fixture(autouse=True)
-def _merges_share_a_session(merge_session: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A new session compiles every plan anew, for seconds a merge; here merges begin with one as good as new."""
-
-    @contextmanager
-    def as_good_as_new(remote: SparkRemote) -> Iterator[SparkSession]:
-        for name in TXN_CONFS:
-            merge_session.conf.unset(name)
-        yield merge_session
-
-    monkeypatch.setattr(silver_merge, "session_of_its_own", as_good_as_new)
-
-
-@pytest.fixture
-def _merges_in_sessions_of_their_own(_merges_share_a_session: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For what is said of those sessions."""
-    monkeypatch.setattr(silver_merge, "session_of_its_own", session_of_its_own)
 
 
 @pytest.fixture

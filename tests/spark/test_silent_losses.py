@@ -49,7 +49,6 @@ def test_l1_vacuum_of_a_registered_table_keeps_files_that_are_not_registered_yet
     assert kit.bronze(lake, "orders") == [(1, 1), (2, 1)]
 
 
-@pytest.mark.usefixtures("_merges_in_sessions_of_their_own")
 def test_l2_no_txn_stays_in_a_session_so_that_later_writes_land(tidegate_lake: MakeLake, kit: Any) -> None:
     lake = tidegate_lake([_orders()])
     lake.put("orders/a.parquet", kit.parquet([{"id": 1, "v": 1}]))

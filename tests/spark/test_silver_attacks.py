@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,10 +16,12 @@ from pyspark.sql.types import BooleanType
 
 from tests.support.delta_log import DeltaLog
 from tests.support.seams import dying_at, seams_watched
+from tidegate.assets.silver import changes as silver_changes
 from tidegate.assets.silver import merge as silver_merge
 from tidegate.assets.silver.merge import Merged
 from tidegate.assets.silver.pending import Pending, pending
 from tidegate.platform.testing import TestLake
+from tidegate.resources.lake_root.batches import Batches
 
 MakeLake = Callable[..., TestLake]
 SILVER = {"keys": ["id"], "order": "at", "delete_when": "gone", "every": 10}
@@ -90,7 +93,7 @@ def test_b2_a_file_added_and_removed_within_the_range_does_not_stick_silver(tide
 
     merged = kit.merge(lake, "orders")
 
-    assert (len(merged.batches), merged.why_full) == (3, None)
+    assert (merged.batches, merged.why_full) == (3, None)
     assert kit.silver(lake, "orders", "id, at") == [(1, 1), (3, 1)]
 
 
@@ -165,7 +168,6 @@ def test_silver_goes_no_further_than_the_ledger(tidegate_lake: MakeLake, kit: An
     assert kit.silver(lake, "items", "v") == [("first",), ("second",)]
 
 
-@pytest.mark.usefixtures("_merges_in_sessions_of_their_own")
 def test_b5_the_txn_of_a_merge_does_not_leak_into_later_writes(tidegate_lake: MakeLake, kit: Any) -> None:
     lake = tidegate_lake([LOADED])
     _land(lake, kit, "1", _row(1, 1))
@@ -190,8 +192,45 @@ def test_b6_duplicates_within_one_range_become_the_newest_row(tidegate_lake: Mak
 
     merged = kit.merge(lake, "items")
 
-    assert len(merged.batches) == 3
+    assert merged.batches == 3
     assert kit.silver(lake, "items", "id, v") == [(1, "same order, later batch"), (2, "x"), (3, "lower")]
+
+
+def test_a_first_merge_knows_the_batch_of_every_file_and_reads_no_batch_objects(
+    tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = tidegate_lake([REGISTERED])
+    files = {
+        "ü 100%+k=1.parquet": {"id": 1, "at": 1, "v": "first"},
+        "ß '+%2F.parquet": {"id": 4, "at": 1, "v": "odd"},
+        "gone.parquet": {"id": 3, "at": 1, "v": "gone"},
+        "b.parquet": {"ID": 1, "at": 1, "v": "a copy enters for it"},  # another spelling than the table's
+    }
+    for name, row in files.items():
+        lake.put(f"orders/{name}", kit.parquet([row]))
+        kit.run(lake, "orders")
+    lake.put("orders/a.parquet", kit.parquet([{"id": 2, "at": 1, "v": "x"}]))
+    lake.delete("orders/gone.parquet")
+    kit.run(lake, "orders")
+    with monkeypatch.context() as patched:
+        patched.setattr(Batches, "read", lambda self, n: pytest.fail(f"batch {n} was read"))
+        merged = kit.merge(lake, "orders")
+    assert (merged.batches, merged.volume["files"], merged.volume["rows"]) == (5, 5, 5)
+    assert "nothing of this bronze table" in merged.why_full
+    assert kit.silver(lake, "orders", "id, v, _changed_batch") == [
+        (1, "a copy enters for it", 4),
+        (2, "x", 5),
+        (4, "odd", 2),
+    ]
+
+    # As many batches at once are known likewise.
+    for name, v in (("c", "earlier"), ("d", "later")):
+        lake.put(f"orders/{name}.parquet", kit.parquet([{"id": 3, "at": 1, "v": v}]))
+        kit.run(lake, "orders")
+    monkeypatch.setattr(silver_changes, "_MOST_BATCHES", 1)
+    merged = kit.merge(lake, "orders")
+    assert (merged.batches, merged.why_full, merged.inserted) == (2, None, 1)
+    assert kit.silver(lake, "orders", "id, v, _changed_batch")[2] == (3, "later", 7)
 
 
 def test_b7_a_merge_that_changes_nothing_records_its_mark(tidegate_lake: MakeLake, kit: Any) -> None:
@@ -219,21 +258,21 @@ def merge_beside(kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
     """
     reading, go_on = tmp_path / "reading", tmp_path / "go on"
     attempts: list[str] = []
-    statement, source = silver_merge._statement, silver_merge._source
+    statement, source = silver_merge._statement, silver_merge.gather
 
-    def held(work: Pending, columns: Any) -> str:
+    def held(*given: Any) -> str:
         attempts.append("")
         if len(attempts) > 1:
-            return statement(work, columns)
-        return statement(work, columns).replace("FROM changes)", "FROM changes WHERE hold(_tidegate_n))")
+            return statement(*given)
+        return re.sub(r"FROM changes_\w+", r"\g<0> WHERE hold(_tidegate_n)", statement(*given))
 
-    def with_hold(delta: Any, work: Pending, log: Any) -> Pending:
+    def with_hold(delta: Any, work: Pending) -> Any:
         delta.session.udf.register("hold", _hold(reading, go_on), BooleanType())
-        return source(delta, work, log)
+        return source(delta, work)
 
     def beside(lake: TestLake, rival: Callable[[], object]) -> tuple[Merged, int]:
         monkeypatch.setattr(silver_merge, "_statement", held)
-        monkeypatch.setattr(silver_merge, "_source", with_hold)
+        monkeypatch.setattr(silver_merge, "gather", with_hold)
         with ThreadPoolExecutor(1) as pool:
             merging = pool.submit(kit.merge, lake, "items")
             _wait_for(reading)
@@ -250,7 +289,6 @@ def merge_beside(kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
     "rival",
     ["OPTIMIZE {t}", "INSERT INTO {t} (id, at, v, _deleted, _changed_batch) VALUES (2, 0, 'foreign', false, 0)"],
 )
-@pytest.mark.usefixtures("_merges_in_sessions_of_their_own")
 def test_f24_a_merge_that_loses_to_another_commit_starts_again_from_a_fresh_look(
     tidegate_lake: MakeLake, kit: Any, rival: str, merge_beside: Callable[..., tuple[Merged, int]]
 ) -> None:

@@ -58,6 +58,11 @@ public final class LogPath {
     return new Path(root, new Path(URI.create(logged)));
   }
 
+  /** How {@code _metadata.file_path} spells the file that {@code logged} names in the table at {@code root}. */
+  public static String inMetadata(Path root, String logged) {
+    return resolve(root, logged).toUri().toString();
+  }
+
   private static String authority(URI uri) {
     String scheme = uri.getScheme() == null ? "" : uri.getScheme();
     // s3, s3a and s3n are three names of one store.

@@ -1,9 +1,11 @@
 package io.tidegate.spark;
 
+import static org.apache.spark.sql.functions.broadcast;
 import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.monotonically_increasing_id;
 import static org.apache.spark.sql.functions.struct;
+import static org.apache.spark.sql.types.DataTypes.LongType;
 import static org.apache.spark.sql.types.DataTypes.StringType;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -11,15 +13,19 @@ import io.tidegate.Json;
 import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
 import io.tidegate.delta.LiveEntries;
+import io.tidegate.delta.LogPath;
 import io.tidegate.delta.TableView;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
@@ -50,29 +56,33 @@ final class BatchViewProcedure extends LocalProcedure {
     List<String> all = batches.values().stream().flatMap(List::stream).toList();
     LiveEntries live = LiveEntries.find(spark, table, all);
     List<String> missing = all.stream().filter(path -> live.at(path).isEmpty()).toList();
-    Dataset<Row> rows = null;
-    for (Map.Entry<Long, List<String>> batch : batches.entrySet()) {
-      List<AddFile> files = batch.getValue().stream().flatMap(path -> live.at(path).stream()).toList();
-      if (!files.isEmpty()) {
-        Dataset<Row> one = rows(table, files, batch.getKey());
-        rows = rows == null ? one : rows.union(one);
-      }
-    }
-    (rows == null ? rows(table, List.of(), 0L) : rows).createOrReplaceTempView(arguments.text("view"));
+    // One entry per live file; of a file that several batches added, the last one's.
+    Map<AddFile, Long> numbers = new LinkedHashMap<>();
+    batches.forEach(
+        (n, paths) -> paths.forEach(path -> live.at(path).forEach(file -> numbers.merge(file, n, Math::max))));
+    rows(spark, table, numbers).createOrReplaceTempView(arguments.text("view"));
     return List.<Object[]>of(new Object[] {Json.write(missing)});
   }
 
-  private static Dataset<Row> rows(TableView table, List<AddFile> files, long n) {
+  /** One scan, however many batches there are: a plan with a branch for each would take longer than their rows. */
+  private static Dataset<Row> rows(SparkSession spark, TableView table, Map<AddFile, Long> numbers) {
     Dataset<Row> frame =
         table.log()
             .createDataFrame(
-                table.snapshot(), CollectionConverters.asScala(files).toSeq(), false, Option.empty());
-    return frame.select(
-        col("*"),
-        lit(n).as("_tidegate_n"),
-        col("_metadata.file_path").as("_tidegate_path"),
-        // Delta offers no row index; within one split of a file these ids grow in the order of its rows.
-        struct(col("_metadata.file_block_start"), monotonically_increasing_id()).as("_tidegate_row"));
+                table.snapshot(), CollectionConverters.asScala(numbers.keySet()).toSeq(), false, Option.empty())
+            .select(
+                col("*"),
+                col("_metadata.file_path").as("_tidegate_path"),
+                // Delta offers no row index; within one split of a file these ids grow in the order of its rows.
+                struct(col("_metadata.file_block_start"), monotonically_increasing_id()).as("_tidegate_row"));
+    Set<Long> all = new HashSet<>(numbers.values());
+    if (all.size() <= 1) {
+      return frame.withColumn("_tidegate_n", lit(all.isEmpty() ? 0L : all.iterator().next()));
+    }
+    List<Row> files = new ArrayList<>();
+    numbers.forEach((file, n) -> files.add(RowFactory.create(LogPath.inMetadata(table.root(), file.path()), n)));
+    StructType columns = new StructType().add("_tidegate_path", StringType).add("_tidegate_n", LongType);
+    return frame.join(broadcast(spark.createDataFrame(files, columns)), "_tidegate_path");
   }
 
   private static Map<Long, List<String>> batches(String text) {

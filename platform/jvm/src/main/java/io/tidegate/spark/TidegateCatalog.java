@@ -13,7 +13,8 @@ public final class TidegateCatalog implements ProcedureCatalog {
       List.of(new TableStateProcedure(), new StageFilesProcedure(), new LoadFilesProcedure(),
           new SetApartProcedure(), new InferCsvProcedure(), new LiveFilesProcedure(), new AddFilesProcedure(),
           new AppendRowsProcedure(), new LedgerMemoryProcedure(),
-          new BatchViewProcedure(), new RenewTableProcedure(), new JarsProcedure(), new CommitTableProcedure());
+          new BatchViewProcedure(), new LiveViewProcedure(), new MergeProcedure(),
+          new RenewTableProcedure(), new JarsProcedure(), new CommitTableProcedure());
 
   private String name;
 
