@@ -166,6 +166,7 @@ def test_a_run_leaves_no_session_behind(
     @dg.asset
     def looks(lake: LakeResource) -> None:
         made.append(lake.open().delta.session)
+        made[0].sql("SELECT 1").collect()  # before the first request the server has no session
         if fails:
             raise RuntimeError("on purpose")
 
