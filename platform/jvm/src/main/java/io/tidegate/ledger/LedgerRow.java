@@ -53,7 +53,7 @@ public record LedgerRow(
     return "header".equals(kind);
   }
 
-  /** As {@code _tells_a_state} in {@code resources/ledger.py}, which says why. */
+  /** As {@code tells_a_state} in {@code resources/ledger.py}, which says why. */
   boolean tellsAState() {
     boolean refused = "quarantined".equals(status) && etag == null;
     return "row".equals(kind) && key != null && status != null && !"duplicate".equals(status) && !refused;
