@@ -18,6 +18,8 @@ from tidegate.resources.lake import CHANGED_AT, CHANGED_BATCH, DELETED, SILVER_C
 from tidegate.resources.spark import command
 
 _ATTEMPTS = 6
+#: How Delta's conditions begin of a commit that another one came before.
+_OVERTAKEN = "DELTA_CONCURRENT"
 #: Expired tombstones are purged each time that the mark passes a multiple of this.
 _PURGE_EVERY = 50
 
@@ -60,7 +62,7 @@ def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda
         try:
             return _merge(lake, work, log)
         except PySparkException as error:
-            if "CONCURRENT" not in str(error).upper() or attempt == _ATTEMPTS - 1:
+            if not (error.getCondition() or "").startswith(_OVERTAKEN) or attempt == _ATTEMPTS - 1:
                 raise
             log(f"another commit came first, looking again: {str(error).splitlines()[0]}")
             time.sleep(0.2 * 2**attempt)
