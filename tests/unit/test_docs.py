@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import struct
 from pathlib import Path
@@ -11,6 +12,7 @@ import typer.main
 from pydantic import BaseModel
 
 from tidegate.platform.cli.main import app
+from tidegate.platform.cli.policy import lets_send
 from tidegate.platform.core.csv_options import CsvOptions
 from tidegate.platform.core.lake import IntakeSpec, LakeConfig, LakeSpec, QueueSpec, load_lake
 from tidegate.platform.core.table_spec import SilverSpec, TableSpec
@@ -136,3 +138,25 @@ def test_invariants_are_numbered_as_the_code_cites_them() -> None:
     assert cited <= set(numbers)
     for title in ("## 3. How bronze commits", "### What lies under the lake root"):
         assert title in text
+
+
+AWS = (ROOT / "docs" / "aws.md").read_text(encoding="utf-8")
+POLICIES = [json.loads(block) for block in re.findall(r"^```json\n(.*?)^```", AWS, re.MULTILINE | re.DOTALL)]
+
+
+def test_the_queue_policy_of_the_docs_is_one_that_check_accepts() -> None:
+    policy, queue = next(
+        (policy, statement["Resource"])
+        for policy in POLICIES
+        for statement in policy["Statement"]
+        if statement["Action"] == "sqs:SendMessage"
+    )
+    assert lets_send(policy, queue, "s3.amazonaws.com", "arn:aws:s3:::acme-landing")
+    assert not lets_send(policy, queue, "s3.amazonaws.com", "arn:aws:s3:::somebody-else-s")
+
+
+def test_the_docs_name_each_permission_that_check_asks_for() -> None:
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "platform" / "cli").glob("check*.py"))
+    asked = {action for text in sources for action in re.findall(r'"((?:s3|sqs):[A-Z][A-Za-z]+)",', text)}
+    assert {"s3:ListBucket", "sqs:ReceiveMessage"} <= asked
+    assert {action for action in asked if action not in AWS} == set()
