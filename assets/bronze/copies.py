@@ -59,10 +59,6 @@ def copied(
                     ready.append((candidate, footer, None))
                 case ParquetCopy() as made:
                     ready.append((candidate, made.footer, made))
-                case BadParquet() as bad:
-                    prepared.quarantine(plan, candidate, str(bad))
-                case ObjectForbidden() as forbidden:
-                    prepared.refused(plan, candidate, str(forbidden))
-                case ObjectChanged():
-                    prepared.defer(plan, candidate)
+                case error:
+                    prepared.failed(plan, candidate, error)
     return ready

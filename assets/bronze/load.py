@@ -276,13 +276,12 @@ class _Load:
         }
 
     def _end(self, candidate: Candidate, counted: RowCounts, apart: str | None) -> None:
-        reason = f"{counted.told()}; see {apart}" if counted.bad else None
-        if counted.bad and not counted.good:
-            # Where its rows stay, so do those that were set apart beside them.
-            told = counted.told() if candidate.replaces is not None else f"{counted.told()}; see {apart}"
-            self.prepared.quarantine(self.plan, candidate, told)
+        told = f"{counted.told()}; see {apart}" if counted.bad else None
+        if counted.good or told is None:
+            self.prepared.commit(self.plan, candidate, rows=counted.good, bad_rows=counted.bad or None, reason=told)
         else:
-            self.prepared.commit(self.plan, candidate, rows=counted.good, bad_rows=counted.bad or None, reason=reason)
+            # Where its rows stay, so do those that were set apart beside them.
+            self.prepared.quarantine(self.plan, candidate, told if candidate.replaces is None else counted.told())
 
 
 def _grouped(files: Sequence[SourceFile]) -> list[list[SourceFile]]:

@@ -14,7 +14,7 @@ from tidegate.assets.bronze.source_files import source_file, staged
 from tidegate.platform.core.planning import Candidate, Plan
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.lake import Lake, Table
-from tidegate.resources.object_store import ObjectForbidden, StoreError, parallel
+from tidegate.resources.object_store import StoreError, parallel
 
 #: Bytes, as they lie in S3, that one batch loads: what is more waits for the next, so that a run ends in its time.
 BATCH_BYTES = 4 << 30
@@ -57,15 +57,10 @@ def loadable(
 
     files = []
     for candidate, result in parallel(source, candidates):
-        match result:
-            case SourceFile():
-                files.append(result)
-            case Misfit():
-                prepared.quarantine(plan, candidate, str(result))
-            case ObjectForbidden():
-                prepared.refused(plan, candidate, str(result))
-            case StoreError():
-                prepared.defer(plan, candidate)
+        if isinstance(result, SourceFile):
+            files.append(result)
+        else:
+            prepared.failed(plan, candidate, result)
     return _with_fields(lake, table, files, plan, prepared)
 
 

@@ -10,7 +10,7 @@ from tidegate.platform.core.parquet.bad import BadParquet
 from tidegate.platform.core.parquet.footer import Footer, footer_bytes
 from tidegate.platform.core.planning import Candidate, Found, Plan, Probe
 from tidegate.resources.footer_reader import read_footers
-from tidegate.resources.object_store import ObjectForbidden, ObjectStore, StoreError, parallel
+from tidegate.resources.object_store import ObjectStore, StoreError, parallel
 
 #: Read from a file's end at first; a footer is rarely longer.
 _TAIL_BYTES = 64 * 1024
@@ -38,20 +38,15 @@ def parquet_footers(
     """
     tails: list[tuple[Candidate, bytes]] = []
     for candidate, tail in parallel(lambda one: (one, _tail(objects, bucket, one)), candidates):
-        match tail:
-            case bytes():
-                tails.append((candidate, tail))
-            case BadParquet():
-                prepared.quarantine(plan, candidate, str(tail))
-            case ObjectForbidden():
-                prepared.refused(plan, candidate, str(tail))
-            case StoreError():
-                prepared.defer(plan, candidate)
+        if isinstance(tail, bytes):
+            tails.append((candidate, tail))
+        else:
+            prepared.failed(plan, candidate, tail)
     readable = []
     footers = read_footers([(tail, candidate.found.size) for candidate, tail in tails])
     for (candidate, _), footer in zip(tails, footers, strict=True):
         if isinstance(footer, BadParquet):
-            prepared.quarantine(plan, candidate, str(footer))
+            prepared.failed(plan, candidate, footer)
         else:
             readable.append((candidate, footer))
     return readable

@@ -9,6 +9,7 @@ from tidegate.platform.core.ledger import LedgerRow, Status
 from tidegate.platform.core.manifest import Hint
 from tidegate.platform.core.planning import Candidate, Plan, candidate_hints, followers_rows
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.resources.object_store import ObjectForbidden, StoreError
 
 
 @dataclass
@@ -44,6 +45,16 @@ class Prepared:
     def refused(self, plan: Plan, candidate: Candidate, reason: str) -> None:
         """Note that S3 shows a candidate and does not give it: no state of its key, so the next look asks again."""
         self._end_without_state(plan, candidate, f"access denied: {reason}; the next event or listing looks again")
+
+    def failed(self, plan: Plan, candidate: Candidate, error: ValueError | StoreError) -> None:
+        """End a candidate, or put it off, for what reading it raised: its own fault, S3's refusal, or the moment's."""
+        match error:
+            case ObjectForbidden():
+                self.refused(plan, candidate, str(error))
+            case StoreError():
+                self.defer(plan, candidate)
+            case _:
+                self.quarantine(plan, candidate, str(error))
 
     def defer(self, plan: Plan, candidate: Candidate) -> None:
         """Put a candidate off: its hints go back to the inbox."""
