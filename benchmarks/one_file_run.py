@@ -27,6 +27,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.support.costs import cpu_seconds
 from tests.support.fault_proxy import FaultProxy
 from tests.support.fault_rules import Rule
 from tidegate.assets.bronze.run import run_table
@@ -36,7 +37,7 @@ from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients, Resources, provision
 from tidegate.platform.local.spark_conf import SMALL_DATA
 from tidegate.platform.local.spark_server import SparkServer
-from tidegate.resources.aws import AwsResource
+from tidegate.resources.aws import Aws
 from tidegate.resources.lake import Lake, open_lake
 from tidegate.resources.spark import session_of_its_own
 
@@ -88,7 +89,7 @@ def _named(request: str) -> str:
 
 def _lake(config: LakeConfig, aws: LocalAws, endpoint: str, server: SparkServer, session: Any) -> Lake:
     keys = aws.environ
-    client = AwsResource(
+    client = Aws(
         endpoint_url=endpoint,
         region_name=REGION,
         aws_access_key_id=keys["AWS_ACCESS_KEY_ID"],
@@ -168,9 +169,9 @@ def costs(bench: Bench, lake: Lake, server: SparkServer, runs: int) -> dict[str,
     assert server.process is not None
     for _ in range(runs):
         bench.arrive(lake)
-        mine, theirs = _own_cpu(), _cpu_below(server.process.pid)
+        mine, theirs = _own_cpu(), cpu_seconds(server.process.pid)
         took = bench.run(lake)
-        found.append((_own_cpu() - mine, _cpu_below(server.process.pid) - theirs, took))
+        found.append((_own_cpu() - mine, cpu_seconds(server.process.pid) - theirs, took))
     client, spark, seconds = (round(statistics.median(one), 2) for one in zip(*found, strict=True))
     return {"client_cpu_seconds": client, "server_cpu_seconds": spark, "seconds": seconds}
 
@@ -178,24 +179,6 @@ def costs(bench: Bench, lake: Lake, server: SparkServer, runs: int) -> dict[str,
 def _own_cpu() -> float:
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
-
-
-def _cpu_below(pid: int) -> float:
-    """CPU seconds of a process and those below it, after proc(5)."""
-    parents: dict[int, tuple[int, int]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
-            except OSError:
-                continue
-            parents[int(entry.name)] = (int(fields[1]), sum(map(int, fields[11:15])))
-    ticks, below = 0, [pid]
-    while below:
-        one = below.pop()
-        ticks += parents.get(one, (0, 0))[1]
-        below += [child for child, (parent, _) in parents.items() if parent == one]
-    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> None:

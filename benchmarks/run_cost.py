@@ -16,7 +16,6 @@ import random
 import statistics
 import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.support.costs import cpu_seconds
 from tidegate.platform.local.dagster_processes import DagsterProcesses
 from tidegate.platform.local.names import name_tables
 from tidegate.platform.local.process import Process
@@ -46,25 +46,6 @@ _UNFINISHED = [
     dg.DagsterRunStatus.STARTING,
     dg.DagsterRunStatus.STARTED,
 ]
-
-
-def cpu_seconds(guard: int) -> float:
-    """CPU seconds of a guard and everything below it, what has ended and was waited for included."""
-    spent, children = {}, defaultdict(list)
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
-            except OSError:
-                continue
-            children[int(fields[1])].append(int(entry.name))
-            spent[int(entry.name)] = sum(map(int, fields[11:15]))
-    ticks, below = 0, [guard]
-    while below:
-        pid = below.pop()
-        ticks += spent.get(pid, 0)
-        below += children[pid]
-    return ticks / 100
 
 
 class Bench:

@@ -20,10 +20,13 @@ _SLOWEST = 10
 _PROC = Path("/proc")
 
 
-def cpu_seconds() -> float:
-    """CPU seconds of this process and all below it so far, those that have ended and were waited for included.
+def cpu_seconds(of: int | None = None) -> float:
+    """CPU seconds of a process and all below it so far, those that have ended and were waited for included.
 
     After proc(5): fields 14 to 17 of `/proc/<pid>/stat`, in clock ticks.
+
+    Args:
+        of: the process; None for this one.
     """
     spent, children = {}, defaultdict(list)
     for entry in _PROC.iterdir() if _PROC.is_dir() else ():
@@ -34,7 +37,7 @@ def cpu_seconds() -> float:
                 continue  # it has just ended
             children[int(fields[1])].append(int(entry.name))
             spent[int(entry.name)] = sum(map(int, fields[11:15]))
-    ticks, below = 0, [os.getpid()]
+    ticks, below = 0, [of or os.getpid()]
     while below:
         pid = below.pop()
         ticks += spent.get(pid, 0)

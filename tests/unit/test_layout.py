@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import subprocess
 import sys
@@ -78,3 +79,9 @@ def test_requirements_are_pinned_and_hashed() -> None:
         assert wanted, path
         for line in wanted:
             assert re.match(r"[\w.\[\], -]+==\S+ .*--hash=sha256:", line), f"{path.name}: {line[:80]}"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("[a-z]*.py")), ids=lambda path: path.stem)
+def test_measurements_can_be_imported(path: Path) -> None:
+    """Nothing else runs them, so a name that moved would be noticed in a sitting only."""
+    importlib.import_module(f"benchmarks.{path.stem}")
