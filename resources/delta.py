@@ -199,17 +199,16 @@ class Delta:
         row = self._call_one("set_apart", files=json.dumps(files), schema=json.dumps(schema.to_spark()), folder=folder)
         return int(row["rows"])
 
-    def infer_csv(self, paths: Sequence[str], reading: Mapping[str, Any]) -> list[str]:
+    def infer_csv(self, files: Mapping[str, Any]) -> list[str]:
         """The narrowest type of each column of CSV files of one header, by its name in Spark's schema JSON.
 
         Args:
-            paths: ``s3a://`` paths.
-            reading: how they are read (``LoadRequest.Group`` of platform/jvm).
+            files: which, and how they are read (``LoadRequest.Group`` of platform/jvm).
 
         Returns:
             Nothing if there are no rows.
         """
-        row = self._call_one("infer_csv", paths=json.dumps(list(paths)), reading=json.dumps(reading))
+        row = self._call_one("infer_csv", files=json.dumps(files))
         return [str(kind) for kind in json.loads(row["types"])]
 
     def add_files(self, location: str, batch_uri: str, *, verify_files: bool) -> Landed:

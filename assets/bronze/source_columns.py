@@ -30,6 +30,7 @@ def source(table: Table, file: SourceFile) -> dict[str, Any]:
     time = candidate.taken.hint.event_time
     return {
         "path": file.path,
+        "size": file.size,
         "source": source_address(table, file),
         "etag": candidate.found.etag,
         "time": _micros(datetime.fromisoformat(time)) if time else None,

@@ -57,11 +57,14 @@ def source_file(lake: Lake, table: Table, candidate: Candidate) -> SourceFile:
     if candidate.found.size == 0:
         raise Misfit("empty file")
     if isinstance(format, Parquet):
-        return SourceFile(candidate, format, _path(lake, table, candidate))
+        return SourceFile(candidate, format, _path(lake, table, candidate), candidate.found.size)
     head, whole = _head(lake, table, candidate)
     seen = format.look(head, whole, table.spec)
-    path = _rewritten(lake, table, candidate, seen.rewrite) if seen.rewrite else _path(lake, table, candidate)
-    return SourceFile(candidate, format, path, seen.names, by_line=seen.by_line)
+    if seen.rewrite:
+        path, size = _rewritten(lake, table, candidate, seen.rewrite)
+    else:
+        path, size = _path(lake, table, candidate), candidate.found.size
+    return SourceFile(candidate, format, path, size, seen.names, by_line=seen.by_line)
 
 
 def staged(lake: Lake, table: Table, ending: str) -> Staged:
@@ -128,11 +131,11 @@ def _path(lake: Lake, table: Table, candidate: Candidate) -> str:
     return place.path
 
 
-def _rewritten(lake: Lake, table: Table, candidate: Candidate, rewrite: Rewrite) -> str:
+def _rewritten(lake: Lake, table: Table, candidate: Candidate, rewrite: Rewrite) -> tuple[str, int]:
     place = staged(lake, table, ".txt")
     with TemporaryDirectory(prefix="tidegate-rewrite-") as folder:
         plain = Path(folder) / "plain"
         with unpacked(lake, table, candidate) as body, plain.open("wb") as target:
             rewrite.write(body, target)
         lake.store.objects.upload(place.bucket, place.key, plain)
-    return place.path
+        return place.path, plain.stat().st_size

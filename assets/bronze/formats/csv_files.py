@@ -53,7 +53,9 @@ class Csv(Format):
 
     def infer(self, delta: Delta, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
         """The narrowest types that hold every cell as it stands."""
-        told = delta.infer_csv([file.path for file in files], _reading(files, spec))
+        told = delta.infer_csv(
+            {**_reading(files, spec), "files": [{"path": file.path, "size": file.size} for file in files]}
+        )
         return [Field(name, Simple(kind)) for name, kind in zip(files[0].names, told, strict=True)] if told else []
 
     def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:

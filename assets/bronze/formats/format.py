@@ -24,6 +24,7 @@ class SourceFile:
 
     Attributes:
         path: ``s3a://`` path that Spark reads: the object itself, or a copy of it.
+        size: bytes that lie there; of a Parquet file's copy, which Spark looks at itself, those of the object.
         names: a CSV file's column names, in its own order; empty for other formats.
         footer: a Parquet file's; None for other formats.
         by_line: whether each line is a row; where one may go on in the next, the file is read as a whole, by one task.
@@ -32,6 +33,7 @@ class SourceFile:
     candidate: Candidate
     format: Format
     path: str
+    size: int
     names: tuple[str, ...] = ()
     footer: Footer | None = None
     by_line: bool = True

@@ -41,23 +41,20 @@ public record LoadRequest(
       return new Group(by, names, declared, csv, refusal, files);
     }
 
-    /** Other files, read in the same way. */
-    public Group of(List<String> paths) {
-      List<Source> sources = paths.stream().map(path -> new Source(path, path, "", null, Map.of())).toList();
-      return new Group(reader, names, declared, csv, refusal, sources);
-    }
   }
 
   /**
    * One file.
    *
-   * @param path what Spark reads: the object itself, or a copy
+   * @param path what is read: the object itself, or a copy
+   * @param size bytes that lie at {@code path}
    * @param source the object's address, {@code _source_path}
    * @param time the event's, in microseconds since 1970; null where there was none
    * @param values texts of the columns of the path, by name
    */
   public record Source(
       @JsonProperty("path") String path,
+      @JsonProperty("size") long size,
       @JsonProperty("source") String source,
       @JsonProperty("etag") String etag,
       @JsonProperty("time") Long time,

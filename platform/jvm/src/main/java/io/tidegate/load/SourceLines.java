@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** What Spark itself reads of source files: lines, cells or columns, and behind them the path and the block's offset. */
+/** What is read of source files: lines, cells or columns, and behind them the path and the block's offset. */
 final class SourceLines {
   private SourceLines() {}
 
@@ -23,15 +23,18 @@ final class SourceLines {
    * @param columns those that Parquet files are read with
    */
   static JavaRDD<InternalRow> of(SparkSession spark, LoadRequest.Group group, StructType columns) {
+    var session = (org.apache.spark.sql.classic.SparkSession) spark;
     String[] paths = group.files().stream().map(LoadRequest.Source::path).toArray(String[]::new);
-    Dataset<Row> found =
-        switch (group.reader()) {
-          case "json" -> spark.read().text(paths);
-          // Alone, a carriage return is no end of a line: the reader of lines has to see it.
-          case "csv_lines" -> spark.read().option("lineSep", "\n").text(paths);
-          case "csv_cells" -> cells(spark, group).csv(paths);
-          default -> spark.read().schema(columns).parquet(paths);
-        };
+    return switch (group.reader()) {
+      case "json" -> LineFiles.of(session, group, null);
+      // Alone, a carriage return is no end of a line: the reader of lines has to see it.
+      case "csv_lines" -> LineFiles.of(session, group, "\n");
+      case "csv_cells" -> withPlace(cells(spark, group).csv(paths));
+      default -> withPlace(spark.read().schema(columns).parquet(paths));
+    };
+  }
+
+  private static JavaRDD<InternalRow> withPlace(Dataset<Row> found) {
     List<Column> selected = new ArrayList<>();
     for (StructField field : found.schema().fields()) {
       selected.add(col("`" + field.name().replace("`", "``") + "`"));

@@ -28,6 +28,7 @@ final class SourceRows implements Iterator<InternalRow> {
   private final Map<String, FileTally> counted = new HashMap<>();
   private final Map<String, LoadRequest.Source> files = new HashMap<>();
 
+  private UTF8String told;
   private UTF8String path;
   private long block;
   private LoadRequest.Source file;
@@ -85,9 +86,11 @@ final class SourceRows implements Iterator<InternalRow> {
   }
 
   private void open(UTF8String at, long start) {
-    if (at.equals(path) && start == block) {
+    if (start == block && (at == told || at.equals(path))) {
       return;
     }
+    told = at;
+    // Some readers write the next path where this one is.
     path = at.clone();
     block = start;
     file = files.get(path.toString());
