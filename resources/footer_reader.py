@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import signal
@@ -10,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from multiprocessing.connection import Connection
 
 from tidegate.platform.core.parquet.bad import BadParquet
@@ -54,12 +55,19 @@ def read_footers(tails: Sequence[tuple[bytes, int]]) -> list[Footer | BadParquet
 def _read_part(tails: Sequence[tuple[bytes, int]]) -> list[Footer | BadParquet]:
     read: list[Footer | BadParquet] = []
     while len(read) < len(tails):
-        with _next_child() as child:
+        with ExitStack() as unless_kept:
+            child = unless_kept.enter_context(_next_child())
             try:
                 while len(read) < len(tails):
                     read.append(child.ask(*tails[len(read)]))
             except (EOFError, OSError, TimeoutError):
-                read.append(BadParquet("its footer is corrupt: it crashes or hangs the Parquet reader"))
+                if not child.waited:  # else it may have died of something else, before it got this footer
+                    read.append(BadParquet("its footer is corrupt: it crashes or hangs the Parquet reader"))
+            else:
+                if not _spare:  # a run of many tables needs it for each
+                    unless_kept.pop_all()
+                    child.waited = True
+                    _spare.append(child)
     return read
 
 
@@ -69,14 +77,30 @@ def _next_child() -> _Child:
     return _Child()
 
 
+@atexit.register
+def _end_spare() -> None:
+    while _spare:
+        with _spare.pop():
+            pass
+
+
+# It answers one process.
+os.register_at_fork(after_in_child=_spare.clear)
+
+
 #: A child's number, how to kill it, and how to wait for it.
 _Started = tuple[int, Callable[[], None], Callable[[], object]]
 
 
 class _Child:
-    """A child that parses footers: a new Python, or a fork of this process."""
+    """A child that parses footers: a new Python, or a fork of this process.
+
+    Attributes:
+        waited: whether it was idle since its last answer.
+    """
 
     def __init__(self, *, fork: bool = False) -> None:
+        self.waited = fork
         ours, theirs = os.pipe(), os.pipe()
         self._requests, self._replies = Connection(ours[1], readable=False), Connection(theirs[0], writable=False)
         try:
@@ -111,6 +135,7 @@ class _Child:
         if not self._replies.poll(_DEADLINE):
             raise TimeoutError
         reply: Footer | BadParquet = self._replies.recv()
+        self.waited = False
         return reply
 
     def __enter__(self) -> _Child:

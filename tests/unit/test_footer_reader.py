@@ -81,6 +81,16 @@ def test_a_reader_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> Non
         os.kill(child.pid, 0)
 
 
+def test_a_reader_is_kept_and_no_footer_is_blamed_for_its_death_while_it_waits() -> None:
+    read_footers([tail(1)])
+    (kept,) = footer_reader._spare
+    read_footers([tail(2)])
+    assert footer_reader._spare == [kept]
+    os.kill(kept.pid, signal.SIGKILL)
+    assert [one.rows for one in read_footers([tail(3)]) if isinstance(one, Footer)] == [3]
+    assert footer_reader._spare != [kept]
+
+
 def test_a_spare_reader_is_a_fork_and_is_taken_first(tmp_path: Path) -> None:
     """In a process of its own: one with threads is not forked."""
     file = tmp_path / "a.parquet"
@@ -94,6 +104,7 @@ tail = open({str(file)!r}, "rb").read()
 with patch.object(footer_reader.subprocess, "Popen", side_effect=AssertionError("a new Python")):
     (footer,) = footer_reader.read_footers([(tail, len(tail))])
 print(footer.rows)
+footer_reader._end_spare()
 threading.Thread(target=threading.Event().wait, daemon=True).start()
 footer_reader.keep_spare()
 print(footer_reader._spare)
