@@ -3,8 +3,12 @@
 import dagster as dg
 
 
-def as_event(result: dg.AssetCheckResult) -> dg.AssetCheckEvaluation:
+def as_event(result: dg.AssetCheckResult, partition: str | None = None) -> dg.AssetCheckEvaluation:
     """The event that a step would log which yields the result.
+
+    Args:
+        result: of a check.
+        partition: of its asset, where the check has partitions.
 
     Raises:
         ValueError: the result names no asset or no check; only its own step knows them.
@@ -18,4 +22,5 @@ def as_event(result: dg.AssetCheckResult) -> dg.AssetCheckEvaluation:
         metadata=result.metadata,
         severity=result.severity,
         description=result.description,
+        partition=partition,
     )

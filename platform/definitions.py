@@ -6,6 +6,7 @@ import dagster as dg
 
 from tidegate.assets.bronze.asset import build_bronze
 from tidegate.assets.bronze.pages import build_page_checks, table_pages
+from tidegate.assets.bronze.shared_job import build_shared_job
 from tidegate.assets.operations.jobs import redrive_job
 from tidegate.assets.queue_checks import build_queue_checks
 from tidegate.assets.silver.asset import build_silver_assets
@@ -23,13 +24,13 @@ def build_definitions(config: LakeConfig, lake: LakeResource) -> dg.Definitions:
         config: the lake.yaml, already read: assets and sensors are built from it.
         lake: the resource that runs open.
     """
-    triggers = build_silver_triggers(config)
+    triggers, shared = build_silver_triggers(config), build_shared_job(config)
     return dg.Definitions(
         assets=[*source_assets(config), build_bronze(config), *table_pages(config), *build_silver_assets(config)],
         asset_checks=[*build_page_checks(config), *build_queue_checks(config)],
-        jobs=[BRONZE_JOB, redrive_job, *[silver_job(spec) for spec in config.tables if spec.silver]],
+        jobs=[BRONZE_JOB, shared, redrive_job, *[silver_job(spec) for spec in config.tables if spec.silver]],
         sensors=[
-            build_intake_sensor(config),
+            build_intake_sensor(config, shared),
             *[one for one in triggers if isinstance(one, dg.SensorDefinition)],
         ],
         schedules=[one for one in triggers if isinstance(one, dg.ScheduleDefinition)],

@@ -10,6 +10,7 @@ import dagster as dg
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.assets.bronze.asset import BRONZE, TABLES, TRIGGER_TAG
+from tidegate.assets.held_tables import SHARED_JOB, shared_config
 from tidegate.assets.sources import queue_name
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.manifest import chunked
@@ -21,6 +22,7 @@ from tidegate.resources.queue import Message, Queue
 from tidegate.sensors.arrivals import Intake, sort_by_what_is_there
 from tidegate.sensors.misses import judge
 from tidegate.sensors.runs import FAILURES_TAG, TableRuns, table_runs
+from tidegate.sensors.sharing import share
 from tidegate.sensors.turns import MOST_RUNS, Turns, take_turns
 
 BRONZE_JOB = dg.define_asset_job(
@@ -112,7 +114,8 @@ def requests(
         most=MOST_RUNS - runs.tagged,
         goes_on=lambda: time.monotonic() < until,
     )
-    return turns, [_request(table, runs) for table in turns.due]
+    sharing = share(turns.due, runs.failures)
+    return turns, [*(_own(table, runs) for table in sharing.own), *map(_shared, sharing.shared)]
 
 
 def resting(runs: TableRuns, config: LakeConfig, now: float) -> set[str]:
@@ -124,25 +127,33 @@ def resting(runs: TableRuns, config: LakeConfig, now: float) -> set[str]:
     }
 
 
-def _request(table: str, runs: TableRuns) -> dg.RunRequest:
+def _own(table: str, runs: TableRuns) -> dg.RunRequest:
     tags = {TRIGGER_TAG: "sensor"}
     if table in runs.failures:
         tags[FAILURES_TAG] = str(runs.failures[table].number)
-    return dg.RunRequest(partition_key=table, tags=tags)
+    return dg.RunRequest(job_name=BRONZE_JOB.name, partition_key=table, tags=tags)
 
 
-def build_intake_sensor(config: LakeConfig) -> dg.SensorDefinition:
+def _shared(tables: list[str]) -> dg.RunRequest:
+    return dg.RunRequest(job_name=SHARED_JOB, run_config=shared_config(tables), tags={TRIGGER_TAG: "sensor"})
+
+
+def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.SensorDefinition:
     """The sensor that drains the queues and asks for bronze runs.
 
     Partitions and run requests follow from the inbox's listing, never from the messages of the tick: a tick that timed
     out has done its writes, and the next one goes on from them. The cursor says how far a tour of the inbox came.
     Configured tables have a partition without any hint, so that they can be materialized by hand. ``run_key`` stays
     None, for a used one is never run again, even after a failure.
+
+    Args:
+        config: the lake.
+        shared: the job of runs that tables share.
     """
 
     @dg.sensor(
         name="intake",
-        job=BRONZE_JOB,
+        jobs=[BRONZE_JOB, shared],
         minimum_interval_seconds=config.intake.every,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Drains SQS into the lake's inbox and asks for a bronze run of every table whose window is over.",

@@ -6,16 +6,10 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-ACTIVE = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
+from tidegate.assets.held_tables import ACTIVE, PARTITION_TAG, SHARED_JOB, failed_tables, held_tables
+
 _FAILED = [dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 _LONGEST_BACKOFF = 3600.0
-_PARTITION = "dagster/partition"
 #: Tag of a run that follows failed ones: how many, in a row.
 FAILURES_TAG = "tidegate/failures"
 #: Runs that one query fetches, the newest ones: a second or two of Dagster's time. More than these are not waited for,
@@ -56,35 +50,37 @@ class TableRuns:
 
 
 def table_runs(instance: dg.DagsterInstance, job: str, tag: tuple[str, str], now: float) -> TableRuns:
-    """Ask for the runs of all tables at once: three queries, however many tables there are.
+    """Ask for the runs of all tables at once: four queries, however many tables there are.
 
     Args:
         instance: Dagster's instance.
-        job: name of the job whose failures count.
+        job: name of the job whose failures count, beside those of shared runs.
         tag: of the runs to count among the active ones.
         now: epoch seconds.
     """
-    queued = instance.get_run_records(dg.RunsFilter(statuses=ACTIVE), limit=_MOST_RECORDS)
-    tags = [record.dagster_run.tags for record in queued]
-    active = frozenset(one[_PARTITION] for one in tags if _PARTITION in one)
-    return TableRuns(active, sum(one.get(tag[0]) == tag[1] for one in tags), _failures(instance, job, now))
+    records = instance.get_run_records(dg.RunsFilter(statuses=ACTIVE), limit=_MOST_RECORDS)
+    runs = [record.dagster_run for record in records]
+    active = frozenset(table for run in runs for table in held_tables(run))
+    return TableRuns(active, sum(run.tags.get(tag[0]) == tag[1] for run in runs), _failures(instance, job, now))
 
 
 def _failures(instance: dg.DagsterInstance, job: str, now: float) -> dict[str, Failures]:
     # A rest is an hour at most, and the next run, which has the count of those before, comes right after it.
     since = datetime.fromtimestamp(now - 2 * _LONGEST_BACKOFF, UTC)
-    failed = dg.RunsFilter(job_name=job, statuses=_FAILED, updated_after=since)
     latest: dict[str, dg.RunRecord] = {}
-    for record in instance.get_run_records(failed, limit=_MOST_RECORDS):
-        if table := record.dagster_run.tags.get(_PARTITION):
-            latest.setdefault(table, record)
+    for name in (job, SHARED_JOB):
+        failed = dg.RunsFilter(job_name=name, statuses=_FAILED, updated_after=since)
+        for record in instance.get_run_records(failed, limit=_MOST_RECORDS):
+            for table in failed_tables(record.dagster_run):
+                if table not in latest or latest[table].storage_id < record.storage_id:
+                    latest[table] = record
     if not latest:
         return {}
     good = dg.RunsFilter(
-        job_name=job, statuses=[dg.DagsterRunStatus.SUCCESS], tags={_PARTITION: sorted(latest)}, updated_after=since
+        job_name=job, statuses=[dg.DagsterRunStatus.SUCCESS], tags={PARTITION_TAG: sorted(latest)}, updated_after=since
     )
     for record in instance.get_run_records(good, limit=_MOST_RECORDS):
-        table = record.dagster_run.tags[_PARTITION]
+        table = record.dagster_run.tags[PARTITION_TAG]
         if table in latest and record.storage_id > latest[table].storage_id:
             del latest[table]
     return {table: Failures(_earlier(record) + 1, _ended(record)) for table, record in latest.items()}

@@ -7,8 +7,8 @@ from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake_root.inbox import Backlog
 
-#: Bronze runs of the sensor that may be queued or at work at a time. A longer queue would not be worked off sooner, and
-#: each request costs Dagster's daemon as much as a small run.
+#: Bronze runs of the sensor that may be queued or at work at a time, and the tables that a tick asks for at most. A
+#: longer queue would not be worked off sooner, and each request costs Dagster's daemon as much as a small run.
 MOST_RUNS = 100
 
 
@@ -17,7 +17,7 @@ class Turns:
     """What a tour of the inbox came to.
 
     Attributes:
-        due: table keys whose turn it is, in the tour's order.
+        due: what waits for the tables whose turn it is, in the tour's order.
         seen: table keys that have hints waiting.
         hints: how many wait for those, at least.
         strays: a sentence for each object that is no manifest.
@@ -25,7 +25,7 @@ class Turns:
         whole: whether the tour came all around.
     """
 
-    due: list[str] = field(default_factory=list)
+    due: list[Backlog] = field(default_factory=list)
     seen: list[str] = field(default_factory=list)
     hints: int = 0
     strays: list[str] = field(default_factory=list)
@@ -77,7 +77,7 @@ def take_turns(
             turns.seen.append(backlog.folder)
             turns.hints += backlog.hints
             if backlog.folder not in held and is_ready(backlog, config, now):
-                turns.due.append(backlog.folder)
+                turns.due.append(backlog)
         if not goes_on():
             return turns
     turns.whole = True

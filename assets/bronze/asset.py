@@ -44,18 +44,7 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
         output_required=False,
     )
     def bronze(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[Any]:
-        handles = lake.open()
-        done = run_table(
-            handles,
-            context.partition_key,
-            run_id=context.run_id,
-            listing=context.run.tags.get(TRIGGER_TAG) != "sensor",
-            allow_removals=context.run.tags.get(ALLOW_REMOVALS_TAG) == "true",
-            log=context.log.info,
-        )
-        shown = show(handles, context.partition_key, done, last_shown(context.instance, BRONZE, context.partition_key))
-        for line in shown.warnings():
-            context.log.warning(line)
+        shown = work_off(context.op_execution_context, lake.open(), context.partition_key)
         checks = shown.checks(BRONZE)
         if shown.materializes:
             yield dg.MaterializeResult(metadata=shown.metadata("dagster/partition_row_count"), check_results=checks)
@@ -66,6 +55,30 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
                 context.log_event(event)
 
     return bronze
+
+
+def work_off(context: dg.OpExecutionContext, lake: Lake, text: str, *, said: str = "") -> Shown:
+    """Bring one table up to date with its inbox, in a run of Dagster's; what there is to show of it.
+
+    Args:
+        context: of the run, whose tags say what it may do.
+        lake: handles.
+        text: table key.
+        said: what stands before each line of the log.
+    """
+    tags = context.run.tags
+    done = run_table(
+        lake,
+        text,
+        run_id=context.run_id,
+        listing=tags.get(TRIGGER_TAG) != "sensor",
+        allow_removals=tags.get(ALLOW_REMOVALS_TAG) == "true",
+        log=lambda line: context.log.info(f"{said}{line}"),
+    )
+    shown = show(lake, text, done, last_shown(context.instance, BRONZE, text))
+    for line in shown.warnings():
+        context.log.warning(f"{said}{line}")
+    return shown
 
 
 def last_shown(instance: dg.DagsterInstance, asset: dg.AssetKey, partition: str | None = None) -> Before:

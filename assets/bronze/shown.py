@@ -175,12 +175,20 @@ class Shown:
             ),
         ]
 
-    def events(self, page: dg.AssetKey) -> list[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
-        """The same for the table's own page: events that the run logs, for no step of it materializes a page."""
-        told = [as_event(result) for result in self.checks(page)]
+    def events(
+        self, asset: dg.AssetKey, partition: str | None = None
+    ) -> list[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
+        """The same as events, for a run that logs them: no step of it materializes that asset.
+
+        Args:
+            asset: the table's own page, or bronze.
+            partition: of bronze.
+        """
+        told = [as_event(result, partition) for result in self.checks(asset)]
         if not self.materializes:
             return [*told]
-        return [dg.AssetMaterialization(page, metadata=self.metadata("dagster/row_count")), *told]
+        metadata = self.metadata("dagster/partition_row_count" if partition else "dagster/row_count")
+        return [dg.AssetMaterialization(asset, partition=partition, metadata=metadata), *told]
 
     @property
     def _judged(self) -> list[Batch]:

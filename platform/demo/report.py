@@ -13,6 +13,7 @@ import dagster as dg
 from rich.console import Console
 from rich.table import Table
 
+from tidegate.assets.held_tables import held_tables
 from tidegate.platform.demo.accounts import Accounts, Newest
 from tidegate.resources.lake import Lake
 
@@ -180,13 +181,14 @@ def freshness(instance: dg.DagsterInstance, newest: Newest | None, silver: dg.As
 
 
 def _seconds(instance: dg.DagsterInstance, since: float) -> dict[str, float]:
-    """Seconds that the runs since then took, by partition or silver asset."""
+    """Seconds that the runs since then took, by partition or silver asset; of a shared run, an even part."""
     found: dict[str, float] = {}
     for record in instance.get_run_records():
         if record.start_time and record.end_time and record.start_time >= since:
             run = record.dagster_run
-            name = run.tags.get("dagster/partition") or run.job_name.removesuffix("_job")
-            found[name] = found.get(name, 0.0) + record.end_time - record.start_time
+            names = held_tables(run) or [run.job_name.removesuffix("_job")]
+            for name in names:
+                found[name] = found.get(name, 0.0) + (record.end_time - record.start_time) / len(names)
     return found
 
 

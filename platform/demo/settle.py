@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import dagster as dg
 
+from tidegate.assets.held_tables import ACTIVE
 from tidegate.assets.silver.pending import pending
 from tidegate.platform.demo.accounts import Accounts, read_accounts
 from tidegate.resources.lake import Lake
-from tidegate.sensors.runs import ACTIVE
 
 #: Seconds between two looks; more where a look costs queries that the runs would wait for.
 _PAUSE, _PAUSE_AFTER_SPARK = 0.5, 2.0

@@ -1,0 +1,92 @@
+"""The job of runs that several tables share."""
+
+import json
+import time
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+import dagster as dg
+from dagster._core.events import AssetMaterializationPlannedData
+from pydantic import Field
+
+from tidegate.assets.bronze.asset import BRONZE, work_off
+from tidegate.assets.bronze.shared_run import SharedRun, first_line
+from tidegate.assets.bronze.shown import page_key
+from tidegate.assets.held_tables import ACTIVE, FAILED_TAG, PARTITION_TAG, SHARED_JOB, SHARED_OP
+from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.table_key import TableKey
+from tidegate.resources.lake_resource import LakeResource
+
+#: Seconds after which a shared run begins no further table, for nobody knows how large the files are: the rest waits in
+#: the inbox for the next run, and a table that a person asks for does not wait long for this one.
+SECONDS = 120.0
+
+
+class SharedTables(dg.Config):
+    """What a shared run works off."""
+
+    tables: list[str] = Field(description="Table keys (partitions of bronze), in the order of their turns.")
+
+
+def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
+    """The job of runs that several tables share.
+
+    An op, not the asset: Dagster knows runs of one partition and of a range of them. What a run of a partition shows
+    there, this one logs for each of its tables.
+    """
+
+    table_for = config.table_for
+
+    @dg.op(name=SHARED_OP, out={}, description="Brings several bronze tables up to date, one after another.")
+    def bronze_shared(context: dg.OpExecutionContext, config: SharedTables, lake: LakeResource) -> Iterator[Any]:
+        handles, until = lake.open(), time.monotonic() + SECONDS
+
+        def lost() -> str | None:
+            try:
+                handles.delta.require_session()
+            except Exception as error:
+                return f"the Spark server was lost: {first_line(error)}"
+            return None
+
+        shared = SharedRun(
+            work=lambda table: work_off(context, handles, table, said=f"{table}: "),
+            held=lambda table: _has_own_run(context.instance, table),
+            lost=lost,
+            goes_on=lambda: time.monotonic() < until,
+        )
+        for table, shown in shared.tables(config.tables):
+            if isinstance(shown, Exception):
+                context.log.error(f"{table} failed: {''.join(traceback.format_exception(shown))}")
+                _show_failed(context, table)
+                continue
+            yield from shown.events(BRONZE, table)
+            if spec := table_for(TableKey.decode(table)):
+                yield from shown.events(page_key(spec))
+        for table, why in shared.left.items():
+            context.log.info(f"{table} is left as it is: {why}")
+        if verdict := shared.verdict(len(config.tables)):
+            context.instance.add_run_tags(context.run_id, {FAILED_TAG: json.dumps(list(shared.failed))})
+            raise dg.Failure(verdict, allow_retries=False)
+
+    @dg.job(
+        name=SHARED_JOB,
+        executor_def=dg.in_process_executor,
+        description="Brings several bronze tables up to date with their inboxes: those for which little waits.",
+    )
+    def shared_job() -> None:
+        bronze_shared()
+
+    return shared_job
+
+
+def _has_own_run(instance: dg.DagsterInstance, table: str) -> bool:
+    return bool(instance.get_run_records(dg.RunsFilter(statuses=ACTIVE, tags={PARTITION_TAG: table}), limit=1))
+
+
+def _show_failed(context: dg.OpExecutionContext, table: str) -> None:
+    """Let Dagster show the partition as failed: a materialization was planned in a run that fails, and did not come."""
+    planned = dg.DagsterEvent.build_asset_materialization_planned_event(
+        context.job_name, SHARED_OP, AssetMaterializationPlannedData(BRONZE, partition=table)
+    )
+    context.instance.report_dagster_event(planned, context.run_id)

@@ -1,0 +1,25 @@
+"""The queue of runs: a table that a shared run holds has a run, and gets no second one."""
+
+from __future__ import annotations
+
+from dagster import QueuedRunCoordinator, RunsFilter
+from dagster._core.run_coordinator.queued_run_coordinator import RunQueueConfig
+from dagster._core.storage.dagster_run import ACTIVE_RUN_STATUSES
+
+from tidegate.assets.held_tables import PARTITION_TAG, SHARED_JOB, held_tables
+
+
+class TableRunCoordinator(QueuedRunCoordinator):
+    """Dagster's queue, whose limits know of shared runs too.
+
+    Dagster limits runs by the one value of a tag, and a run that fifty tables share has not fifty values of
+    `dagster/partition`. So each table of a shared run that is at work is a limit of its own: no run of that partition.
+    """
+
+    def get_run_queue_config(self) -> RunQueueConfig:
+        """The limits as they are now; the daemon asks before it takes runs out of the queue."""
+        config = super().get_run_queue_config()
+        at_work = self._instance.get_runs(RunsFilter(job_name=SHARED_JOB, statuses=ACTIVE_RUN_STATUSES))
+        held = {table for run in at_work for table in held_tables(run)}
+        limits = [{"key": PARTITION_TAG, "value": table, "limit": 0} for table in sorted(held)]
+        return config._replace(tag_concurrency_limits=[*config.tag_concurrency_limits, *limits])
