@@ -1,10 +1,11 @@
 """What runs cost: CPU seconds of every process from a file's PUT to its run's end, and seconds from PUT to visible.
 
-Starts the local platform with Dagster, gives it files one after another (or one for each of many tables at once), and
-prints JSON. CPU seconds are those of the whole process tree, by part, children that have ended included, less what the
-same processes burn when nothing happens. Visible is when the file's commit is in the table's Delta log.
+Starts the local platform with Dagster, gives it files one after another (or one for each of many tables at once, which
+share runs, and then for some of them one at a time, which have a run each), and prints JSON. CPU seconds are those of
+the whole process tree, by part, children that have ended included, less what the same processes burn when nothing
+happens. Visible is when the file's commit is in the table's Delta log.
 
-    python -m benchmarks.run_cost [--files 6] [--tables 0] [--launcher MODULE.CLASS] [--rests 5]
+    python -m benchmarks.run_cost [--files 6] [--tables 0] [--own 8] [--rests 5]
 """
 
 from __future__ import annotations
@@ -74,13 +75,13 @@ class Bench:
         """One file."""
         self._s3.put_object(Bucket=_BUCKET, Key=f"{table}/{name}.parquet", Body=self._body)
 
-    def wait(self, done: Callable[[], bool], seconds: float = 300) -> float:
+    def wait(self, done: Callable[[], bool], seconds: float = 300, every: float = 0.05) -> float:
         """Seconds until it is true."""
         began = time.monotonic()
         while not done():
             if time.monotonic() - began > seconds:
                 raise SystemExit("it did not happen in time")
-            time.sleep(0.05)
+            time.sleep(every)
         return time.monotonic() - began
 
     def rest(self) -> None:
@@ -102,13 +103,23 @@ class Bench:
             self.rest()
         return {"visible_after": [round(one, 2) for one in seconds], "p50": round(statistics.median(seconds), 2)}
 
-    def all_at_once(self, tables: int) -> dict[str, Any]:
-        """A file for each of many new tables."""
-        for number in range(tables):
-            self.put(f"cold{number:03}", "first")
-        took = self.wait(lambda: all(self.commits(f"cold{number:03}") for number in range(tables)), 1_500)
+    def all_at_once(self, tables: int, files: int) -> dict[str, Any]:
+        """A file for each of many tables: its first, or which one it is."""
+        names = [f"cold{number:03}" for number in range(tables)]
+        for name in names:
+            self.put(name, str(files))
+        took = self.wait(lambda: all(self.commits(name) >= files for name in names), 1_500, 1.0)
         self.rest()
         return {"seconds": round(took, 1)}
+
+    def each_by_itself(self, tables: int) -> dict[str, Any]:
+        """A further file for some of these tables, each when the run of the one before has ended."""
+        for number in range(tables):
+            before = self.commits(f"cold{number:03}")
+            self.put(f"cold{number:03}", "alone")
+            self.wait(lambda name=f"cold{number:03}", before=before: self.commits(name) > before)
+            self.rest()
+        return {}
 
     def measured(self, work: Callable[[], dict[str, Any]], idle: dict[str, float], each: int) -> dict[str, Any]:
         """Work, with the CPU seconds of each unit of it, by part and net of `idle` a second."""
@@ -127,6 +138,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--files", type=int, default=6)
     parser.add_argument("--tables", type=int, default=0)
+    parser.add_argument("--own", type=int, default=8)
     parser.add_argument("--rests", type=float, default=5)
     parser.add_argument("--idle", type=float, default=20)
     arguments = parser.parse_args()
@@ -150,9 +162,14 @@ def main() -> None:
                         lambda: bench.one_by_one(arguments.files, arguments.rests), idle, arguments.files
                     )
                     print(json.dumps({"one_by_one": found}), flush=True)
-                if arguments.tables:
-                    found = bench.measured(lambda: bench.all_at_once(arguments.tables), idle, arguments.tables)
-                    print(json.dumps({"all_at_once": found}), flush=True)
+                for files in (1, 2) if arguments.tables else ():
+                    found = bench.measured(
+                        lambda files=files: bench.all_at_once(arguments.tables, files), idle, arguments.tables
+                    )
+                    print(json.dumps({"all_at_once": {"file": files} | found}), flush=True)
+                if own := min(arguments.tables, arguments.own):
+                    found = bench.measured(lambda: bench.each_by_itself(own), idle, own)
+                    print(json.dumps({"each_by_itself": found}), flush=True)
             finally:
                 dagster.stop()
 

@@ -19,6 +19,7 @@ from dagster._daemon.run_coordinator.queued_run_coordinator_daemon import Queued
 
 from tests.unit.conftest import Paper
 from tidegate.assets.bronze.asset import BRONZE, TABLES
+from tidegate.assets.held_tables import SHARED_JOB, shared_config
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "platform" / "dagster.yaml"
@@ -32,9 +33,19 @@ def _tables(instance: dg.DagsterInstance) -> None:
     instance.add_dynamic_partitions(TABLES.name or "", [ORDERS, ITEMS])
 
 
-def queue(instance: dg.DagsterInstance, tags: Mapping[str, str], job: str = "bronze_job") -> str:
+def queue(
+    instance: dg.DagsterInstance,
+    tags: Mapping[str, str],
+    job: str = "bronze_job",
+    config: Mapping[str, object] | None = None,
+) -> str:
     run = create_run_for_test(
-        instance, job_name=job, status=dg.DagsterRunStatus.QUEUED, tags=dict(tags), remote_job_origin=ORIGIN(job)
+        instance,
+        job_name=job,
+        status=dg.DagsterRunStatus.QUEUED,
+        tags=dict(tags),
+        run_config=config,
+        remote_job_origin=ORIGIN(job),
     )
     return str(run.run_id)
 
@@ -89,6 +100,25 @@ def test_two_runs_of_one_table_never_start_together(
     assert dequeued(instance) == [later]
 
 
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_run_of_a_table_waits_for_the_shared_run_that_holds_it(
+    route: str, paper: Paper, instance: dg.DagsterInstance
+) -> None:
+    tags = [ROUTES[route](paper, instance, table) for table in (ORDERS, ITEMS)]
+    shared = queue(instance, {}, SHARED_JOB, shared_config([ORDERS, "landing.more"]))
+    assert dequeued(instance) == [shared]
+    held, other = [queue(instance, one) for one in tags]
+    for status in (
+        dg.DagsterEventType.PIPELINE_STARTING,
+        dg.DagsterEventType.PIPELINE_START,
+        dg.DagsterEventType.PIPELINE_CANCELING,
+    ):
+        instance.report_dagster_event(dg.DagsterEvent(status.value, SHARED_JOB), shared)
+        assert dequeued(instance) == [other]
+    instance.report_dagster_event(dg.DagsterEvent(dg.DagsterEventType.PIPELINE_CANCELED.value, SHARED_JOB), shared)
+    assert dequeued(instance) == [held, other]
+
+
 def test_a_range_of_a_default_backfill_is_one_limited_run_a_table(paper: Paper, instance: dg.DagsterInstance) -> None:
     requests = build_run_requests_with_backfill_policies(
         [AssetKeyPartitionKey(BRONZE, key) for key in (ORDERS, ITEMS)],
@@ -128,7 +158,10 @@ def test_dead_runs_are_noticed_and_never_resumed(instance: dg.DagsterInstance) -
 
 
 def limits() -> dict[str, int]:
-    """Every number and switch of the file that bounds runs, with its line; of a list's item, its first line."""
+    """Every number and switch of the file that bounds runs, with its line; of a list's item, its first line.
+
+    How often the queue is looked at bounds none.
+    """
     found: dict[str, int] = {}
 
     def look(node: yaml.Node) -> None:
@@ -142,8 +175,9 @@ def limits() -> dict[str, int]:
                 found[key.value] = key.start_mark.line
 
     for section, node in yaml.compose(FILE.read_text()).value:
-        if section.value in ("concurrency", "run_monitoring"):
+        if section.value in ("concurrency", "run_monitoring", "run_coordinator"):
             look(node)
+    del found["dequeue_interval_seconds"]
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,16 +14,19 @@ from types import SimpleNamespace
 import dagster as dg
 import pytest
 from dagster import AssetKey
+from dagster._config import validate_config
 from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
 from dagster._core.test_utils import create_run_for_test
 
 from tests.support.objects import Objects
 from tests.unit.conftest import Paper
 from tidegate.assets.bronze.asset import BRONZE, TABLES, TRIGGER_TAG
+from tidegate.assets.held_tables import FAILED_TAG, SHARED_JOB, SHARED_OP, shared_config
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_root.inbox import Backlog
 from tidegate.resources.lake_root.store import LakeStore
-from tidegate.sensors import intake
+from tidegate.sensors import intake, sharing
 from tidegate.sensors.arrivals import Intake
 from tidegate.sensors.runs import FAILURES_TAG
 
@@ -171,11 +175,20 @@ def test_a_tick_adds_partitions_and_asks_for_runs_from_the_inbox(paper: Paper, i
     (added,) = tick.dynamic_partitions_requests or []
     # Also of tables that nothing was told of: whoever materializes one takes in what its prefix holds.
     assert list(added.partition_keys) == sorted(spec.table_key.encode() for spec in paper.config.tables)
-    assert sorted(request.partition_key or "" for request in tick.run_requests or []) == [ORDERS, "landing.seen"]
-    for request in tick.run_requests or []:
+    (shared,) = tick.run_requests or []
+    assert (shared.job_name, shared.run_config) == (SHARED_JOB, shared_config([ORDERS, "landing.seen"]))
+    paper.inbox = [Backlog(ORDERS, 1, 0.0)]
+    (own,) = paper.tick(instance).run_requests or []
+    assert (own.job_name, own.partition_key, own.tags["dagster/partition"]) == ("bronze_job", ORDERS, ORDERS)
+    for request in (shared, own):
         assert request.run_key is None  # a used run key is never run again, even after a failure
-        assert request.tags["dagster/partition"] == request.partition_key
         assert request.tags[TRIGGER_TAG] == "sensor"
+
+
+def test_the_configuration_that_the_sensor_gives_is_the_job_s(paper: Paper) -> None:
+    schema = paper.definitions.resolve_job_def(SHARED_JOB).run_config_schema.config_type
+    assert validate_config(schema, shared_config([ORDERS])).success
+    assert not validate_config(schema, {"ops": {SHARED_OP: {"config": {}}}}).success
 
 
 def test_a_tick_evaluates_the_checks_of_the_queues(
@@ -230,6 +243,39 @@ def test_a_table_with_an_active_run_is_left_alone(status: str, paper: Paper, ins
     assert [request.partition_key for request in paper.tick(instance).run_requests or []] == ["landing.items"]
 
 
+@pytest.mark.parametrize("status", ["QUEUED", "NOT_STARTED", "STARTING", "STARTED", "CANCELING"])
+def test_a_table_of_an_active_shared_run_is_left_alone(status: str, paper: Paper, instance: dg.DagsterInstance) -> None:
+    paper.hint(ORDERS)
+    paper.hint("landing.items")
+    make_shared_run(instance, dg.DagsterRunStatus[status], [ORDERS, "landing.seen"])
+    assert [request.partition_key for request in paper.tick(instance).run_requests or []] == ["landing.items"]
+
+
+@pytest.mark.parametrize("says", [True, False], ids=["it says which", "it died"])
+def test_a_table_that_failed_in_a_shared_run_rests_and_then_has_its_own(
+    says: bool, paper: Paper, instance: dg.DagsterInstance
+) -> None:
+    others = ["landing.items", "landing.seen"]
+    for table in (ORDERS, *others):
+        paper.hint(table)
+    tags = {FAILED_TAG: json.dumps([ORDERS])} if says else {}
+    make_shared_run(instance, dg.DagsterRunStatus.FAILURE, [ORDERS, *others], tags)
+    (*none, shared) = asked_at(paper, instance, time.time()) or [None]
+    assert not none
+    assert (shared.run_config == shared_config(others)) if says else shared is None  # all rest, whoever is to blame
+    requests = {one.partition_key: one for one in asked_at(paper, instance, time.time() + 6)}
+    assert set(requests) == ({ORDERS, None} if says else {ORDERS, *others})
+    assert requests[ORDERS].tags[FAILURES_TAG] == "1"
+    make_run(instance, dg.DagsterRunStatus.FAILURE, requests[ORDERS].tags)
+    assert asked_at(paper, instance, time.time() + 6, table=ORDERS) == []
+    (again,) = asked_at(paper, instance, time.time() + 11, table=ORDERS)
+    assert (again.partition_key, again.tags[FAILURES_TAG]) == (ORDERS, "2")
+    make_run(instance, dg.DagsterRunStatus.SUCCESS)
+    after = asked_at(paper, instance, time.time())
+    assert [held for one in after for held in tables_of(one) if held == ORDERS] == [ORDERS]
+    assert all(FAILURES_TAG not in one.tags for one in after if ORDERS in tables_of(one))
+
+
 @pytest.mark.parametrize("status", ["FAILURE", "CANCELED"])
 def test_a_table_whose_run_just_failed_rests_and_is_tried_again(
     status: str, paper: Paper, instance: dg.DagsterInstance
@@ -266,6 +312,7 @@ def test_a_tick_with_thousands_of_waiting_tables_asks_little_and_for_few_runs(
     for table in [*tables, *[tables[0]] * 5000]:
         objects.bodies[f"root/inbox/{table}/{len(objects.bodies):026d}-1.json"] = ""
     monkeypatch.setattr(intake, "MOST_RUNS", most)
+    monkeypatch.setattr(sharing, "MOST_SHARING", 5)
     monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace(store=store, config=paper.config))
     fetch, under = dg.DagsterInstance.get_run_records, Objects.under
     monkeypatch.setattr(
@@ -280,11 +327,12 @@ def test_a_tick_with_thousands_of_waiting_tables_asks_little_and_for_few_runs(
     cursor = None
     for _ in range(2):
         tick = paper.tick(instance, cursor)
-        assert len(tick.run_requests or []) == most
-        served += [request.partition_key or "" for request in tick.run_requests or []]
+        runs = [tables_of(request) for request in tick.run_requests or []]
+        assert sorted(map(len, runs)) == ([1, 4, 5, 5, 5] if cursor is None else [5, 5, 5, 5])
+        served += [table for run in runs for table in run]
         cursor = tick.cursor
-    assert served == sorted({*tables[: 2 * most + 2]} - {tables[3], tables[5]})
-    assert len(asked) == 2 * 3, "active ones, failed ones, and which of these tables did well since"
+    assert sorted(served) == sorted({*tables[: 2 * most + 2]} - {tables[3], tables[5]})
+    assert len(asked) == 2 * 4, "active ones, failed ones of either kind, and which of these tables did well since"
     assert len(listed) < 2000, "a page of the one with thousands of manifests, and those that had their turn"
 
     for table in served[: most - 1]:
@@ -292,8 +340,35 @@ def test_a_tick_with_thousands_of_waiting_tables_asks_little_and_for_few_runs(
     assert len(paper.tick(instance, cursor).run_requests or []) == 1, "no more than the queue will hold"
 
 
-def asked_at(paper: Paper, instance: dg.DagsterInstance, now: float) -> list[dg.RunRequest]:
-    return intake.requests(paper.resource.open(), instance, now, "", time.monotonic() + 60)[1]
+def tables_of(request: dg.RunRequest) -> list[str]:
+    return (
+        [request.partition_key] if request.partition_key else request.run_config["ops"][SHARED_OP]["config"]["tables"]
+    )
+
+
+def asked_at(paper: Paper, instance: dg.DagsterInstance, now: float, table: str = "") -> list[dg.RunRequest]:
+    """The runs that a tick asks for at that time; of one table if it is named."""
+    found = intake.requests(paper.resource.open(), instance, now, "", time.monotonic() + 60)[1]
+    return [one for one in found if not table or table in tables_of(one)]
+
+
+def make_shared_run(
+    instance: dg.DagsterInstance,
+    status: dg.DagsterRunStatus,
+    tables: list[str],
+    tags: Mapping[str, str] | None = None,
+) -> None:
+    origin = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("tidegate"), "__repository__").get_job_origin(
+        SHARED_JOB
+    )
+    create_run_for_test(
+        instance,
+        job_name=SHARED_JOB,
+        status=status,
+        tags=dict(tags or {}),
+        run_config=shared_config(tables),
+        remote_job_origin=origin,
+    )
 
 
 def make_run(instance: dg.DagsterInstance, status: dg.DagsterRunStatus, tags: Mapping[str, str] | None = None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote_plus
@@ -27,6 +27,7 @@ from tidegate.sensors.arrivals import Intake, sort_by_what_is_there, sort_messag
 from tidegate.sensors.intake import take_in
 from tidegate.sensors.misses import judge
 from tidegate.sensors.runs import backoff_seconds
+from tidegate.sensors.sharing import COLD_HINTS, MOST_SHARING, share
 from tidegate.sensors.turns import Turns, is_ready, take_turns
 
 LAKE = LakeConfig.model_validate(
@@ -374,6 +375,10 @@ def test_a_table_is_ready_after_its_window_or_at_its_cap(table: str, hints: int,
     assert is_ready(Backlog(f"landing.{table}", hints, 100), LAKE, 100 + age) is expected
 
 
+def due(turns: Turns) -> list[str]:
+    return [one.folder for one in turns.due]
+
+
 def ticks(tables: Collection[str], most: int, held: Collection[str] = ()) -> Iterator[Turns]:
     """Tours of an inbox in which every table has more hints waiting than it can ever work off."""
     store, last = LakeStore(InMemory(), "s3://lake/root"), ""  # type: ignore[arg-type]
@@ -387,7 +392,7 @@ def ticks(tables: Collection[str], most: int, held: Collection[str] = ()) -> Ite
 @given(st.sets(st.integers(0, 99), min_size=1, max_size=12), st.sets(st.integers(0, 99), max_size=4), st.integers(1, 5))
 def test_every_table_has_its_turn_before_any_has_a_second_one(numbers: set[int], held: set[int], most: int) -> None:
     tables, resting = {f"landing.t{n}" for n in numbers}, {f"landing.t{n}" for n in held}
-    turns = [table for tick in itertools.islice(ticks(tables, most, resting), 20) for table in tick.due]
+    turns = [table for tick in itertools.islice(ticks(tables, most, resting), 20) for table in due(tick)]
     going = tables - resting
     rounds = [set(turns[start : start + len(going)]) for start in range(0, len(turns), max(1, len(going)))]
     assert all(one == going for one in rounds[:-1])
@@ -400,7 +405,32 @@ def test_no_turn_is_lost_while_no_more_runs_may_be_asked_for() -> None:
     for most in (0, -3):
         assert take_turns(store.inbox.tour("landing.a"), LAKE, 1e9, held=(), most=most).last == ""
     late = take_turns(store.inbox.tour("landing.a"), LAKE, 1e9, held=(), most=9, goes_on=lambda: False)
-    assert (late.due, late.whole) == (["landing.b"], False), "time is up: one table is looked at all the same"
+    assert (due(late), late.whole) == (["landing.b"], False), "time is up: one table is looked at all the same"
+
+
+def asked(hints: Mapping[str, int], alone: Collection[str] = ()) -> tuple[list[str], list[list[str]]]:
+    """Who gets a run of its own, and who shares one."""
+    sharing = share([Backlog(table, number, 0.0) for table, number in hints.items()], alone)
+    return sharing.own, sharing.shared
+
+
+def test_tables_with_little_to_do_share_a_run() -> None:
+    assert asked({"a": 1, "b": COLD_HINTS, "c": COLD_HINTS + 1, "d": 2}) == (["c"], [["a", "b", "d"]])
+    assert asked({"a": 1, "b": 50}) == (["a", "b"], []), "alone in it, it may as well have its own"
+    assert asked({"a": 1, "b": 1, "c": 1}, alone=["b"]) == (["b"], [["a", "c"]]), (
+        "it failed: its next failure is its own"
+    )
+    assert asked({}) == ([], [])
+
+
+@given(st.lists(st.integers(1, 2 * COLD_HINTS), max_size=3 * MOST_SHARING), st.sets(st.integers(0, 20)))
+def test_each_table_has_one_run_and_shared_ones_are_bounded(hints: list[int], failed: set[int]) -> None:
+    own, shared = asked({str(n): number for n, number in enumerate(hints)}, {str(n) for n in failed})
+    assert sorted([*own, *itertools.chain.from_iterable(shared)]) == sorted(map(str, range(len(hints))))
+    sizes = [len(one) for one in shared]
+    assert all(2 <= size <= MOST_SHARING for size in sizes)
+    assert max(sizes, default=0) - min(sizes, default=0) <= 1
+    assert all(int(table) not in failed and hints[int(table)] <= COLD_HINTS for one in shared for table in one)
 
 
 def test_failures_are_repeated_ever_more_slowly_up_to_an_hour() -> None:
