@@ -11,8 +11,9 @@ import dagster as dg
 import pytest
 import yaml
 
-from tidegate.assets.bronze.asset import TABLES
+from tidegate.assets.bronze.asset import BRONZE, TABLES
 from tidegate.assets.bronze.run import run_table
+from tidegate.assets.held_tables import SHARED_JOB, SHARED_OP, failed_tables
 from tidegate.platform.core.manifest import Hint
 from tidegate.platform.core.table_key import TableKey
 from tidegate.platform.testing import TestLake
@@ -35,6 +36,14 @@ def tick(lake: TestLake, instance: dg.DagsterInstance) -> Any:
         resources={"lake": lake.resource},
     ) as context:
         return lake.definitions.resolve_sensor_def("intake").evaluate_tick(context)
+
+
+def tables_of(tick: Any) -> list[str]:
+    """The tables of the runs that a tick asks for, shared or their own."""
+    shared = [request.run_config["ops"][SHARED_OP]["config"]["tables"] for request in tick.run_requests
+              if request.job_name == SHARED_JOB]  # fmt: skip
+    own = [request.partition_key for request in tick.run_requests if request.job_name != SHARED_JOB]
+    return [*own, *(table for tables in shared for table in tables)]
 
 
 def hints(lake: TestLake, table: str) -> list[Hint]:
@@ -63,7 +72,7 @@ def test_a_tick_drains_adds_partitions_and_asks_for_runs(tidegate_lake: MakeLake
     first = tick(lake, instance)
     keys = sorted([lake.key("orders"), lake.key("found")])
     assert [sorted(request.partition_keys) for request in first.dynamic_partitions_requests] == [keys]
-    assert sorted(request.partition_key for request in first.run_requests) == keys
+    assert sorted(tables_of(first)) == keys
     assert [hint.key for hint in hints(lake, "orders")] == ["orders/ü + 100%.parquet"]
     assert lake.lake.queues[0].depth() == (0, 0)
     counted = [entry["counters"] for entry in lake.lake.store.intake_log.entries()]
@@ -72,16 +81,48 @@ def test_a_tick_drains_adds_partitions_and_asks_for_runs(tidegate_lake: MakeLake
     # What waits in the inbox is asked for again until it is gone, also without a message; a partition is added once.
     instance.add_dynamic_partitions(TABLES.name or "", keys)
     again = tick(lake, instance)
-    assert (sorted(request.partition_key for request in again.run_requests), again.dynamic_partitions_requests) == (
-        keys,
-        [],
-    )
+    assert (sorted(tables_of(again)), again.dynamic_partitions_requests) == (keys, [])
     instance.create_run_for_job(
         lake.definitions.resolve_job_def("bronze_job"),
         status=dg.DagsterRunStatus.STARTED,
         tags={"dagster/partition": lake.key("orders")},
     )
-    assert [request.partition_key for request in tick(lake, instance).run_requests] == [lake.key("found")]
+    assert tables_of(tick(lake, instance)) == [lake.key("found")]
+
+
+def test_tables_share_a_run_and_one_that_fails_is_alone_in_that(
+    tidegate_lake: MakeLake, instance: dg.DagsterInstance, kit: Any
+) -> None:
+    lake = tidegate_lake([{"name": "sales", "prefix": "sales/"}])
+    foreign = {"metaData": {"id": "x", "format": {"provider": "parquet", "options": {}}, "partitionColumns": [],
+                            "schemaString": '{"type":"struct","fields":[]}', "configuration": {}}}  # fmt: skip
+    protocol = {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}
+    lake.put(f"a_taken/_delta_log/{0:020d}.json", kit.lines(protocol, foreign))
+    lake.put("a_taken/1.parquet", kit.parquet([{"id": 1}]))
+    lake.put("logs/1.json", '{"line": "a"}\n')
+    lake.put("sales/1.parquet", kit.parquet([{"id": 1}, {"id": 2}]))
+    tables = [lake.key(name) for name in ("a_taken", "logs", "sales")]
+    taken_in = tick(lake, instance)
+    (request,) = taken_in.run_requests
+    assert tables_of(taken_in) == tables
+    instance.add_dynamic_partitions(TABLES.name or "", tables)
+
+    run = lake.definitions.resolve_job_def(SHARED_JOB).execute_in_process(
+        request.run_config, instance, tags=request.tags, raise_on_error=False
+    )
+
+    assert not run.success
+    assert (kit.bronze(lake, "logs", "line"), kit.bronze(lake, "sales")) == ([("a",)], [(1,), (2,)])
+    status = instance.get_status_by_partition(BRONZE, tables, TABLES) or {}
+    assert [one and one.value for one in map(status.get, tables)] == ["FAILED", "MATERIALIZED", "MATERIALIZED"]
+    record = instance.get_run_by_id(run.run_id)
+    assert record
+    assert failed_tables(record) == [lake.key("a_taken")]
+    assert [hints(lake, name) for name in ("logs", "sales")] == [[], []]
+    assert [hint.key for hint in hints(lake, "a_taken")] == ["a_taken/1.parquet"]
+    page = instance.get_latest_materialization_event(dg.AssetKey(["bronze", "sales"]))
+    assert page
+    assert page.run_id == run.run_id
 
 
 def test_a_tick_that_dies_before_the_delete_loses_nothing(
