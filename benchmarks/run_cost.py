@@ -1,11 +1,11 @@
 """What runs cost: CPU seconds of every process from a file's PUT to its run's end, and seconds from PUT to visible.
 
 Starts the local platform with Dagster, gives it files one after another (or one for each of many tables at once, which
-share runs, and then for some of them one at a time, which have a run each), and prints JSON. CPU seconds are those of
+share runs, and for some tables one at a time, which have a run each), and prints JSON. CPU seconds are those of
 the whole process tree, by part, children that have ended included, less what the same processes burn when nothing
 happens. Visible is when the file's commit is in the table's Delta log.
 
-    python -m benchmarks.run_cost [--files 6] [--tables 0] [--own 8] [--rests 5]
+    python -m benchmarks.run_cost [--files 6] [--tables 0] [--own 0] [--rests 5]
 """
 
 from __future__ import annotations
@@ -112,12 +112,11 @@ class Bench:
         self.rest()
         return {"seconds": round(took, 1)}
 
-    def each_by_itself(self, tables: int) -> dict[str, Any]:
-        """A further file for some of these tables, each when the run of the one before has ended."""
-        for number in range(tables):
-            before = self.commits(f"cold{number:03}")
-            self.put(f"cold{number:03}", "alone")
-            self.wait(lambda name=f"cold{number:03}", before=before: self.commits(name) > before)
+    def each_by_itself(self, tables: int, files: int) -> dict[str, Any]:
+        """A file for each of some other tables, when the run of the one before has ended: its first, or which it is."""
+        for name in [f"own{number:03}" for number in range(tables)]:
+            self.put(name, str(files))
+            self.wait(lambda name=name: self.commits(name) >= files)
             self.rest()
         return {}
 
@@ -138,7 +137,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--files", type=int, default=6)
     parser.add_argument("--tables", type=int, default=0)
-    parser.add_argument("--own", type=int, default=8)
+    parser.add_argument("--own", type=int, default=0)
     parser.add_argument("--rests", type=float, default=5)
     parser.add_argument("--idle", type=float, default=20)
     arguments = parser.parse_args()
@@ -167,9 +166,11 @@ def main() -> None:
                         lambda files=files: bench.all_at_once(arguments.tables, files), idle, arguments.tables
                     )
                     print(json.dumps({"all_at_once": {"file": files} | found}), flush=True)
-                if own := min(arguments.tables, arguments.own):
-                    found = bench.measured(lambda: bench.each_by_itself(own), idle, own)
-                    print(json.dumps({"each_by_itself": found}), flush=True)
+                for files in (1, 2) if arguments.own else ():
+                    found = bench.measured(
+                        lambda files=files: bench.each_by_itself(arguments.own, files), idle, arguments.own
+                    )
+                    print(json.dumps({"each_by_itself": {"file": files} | found}), flush=True)
             finally:
                 dagster.stop()
 
