@@ -90,6 +90,7 @@ def _sort_event(intake: Intake, event: S3Event, found: Route, known: set[TableKe
                 event.event_time.isoformat() if event.event_time else None,
                 event.version_id,
                 event.sequencer,
+                size=event.size,
             )
         )
         return

@@ -151,7 +151,7 @@ def list_prefix(lake: Lake, table: Table, clock: Clock) -> int:
         seen.add(item.key)
         state = states.get(item.key)
         if state is None or state.etag != item.etag:
-            hints.append(Hint(item.key))
+            hints.append(Hint(item.key, size=item.size))
     gone = [key for key, state in states.items() if key not in seen and state.status in SETTLED]
     hints += [Hint(key, event_name=MISSING) for key in gone]
     lake.store.inbox.put(chunked(table.text, "listing", hints, table.spec.max_files))

@@ -6,13 +6,17 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from ulid import ULID
 
 FORMAT = 1
-_STEM = re.compile(r"^(?:(?:lost-)?[0-9A-HJKMNP-TV-Z]{26}|deferred-\d{20}(?:-[0-9a-f]{8})?)-(\d+)$")
-
+_STEM = re.compile(
+    r"^(?:(?:lost-)?[0-9A-HJKMNP-TV-Z]{26}|deferred-\d{20}(?:-[0-9a-f]{8})?)-(\d+)(?:-(\d+)-(\d+))?$", re.ASCII
+)
+#: What an id says at most, of bytes: an exabyte. An event may say anything, and a key of S3 has a length.
+_MOST_BYTES = 10**18
 
 _LOST = "lost-"
 
@@ -35,6 +39,7 @@ class Hint:
         event_time: ISO 8601 as the event said it, or None.
         redriven: the hint was put back by a person, so a quarantined state is decided anew.
         read: etag of the bytes that were being read when the Spark server was lost.
+        size: bytes of the object, as the event or the listing said.
     """
 
     key: str
@@ -45,6 +50,22 @@ class Hint:
     sequencer: str | None = None
     redriven: bool = False
     read: str | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What a manifest's id says of its hints.
+
+    Attributes:
+        hints: how many.
+        size: bytes of their objects, as far as they were told.
+        oldest: epoch seconds of the oldest event; None where no event told it.
+    """
+
+    hints: int
+    size: int = 0
+    oldest: int | None = None
 
 
 @dataclass(frozen=True)
@@ -53,7 +74,7 @@ class Manifest:
 
     Attributes:
         table: table key.
-        id: the object's name without ``.json``; ends in the number of hints, so that a listing tells the backlog.
+        id: the object's name without ``.json``; ends in what ``Tally`` has, so that a listing tells the backlog.
         origin: who wrote it: ``intake``, ``listing``, ``deferred``, ``redrive`` or ``lost``.
     """
 
@@ -65,17 +86,17 @@ class Manifest:
     @classmethod
     def new(cls, table: str, origin: str, hints: Sequence[Hint]) -> Manifest:
         """A manifest with a fresh, time-ordered id."""
-        return cls(table, f"{ULID()}-{len(hints)}", origin, tuple(hints))
+        return cls(table, f"{ULID()}-{_tally(hints)}", origin, tuple(hints))
 
     @classmethod
     def lost(cls, table: str, hints: Sequence[Hint]) -> Manifest:
         """The note of what was being read when the Spark server was lost; its id says what it is."""
-        return cls(table, f"{_LOST}{ULID()}-{len(hints)}", "lost", tuple(hints))
+        return cls(table, f"{_LOST}{ULID()}-{_tally(hints)}", "lost", tuple(hints))
 
     @classmethod
     def deferred(cls, table: str, n: int, digest: str, hints: Sequence[Hint]) -> Manifest:
         """The manifest of what batch ``n`` put off; its id follows from the batch, so a repetition changes nothing."""
-        return cls(table, f"{cls.deferred_prefix(n, digest)}{len(hints)}", "deferred", tuple(hints))
+        return cls(table, f"{cls.deferred_prefix(n, digest)}{_tally(hints)}", "deferred", tuple(hints))
 
     @staticmethod
     def deferred_prefix(n: int, digest: str) -> str:
@@ -121,8 +142,8 @@ def is_note(manifest_id: str) -> bool:
     return manifest_id.startswith(_LOST)
 
 
-def hint_count(manifest_id: str) -> int:
-    """Number of hints of a manifest, from its id alone.
+def tally_of(manifest_id: str) -> Tally:
+    """What a manifest's id says of its hints; one of an older lake says no more than how many they are.
 
     Raises:
         ValueError: the id is not one that a manifest can have.
@@ -130,10 +151,11 @@ def hint_count(manifest_id: str) -> int:
     match = _STEM.match(manifest_id)
     if not match:
         raise ValueError(
-            f"'{manifest_id}' is not a manifest's id (<ULID>-<hints>, lost-<ULID>-<hints> or "
-            "deferred-<n>-<digest>-<hints>)"
+            f"'{manifest_id}' is not a manifest's id (<ULID>-<hints>-<bytes>-<oldest>, or the same behind lost- or "
+            "instead of the ULID deferred-<n>-<digest>)"
         )
-    return int(match.group(1))
+    hints, size, oldest = match.groups()
+    return Tally(int(hints), int(size or 0), int(oldest or 0) or None)
 
 
 def chunked(table: str, origin: str, hints: Sequence[Hint], cap: int) -> Iterator[Manifest]:
@@ -142,5 +164,15 @@ def chunked(table: str, origin: str, hints: Sequence[Hint], cap: int) -> Iterato
         yield Manifest.new(table, origin, hints[start : start + cap])
 
 
+def _tally(hints: Sequence[Hint]) -> str:
+    times = [_epoch(hint.event_time) for hint in hints if hint.event_time]
+    return f"{len(hints)}-{min(sum(hint.size or 0 for hint in hints), _MOST_BYTES)}-{min(times, default=0)}"
+
+
+def _epoch(time: str) -> int:
+    moment = datetime.fromisoformat(time)
+    return max(0, int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()))
+
+
 def _lean(hint: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in hint.items() if value not in (None, False)}
+    return {name: value for name, value in hint.items() if value is not None and value is not False}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby, islice
 
-from tidegate.platform.core.manifest import Manifest, hint_count
+from tidegate.platform.core.manifest import Manifest, tally_of
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake_root.root import LakeRoot, is_table_key
 from tidegate.resources.object_store import Listed, parallel
@@ -17,12 +17,20 @@ _MOST_OF_ONE = 1000
 
 @dataclass(frozen=True)
 class Waiting:
-    """A manifest in the inbox, as its listing shows it; ``since`` is epoch seconds by S3's clock."""
+    """A manifest in the inbox, as its listing shows it.
+
+    Attributes:
+        since: epoch seconds of its writing, by S3's clock.
+        size: bytes of the objects, as far as they were told.
+        oldest: epoch seconds of the oldest event, or ``since`` where no event told one.
+    """
 
     table: str
     id: str
     hints: int
     since: float
+    size: int = 0
+    oldest: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -47,12 +55,18 @@ class Backlog:
         hints: how many wait; more may, where manifests are a thousand or more.
         since: epoch seconds of the oldest manifest, by S3's clock.
         strays: as in ``Contents``.
+        size: bytes of the objects that wait, as far as they were told.
+        oldest: epoch seconds of the oldest event that waits.
+        whole: whether that is all; if not, more wait.
     """
 
     folder: str
     hints: int
     since: float
     strays: tuple[str, ...] = ()
+    size: int = 0
+    oldest: float = 0.0
+    whole: bool = True
 
 
 class Inbox:
@@ -108,7 +122,15 @@ class Inbox:
         for item in items:
             self._sort(item, found, strays)
         since = min((one.since for one in found), default=0.0)
-        return Backlog(folder, sum(one.hints for one in found), since, tuple(strays))
+        return Backlog(
+            folder,
+            sum(one.hints for one in found),
+            since,
+            tuple(strays),
+            sum(one.size for one in found),
+            min((one.oldest for one in found), default=0.0),
+            len(items) < _MOST_OF_ONE,
+        )
 
     def _sort(self, item: Listed, found: list[Waiting], strays: list[str]) -> None:
         folder, _, name = item.key[len(self._root.key("inbox", "")) :].rpartition("/")
@@ -117,7 +139,9 @@ class Inbox:
             TableKey.decode(folder)
             if stem == name:
                 raise ValueError(f"'{name}' does not end in .json")
-            found.append(Waiting(folder, stem, hint_count(stem), item.modified))
+            tally = tally_of(stem)
+            oldest = min(tally.oldest or item.modified, item.modified)
+            found.append(Waiting(folder, stem, tally.hints, item.modified, tally.size, oldest))
         except ValueError as error:
             strays.append(f"{self._root.address(item.key)} is no manifest and is skipped: {error}. Move it away")
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.platform.core.manifest import Hint, Manifest, chunked, hint_count
+from tidegate.platform.core.manifest import Hint, Manifest, Tally, chunked, tally_of
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 HINTS = st.lists(
@@ -21,6 +21,7 @@ HINTS = st.lists(
         version_id=st.none() | TEXT.filter(bool),
         sequencer=st.none() | TEXT.filter(bool),
         redriven=st.booleans(),
+        size=st.none() | st.integers(0, 10**30),
     ),
     max_size=6,
 )
@@ -30,7 +31,8 @@ HINTS = st.lists(
 def test_a_manifest_is_read_back_as_it_was_written(hints: list[Hint]) -> None:
     written = Manifest.new("landing.orders", "intake", hints)
     assert Manifest.from_json(written.to_json(), "s3://x/y") == written
-    assert hint_count(written.id) == len(hints)
+    assert tally_of(written.id).hints == len(hints)
+    assert len(written.id) < 100, "whatever the events said"
 
 
 def test_the_format_is_for_ever() -> None:
@@ -60,17 +62,47 @@ def test_a_deferred_manifest_has_the_same_id_however_often_it_is_written() -> No
     hints = [Hint("a"), Hint("b")]
     first, again = Manifest.deferred("t", 7, "0123456789ab", hints), Manifest.deferred("t", 7, "0123456789ab", hints)
     assert first == again
-    assert first.id == "deferred-00000000000000000007-01234567-2"
-    assert hint_count(first.id) == 2
+    assert first.id == "deferred-00000000000000000007-01234567-2-0-0"
+    assert tally_of(first.id) == Tally(2)
+
+
+def test_an_id_tells_bytes_and_the_oldest_event() -> None:
+    hints = [
+        Hint("a", event_time="2024-05-01T12:00:00+02:00", size=7),
+        Hint("b", event_time="2024-05-01T09:59:59.9+00:00"),
+        Hint("c", size=5),
+    ]
+    for made in (Manifest.new("t", "intake", hints), Manifest.deferred("t", 1, "0123456789ab", hints)):
+        assert made.id.endswith("-3-12-1714557599")
+        assert tally_of(made.id) == Tally(3, 12, 1714557599)
 
 
 @pytest.mark.parametrize(
     "stem",
-    ["", "x", "01HXYZ0000000000000000000A", "01HXYZ0000000000000000000A-", "01HXYZ-3", "deferred-7-2", "notes-1"],
+    ["01HXYZ0000000000000000000A-3", "deferred-00000000000000000007-3", "deferred-00000000000000000007-01234567-3"],
+)
+def test_an_id_of_an_older_lake_tells_how_many(stem: str) -> None:
+    assert tally_of(stem) == Tally(3)
+
+
+@pytest.mark.parametrize(
+    "stem",
+    [
+        "",
+        "x",
+        "01HXYZ0000000000000000000A",
+        "01HXYZ0000000000000000000A-",
+        "01HXYZ-3",
+        "deferred-7-2",
+        "notes-1",
+        "01HXYZ0000000000000000000A-3-4",
+        "01HXYZ0000000000000000000A-3-4-",
+        "01HXYZ0000000000000000000A-٣",
+    ],
 )
 def test_other_names_are_no_manifests(stem: str) -> None:
     with pytest.raises(ValueError, match="not a manifest's id"):
-        hint_count(stem)
+        tally_of(stem)
 
 
 @given(st.integers(1, 7), st.integers(0, 25))
