@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
-from tidegate.platform.core.lake import LakeConfig, QueueSpec
-
-
-def queue_name(spec: QueueSpec) -> str:
-    """A queue's name, from its URL where that is what is configured."""
-    return spec.name or (spec.url or "").rstrip("/").rsplit("/", 1)[-1]
+from tidegate.platform.core.lake import LakeConfig
 
 
 def queue_key(name: str) -> dg.AssetKey:
@@ -19,7 +14,7 @@ def queue_key(name: str) -> dg.AssetKey:
 
 def queue_keys(config: LakeConfig) -> list[dg.AssetKey]:
     """Asset keys of the queues."""
-    return [queue_key(queue_name(spec)) for spec in config.queues]
+    return [queue_key(spec.known_as) for spec in config.queues]
 
 
 def table_owners(config: LakeConfig, bucket: str | None = None) -> list[str]:

@@ -15,6 +15,7 @@ from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.table_key import TableKey
 from tidegate.platform.core.table_spec import TableSpec
 from tidegate.resources.aws import Aws
+from tidegate.resources.cloudwatch import CloudWatch
 from tidegate.resources.delta import Delta
 from tidegate.resources.lake_root.batches import Batches
 from tidegate.resources.lake_root.births import Birth
@@ -70,13 +71,22 @@ class Lake:
         store: the lake's own objects.
         delta: the door to tables.
         queues: the queues of the configuration, in its order.
+        cloudwatch: where its metrics are published; None where they are not.
     """
 
-    def __init__(self, config: LakeConfig, store: LakeStore, delta: Delta, queues: list[Queue]) -> None:
+    def __init__(
+        self,
+        config: LakeConfig,
+        store: LakeStore,
+        delta: Delta,
+        queues: list[Queue],
+        cloudwatch: CloudWatch | None = None,
+    ) -> None:
         self.config = config
         self.store = store
         self.delta = delta
         self.queues = queues
+        self.cloudwatch = cloudwatch
 
     @cached_property
     def id(self) -> str:
@@ -190,4 +200,5 @@ def open_lake(config: LakeConfig, aws: Aws, remote: SparkRemote, connect: Callab
         return aws.client("sqs")
 
     queues = [Queue(sqs(), spec.url or spec.name or "") for spec in config.queues]
-    return Lake(config, store, Delta(remote, connect), queues)
+    cloudwatch = CloudWatch(lambda: aws.client("cloudwatch")) if config.metrics == "cloudwatch" else None
+    return Lake(config, store, Delta(remote, connect), queues, cloudwatch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Generator, Iterable
@@ -28,6 +29,21 @@ class Message:
     id: str
     body: str
     receipt: str
+
+
+@dataclass(frozen=True)
+class Depth:
+    """SQS's approximate counts of a queue's messages.
+
+    Attributes:
+        waiting: can be received.
+        in_flight: were received and not deleted yet.
+        dead_letters: name of its dead-letter queue; empty where there is none.
+    """
+
+    waiting: int
+    in_flight: int
+    dead_letters: str = ""
 
 
 class Queue:
@@ -134,9 +150,20 @@ class Queue:
 
     def depth(self) -> tuple[int, int]:
         """Approximate numbers of messages waiting and in flight."""
-        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+        found = self.depths()
+        return found.waiting, found.in_flight
+
+    def depths(self) -> Depth:
+        """How many messages there are, and where those go that nobody could take."""
+        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "RedrivePolicy"]
         found = self._client.get_queue_attributes(QueueUrl=self.url, AttributeNames=names)["Attributes"]  # type: ignore[arg-type]
-        return int(found[names[0]]), int(found[names[1]])  # type: ignore[index]
+        policy = json.loads(found.get("RedrivePolicy") or "{}")
+        dead_letters = str(policy.get("deadLetterTargetArn", "")).rpartition(":")[2]
+        return Depth(int(found[names[0]]), int(found[names[1]]), dead_letters)  # type: ignore[index]
+
+    def beside(self, name: str) -> Queue:
+        """Another queue of the same account and region, as a dead-letter queue has to be."""
+        return Queue(self._client, f"{self.url.rpartition('/')[0]}/{name}")
 
     def _delete_chunk(self, chunk: list[Message]) -> int:
         left = {str(i): message for i, message in enumerate(chunk)}

@@ -11,7 +11,6 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.assets.bronze.asset import BRONZE, TABLES, TRIGGER_TAG
 from tidegate.assets.held_tables import SHARED_JOB, shared_config
-from tidegate.assets.sources import queue_name
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.manifest import chunked
 from tidegate.platform.core.table_key import TableKey
@@ -178,7 +177,7 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
         for stray in turns.strays[:_MOST_LINES]:
             context.log.error(stray)
         today = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
-        judged = judge(context.cursor, today, [queue_name(one) for one in config.queues], taken.rows)
+        judged = judge(context.cursor, today, [one.known_as for one in config.queues], taken.rows)
         for name, error in taken.failures.items():
             context.log.error(f"queue {name} could not be drained: {error}")
             if not asked and not judged.failed:

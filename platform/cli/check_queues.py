@@ -39,7 +39,7 @@ def check_queue(sqs: SQSClient, spec: QueueSpec, found: list[CheckedQueue]) -> I
         spec: its configuration.
         found: takes the queue when it answers.
     """
-    name = spec.name or str(spec.url).rstrip("/").rsplit("/", 1)[-1]
+    name = spec.known_as
     attributes: dict[str, str] = {}
 
     def reachable() -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
@@ -15,10 +15,12 @@ from tidegate.platform.core.file_format import Format, mode_of
 from tidegate.platform.core.lake_checks import cross_problems
 from tidegate.platform.core.lake_fields import (
     MAX_FILES_DEFAULT,
+    MAX_LAG_DEFAULT,
     POLICY_DEFAULT,
     WINDOW_DEFAULT,
     Bucket,
     MaxFiles,
+    MaxLag,
     Model,
     Name,
     Prefix,
@@ -34,6 +36,10 @@ from tidegate.platform.core.schema.table_schema import Policy
 from tidegate.platform.core.table_key import TableKey
 from tidegate.platform.core.table_spec import SilverSpec as SilverSpec
 from tidegate.platform.core.table_spec import TableSpec as TableSpec
+
+
+#: Fields of the lake that its tables inherit.
+_INHERITED = {"window": Window, "max_files": MaxFiles, "max_lag": MaxLag, "schema": Policy}
 
 
 class LakeSpec(Model):
@@ -69,6 +75,11 @@ class QueueSpec(Model):
         if (self.url is None) == (self.name is None):
             raise ValueError("give exactly one of url and name")
         return self
+
+    @property
+    def known_as(self) -> str:
+        """The queue's name, from its URL where that is what is configured."""
+        return self.name or (self.url or "").rstrip("/").rsplit("/", 1)[-1]
 
 
 class IntakeSpec(Model):
@@ -113,8 +124,12 @@ class LakeConfig(Model):
     """Default of the tables' `window`, in seconds."""
     max_files: MaxFiles = MAX_FILES_DEFAULT
     """Default of the tables' `max_files`."""
+    max_lag: MaxLag = MAX_LAG_DEFAULT
+    """Default of the tables' `max_lag`, in seconds."""
     policy: Annotated[Policy, Field(alias="schema")] = POLICY_DEFAULT
     """Default of the tables' `schema`."""
+    metrics: Literal["cloudwatch"] | None = None
+    """Where the lake's metrics are published, beside Dagster."""
     tables: tuple[TableSpec, ...] = ()
     """The configured tables."""
 
@@ -123,7 +138,9 @@ class LakeConfig(Model):
     def _fill_table_defaults(cls, data: Any) -> Any:
         if not isinstance(data, Mapping) or not isinstance(data.get("tables"), list | tuple):
             return data
-        defaults = {name: data[name] for name in ("window", "max_files", "schema") if _is_valid(name, data.get(name))}
+        defaults = {
+            name: data[name] for name in ("window", "max_files", "max_lag", "schema") if _is_valid(name, data.get(name))
+        }
         tables = [{**defaults, **table} if isinstance(table, Mapping) else table for table in data["tables"]]
         return {**data, "tables": tables}
 
@@ -148,6 +165,11 @@ class LakeConfig(Model):
         spec = self.table_for(key) or self
         return Pace(spec.window, spec.max_files)
 
+    def most_lag(self, key: TableKey) -> int:
+        """How old, in seconds, the oldest event that waits for a table may be before the table counts as behind."""
+        spec = self.table_for(key) or self
+        return spec.window + spec.max_lag
+
     def table_holding(self, bucket: str, key: str) -> TableSpec | None:
         """The configured table below whose prefix an object lies."""
         prefixes, specs = self._prefixes.get(bucket, ([], []))
@@ -157,7 +179,7 @@ class LakeConfig(Model):
 
     def discovered(self, key: TableKey, format: Format) -> TableSpec:
         """The table that discovery makes of a prefix whose files have that format."""
-        return _discovered(key, format, self.window, self.max_files, self.policy)
+        return _discovered(key, format, self.window, self.max_files, self.max_lag, self.policy)
 
     @cached_property
     def _tables_by_key(self) -> dict[TableKey, TableSpec]:
@@ -183,7 +205,7 @@ class LakeConfig(Model):
 
 
 @lru_cache(1000)  # asked for each event, of the same few tables
-def _discovered(key: TableKey, format: Format, window: int, max_files: int, policy: Policy) -> TableSpec:
+def _discovered(key: TableKey, format: Format, window: int, max_files: int, max_lag: int, policy: Policy) -> TableSpec:
     return TableSpec.model_construct(
         name=key.sql_name,
         prefix=key.uri,
@@ -193,6 +215,7 @@ def _discovered(key: TableKey, format: Format, window: int, max_files: int, poli
         partition_columns={},
         window=window,
         max_files=max_files,
+        max_lag=max_lag,
         policy=policy,
     )
 
@@ -250,7 +273,9 @@ def load_lake(path: str | PathLike[str], env: Mapping[str, str] | None = None) -
 
 
 def _is_valid(name: str, value: Any) -> bool:
-    return _parsed({"window": Window, "max_files": MaxFiles, "schema": Policy}[name], value) is not None
+    return (
+        _parsed({"window": Window, "max_files": MaxFiles, "max_lag": MaxLag, "schema": Policy}[name], value) is not None
+    )
 
 
 def _parsed(kind: Any, value: Any) -> Any:

@@ -139,9 +139,11 @@ Condition = Annotated[Text, AfterValidator(_checked_condition)]
 Owner = Annotated[Text, AfterValidator(_checked_owner)]
 Window = Annotated[int, Field(ge=0)]
 MaxFiles = Annotated[int, Field(ge=1, le=10_000)]
+MaxLag = Annotated[int, Field(ge=1)]
 POLICY_DEFAULT: Policy = "evolve"
 WINDOW_DEFAULT = 60
 MAX_FILES_DEFAULT = 10_000
+MAX_LAG_DEFAULT = 1800
 
 
 class Model(BaseModel):

@@ -11,11 +11,13 @@ from tidegate.platform.core.csv_options import CsvOptions
 from tidegate.platform.core.file_format import Format, Mode, mode_of
 from tidegate.platform.core.lake_fields import (
     MAX_FILES_DEFAULT,
+    MAX_LAG_DEFAULT,
     POLICY_DEFAULT,
     WINDOW_DEFAULT,
     Condition,
     Cron,
     MaxFiles,
+    MaxLag,
     Model,
     Name,
     Owner,
@@ -87,6 +89,8 @@ class TableSpec(Model):
     """Seconds that hints are gathered before a run."""
     max_files: MaxFiles = MAX_FILES_DEFAULT
     """Most files of one batch."""
+    max_lag: MaxLag = MAX_LAG_DEFAULT
+    """Seconds that an event may wait beyond the window before the table counts as behind."""
     owners: tuple[Owner, ...] = ()
     """Owners shown by Dagster: `team:<name>` or an email address."""
     description: Text | None = None

@@ -49,7 +49,7 @@ class Resources:
     def of(cls, config: LakeConfig) -> Resources:
         """What `config` names; its first queue gets the events."""
         queue = config.queues[0]
-        name = queue.name or str(queue.url).rsplit("/", 1)[-1]
+        name = queue.known_as
         return cls(config.buckets, config.lake.root, name, queue.dlq or f"{name}-dlq")
 
     @property
