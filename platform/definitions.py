@@ -7,12 +7,14 @@ import dagster as dg
 from tidegate.assets.bronze.asset import build_bronze
 from tidegate.assets.bronze.pages import build_page_checks, table_pages
 from tidegate.assets.bronze.shared_job import build_shared_job
+from tidegate.assets.health.asset import build_health_checks, build_lake_health
 from tidegate.assets.operations.jobs import redrive_job
 from tidegate.assets.queue_checks import build_queue_checks
 from tidegate.assets.silver.asset import build_silver_assets
 from tidegate.assets.sources import source_assets
 from tidegate.platform.core.lake import LakeConfig, load_lake
 from tidegate.resources.lake_resource import LakeResource, lake_path
+from tidegate.sensors.health import build_health_sensor
 from tidegate.sensors.intake import BRONZE_JOB, build_intake_sensor
 from tidegate.sensors.silver import build_silver_triggers, silver_job
 
@@ -26,11 +28,18 @@ def build_definitions(config: LakeConfig, lake: LakeResource) -> dg.Definitions:
     """
     triggers, shared = build_silver_triggers(config), build_shared_job(config)
     return dg.Definitions(
-        assets=[*source_assets(config), build_bronze(config), *table_pages(config), *build_silver_assets(config)],
-        asset_checks=[*build_page_checks(config), *build_queue_checks(config)],
+        assets=[
+            *source_assets(config),
+            build_bronze(config),
+            *table_pages(config),
+            *build_silver_assets(config),
+            build_lake_health(config),
+        ],
+        asset_checks=[*build_page_checks(config), *build_queue_checks(config), *build_health_checks(config)],
         jobs=[BRONZE_JOB, shared, redrive_job, *[silver_job(spec) for spec in config.tables if spec.silver]],
         sensors=[
             build_intake_sensor(config, shared),
+            build_health_sensor(config),
             *[one for one in triggers if isinstance(one, dg.SensorDefinition)],
         ],
         schedules=[one for one in triggers if isinstance(one, dg.ScheduleDefinition)],

@@ -13,6 +13,7 @@ from rich.text import Text
 from tidegate.platform.cli.check_buckets import check_bucket
 from tidegate.platform.cli.check_foreign import check_foreign, folders_above
 from tidegate.platform.cli.check_lake import check_discovered, check_registered, check_root, check_spark, registered
+from tidegate.platform.cli.check_metrics import check_metrics
 from tidegate.platform.cli.check_queues import CheckedQueue, check_queue
 from tidegate.platform.cli.environment import Client, client
 from tidegate.platform.cli.errors import CommandError
@@ -108,6 +109,8 @@ def findings(
         for spec in config.tables:
             yield checked(f"table {spec.name}: as it was born", partial(_as_born, store, spec))
         yield check_discovered(config, known)
+    if config.metrics == "cloudwatch":
+        yield check_metrics(aws.client("cloudwatch"))
     yield from check_spark(using.settings.spark, store, using.explain)
 
 

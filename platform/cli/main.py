@@ -133,6 +133,14 @@ def check(
 
 
 @app.command()
+def alarms(lake: LakeFile = None) -> None:
+    """Print a CloudFormation template with the alarms of your lake.yaml; needs `metrics: cloudwatch` there."""
+    from tidegate.platform.cli.alarms import run_alarms
+
+    run_alarms(_lake(lake))
+
+
+@app.command()
 def trace(
     address: Annotated[str, typer.Argument(help="s3://bucket/key of one object.")],
     lake: LakeFile = None,

@@ -37,7 +37,6 @@ from tidegate.platform.core.table_key import TableKey
 from tidegate.platform.core.table_spec import SilverSpec as SilverSpec
 from tidegate.platform.core.table_spec import TableSpec as TableSpec
 
-
 #: Fields of the lake that its tables inherit.
 _INHERITED = {"window": Window, "max_files": MaxFiles, "max_lag": MaxLag, "schema": Policy}
 

@@ -1,0 +1,196 @@
+"""What a lake's health shows in Dagster: a page for people, numbers that the UI plots, and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import dagster as dg
+
+from tidegate.platform.core.health import Health, QueueHealth, TableHealth
+
+KEEPS_UP_CHECK = "keeps_up"
+ALL_KEEP_UP_CHECK = "every_table_keeps_up"
+DEAD_LETTERS_CHECK = "no_dead_letters"
+MEASURED_CHECK = "everything_is_measured"
+DESCRIPTIONS = {
+    ALL_KEEP_UP_CHECK: "No event waits for a table for longer than its window and max_lag.",
+    DEAD_LETTERS_CHECK: "No message went to a dead-letter queue.",
+    MEASURED_CHECK: "Inbox and queues answered, and the metrics were published.",
+}
+#: Tables that the page shows, the most urgent ones.
+MOST_SHOWN = 30
+#: Earlier measurements of which it shows a table's lag.
+MOST_EARLIER = 23
+_BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A measurement, and what is shown beside it.
+
+    Attributes:
+        earlier: lags in seconds by table name, of the measurements before, the oldest first.
+        commits: epoch seconds of the last commit, by table key, of the tables that are shown.
+    """
+
+    health: Health
+    earlier: Sequence[Mapping[str, float]] = ()
+    commits: Mapping[str, float | None] = field(default_factory=dict)
+
+    def metadata(self) -> dict[str, Any]:
+        """Metadata of the materialization: the page, and numbers over time."""
+        health = self.health
+        return {
+            "the_morning": dg.MetadataValue.md(self.page()),
+            "pending_files": health.files,
+            "pending_bytes": health.size,
+            "oldest_event_age_seconds": round(health.lag, 1),
+            "tables": len(health.tables),
+            "tables_behind": len(health.behind),
+            "messages_waiting": sum(one.waiting for one in health.queues),
+            "messages_in_flight": sum(one.in_flight for one in health.queues),
+            "dead_letters": health.dead,
+            "events_without_table": sum(sum(one.missed.values()) for one in health.queues),
+            "quarantined": sum(health.quarantined.values()),
+            "lags": {one.name: round(one.lag) for one in health.tables[:MOST_SHOWN] if one.files},
+        }
+
+    def page(self) -> str:
+        """The page, in Markdown."""
+        health = self.health
+        verdict = (
+            f"{len(health.behind)} of {len(health.tables)} tables are behind" if health.behind else "no table is behind"
+        )
+        lines = [
+            f"**At {_moment(health.at)} UTC {verdict}.** {health.files:,} files ({_bytes(health.size)}) wait for "
+            f"{len(health.waiting)} tables" + (f", the oldest for {_span(health.lag)}." if health.files else "."),
+            *(f"\n**Not known:** {one}" for one in health.unknown),
+            "",
+            "| table | files | bytes | oldest | limit | lag until now | last commit | quarantined, 24 h |",
+            "|---|--:|--:|--:|--:|---|---|--:|",
+            *(self._row(one) for one in health.tables[:MOST_SHOWN]),
+        ]
+        if (rest := len(health.tables) - MOST_SHOWN) > 0:
+            lines.append(f"\nand {rest} more tables, less urgent than these")
+        lines += [
+            "",
+            "| queue | waiting | in flight | dead letters | without a table, today | malformed, today |",
+            "|---|--:|--:|--:|--:|--:|",
+            *map(_queue_row, health.queues),
+        ]
+        return "\n".join(lines)
+
+    def _row(self, table: TableHealth) -> str:
+        lags = [*(before.get(table.name, 0.0) for before in self.earlier), table.lag]
+        cells = [
+            f"{'**behind** ' if table.behind else ''}`{table.name}`",
+            f"{table.files:,}{'' if table.whole else '+'}",
+            _bytes(table.size) if table.files else "",
+            _span(table.lag) if table.files else "",
+            _span(table.limit),
+            sparkline(lags, table.limit) if any(lags) else "",
+            self._commit(table),
+            f"{self.health.quarantined[table.key]:,}" if table.key in self.health.quarantined else "",
+        ]
+        return f"| {' | '.join(cells)} |"
+
+    def _commit(self, table: TableHealth) -> str:
+        at = self.commits.get(table.key)
+        return f"{_moment(at)}, {_span(self.health.at - at)} ago" if at else ""
+
+    def checks(self, asset: dg.AssetKey) -> list[dg.AssetCheckResult]:
+        """The results of the lake's checks."""
+        health = self.health
+        behind = [
+            dg.TableRecord({"table": one.name, "oldest": round(one.lag), "limit": one.limit, "files": one.files})
+            for one in health.behind[:MOST_SHOWN]
+        ]
+        dead = {one.name: one.dead for one in health.queues if one.dead}
+        return [
+            dg.AssetCheckResult(
+                asset_key=asset,
+                check_name=ALL_KEEP_UP_CHECK,
+                passed=not health.behind,
+                metadata={
+                    "tables_behind": len(health.behind),
+                    **({"behind": dg.MetadataValue.table(behind)} if behind else {}),
+                },
+                description="look at the failed runs of their partitions of bronze" if behind else None,
+            ),
+            dg.AssetCheckResult(
+                asset_key=asset,
+                check_name=DEAD_LETTERS_CHECK,
+                passed=not dead,
+                metadata={"dead_letters": health.dead, **({"queues": dead} if dead else {})},
+                description="redrive them by SQS once the cause is mended" if dead else None,
+            ),
+            dg.AssetCheckResult(
+                asset_key=asset,
+                check_name=MEASURED_CHECK,
+                passed=not health.unknown,
+                severity=dg.AssetCheckSeverity.WARN,
+                metadata={"unknown": list(health.unknown)},
+            ),
+        ]
+
+
+def keeps_up(table: TableHealth, page: dg.AssetKey) -> dg.AssetCheckResult:
+    """The result of one table's check."""
+    return dg.AssetCheckResult(
+        asset_key=page,
+        check_name=KEEPS_UP_CHECK,
+        passed=not table.behind,
+        metadata={**numbers(table), "limit_seconds": table.limit},
+        description="look at the failed runs of its partition of bronze" if table.behind else None,
+    )
+
+
+def numbers(table: TableHealth) -> dict[str, int | float]:
+    """What the UI plots of a table."""
+    return {
+        "pending_files": table.files,
+        "pending_bytes": table.size,
+        "oldest_event_age_seconds": round(table.lag, 1),
+    }
+
+
+def sparkline(values: Sequence[float], limit: float) -> str:
+    """Values as blocks; a full one is at the limit, or beyond.
+
+    Args:
+        values: the oldest first; none is negative.
+        limit: above 0.
+    """
+    return "".join(_BLOCKS[min(int(value / limit * len(_BLOCKS)), len(_BLOCKS) - 1)] for value in values)
+
+
+def _queue_row(queue: QueueHealth) -> str:
+    dead = "–" if queue.dead is None else f"{queue.dead:,}"
+    missed = " | ".join(f"{queue.missed.get(outcome, 0):,}" for outcome in ("no_table", "malformed"))
+    return f"| `{queue.name}` | {queue.waiting:,} | {queue.in_flight:,} | {dead} | {missed} |"
+
+
+def _bytes(size: int) -> str:
+    value, units = float(size), iter(("B", "kB", "MB", "GB", "TB", "PB"))
+    unit = next(units)
+    while value >= 1000 and unit != "PB":
+        value, unit = value / 1000, next(units)
+    return f"{value:.3g} {unit}" if value < 1000 else f"{value:,.0f} {unit}"
+
+
+def _span(seconds: float) -> str:
+    """The two greatest units: ``2 d 3 h``, ``4 min 5 s``."""
+    left = max(0, int(seconds))
+    parts: list[str] = []
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)):
+        if left >= length or (unit == "s" and not parts):
+            parts.append(f"{left // length} {unit}")
+            left %= length
+    return " ".join(parts[:2])
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,108 @@
+"""A tick of the sensor `health` on a real inbox, real queues and CloudWatch; no Spark."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import boto3
+import dagster as dg
+import yaml
+
+from tidegate.assets.health.asset import LAKE_HEALTH
+from tidegate.platform.cli.check_metrics import check_metrics
+from tidegate.platform.core.lake import load_lake
+from tidegate.platform.core.manifest import Hint, Manifest
+from tidegate.platform.definitions import build_definitions
+from tidegate.platform.local.aws import REGION, LocalAws
+from tidegate.platform.local.provision import Clients, Resources, provision
+from tidegate.resources.aws_resource import AwsResource
+from tidegate.resources.lake_resource import LakeResource
+
+KEYS = {"region_name": REGION, "aws_access_key_id": "test", "aws_secret_access_key": "test"}
+
+
+def test_a_tick_tells_dagster_and_cloudwatch_what_waits(tmp_path: Path) -> None:
+    path = tmp_path / "lake.yaml"
+    with LocalAws(tmp_path / "aws", 0) as aws, dg.instance_for_test() as instance:
+        body = {
+            "lake": {"root": "s3://lake/root"},
+            "queues": [{"url": aws.queue_url("events")}],
+            "buckets": ["landing"],
+            "metrics": "cloudwatch",
+            "tables": [{"name": name, "prefix": f"s3://landing/{name}/"} for name in ("orders", "idle")],
+        }
+        path.write_text(yaml.safe_dump(body))
+        config = load_lake(path)
+        clients = Clients.connect(aws.endpoint, REGION, key="test", secret="test")
+        provision(clients, Resources.of(config))
+        received = clients.sqs.receive_message(QueueUrl=aws.queue_url("events"))["Messages"]
+        assert "s3:TestEvent" in received[0]["Body"], "it is in flight from now on"
+        clients.sqs.send_message(QueueUrl=aws.queue_url("events"), MessageBody="1")
+        for number in range(3):
+            clients.sqs.send_message(QueueUrl=aws.queue_url("events-dlq"), MessageBody=str(number))
+        lake = LakeResource(
+            lake_yaml=str(path),
+            spark_remote="sc://127.0.0.1:1",
+            aws=AwsResource(endpoint_url=aws.endpoint, **KEYS),
+        )
+        old = (datetime.now(UTC) - timedelta(hours=2)).isoformat()
+        hints = [Hint("orders/a", event_time=old, size=5), Hint("orders/b", size=6)]
+        # More tables than one request of PutMetricData has metrics, and enough of them to be compressed.
+        others = [Manifest.new(f"landing.t{number}", "intake", hints[1:]) for number in range(500)]
+        lake.open().store.inbox.put([Manifest.new("landing.orders", "intake", hints), *others])
+
+        definitions = build_definitions(config, lake)
+        with dg.build_sensor_context(
+            instance=instance, instance_ref=instance.get_ref(), definitions=definitions, resources={"lake": lake}
+        ) as context:
+            tick = definitions.resolve_sensor_def("health").evaluate_tick(context)
+        assert (tick.skip_message or "").startswith("1 of 502 tables are behind; 502 files wait for 501 tables; 3 dead")
+        for event in tick.asset_events:
+            instance.report_runless_asset_event(event)
+
+        cloudwatch = boto3.client("cloudwatch", endpoint_url=aws.endpoint, **KEYS)
+        assert value(cloudwatch, "PendingFiles", Table="orders") == 2
+        assert value(cloudwatch, "PendingBytes", Table="orders") == 11
+        assert 7200 <= value(cloudwatch, "OldestEventAge", Table="orders") < 7800
+        assert value(cloudwatch, "PendingFiles", Table="landing.t499") == 1
+        assert value(cloudwatch, "TablesBehind") == 1
+        assert value(cloudwatch, "MessagesWaiting", Queue="events") == 1
+        assert value(cloudwatch, "MessagesInFlight", Queue="events") == 1
+        assert value(cloudwatch, "DeadLetters", Queue="events") == 3
+        assert check_metrics(cloudwatch).ok
+
+        shown = instance.get_latest_materialization_event(LAKE_HEALTH)
+        assert shown is not None
+        assert shown.asset_materialization is not None
+        metadata = shown.asset_materialization.metadata
+        assert (metadata["pending_files"].value, metadata["dead_letters"].value) == (502, 3)
+        assert "| **behind** `orders` | 2 | 11 B | 2 h " in str(metadata["the_morning"].value)
+        assert failed(instance, "lake_health", "every_table_keeps_up")
+        assert failed(instance, "lake_health", "no_dead_letters")
+        assert not failed(instance, "lake_health", "everything_is_measured")
+        assert failed(instance, "bronze/orders", "keeps_up")
+        assert not failed(instance, "bronze/idle", "keeps_up")
+
+
+def value(cloudwatch: Any, name: str, **dimensions: str) -> float:
+    """What CloudWatch holds of a metric."""
+    now = datetime.now(UTC)
+    (point,) = cloudwatch.get_metric_statistics(
+        Namespace="Tidegate",
+        MetricName=name,
+        Dimensions=[{"Name": key, "Value": text} for key, text in {"Lake": "lake/root", **dimensions}.items()],
+        StartTime=now - timedelta(hours=1),
+        EndTime=now + timedelta(hours=1),
+        Period=7200,
+        Statistics=["Maximum"],
+    )["Datapoints"]
+    return float(point["Maximum"])
+
+
+def failed(instance: dg.DagsterInstance, asset: str, check: str) -> bool:
+    key = dg.AssetCheckKey(dg.AssetKey(asset.split("/")), check)
+    (record,) = instance.event_log_storage.get_asset_check_execution_history(key, limit=5)
+    assert record.evaluation is not None
+    return not record.evaluation.passed
