@@ -164,7 +164,8 @@ def sparkline(values: Sequence[float], limit: float) -> str:
         values: the oldest first; none is negative.
         limit: above 0.
     """
-    return "".join(_BLOCKS[min(int(value / limit * len(_BLOCKS)), len(_BLOCKS) - 1)] for value in values)
+    full = len(_BLOCKS) - 1
+    return "".join(_BLOCKS[min(int(value / limit * full), full)] for value in values)
 
 
 def _queue_row(queue: QueueHealth) -> str:

@@ -41,7 +41,7 @@ HEAVY_AND_NOT_FOR_COMMANDS = {"alembic", "dagster", "dagster_aws", "dagster_pysp
 
 
 def test_commands_import_no_dagster() -> None:
-    commands = "main, check, doctor, infer, sql"
+    commands = "main, alarms, check, doctor, infer, sql"
     program = f"from tidegate.platform.cli import {commands}; import sys; print(*sys.modules)"
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     done = subprocess.run(
@@ -66,8 +66,8 @@ def test_definitions_load_in_a_fresh_interpreter_without_anything_running(paper:
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] == "[]"
     assert done.stdout.splitlines()[-1] == (
-        "['bronze', 'bronze/items', 'bronze/orders', 'bronze/plain', 's3/landing', 's3/second', 'silver_items', "
-        "'silver_orders', 'sqs/events', 'sqs/more']"
+        "['bronze', 'bronze/items', 'bronze/orders', 'bronze/plain', 'lake_health', 's3/landing', 's3/second', "
+        "'silver_items', 'silver_orders', 'sqs/events', 'sqs/more']"
     )
 
 
@@ -99,6 +99,7 @@ def test_lineage_runs_from_bucket_to_silver(paper: Paper) -> None:
         "bronze/plain": ["bronze"],
         "silver_orders": ["bronze/orders"],
         "silver_items": ["bronze/items"],
+        "lake_health": [],
     }
 
 
@@ -120,6 +121,7 @@ def test_assets_carry_what_the_ui_shows(paper: Paper) -> None:
         "bronze/plain": ("bronze", ["bronze", "deltalake"], [], True),
         "silver_orders": ("silver", ["deltalake", "pyspark", "silver"], ["team:sales"], False),
         "silver_items": ("silver", ["deltalake", "pyspark", "silver"], ["a@example.org"], False),
+        "lake_health": ("operations", ["s3", "sqs"], ["a@example.org", "team:sales"], False),
     }
     assert all(graph.get(key).description for key in graph.get_all_asset_keys())
     description = graph.get(AssetKey(["silver_orders"])).description or ""
@@ -131,7 +133,8 @@ def test_each_table_has_its_own_checks_beside_those_of_its_partition(paper: Pape
     graph = paper.definitions.resolve_asset_graph()
     checks = ["nothing_quarantined", "schema_unchanged", "write_once_keys"]
     for name in ("orders", "items", "plain"):
-        assert sorted(key.name for key in graph.get(AssetKey(["bronze", name])).check_keys) == checks
+        found = sorted(key.name for key in graph.get(AssetKey(["bronze", name])).check_keys)
+        assert found == ["keeps_up", *checks], "what waits for it is the health's to say, not a run's"
     assert sorted(key.name for key in graph.get(BRONZE).check_keys) == checks
     for job, own in (("bronze_job", {BRONZE}), ("silver_orders_job", set())):
         layer = paper.definitions.resolve_job_def(job).asset_layer
@@ -153,7 +156,7 @@ def test_triggers_are_a_schedule_or_a_sensor_and_on_from_the_start(paper: Paper)
     schedules = {one.name: one for one in paper.definitions.schedules or [] if isinstance(one, dg.ScheduleDefinition)}
     sensors = {one.name: one for one in paper.definitions.sensors or []}
     assert set(schedules) == {"silver_orders_schedule"}
-    assert set(sensors) == {"intake", "silver_items_sensor"}
+    assert set(sensors) == {"health", "intake", "silver_items_sensor"}
     assert schedules["silver_orders_schedule"].cron_schedule == "*/10 * * * *"
     assert schedules["silver_orders_schedule"].job_name == "silver_orders_job"
     assert sensors["silver_items_sensor"].minimum_interval_seconds == 10

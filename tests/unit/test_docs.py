@@ -13,8 +13,11 @@ from pydantic import BaseModel
 
 from tidegate.platform.cli.main import app
 from tidegate.platform.cli.policy import lets_send
+from tidegate.platform.core.alarms import template
 from tidegate.platform.core.csv_options import CsvOptions
+from tidegate.platform.core.health import Health, QueueHealth, TableHealth
 from tidegate.platform.core.lake import IntakeSpec, LakeConfig, LakeSpec, QueueSpec, load_lake
+from tidegate.platform.core.metrics import NAMESPACE, metric_data
 from tidegate.platform.core.table_spec import SilverSpec, TableSpec
 
 ROOT = Path(__file__).parents[2]
@@ -40,6 +43,7 @@ SAID = {
     ("TableSpec", "csv"): "RFC 4180",
     ("TableSpec", "window"): "the lake's",
     ("TableSpec", "max_files"): "the lake's",
+    ("TableSpec", "max_lag"): "the lake's",
 }
 
 
@@ -155,8 +159,38 @@ def test_the_queue_policy_of_the_docs_is_one_that_check_accepts() -> None:
     assert not lets_send(policy, queue, "s3.amazonaws.com", "arn:aws:s3:::somebody-else-s")
 
 
+def test_the_role_may_publish_to_the_namespace_that_metrics_go_to() -> None:
+    (statement,) = (
+        statement
+        for policy in POLICIES
+        for statement in policy.get("Statement", [])
+        if statement.get("Sid") == "Metrics"
+    )
+    assert statement["Condition"] == {"StringEquals": {"cloudwatch:namespace": NAMESPACE}}
+
+
+def test_the_page_of_operations_names_each_metric_and_each_kind_of_alarm() -> None:
+    page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    config = LakeConfig.model_validate(
+        {
+            "lake": {"root": "s3://lake/root"},
+            "queues": [{"name": "q", "dlq": "d"}],
+            "buckets": ["landing"],
+            "tables": [{"name": "t", "prefix": "s3://landing/t/"}],
+        }
+    )
+    health = Health(0.0, (TableHealth("landing.t", "t", 1),), (QueueHealth("q", 0, 0, 0),))
+    section, alarms = page.split("## Metrics", 1)[1].split("## Alarms", 1)
+    assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == {
+        one["MetricName"] for one in metric_data(health, config)
+    }
+    watched = {(one["Properties"]["Namespace"], one["Properties"]["MetricName"])
+               for one in template(config)["Resources"].values()}  # fmt: skip
+    assert set(re.findall(r"\| `(AWS/SQS|Tidegate)` `(\w+)`", alarms)) == watched
+
+
 def test_the_docs_name_each_permission_that_check_asks_for() -> None:
     sources = (path.read_text(encoding="utf-8") for path in (ROOT / "platform" / "cli").glob("check*.py"))
-    asked = {action for text in sources for action in re.findall(r'"((?:s3|sqs):[A-Z][A-Za-z]+)",', text)}
-    assert {"s3:ListBucket", "sqs:ReceiveMessage"} <= asked
+    asked = {action for text in sources for action in re.findall(r'"((?:s3|sqs|cloudwatch):[A-Z][A-Za-z]+)",', text)}
+    assert {"s3:ListBucket", "sqs:ReceiveMessage", "cloudwatch:PutMetricData"} <= asked
     assert {action for action in asked if action not in AWS} == set()

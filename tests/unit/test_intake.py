@@ -320,6 +320,23 @@ def test_what_is_gone_does_not_keep_its_neighbours_from_a_table() -> None:
     assert intake.counters == {"no_table": 2}
 
 
+def test_obstructed_and_malformed_events_and_those_without_a_table_fail_the_check_of_their_queue() -> None:
+    bodies = {
+        "no_table": [body(record("top.csv"))],
+        # The folder of the second holds that of the first, which is a table by then.
+        "obstructed": [body(record("a/b/x.csv"), record("a/y.csv"))],
+        "malformed": ["no JSON"],
+        "well": [body(record("orders/a.json"))],
+    }
+    for kind, texts in bodies.items():
+        messages = [Message("m", text, "r") for text in texts]
+        queue = SimpleNamespace(name=kind, drain=lambda found=messages, **_: [found], delete=len)
+        store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
+        taken = take_in(SimpleNamespace(config=LAKE, queues=[queue], store=store))  # type: ignore[arg-type]
+        (said,) = judge(None, "2024-05-01", [kind], taken.rows).evaluations
+        assert said.passed == (kind == "well"), kind
+
+
 @pytest.mark.parametrize(
     "objects",
     [Objects(gone=["new/a.csv"], probe=Unavailable("503")), Objects(gone=["new/a.csv"], bucket_exists=False)],

@@ -1,0 +1,342 @@
+"""What a lake's health is, what is told of it, and what it costs to find out."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import urlencode
+
+import dagster as dg
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.support.objects import Objects
+from tests.unit.conftest import PAPER
+from tidegate.assets.bronze.asset import BRONZE
+from tidegate.assets.health.asset import LAKE_HEALTH, look
+from tidegate.assets.health.measure import measure
+from tidegate.assets.health.shown import Shown, sparkline
+from tidegate.platform.cli.main import app
+from tidegate.platform.core.alarms import template
+from tidegate.platform.core.health import Health, QueueHealth, TableHealth
+from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.manifest import Hint, Manifest
+from tidegate.platform.core.metrics import metric_data, requests
+from tidegate.resources.cloudwatch import CloudWatch
+from tidegate.resources.lake_root.store import LakeStore
+from tidegate.resources.queue import Queue
+from tidegate.sensors.health import tell
+
+ORDERS, ITEMS, PLAIN = "landing.orders", "landing.items", "second.plain"
+CONFIG = LakeConfig.model_validate({**PAPER, "window": 60, "max_lag": 100, "metrics": "cloudwatch"})
+ACCESS_DENIED = ClientError({"Error": {"Code": "AccessDenied", "Message": "not allowed"}}, "GetQueueAttributes")
+
+
+class Sqs:
+    """A queue with messages, a dead-letter queue, and a policy that may keep us from asking for it."""
+
+    def __init__(self, dead: int | None = 0) -> None:
+        self.dead, self.asked = dead, 0
+
+    def get_queue_attributes(self, **given: Any) -> dict[str, Any]:
+        self.asked += 1
+        name = given["QueueUrl"].rsplit("/", 1)[1]
+        if name == "events-dlq":
+            if self.dead is None:
+                raise ACCESS_DENIED
+            return {"Attributes": depth(self.dead, 0)}
+        policy = {"deadLetterTargetArn": f"arn:aws:sqs:eu-central-1:1:{name}-dlq", "maxReceiveCount": 8}
+        return {"Attributes": {**depth(7, 2), **({"RedrivePolicy": json.dumps(policy)} if name == "events" else {})}}
+
+
+def depth(waiting: int, in_flight: int) -> dict[str, str]:
+    names = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
+    return dict(zip(names, map(str, (waiting, in_flight)), strict=True))
+
+
+class Counted(Objects):
+    """S3 in a dictionary that counts pages of listings."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pages = 0
+
+    def under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Any]:
+        for number, item in enumerate(super().under(bucket, prefix, after)):
+            self.pages += number % 1000 == 0
+            yield item
+
+
+def lake(objects: Objects, sqs: Sqs | None = None, cloudwatch: Any = None) -> Any:
+    queues = [Queue(sqs or Sqs(), f"https://sqs/1/{name}") for name in ("events", "more")]  # type: ignore[arg-type]
+    published = CloudWatch(lambda: cloudwatch) if cloudwatch else None
+    return SimpleNamespace(
+        config=CONFIG,
+        store=LakeStore(objects, "s3://lake/root"),
+        queues=queues,
+        cloudwatch=published,  # type: ignore[arg-type]
+    )
+
+
+def at(second: int) -> str:
+    return f"1970-01-01T00:00:{second:02d}+00:00"
+
+
+def waits(objects: Objects, table: str, *hints: Hint) -> None:
+    """A manifest in the inbox; S3's time of all objects is 0, unless an event is older nothing is."""
+    LakeStore(objects, "s3://lake/root").inbox.put([Manifest.new(table, "intake", hints)])  # type: ignore[arg-type]
+
+
+def test_what_waits_is_measured_by_table_and_queue(instance: dg.DagsterInstance) -> None:
+    objects = Objects()
+    waits(objects, ORDERS, Hint("orders/a", size=5, event_time=at(0)), Hint("orders/b", size=6))
+    waits(objects, ORDERS, Hint("orders/c"))
+    waits(objects, "landing.found", Hint("found/a", size=1))
+    LakeStore(objects, "s3://lake/root").births.bear("landing.born", "born", registered=True)  # type: ignore[arg-type]
+    health = measure(lake(objects, Sqs(dead=3)), instance, now=161.0)
+    assert health.tables == (
+        TableHealth("landing.found", "landing.found", 1, 1, 161.0, 160),
+        TableHealth(ORDERS, "orders", 3, 11, 161.0, 160),
+        TableHealth(ITEMS, "items", limit=160),
+        TableHealth("landing.born", "landing.born", limit=160),
+        TableHealth(PLAIN, "plain", limit=160),
+    )
+    assert (health.files, health.size, health.lag, len(health.behind)) == (4, 12, 161.0, 2)
+    assert not measure(lake(objects), instance, now=160.0).behind
+    assert [(one.name, one.waiting, one.in_flight, one.dead) for one in health.queues] == [
+        ("events", 7, 2, 3),
+        ("more", 7, 2, None),
+    ]
+    assert health.unknown == ()
+
+
+def test_what_does_not_answer_is_named_and_the_rest_is_measured(instance: dg.DagsterInstance) -> None:
+    objects = Objects()
+    waits(objects, ORDERS, Hint("orders/a"))
+    waits(objects, PLAIN, Hint("plain/a"))
+    ticks = iter([0.0, 21.0])
+    health = measure(lake(objects, Sqs(dead=None)), instance, 1.0, clock=lambda: next(ticks))
+    assert [one.waiting for one in health.queues] == [7, 7]
+    assert health.files == 1
+    slow, denied = health.unknown
+    assert slow == f"the inbox beyond {ORDERS}: listing it takes more than 20 seconds"
+    assert denied.startswith("dead-letter queue events-dlq: ")
+    assert [one.passed for one in Shown(health).checks(LAKE_HEALTH)] == [True, True, False]
+
+
+def test_a_thousand_tables_cost_a_few_requests(instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
+    objects, sqs, queries = Counted(), Sqs(), []
+    store = LakeStore(objects, "s3://lake/root")  # type: ignore[arg-type]
+    for number in range(1000):
+        objects.bodies[f"root/inbox/landing.t{number:03d}/{number:026d}-2-10-0.json"] = ""
+        store.births.bear(f"landing.t{number:03d}", f"t{number}", registered=True)
+    for number in range(5000):
+        objects.bodies[f"root/inbox/landing.t500/{number:026d}-1-5-0.json"] = ""
+    storage = type(instance.event_log_storage)
+    connect = storage.index_connection
+    monkeypatch.setattr(storage, "index_connection", lambda self: queries.append(1) or connect(self))
+    shown = look(lake(objects, sqs), instance, now=1e6)
+    assert len(shown.health.waiting) == 1000
+    (much,) = (one for one in shown.health.tables if not one.whole)
+    assert (much.key, much.files >= 1000) == ("landing.t500", True)
+    assert objects.pages <= 6, "a page for a thousand objects of inbox and births, and one for the table with thousands"
+    assert sqs.asked == 3
+    assert len(queries) < 100, "what is shown is asked for, not what there is"
+
+
+def test_runs_and_ticks_are_remembered(instance: dg.DagsterInstance) -> None:
+    def checked(asset: str, check: str, metadata: dict[str, Any], partition: str | None = None) -> None:
+        key = dg.AssetKey(asset.split("/"))
+        passed = not any(metadata.values())
+        instance.report_runless_asset_event(
+            dg.AssetCheckEvaluation(key, check, passed, metadata=metadata, partition=partition)
+        )
+
+    def shown(batches: int) -> None:
+        instance.report_runless_asset_event(
+            dg.AssetMaterialization(BRONZE, partition="remembered.table", metadata={"batches": batches})
+        )
+
+    for number in range(55):
+        checked("bronze", "nothing_quarantined", {"objects": 2, "rows": number}, f"bad.t{number}")
+    checked("bronze", "nothing_quarantined", {"objects": 0, "rows": 0}, "good.t")
+    checked("sqs/events", "every_event_has_a_table", {"no_table": 4, "malformed": 1})
+    began = time.time()
+    shown(1)
+    ended = time.time()
+    shown(0)
+    objects = Objects()
+    waits(objects, "remembered.table", Hint("a"))
+    found = look(lake(objects), instance, time.time())
+    assert found.health.quarantined == {f"bad.t{number}": 2 + number for number in range(55)}
+    assert found.health.queues[0].missed == {"no_table": 4, "malformed": 1}
+    assert began <= (found.commits["remembered.table"] or 0) <= ended, "a run that found nothing to do is no commit"
+    assert measure(lake(Objects()), instance, time.time() + 86400 * 2).quarantined == {}
+    assert measure(lake(Objects()), instance, time.time() + 86400 * 2).queues[0].missed == {}
+
+
+def table(key: str, lag: float = 0.0, files: int = 1) -> TableHealth:
+    spec = next((spec for spec in CONFIG.tables if spec.table_key.encode() == key), None)
+    return TableHealth(key, spec.name if spec else key, files if lag else 0, 0, lag, 160)
+
+
+def test_pages_are_told_of_what_waits_and_checks_of_what_changed() -> None:
+    """A tick a line: lags of orders and of a table that was discovered, and what the pages are told."""
+    cursor: str | None = None
+    told = []
+    for orders, found in [(0, 0), (0, 500), (10, 500), (161, 500), (200, 0), (20, 0), (0, 0), (0, 0)]:
+        health = Health(0.0, (table(ORDERS, orders), table(ITEMS), table(PLAIN), table("landing.found", found)))
+        said, cursor = tell(Shown(health), CONFIG, cursor)
+        pages = [one for one in said if one.asset_key.path[0] == "bronze"]
+        told.append(
+            [
+                (one.asset_key.path[-1], one.passed if isinstance(one, dg.AssetCheckEvaluation) else "waits")
+                for one in pages
+            ]
+        )
+        own = [one for one in said if one.asset_key == LAKE_HEALTH]
+        assert isinstance(own[0], dg.AssetMaterialization)
+        assert [getattr(one, "passed", None) for one in own[1:]] == [orders <= 160 and found <= 160, True, True]
+    assert told == [
+        [("orders", True), ("items", True), ("plain", True)],
+        [],
+        [("orders", "waits")],
+        [("orders", "waits"), ("orders", False)],
+        [("orders", "waits")],
+        [("orders", "waits"), ("orders", True)],
+        [("orders", "waits")],
+        [],
+    ]
+
+
+def test_dead_letters_fail_a_check_and_queues_are_told_of_their_depth() -> None:
+    health = Health(0.0, queues=(QueueHealth("events", 5, 2, 1), QueueHealth("more", 0, 0)))
+    said, _ = tell(Shown(health), CONFIG, None)
+    depths = [one for one in said if isinstance(one, dg.AssetObservation)]
+    assert [
+        (one.asset_key.path[-1], {name: value.value for name, value in one.metadata.items()}) for one in depths
+    ] == [
+        ("events", {"messages_waiting": 5, "messages_in_flight": 2, "dead_letters": 1}),
+        ("more", {"messages_waiting": 0, "messages_in_flight": 0}),
+    ]
+    failed = [one.check_name for one in said if isinstance(one, dg.AssetCheckEvaluation) and not one.passed]
+    assert failed == ["no_dead_letters"]
+
+
+def test_metrics_that_are_refused_fail_a_check_and_nothing_else(instance: dg.DagsterInstance) -> None:
+    class Refusing:
+        def put_metric_data(self, **_: Any) -> None:
+            raise ACCESS_DENIED
+
+    shown = look(lake(Objects(), cloudwatch=Refusing()), instance, 0.0)
+    assert len(shown.health.tables) == 3
+    (told,) = shown.health.unknown
+    assert told.startswith("CloudWatch does not take the metrics: ")
+
+
+def test_requests_keep_to_the_limits_of_cloudwatch() -> None:
+    long = "x" * 1000
+    tables = tuple(TableHealth(f"{long}{n}", f"{long}{n}" if n % 2 else f"t{n}", 1, 1, 1.0, 1) for n in range(2000))
+    data = metric_data(Health(0.0, tables, (QueueHealth("events", 1, 1, 1),)), CONFIG)
+    made = list(requests(data))
+    assert [one for batch in made for one in batch] == data
+    assert len(data) == 5 + 3 * 2000 + 4
+    for batch in made:
+        assert len(batch) <= 1000
+        assert len(urlencode(list(members(batch)))) <= 1_000_000
+    assert len(made) < 20
+    assert max(len(batch) for batch in requests([one for one in data if len(str(one)) < 400])) == 1000
+
+
+def members(batch: list[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """A request as a query string has it, which is the longest of the forms that CloudWatch takes."""
+    for number, datum in enumerate(batch, 1):
+        for name, value in datum.items():
+            if name != "Dimensions":
+                yield f"MetricData.member.{number}.{name}", value
+        for place, dimension in enumerate(datum["Dimensions"], 1):
+            for name, value in dimension.items():
+                yield f"MetricData.member.{number}.Dimensions.member.{place}.{name}", value
+
+
+def test_idle_tables_have_no_metrics() -> None:
+    data = metric_data(Health(0.0, (table(ORDERS, 5.0), table(ITEMS))), CONFIG)
+    named = [{one["Name"]: one["Value"] for one in datum["Dimensions"]} for datum in data]
+    assert {one.get("Table") for one in named} == {None, "orders"}
+    assert {one["Lake"] for one in named} == {"lake/root"}
+
+
+def test_a_lake_s_root_is_a_dimension_in_ascii() -> None:
+    config = LakeConfig.model_validate({**PAPER, "lake": {"root": "s3://lake/Zürich ~x"}})
+    (value,) = {one["Value"] for datum in metric_data(Health(0.0), config) for one in datum["Dimensions"]}
+    assert value == "lake/Z%C3%BCrich ~x"
+
+
+def test_every_alarm_watches_what_is_published() -> None:
+    queues = (QueueHealth("events", 1, 1, 1), QueueHealth("more", 1, 1, 1))
+    health = Health(0.0, (table(ORDERS, 1.0), table(ITEMS, 1.0), table(PLAIN, 1.0)), queues)
+    published = {(one["MetricName"], json.dumps(one["Dimensions"])) for one in metric_data(health, CONFIG)}
+    made = template(CONFIG)
+    alarms = {name: one["Properties"] for name, one in made["Resources"].items()}
+    assert all(name.isalnum() and name.isascii() for name in alarms)
+    ours = [one for one in alarms.values() if one["Namespace"] == "Tidegate"]
+    assert {(one["MetricName"], json.dumps(one["Dimensions"])) for one in ours} <= published
+    assert len({one["AlarmName"] for one in alarms.values()}) == len(alarms) == 3 + 2 * 2 + 3
+    limits = {one["AlarmName"]: one["Threshold"] for one in ours if one["MetricName"] == "OldestEventAge"}
+    assert limits == {f"Tidegate lake/root: {name} is behind": 160 for name in ("orders", "items", "plain")}
+    theirs = {(one["MetricName"], one["Dimensions"][0]["Value"]) for one in alarms.values() if one not in ours}
+    assert theirs == {("ApproximateAgeOfOldestMessage", "events"), ("ApproximateAgeOfOldestMessage", "more")}
+
+
+def test_alarms_fit_into_one_template_however_many_tables_there_are() -> None:
+    many = [{"name": f"t{n}", "prefix": f"s3://landing/t{n}/"} for n in range(2000)]
+    config = LakeConfig.model_validate({**PAPER, "tables": many, "queues": [{"name": "events", "dlq": "dead"}]})
+    made = template(config)["Resources"]
+    assert len(made) == 3 + 3 + 400
+    assert "ApproximateNumberOfMessagesVisible" in json.dumps(made)
+
+
+def test_the_command_prints_the_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "lake.yaml"
+    path.write_text(json.dumps({**PAPER, "metrics": "cloudwatch"}))
+    app(["alarms", "--lake", str(path)], standalone_mode=False)
+    told = capsys.readouterr()
+    assert json.loads(told.out)["Resources"]["TablesBehind"]["Type"] == "AWS::CloudWatch::Alarm"
+    assert "queue events gets no alarm on dead letters: name its dead-letter queue as `dlq`" in told.err
+    path.write_text(json.dumps(PAPER))
+    with pytest.raises(Exception, match="add `metrics: cloudwatch`"):
+        app(["alarms", "--lake", str(path)], standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    ("values", "line"), [([], ""), ([0, 9.9, 10, 69, 70, 1e9], "▁▁▂▇██")], ids=["nothing", "up to the limit"]
+)
+def test_a_sparkline_is_full_at_the_limit(values: list[float], line: str) -> None:
+    assert sparkline(values, 70) == line
+
+
+def test_the_page_says_first_what_is_wrong() -> None:
+    hour = 3600.0
+    late = TableHealth(ORDERS, "orders", 1200, 3_400_000_000, 2 * hour + 61, 1860, whole=False)
+    health = Health(
+        1_700_000_000.0,
+        (late, TableHealth(ITEMS, "items", limit=1860)),
+        (QueueHealth("events", 5, 2, None, {"no_table": 3}),),
+        {ORDERS: 33},
+        ("queue more: not allowed",),
+    )
+    page = Shown(health, [{"orders": hour / 4}, {}], {ORDERS: 1_700_000_000.0 - 90, ITEMS: None}).page().splitlines()
+    assert page[0] == (
+        "**At 2023-11-14 22:13 UTC 1 of 2 tables are behind.** 1,200 files (3.4 GB) wait for 1 tables, the oldest for "
+        "2 h 1 min."
+    )
+    assert "**Not known:** queue more: not allowed" in page
+    assert (
+        "| **behind** `orders` | 1,200+ | 3.4 GB | 2 h 1 min | 31 min | ▄▁█ | 2023-11-14 22:11, 1 min 30 s ago | 33 |"
+    ) in page
+    assert "| `items` | 0 |  |  | 31 min |  |  |  |" in page
+    assert page[-1] == "| `events` | 5 | 2 | – | 3 | 0 |"
