@@ -23,7 +23,10 @@ DESCRIPTIONS = {
 #: Tables that the page shows, the most urgent ones.
 MOST_SHOWN = 30
 #: Earlier measurements of which it shows a table's lag.
-MOST_EARLIER = 23
+MOST_EARLIER = 11
+#: A blank at which no line is broken: the UI gives the page a narrow column.
+_NARROW = "\u202f"
+_BEHIND = f"⚠{_NARROW}"
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -47,7 +50,7 @@ class Shown:
             "the_morning": dg.MetadataValue.md(self.page()),
             "pending_files": health.files,
             "pending_bytes": health.size,
-            "oldest_event_age_seconds": round(health.lag, 1),
+            "oldest_seconds": round(health.lag, 1),
             "tables": len(health.tables),
             "tables_behind": len(health.behind),
             "messages_waiting": sum(one.waiting for one in health.queues),
@@ -62,22 +65,22 @@ class Shown:
         """The page, in Markdown."""
         health = self.health
         verdict = (
-            f"{len(health.behind)} of {len(health.tables)} tables are behind" if health.behind else "no table is behind"
+            f"{len(health.behind)} of {len(health.tables)} tables behind" if health.behind else "no table is behind"
         )
         lines = [
-            f"**At {_moment(health.at)} UTC {verdict}.** {health.files:,} files ({_bytes(health.size)}) wait for "
-            f"{len(health.waiting)} tables" + (f", the oldest for {_span(health.lag)}." if health.files else "."),
+            f"**{_moment(health.at)} UTC: {verdict}.** {health.files:,} files ({_bytes(health.size)}) wait"
+            + (f", the oldest for {_span(health.lag)}." if health.files else "."),
             *(f"\n**Not known:** {one}" for one in health.unknown),
             "",
-            "| table | files | bytes | oldest | limit | lag until now | last commit | quarantined, 24 h |",
-            "|---|--:|--:|--:|--:|---|---|--:|",
+            "| table | oldest | files | bytes | commit | bad, 24 h | last hour |",
+            "|---|--:|--:|--:|--:|--:|---|",
             *(self._row(one) for one in health.tables[:MOST_SHOWN]),
         ]
         if (rest := len(health.tables) - MOST_SHOWN) > 0:
             lines.append(f"\nand {rest} more tables, less urgent than these")
         lines += [
             "",
-            "| queue | waiting | in flight | dead letters | without a table, today | malformed, today |",
+            "| queue | waiting | in flight | dead | no table, today | malformed, today |",
             "|---|--:|--:|--:|--:|--:|",
             *map(_queue_row, health.queues),
         ]
@@ -86,20 +89,19 @@ class Shown:
     def _row(self, table: TableHealth) -> str:
         lags = [*(before.get(table.name, 0.0) for before in self.earlier), table.lag]
         cells = [
-            f"{'**behind** ' if table.behind else ''}`{table.name}`",
+            f"{_BEHIND if table.behind else ''}`{table.name}`",
+            _NARROW.join([_span(table.lag), "of", _span(table.limit)]) if table.files else "",
             f"{table.files:,}{'' if table.whole else '+'}",
             _bytes(table.size) if table.files else "",
-            _span(table.lag) if table.files else "",
-            _span(table.limit),
-            sparkline(lags, table.limit) if any(lags) else "",
             self._commit(table),
             f"{self.health.quarantined[table.key]:,}" if table.key in self.health.quarantined else "",
+            sparkline(lags, table.limit) if any(lags) else "",
         ]
         return f"| {' | '.join(cells)} |"
 
     def _commit(self, table: TableHealth) -> str:
         at = self.commits.get(table.key)
-        return f"{_moment(at)}, {_span(self.health.at - at)} ago" if at else ""
+        return _span(self.health.at - at) + _NARROW + "ago" if at else ""
 
     def checks(self, asset: dg.AssetKey) -> list[dg.AssetCheckResult]:
         """The results of the lake's checks."""
@@ -153,7 +155,7 @@ def numbers(table: TableHealth) -> dict[str, int | float]:
     return {
         "pending_files": table.files,
         "pending_bytes": table.size,
-        "oldest_event_age_seconds": round(table.lag, 1),
+        "oldest_seconds": round(table.lag, 1),
     }
 
 
@@ -179,18 +181,18 @@ def _bytes(size: int) -> str:
     unit = next(units)
     while value >= 1000 and unit != "PB":
         value, unit = value / 1000, next(units)
-    return f"{value:.3g} {unit}" if value < 1000 else f"{value:,.0f} {unit}"
+    return f"{value:.3g}{_NARROW}{unit}" if value < 1000 else f"{value:,.0f}{_NARROW}{unit}"
 
 
 def _span(seconds: float) -> str:
-    """The two greatest units: ``2 d 3 h``, ``4 min 5 s``."""
+    """The two greatest units: ``2d 3h``, ``4m 5s``."""
     left = max(0, int(seconds))
     parts: list[str] = []
-    for unit, length in (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)):
+    for unit, length in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
         if left >= length or (unit == "s" and not parts):
-            parts.append(f"{left // length} {unit}")
+            parts.append(f"{left // length}{unit}")
             left %= length
-    return " ".join(parts[:2])
+    return _NARROW.join(parts[:2])
 
 
 def _moment(at: float) -> str:

@@ -78,7 +78,7 @@ def test_a_tick_tells_dagster_and_cloudwatch_what_waits(tmp_path: Path) -> None:
         assert shown.asset_materialization is not None
         metadata = shown.asset_materialization.metadata
         assert (metadata["pending_files"].value, metadata["dead_letters"].value) == (502, 3)
-        assert "| **behind** `orders` | 2 | 11 B | 2 h " in str(metadata["the_morning"].value)
+        assert "| ⚠\u202f`orders` | 2h" in str(metadata["the_morning"].value)
         assert failed(instance, "lake_health", "every_table_keeps_up")
         assert failed(instance, "lake_health", "no_dead_letters")
         assert not failed(instance, "lake_health", "everything_is_measured")
