@@ -53,10 +53,10 @@ class Shown:
             "oldest_seconds": round(health.lag, 1),
             "tables": len(health.tables),
             "tables_behind": len(health.behind),
-            "messages_waiting": sum(one.waiting for one in health.queues),
-            "messages_in_flight": sum(one.in_flight for one in health.queues),
+            "in_queues": sum(one.waiting for one in health.queues),
+            "in_flight": sum(one.in_flight for one in health.queues),
             "dead_letters": health.dead,
-            "events_without_table": sum(sum(one.missed.values()) for one in health.queues),
+            "without_table": sum(sum(one.missed.values()) for one in health.queues),
             "quarantined": sum(health.quarantined.values()),
             "lags": {one.name: round(one.lag) for one in health.tables[:MOST_SHOWN] if one.files},
         }
@@ -72,7 +72,7 @@ class Shown:
             + (f", the oldest for {_span(health.lag)}." if health.files else "."),
             *(f"\n**Not known:** {one}" for one in health.unknown),
             "",
-            "| table | oldest | files | bytes | commit | bad, 24 h | last hour |",
+            "| table | oldest | files | bytes | commit | bad | last hour |",
             "|---|--:|--:|--:|--:|--:|---|",
             *(self._row(one) for one in health.tables[:MOST_SHOWN]),
         ]
@@ -185,14 +185,13 @@ def _bytes(size: int) -> str:
 
 
 def _span(seconds: float) -> str:
-    """The two greatest units: ``2d 3h``, ``4m 5s``."""
+    """As short as a person would say it: ``2d 3h``, ``2h 5m``, ``4m``, ``5s``."""
     left = max(0, int(seconds))
-    parts: list[str] = []
-    for unit, length in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
-        if left >= length or (unit == "s" and not parts):
-            parts.append(f"{left // length}{unit}")
-            left %= length
-    return _NARROW.join(parts[:2])
+    if left < 3600:
+        return f"{left // 60}m" if left >= 60 else f"{left}s"
+    (unit, length), (lesser, part) = (("d", 86400), ("h", 3600)) if left >= 86400 else (("h", 3600), ("m", 60))
+    rest = left % length // part
+    return f"{left // length}{unit}" + (f"{_NARROW}{rest}{lesser}" if rest else "")
 
 
 def _moment(at: float) -> str:

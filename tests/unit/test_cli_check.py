@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError, NoCredenti
 from tidegate.platform.cli.check import parse_address
 from tidegate.platform.cli.check_buckets import check_bucket
 from tidegate.platform.cli.check_lake import check_discovered, check_registered
+from tidegate.platform.cli.check_metrics import check_metrics
 from tidegate.platform.cli.check_queues import CheckedQueue, check_queue
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.findings import Failed, Finding, checked, permitted
@@ -346,3 +347,19 @@ def test_a_check_is_ok_or_says_why() -> None:
         permitted("s3:PutObject", "arn:x", Client(put_object=refusal("AccessDenied", 403)).put_object)
     with pytest.raises(ClientError):
         permitted("s3:PutObject", "arn:x", Client(put_object=refusal("SlowDown", 503)).put_object)
+
+
+@pytest.mark.parametrize(
+    ("answer", "ok", "detail"),
+    [
+        ({}, True, "allowed"),
+        (refusal("InvalidParameterValue", 400), True, "allowed"),
+        (refusal("AccessDenied", 403), False, "allow cloudwatch:PutMetricData on the namespace Tidegate"),
+        (refusal("InvalidClientTokenId", 403), False, "does not accept the credentials"),
+        (EndpointConnectionError(endpoint_url="http://x"), False, "AWS cannot be reached"),
+    ],
+    ids=["taken", "refused for its time", "denied", "credentials", "unreachable"],
+)
+def test_whether_metrics_can_be_published(answer: Any, ok: bool, detail: str) -> None:
+    found = check_metrics(Client(put_metric_data=answer))
+    assert (found.ok, detail in found.detail) == (ok, True)

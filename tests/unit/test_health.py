@@ -335,6 +335,6 @@ def test_the_page_says_first_what_is_wrong() -> None:
         plain[0] == "**2023-11-14 22:13 UTC: 1 of 2 tables behind.** 1,200 files (3.4 GB) wait, the oldest for 2h 1m."
     )
     assert "**Not known:** queue more: not allowed" in plain
-    assert "| ⚠ `orders` | 2h 1m of 31m | 1,200+ | 3.4 GB | 1m 30s ago | 33 | ▄▁█ |" in plain
+    assert "| ⚠ `orders` | 2h 1m of 31m | 1,200+ | 3.4 GB | 1m ago | 33 | ▄▁█ |" in plain
     assert "| `items` |  | 0 |  |  |  |  |" in plain
     assert plain[-1] == "| `events` | 5 | 2 | – | 3 | 0 |"
