@@ -10,8 +10,9 @@ import boto3
 import dagster as dg
 import yaml
 
-from tidegate.assets.health.asset import LAKE_HEALTH
+from tidegate.assets.health.asset import LAKE_HEALTH, build_health_checks
 from tidegate.platform.cli.check_metrics import check_metrics
+from tidegate.platform.core.alarms import template
 from tidegate.platform.core.lake import load_lake
 from tidegate.platform.core.manifest import Hint, Manifest
 from tidegate.platform.definitions import build_definitions
@@ -72,6 +73,14 @@ def test_a_tick_tells_dagster_and_cloudwatch_what_waits(tmp_path: Path) -> None:
         assert value(cloudwatch, "MessagesInFlight", Queue="events") == 1
         assert value(cloudwatch, "DeadLetters", Queue="events") == 3
         assert check_metrics(cloudwatch).ok
+        # CloudFormation's properties of an alarm are the parameters of this call.
+        for alarm in template(config)["Resources"].values():
+            properties = alarm["Properties"]
+            cloudwatch.put_metric_alarm(**{name: properties[name] for name in properties if "Actions" not in name})
+        firing = {one["AlarmName"] for one in cloudwatch.describe_alarms(StateValue="ALARM")["MetricAlarms"]}
+        # The emulator looks at names only, so it says nothing of one table's alarm.
+        assert "Tidegate lake/root: a table is behind" in firing
+        assert "Tidegate lake/root: something is in quarantine" not in firing
 
         shown = instance.get_latest_materialization_event(LAKE_HEALTH)
         assert shown is not None
@@ -84,6 +93,18 @@ def test_a_tick_tells_dagster_and_cloudwatch_what_waits(tmp_path: Path) -> None:
         assert not failed(instance, "lake_health", "everything_is_measured")
         assert failed(instance, "bronze/orders", "keeps_up")
         assert not failed(instance, "bronze/idle", "keeps_up")
+
+        # A person may do the same: measure, and evaluate the check of one table.
+        graph = definitions.resolve_asset_graph()
+        done = dg.materialize([graph.assets_def_for_key(LAKE_HEALTH)], instance=instance)
+        (again,) = done.asset_materializations_for_node("lake_health")
+        assert again.metadata["tables_behind"].value == 1
+        (page,) = build_health_checks(config)
+        wanted = dg.AssetSelection.checks(dg.AssetCheckKey(dg.AssetKey(["bronze", "orders"]), "keeps_up"))
+        done = dg.materialize([page], selection=wanted, resources={"lake": lake}, instance=instance)
+        assert [(one.asset_key.path[-1], one.passed) for one in done.get_asset_check_evaluations()] == [
+            ("orders", False)
+        ]
 
 
 def value(cloudwatch: Any, name: str, **dimensions: str) -> float:
