@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import Any
 
@@ -200,5 +200,8 @@ def open_lake(config: LakeConfig, aws: Aws, remote: SparkRemote, connect: Callab
         return aws.client("sqs")
 
     queues = [Queue(sqs(), spec.url or spec.name or "") for spec in config.queues]
-    cloudwatch = CloudWatch(lambda: aws.client("cloudwatch")) if config.metrics == "cloudwatch" else None
+    # No retries: where there is no way to CloudWatch, as from a private network, a tick would pass with them, and the
+    # next measurement is minutes away.
+    once = replace(aws, max_attempts=0)
+    cloudwatch = CloudWatch(lambda: once.client("cloudwatch")) if config.metrics == "cloudwatch" else None
     return Lake(config, store, Delta(remote, connect), queues, cloudwatch)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,9 +28,12 @@ from tidegate.platform.core.health import Health, QueueHealth, TableHealth
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.manifest import Hint, Manifest
 from tidegate.platform.core.metrics import metric_data, requests
+from tidegate.resources.aws import Aws
 from tidegate.resources.cloudwatch import CloudWatch
+from tidegate.resources.lake import open_lake
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.queue import Queue
+from tidegate.resources.spark_remote import SparkRemote
 from tidegate.sensors.health import tell
 
 ORDERS, ITEMS, PLAIN = "landing.orders", "landing.items", "second.plain"
@@ -236,6 +241,34 @@ def test_metrics_that_are_refused_fail_a_check_and_nothing_else(instance: dg.Dag
     assert len(shown.health.tables) == 3
     (told,) = shown.health.unknown
     assert told.startswith("CloudWatch does not take the metrics: ")
+
+
+def test_a_cloudwatch_that_does_not_answer_is_asked_once() -> None:
+    asked: list[str] = []
+
+    class Down(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append(self.path)
+            self.send_response(503)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Down) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        endpoint = f"http://127.0.0.1:{server.server_port}"
+        aws = Aws("us-east-1", endpoint_url=endpoint, aws_access_key_id="a", aws_secret_access_key="b")
+        made = open_lake(CONFIG, aws, SparkRemote.parse("sc://127.0.0.1:1"), lambda: pytest.fail("no Spark"))
+        try:
+            assert made.cloudwatch is not None
+            with pytest.raises(ClientError):
+                made.cloudwatch.publish(metric_data(Health(0.0), CONFIG))
+        finally:
+            server.shutdown()
+    assert len(asked) == 1
+    quiet = CONFIG.model_copy(update={"metrics": None})
+    assert open_lake(quiet, aws, SparkRemote.parse("sc://127.0.0.1:1"), lambda: pytest.fail("")).cloudwatch is None
 
 
 def test_requests_keep_to_the_limits_of_cloudwatch() -> None:
