@@ -268,7 +268,9 @@ def test_a_cloudwatch_that_does_not_answer_is_asked_once() -> None:
             server.shutdown()
     assert len(asked) == 1
     quiet = CONFIG.model_copy(update={"metrics": None})
-    assert open_lake(quiet, aws, SparkRemote.parse("sc://127.0.0.1:1"), lambda: pytest.fail("")).cloudwatch is None
+    assert (
+        open_lake(quiet, aws, SparkRemote.parse("sc://127.0.0.1:1"), lambda: pytest.fail("no Spark")).cloudwatch is None
+    )
 
 
 def test_requests_keep_to_the_limits_of_cloudwatch() -> None:
