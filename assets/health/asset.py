@@ -26,7 +26,7 @@ def build_lake_health(config: LakeConfig) -> dg.AssetsDefinition:
 
     @dg.asset(
         key=LAKE_HEALTH,
-        group_name="operations",
+        group_name="health",
         owners=table_owners(config),
         kinds={"s3", "sqs"},
         description="What waits for each table and in each queue, how old it is, when each table was last written, "

@@ -121,7 +121,7 @@ def test_assets_carry_what_the_ui_shows(paper: Paper) -> None:
         "bronze/plain": ("bronze", ["bronze", "deltalake"], [], True),
         "silver_orders": ("silver", ["deltalake", "pyspark", "silver"], ["team:sales"], False),
         "silver_items": ("silver", ["deltalake", "pyspark", "silver"], ["a@example.org"], False),
-        "lake_health": ("operations", ["s3", "sqs"], ["a@example.org", "team:sales"], False),
+        "lake_health": ("health", ["s3", "sqs"], ["a@example.org", "team:sales"], False),
     }
     assert all(graph.get(key).description for key in graph.get_all_asset_keys())
     description = graph.get(AssetKey(["silver_orders"])).description or ""
