@@ -141,5 +141,5 @@ def _dead_letters(sqs: SQSClient, spec: QueueSpec, attributes: dict[str, str]) -
     name = str(redrive.get("deadLetterTargetArn", "")).rsplit(":", 1)[-1]
     if spec.dlq and spec.dlq != name:
         raise Failed(f"the queue's RedrivePolicy names {name}, lake.yaml names {spec.dlq}: correct one of them")
-    _url(sqs, name)
-    return f"{name}, after {redrive.get('maxReceiveCount')} receives"
+    dead = _attributes(sqs, _url(sqs, name), name).get("ApproximateNumberOfMessages", "?")
+    return f"{name}, after {redrive.get('maxReceiveCount')} receives; {dead} messages are in it"
