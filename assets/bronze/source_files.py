@@ -64,7 +64,7 @@ def source_file(lake: Lake, table: Table, candidate: Candidate) -> SourceFile:
         path, size = _rewritten(lake, table, candidate, seen.rewrite)
     else:
         path, size = _path(lake, table, candidate), candidate.found.size
-    return SourceFile(candidate, format, path, size, seen.names, by_line=seen.by_line)
+    return SourceFile(candidate, format, path, size, seen.names, by_line=seen.by_line, line_end=seen.line_end)
 
 
 def staged(lake: Lake, table: Table, ending: str) -> Staged:

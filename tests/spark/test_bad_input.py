@@ -74,6 +74,7 @@ CSV_OBJECTS: dict[str, str | bytes] = {
     "reordered.csv": "name,id\nreordered,4\n",
     "case.csv": "ID,NAME\n5,case\n",
     "bom.csv": f"{BOM}id,name\n6,bom\n",
+    "crlf.csv": 'id,name\r\n22,"a\r\nb\nc"\r\n23,"last"\r\n',
     "packed.csv.gz": _gz("id,name\n7,packed\n"),
     "fewer.csv": "id\n8\n",
     "ragged.csv": "id,name\n9,kept\n10\n11,x,y\nword,mistyped\n",
@@ -291,6 +292,7 @@ def test_csv_is_read_as_rfc_4180_says_in_any_order_of_columns(scene: Scene, kit:
     expected = {
         (0, "good"), (1, 'a "q" b'), (2, "two\nlines"), (3, "a,b"), (4, "reordered"), (5, "case"), (6, "bom"),
         (7, "packed"), (8, None), (9, "kept"), (17, "odd"), (18, "a//twice"), (21, "\ufffd is a character"),
+        (22, "a\r\nb\nc"), (23, "last"),
     }  # fmt: skip
     assert set(kit.bronze(scene.lake, "csv", "id, name")) == expected
     assert len(kit.bronze(scene.lake, "csv", "id")) == len(expected)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, BinaryIO, cast
 
@@ -34,8 +34,9 @@ class Csv(Format):
         """The header's names."""
         options = spec.csv
         try:
+            ends: list[str] = []
             lines = io.StringIO(_decoded(head, whole, options), newline="")
-            rows = list(islice(filter(None, options.rows(lines)), 2))
+            rows = list(islice(filter(None, options.rows(_noted(lines, ends))), 2))
         except csv.Error as error:
             raise Misfit(f"broken quoting in its first lines: {error}") from error
         if not rows:
@@ -45,11 +46,12 @@ class Csv(Format):
             _check_shape(rows[0], rows[1], options)
         check_names([Field(name, Simple("string")) for name in names], reserved=SOURCE_COLUMNS)
         plain = options.encoding in _SPARK_READS and not options.skip
-        return Look(names, None if plain else _Plain(options), seems_by_line(head, whole, options))
+        line_end = next(filter(None, reversed(ends)), None)
+        return Look(names, None if plain else _Plain(options), seems_by_line(head, whole, options), line_end)
 
     def group(self, file: SourceFile) -> Hashable:
-        """Cells are matched by position, so files of one header are read together."""
-        return file.names, file.by_line
+        """Cells are matched by position, so files of one header, and one kind of line end, are read together."""
+        return file.names, file.by_line, None if file.by_line else file.line_end
 
     def infer(self, delta: Delta, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
         """The narrowest types that hold every cell as it stands."""
@@ -92,6 +94,13 @@ class _Plain(Rewrite):
             raise _misencoded(self._options, error) from error
 
 
+def _noted(lines: Iterable[str], ends: list[str]) -> Iterator[str]:
+    """The lines, while what ends each is noted."""
+    for line in lines:
+        ends.append(line[len(line.rstrip("\r\n")) :])
+        yield line
+
+
 def _reading(files: Sequence[SourceFile], spec: TableSpec) -> dict[str, Any]:
     options = spec.csv
     return {
@@ -105,6 +114,7 @@ def _reading(files: Sequence[SourceFile], spec: TableSpec) -> dict[str, Any]:
             "nulls": options.nulls,
             "decimal": options.decimal,
             "header": options.header,
+            "line_end": None if files[0].by_line else files[0].line_end,
         },
     }
 

@@ -28,6 +28,7 @@ class SourceFile:
         names: a CSV file's column names, in its own order; empty for other formats.
         footer: a Parquet file's; None for other formats.
         by_line: whether each line is a row; where one may go on in the next, the file is read as a whole, by one task.
+        line_end: what ends the rows of a CSV file, as far as its beginning tells.
     """
 
     candidate: Candidate
@@ -37,6 +38,7 @@ class SourceFile:
     names: tuple[str, ...] = ()
     footer: Footer | None = None
     by_line: bool = True
+    line_end: str | None = None
 
 
 @dataclass(frozen=True)
@@ -47,11 +49,13 @@ class Look:
         names: column names, where the format has a header.
         rewrite: how the file must be rewritten before Spark reads it; None to read it as it is.
         by_line: whether each line is a row, as far as can be seen.
+        line_end: what ends a row, if that can be seen.
     """
 
     names: tuple[str, ...] = ()
     rewrite: Rewrite | None = None
     by_line: bool = True
+    line_end: str | None = None
 
 
 class Rewrite(ABC):

@@ -142,6 +142,9 @@ interface Cell {
       return found instanceof Number n ? (Object) n.doubleValue() : WRONG;
     }
     double value = isFloat ? Float.parseFloat(text) : Double.parseDouble(text);
+    if (Digits.lost(text, value)) {
+      return WRONG;
+    }
     boolean safe = end - start <= (isFloat ? 7 : 15);
     return safe || !scan.isWhole() || Digits.kept(text, value) ? (Object) value : WRONG;
   }

@@ -44,6 +44,24 @@ final class Digits {
 
   /** Whether a whole number is the floating-point one that was made of it, or too long to tell. */
   static boolean kept(String text, double made) {
-    return new BigDecimal(text).precision() > MOST || Double.isInfinite(made) || exact(text, made);
+    return new BigDecimal(text).precision() > MOST || exact(text, made);
+  }
+
+  /** Whether a number is out of the range of its floating-point type, which made infinity of it, or zero. */
+  static boolean lost(String text, double made) {
+    return Double.isInfinite(made) || (made == 0 && !isZero(text));
+  }
+
+  private static boolean isZero(String text) {
+    for (int i = 0; i < text.length(); i++) {
+      char one = text.charAt(i);
+      if (one == 'e' || one == 'E') {
+        break;
+      }
+      if (one >= '1' && one <= '9') {
+        return false;
+      }
+    }
+    return true;
   }
 }

@@ -1,7 +1,10 @@
 package io.tidegate.load;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.json.JsonReadFeature;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -24,6 +27,7 @@ import scala.collection.immutable.Map$;
 final class JsonRows extends RowReader {
   private static final String NO_OBJECT = "not a JSON object; write one a line";
   private static final String NOT_ALONE = "more than one JSON object in a line";
+  private static final String NO_UNICODE = "a text with half of a surrogate pair, which no Unicode text has";
 
   private final StructField[] columns;
   private final JsonWatch watch;
@@ -73,12 +77,16 @@ final class JsonRows extends RowReader {
 
   @Override
   String raw() {
-    return utf8 ? new String(line, java.nio.charset.StandardCharsets.UTF_8) : Base64.getEncoder().encodeToString(line);
+    return utf8 ? new String(line, UTF_8) : Base64.getEncoder().encodeToString(line);
   }
 
   private boolean parsed() {
     if (hasMark(line)) {
       bad = NO_OBJECT;
+      return false;
+    }
+    if (mayHaveHalves(line) && hasHalves()) {
+      bad = NO_UNICODE;
       return false;
     }
     InternalRow found = null;
@@ -134,6 +142,31 @@ final class JsonRows extends RowReader {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+  }
+
+  /** Whether some text has half of a surrogate pair: Spark would put a question mark there. */
+  private boolean hasHalves() {
+    try (JsonParser tokens = factory.createParser(line)) {
+      for (JsonToken token = tokens.nextToken(); token != null; token = tokens.nextToken()) {
+        boolean isText = token == JsonToken.VALUE_STRING || token == JsonToken.FIELD_NAME;
+        if (isText && !UTF_8.newEncoder().canEncode(tokens.getText())) {
+          return true;
+        }
+      }
+      return false;
+    } catch (IOException e) {
+      return false; // No JSON: that is found out later.
+    }
+  }
+
+  /** Whether there is an escape of a surrogate: "\\ud800" to "\\udfff". */
+  private static boolean mayHaveHalves(byte[] line) {
+    for (int i = 0; i + 2 < line.length; i++) {
+      if (line[i] == '\\' && line[i + 1] == 'u' && (line[i + 2] == 'd' || line[i + 2] == 'D')) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private static boolean isBlank(byte[] line) {

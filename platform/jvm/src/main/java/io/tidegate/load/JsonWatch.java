@@ -20,6 +20,8 @@ import org.apache.spark.sql.types.FloatType;
 final class JsonWatch extends JsonParserDelegate {
   /** Most digits of a whole number that every double holds. */
   private static final int SAFE_DIGITS = 15;
+  /** Without an exponent, a number that a float has no place for has more characters. */
+  private static final int SHORTEST_LOST = 38;
 
   /** Paths of the fields with values that the columns have no place for. */
   final Set<String> unknown = new LinkedHashSet<>();
@@ -212,11 +214,31 @@ final class JsonWatch extends JsonParserDelegate {
       return token.isBoolean() || keptDecimals(delegate.getText(), decimal.scale());
     }
     if (shape.delicate instanceof DoubleType || shape.delicate instanceof FloatType) {
-      return token != JsonToken.VALUE_NUMBER_INT
-          || delegate.getTextLength() <= SAFE_DIGITS
-          || keptWhole(delegate.getText(), shape.delicate instanceof FloatType);
+      boolean isFloat = shape.delicate instanceof FloatType;
+      return switch (token) {
+        case VALUE_NUMBER_INT -> delegate.getTextLength() <= SAFE_DIGITS || keptWhole(delegate.getText(), isFloat);
+        case VALUE_NUMBER_FLOAT -> !mayBeLost() || !lost(delegate.getText(), isFloat);
+        default -> true;
+      };
     }
     return keptTime(delegate.getText());
+  }
+
+  /** Whether it has an exponent, or so many digits that it may be out of a type's range without one. */
+  private boolean mayBeLost() throws IOException {
+    int length = delegate.getTextLength();
+    char[] text = delegate.getTextCharacters();
+    int from = delegate.getTextOffset();
+    for (int i = from; i < from + length; i++) {
+      if (text[i] == 'e' || text[i] == 'E') {
+        return true;
+      }
+    }
+    return length > SHORTEST_LOST;
+  }
+
+  private static boolean lost(String text, boolean isFloat) {
+    return Digits.lost(text, isFloat ? Float.parseFloat(text) : Double.parseDouble(text));
   }
 
   private static boolean keptDecimals(String text, int scale) {

@@ -61,13 +61,18 @@ public record LoadRequest(
       @JsonProperty("values") Map<String, String> values)
       implements Serializable {}
 
-  /** How CSV is written; {@code comment} may be null, the other characters are one each. */
+  /**
+   * How CSV is written; {@code comment} may be null, the other characters are one each.
+   *
+   * @param lineEnd what ends the rows of files that are read as a whole; null where nobody knows
+   */
   public record Csv(
       @JsonProperty("delimiter") String delimiter,
       @JsonProperty("quote") String quote,
       @JsonProperty("comment") String comment,
       @JsonProperty("nulls") List<String> nulls,
       @JsonProperty("decimal") String decimal,
-      @JsonProperty("header") boolean header)
+      @JsonProperty("header") boolean header,
+      @JsonProperty("line_end") String lineEnd)
       implements Serializable {}
 }

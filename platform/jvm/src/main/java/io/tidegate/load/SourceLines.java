@@ -70,6 +70,10 @@ final class SourceLines {
             .option("escape", csv.quote())
             .option("multiLine", true)
             .option("columnNameOfCorruptRecord", "_tidegate_corrupt");
+    if (csv.lineEnd() != null) {
+      // Else it would make one kind of those in cells.
+      reader = reader.option("lineSep", csv.lineEnd());
+    }
     return csv.comment() == null ? reader : reader.option("comment", csv.comment());
   }
 }

@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Readers of rows without Spark around them: what becomes of one line. */
 class RowReadersTest {
-  private static final LoadRequest.Csv RFC = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true);
+  private static final LoadRequest.Csv RFC = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, null);
 
   private static InternalRow row(byte[] line) {
     return new GenericInternalRow(new Object[] {UTF8String.fromBytes(line)});
@@ -90,6 +90,20 @@ class RowReadersTest {
     assertEquals("eyJpZCI6ICLpIn0=", reader.raw());
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{\"id\": 1, \"t\": \"\\ud800\"}", "{\"id\": 1, \"t\": \"\\uDE00\\uD83D\"}"
+      })
+  void halfOfASurrogatePairIsNoText(String line) {
+    assertEquals("a text with half of a surrogate pair, which no Unicode text has", badJson("id bigint, t string", line));
+  }
+
+  @Test
+  void aSurrogatePairIsText() {
+    assertNull(badJson("id bigint, t string", "{\"id\": 1, \"t\": \"\\ud83d\\ude00 \\\\ud800\"}"));
+  }
+
   @Test
   void aLineOfBlanksIsNone() {
     assertFalse(json("id bigint").read(row("  ")));
@@ -137,6 +151,11 @@ class RowReadersTest {
       quoteCharacter = '`',
       value = {
         "at timestamp|1767323045000|",
+        "v double|1e400|",
+        "v double|-1e-400|",
+        "v float|1e39|",
+        "v float|1e38|kept",
+        "v double|0.0e5|kept",
         "at timestamp|\"2026-01-02T03:04:05Z\"|kept",
         "at timestamp|\"2026-01-02T03:04:05.1234567Z\"|",
         "at timestamp|\"2026-01-02T03:04:05.1234560Z\"|kept",
@@ -209,7 +228,7 @@ class RowReadersTest {
 
   @Test
   void headersCommentsAndEmptyLinesAreNoRows() {
-    CsvLines reader = lines(new LoadRequest.Csv(";", "'", "#", List.of("NA"), ".", true), "a", "b");
+    CsvLines reader = lines(new LoadRequest.Csv(";", "'", "#", List.of("NA"), ".", true, null), "a", "b");
     reader.begin(true);
     for (String line : List.of("", "# a 'remark", "a;b", "\r")) {
       assertFalse(reader.read(row(line)));
@@ -237,7 +256,7 @@ class RowReadersTest {
       value = {
         "bigint|0", "bigint|-7", "bigint|9223372036854775807", "bigint|-9223372036854775808", "int|-2147483648",
         "smallint|32767", "tinyint|-128", "double|1.5", "double|-1e-20", "double|.5", "double|5.", "double|NaN",
-        "double|-Infinity", "double|9007199254740992", "float|16777216", "boolean|TRUE", "date|2026-01-02",
+        "double|-Infinity", "double|0e9", "float|1e38", "double|9007199254740992", "float|16777216", "boolean|TRUE", "date|2026-01-02",
         "timestamp|2026-01-02", "timestamp|2026-01-02 03:04", "timestamp|2026-01-02T03:04:05.000006+0100",
         "timestamp_ntz|2026-01-02 03:04:05.1234560", "decimal(10,2)|1.230", "decimal(3,1)|-.5", "string|00123"
       })
@@ -255,6 +274,7 @@ class RowReadersTest {
         "int|2147483648", "tinyint|128", "double|1d", "double|9007199254740993", "double|1e", "double|.",
         "double|infinity", "double|0x1p3", "float|16777217", "boolean|yes", "date|2026-02-30", "date|2026-1-2",
         "timestamp|12:30", "timestamp|1767323045000", "timestamp|2026-01-02 03:04:05.1234567",
+        "double|1e400", "double|-1e400", "double|1e-400", "float|1e39", "float|1e-60",
         "timestamp|2026-01-02 25:00:00", "timestamp_ntz|2026-01-02 03:04:05Z", "decimal(10,2)|1.239",
         "decimal(3,1)|123.4", "decimal(10,2)|1e1", "double|01.5"
       })
