@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 from tidegate.assets.bronze.formats.format import Format, Look, SourceFile, refusal
 from tidegate.assets.bronze.formats.json_shape import OneObjectALine, needs_rewrite
 from tidegate.assets.bronze.formats.json_values import rounded
-from tidegate.platform.core.schema.column_types import Field, Simple, field_from_json
+from tidegate.platform.core.schema.column_types import MOST_LEVELS, Field, Simple, field_from_json
 from tidegate.platform.core.schema.names import usable
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.table_spec import TableSpec
@@ -32,9 +32,13 @@ class Json(Format):
         return Look(rewrite=OneObjectALine() if needs_rewrite(head, whole=whole) else None)
 
     def infer(self, delta: Delta, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
-        """The columns of all objects; what is null everywhere has no type yet and is left out."""
+        """The columns of all objects; what is null everywhere has no type yet and is left out.
+
+        Objects that are nested deeper than a table can be say nothing; their rows will be refused.
+        """
         session, paths = delta.session, [file.path for file in files]
-        schema = session.read.json(paths, columnNameOfCorruptRecord=_CORRUPT, dropFieldIfAllNull=True).schema
+        reader = session.read.option("maxNestingDepth", MOST_LEVELS + 1)  # the row itself is a level
+        schema = reader.json(paths, columnNameOfCorruptRecord=_CORRUPT, dropFieldIfAllNull=True).schema
         fields = [field_from_json(field) for field in _body(schema)["fields"] if field["name"] != _CORRUPT]
         return self._exact(session, paths, usable(fields))
 

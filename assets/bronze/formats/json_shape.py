@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from tidegate.assets.bronze.formats.format import Rewrite
+from tidegate.platform.core.schema.column_types import MOST_LEVELS
 from tidegate.platform.core.schema.misfit import Misfit
 
 #: Most bytes of a file that is rewritten, unpacked: it is parsed as a whole.
@@ -19,6 +20,7 @@ _SEPARATOR = re.compile(r"[ \t\r\n]*,?[ \t\r\n]*")
 _LINE_END = re.compile(r"[\r\n]+")
 _BOMS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DECODER = json.JSONDecoder()
+_TOO_DEEP = f"its objects are nested deeper than {MOST_LEVELS} levels; write what lies deeper as text"
 
 
 class OneObjectALine(Rewrite):
@@ -37,7 +39,11 @@ class OneObjectALine(Rewrite):
 
 
 def needs_rewrite(head: bytes, *, whole: bool) -> bool:
-    """Whether a file is JSON, but not one object a line, by its first bytes."""
+    """Whether a file is JSON, but not one object a line, by its first bytes.
+
+    Raises:
+        Misfit: it is nested so deep that not even that can be told.
+    """
     if head.startswith(_BOMS):
         return True
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(head, final=whole)
@@ -46,6 +52,14 @@ def needs_rewrite(head: bytes, *, whole: bool) -> bool:
         return True
     if not text.startswith("{", start):
         return False
+    try:
+        return _is_split(text, start, whole=whole)
+    except RecursionError as error:
+        raise Misfit(_TOO_DEEP) from error
+
+
+def _is_split(text: str, start: int, *, whole: bool) -> bool:
+    """Whether the object that begins there does not fill a line."""
     line = text[start:].split("\n", 1)[0]
     try:
         _, end = _DECODER.raw_decode(line)
@@ -95,6 +109,8 @@ def _values(text: str) -> Iterator[str]:
             _, end = _DECODER.raw_decode(text, at)
         except ValueError as error:
             raise Misfit(f"not JSON: {error}; write one JSON object a line") from error
+        except RecursionError as error:
+            raise Misfit(_TOO_DEEP) from error
         yield text[at:end]
         at = _end(_SEPARATOR, text, end)
     if inside:

@@ -37,6 +37,10 @@ _WIDENS = {
     "float": ("double",),
 }
 
+#: How deep structs, arrays and maps may lie in each other. From 32 levels on, Spark Connect's client cannot read a
+#: schema (protobuf's limit); some hundreds take the server down.
+MOST_LEVELS = 30
+
 _ID = "delta.columnMapping.id"
 _PHYSICAL = "delta.columnMapping.physicalName"
 

@@ -18,6 +18,7 @@ from tests.support.foreign.case import Case, File, Made, Row, Workshop, refused,
 from tests.support.foreign.csv_files import _frame
 from tests.support.foreign.odd_names import ODD_NAMES
 from tests.support.foreign.same import Json
+from tidegate.platform.core.schema.column_types import MOST_LEVELS
 
 
 def good_json(id: int) -> tuple[str, bytes]:
@@ -130,6 +131,19 @@ def _and(more: str, **columns: Any) -> Callable[[Workshop], Made]:
     return make
 
 
+def _nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = {"x": value}
+    return value
+
+
+def _deep(levels: int) -> Callable[[Workshop], Made]:
+    """Objects one in the other, too many for Python's own writer."""
+    value = '{"x":' * levels + "1" + "}" * levels
+    return lambda shop: Made(f'{{"id":{shop.first},"a":{value}}}\n'.encode(), [])
+
+
 _JSON = {"format": "json"}
 
 CASES = (
@@ -148,6 +162,7 @@ CASES = (
             File("sparse.json", lines({"only_here": 1}, {"only_there": [1]}, {})),
             File("mixed.json", _mixed),
             File("numbers.json", lines({"int": 2**53 + 1, "big": 2**64, "real": 0.1, "exp": 1e300, "zero": -0.0})),
+            File("deepest that goes.json", lines({"nested": _nested(MOST_LEVELS)})),
             File("nothing.json", lines({"never": None}, {"never": None})),
             File("empty inside.json", lines({"no_fields": {}, "no_items": []})),
         ),
@@ -184,6 +199,9 @@ CASES = (
             File("not.json", lambda _: Made(b"id,name\n1,x\n", []), refused("JSON")),
             File("cut array.json", lambda shop: Made(f'[{{"id":{shop.first}}},'.encode(), []), refused("array")),
             File("numbers.json", lambda _: Made(b"1\n2\n", []), refused("object")),
+            File("deep.json", _deep(60), refused("levels")),
+            File("deeper.json", _deep(900), refused("levels")),
+            File("deepest.json", _deep(1200), refused("levels")),
         ),
         good_json,
         _JSON,
