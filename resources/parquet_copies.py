@@ -53,12 +53,7 @@ def copy_parquet(
         StoreError: S3 did not answer, or does not take the copy.
     """
     with TemporaryDirectory(prefix="tidegate-copy-") as folder:
-        original, copy = Path(folder) / "original", Path(folder) / "copy"
-        with objects.reading(*source) as body, original.open("wb") as file:
-            while chunk := body.read(1 << 20):
-                file.write(chunk)
-        _convert(original, copy, renames)
-        original.unlink()
+        copy = _converted(objects, source, Path(folder), renames)
         body_size = copy.stat().st_size
         with copy.open("rb") as file:
             file.seek(-min(8, body_size), 2)
@@ -69,6 +64,33 @@ def copy_parquet(
             raise BadParquet(f"its copy is no better: {footer.copied if isinstance(footer, Footer) else footer}")
         found = objects.upload(bucket, key, copy)
     return ParquetCopy(body_size, found.modification_time, footer)
+
+
+def require_readable(objects: ObjectStore, source: tuple[str, str, str]) -> None:
+    """Read all values of an object.
+
+    Args:
+        objects: handle on S3.
+        source: the object's bucket, key and etag.
+
+    Raises:
+        BadParquet: PyArrow cannot read them; the message is the reason.
+        ObjectChanged: the object has another etag, or is gone.
+        StoreError: S3 did not answer.
+    """
+    with TemporaryDirectory(prefix="tidegate-copy-") as folder:
+        _converted(objects, source, Path(folder), {})
+
+
+def _converted(objects: ObjectStore, source: tuple[str, str, str], folder: Path, renames: Mapping[str, str]) -> Path:
+    """A copy in a folder of this machine."""
+    original, copy = folder / "original", folder / "copy"
+    with objects.reading(*source) as body, original.open("wb") as file:
+        while chunk := body.read(1 << 20):
+            file.write(chunk)
+    _convert(original, copy, renames)
+    original.unlink()
+    return copy
 
 
 def _convert(original: Path, copy: Path, renames: Mapping[str, str]) -> None:

@@ -146,7 +146,7 @@ class _Load:
         if self._changed([file]):
             self.prepared.defer(self.plan, file.candidate)
             return
-        reason = explained(error) if fault_of(error) is Fault.FILE else broken(self.lake, self.table, file.candidate)
+        reason = explained(error) if fault_of(error) is Fault.FILE else broken(self.lake, self.table, file)
         if reason is None:
             raise error
         self.prepared.quarantine(self.plan, file.candidate, reason)

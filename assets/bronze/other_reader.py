@@ -5,19 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidegate.assets.bronze.formats.format import SourceFile
+from tidegate.assets.bronze.formats.parquet_files import Parquet
 from tidegate.assets.bronze.source_files import packed, unpacked
+from tidegate.platform.core.parquet.bad import BadParquet
 from tidegate.platform.core.planning import Candidate
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.object_store import StoreError, parallel
+from tidegate.resources.parquet_copies import require_readable
 
 
-def broken(lake: Lake, table: Table, candidate: Candidate) -> str | None:
-    """Why the file's bytes cannot be read; None if they can."""
+def broken(lake: Lake, table: Table, file: SourceFile) -> str | None:
+    """Why the file's bytes cannot be read; None if they can.
+
+    Raises:
+        StoreError: S3 did not answer, or the file is no longer what the look saw.
+    """
+    candidate = file.candidate
     try:
+        if isinstance(file.format, Parquet):
+            require_readable(lake.store.objects, (table.key.bucket, candidate.key, candidate.found.etag))
+            return None
         with unpacked(lake, table, candidate) as body:
             while body.read(1 << 20):
                 pass
+    except BadParquet as bad:
+        return f"neither Spark nor PyArrow can read its values; write it again ({bad})"
     except Misfit as misfit:
         return str(misfit)
     return None

@@ -1,4 +1,4 @@
-"""A Parquet file that takes down the process which reads its footer with Arrow."""
+"""Parquet files that were damaged: in the footer, so that Arrow aborts, or in a data page."""
 
 from __future__ import annotations
 
@@ -19,3 +19,9 @@ def that_aborts_arrow(body: bytes) -> bytes:
         if "crashes" in str(footer):
             return one
     raise AssertionError("no flipped bit kills Arrow any more: children may be unnecessary")
+
+
+def with_a_page_of_nonsense(body: bytes) -> bytes:
+    """The file with other bytes in a data page; its footer is whole."""
+    assert len(body) > 20_000, "the footer would be hit"
+    return body[:5000] + b"\xaa" * 4000 + body[9000:]

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 import uuid
+from contextlib import nullcontext
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.support.corrupt_parquet import with_a_page_of_nonsense
+from tidegate.assets.bronze.formats.format import SourceFile
+from tidegate.assets.bronze.formats.parquet_files import Parquet
+from tidegate.assets.bronze.other_reader import broken
+from tidegate.platform.core.manifest import Hint
 from tidegate.platform.core.parquet.bad import BadParquet
 from tidegate.platform.core.parquet.copying import write_copy
 from tidegate.platform.core.parquet.footer import read_footer
+from tidegate.platform.core.planning import Candidate, Found, TakenHint
 
 ID = uuid.UUID(int=2**127 + 5)
 NOON = dt.datetime(2026, 1, 2, 12, 0, 0, 7)
@@ -98,3 +107,18 @@ def test_a_column_that_the_table_spells_otherwise_has_the_table_s_name_in_the_co
     assert (footer.copied, footer.renames) == ("column ID is id in the table", {"ID": "id"})
     write_copy(source, target, footer.renames)
     assert pq.read_table(target).to_pylist() == [{"id": 1, "day": 2}]
+
+
+@pytest.mark.parametrize("sound", [True, False])
+def test_a_second_reader_says_whether_the_values_of_a_file_that_spark_failed_on_can_be_read(sound: bool) -> None:
+    body = io.BytesIO()
+    pq.write_table(pa.table({"id": range(50_000)}), body, use_dictionary=False)
+    given = body.getvalue() if sound else with_a_page_of_nonsense(body.getvalue())
+    lake: Any = SimpleNamespace(
+        store=SimpleNamespace(objects=SimpleNamespace(reading=lambda *_: nullcontext(io.BytesIO(given))))
+    )
+    table: Any = SimpleNamespace(key=SimpleNamespace(bucket="landing"))
+    candidate = Candidate("a.parquet", Found("etag", len(given), 0), TakenHint(Hint("a.parquet"), "manifest"))
+    reason = broken(lake, table, SourceFile(candidate, Parquet(), "s3a://landing/a.parquet"))
+    assert (reason is None) == sound
+    assert sound or "neither Spark nor PyArrow can read its values; write it again" in (reason or "")

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.support.corrupt_parquet import with_a_page_of_nonsense
 from tests.support.foreign.case import COPY, EITHER, SAME, Case, File, Made, Workshop, both_modes, refused
 
 
@@ -66,6 +67,11 @@ def _no_columns(shop: Workshop) -> Made:
 
 def _no_rows(shop: Workshop) -> Made:
     return made(pa.table({"id": pa.array([], pa.int64()), "none": pa.array([], pa.string())}))
+
+
+def _corrupt(shop: Workshop) -> Made:
+    table = pa.table({"id": pa.array(range(shop.first, shop.first + 50_000), pa.int64())})
+    return Made(with_a_page_of_nonsense(made(table, use_dictionary=False).body), [])
 
 
 _TYPES = {
@@ -140,6 +146,9 @@ CASES = (
             good_parquet,
             by_others=True,
         )
+    ),
+    Case(
+        "corrupt_load", (File("corrupt.parquet", _corrupt, refused("neither Spark")),), good_parquet, {"mode": "load"}
     ),
 )
 
