@@ -15,7 +15,7 @@ from typing import Any
 
 from tidegate.platform.core.csv_options import USUAL_NULLS
 from tidegate.platform.core.file_format import Format
-from tidegate.platform.core.schema.column_types import quoted
+from tidegate.platform.core.schema.column_types import MOST_LEVELS, quoted
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 
 #: Bytes of a file that are looked at.
@@ -30,6 +30,9 @@ _TYPES = (
     ("date", re.compile(r"\d{4}-\d{2}-\d{2}")),
     ("timestamp", re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})?")),
 )
+
+
+_TOO_DEEP = f"its objects are nested deeper than {MOST_LEVELS} levels; write what lies deeper as text"
 
 
 @dataclass
@@ -70,12 +73,25 @@ def format_of_bytes(head: bytes) -> Format:
 
 
 def sniff_csv(head: bytes, *, whole: bool) -> Sniffed:
-    """Look at the first bytes of a CSV file; ``whole`` when there are no more."""
+    """Look at the first bytes of a CSV file; ``whole`` when there are no more.
+
+    Raises:
+        ValueError: they cannot be taken for rows; the message is the problem.
+    """
     sniffed = Sniffed()
     lines = [line.removesuffix("\r") for line in _text(head, whole, sniffed).split("\n")]
     # The last line is cut off, or what follows the last line's end.
     if not whole or not lines[-1]:
         lines.pop()
+    try:
+        return _sniffed_csv(lines, sniffed)
+    except csv.Error as error:
+        raise ValueError(
+            f"it cannot be read as CSV ({error}); write its lines with line feeds at their ends"
+        ) from error
+
+
+def _sniffed_csv(lines: Sequence[str], sniffed: Sniffed) -> Sniffed:
     delimiter, skip = _layout(lines, sniffed)
     rows = [row for row in csv.reader(lines[skip:], delimiter=delimiter) if row]
     if sniffed.options.get("comment"):
@@ -104,15 +120,27 @@ def sniff_csv(head: bytes, *, whole: bool) -> Sniffed:
 
 
 def sniff_json(head: bytes, *, whole: bool) -> Sniffed:
-    """Look at the first bytes of JSON: lines, an array, or objects one after the other."""
+    """Look at the first bytes of JSON: lines, an array, or objects one after the other.
+
+    Raises:
+        ValueError: they cannot be read; the message is the problem.
+    """
     sniffed = Sniffed()
-    text = _text(head, whole, sniffed).strip()
+    try:
+        return _sniffed_json(_text(head, whole, sniffed).strip(), sniffed, whole=whole)
+    except RecursionError as error:
+        raise ValueError(_TOO_DEEP) from error
+
+
+def _sniffed_json(text: str, sniffed: Sniffed, *, whole: bool) -> Sniffed:
     if "encoding" in sniffed.options:
         sniffed.options.clear()
         sniffed.problems.append("it is not UTF-8, which JSON must be; write it in UTF-8")
     objects = list(_objects(text.lstrip("[").lstrip(), whole and not text.startswith("["), sniffed))
     for one in objects:
         _check_names(list(one), sniffed)
+        if _levels(one) > MOST_LEVELS + 1 and _TOO_DEEP not in sniffed.problems:
+            sniffed.problems.append(_TOO_DEEP)
         for name, value in one.items():
             kind = _json_type(value)
             known = sniffed.columns.get(name, kind)
@@ -153,7 +181,7 @@ def _text(head: bytes, whole: bool, sniffed: Sniffed) -> str:
 def _layout(lines: Sequence[str], sniffed: Sniffed) -> tuple[str, int]:
     """The delimiter, and how many lines come before the header: most lines have as many cells as the header."""
     some = [line for line in lines[:200] if line and not line.startswith("#")]
-    widths = {mark: Counter(len(row) for row in csv.reader(some, delimiter=mark)) for mark in _DELIMITERS}
+    widths = {mark: _widths(some, mark) for mark in _DELIMITERS}
     usual = {mark: max(counts, key=lambda width: counts[width], default=1) for mark, counts in widths.items()}
     delimiter = max(_DELIMITERS, key=lambda mark: (usual[mark] > 1, widths[mark][usual[mark]]))
     width = usual[delimiter]
@@ -161,13 +189,21 @@ def _layout(lines: Sequence[str], sniffed: Sniffed) -> tuple[str, int]:
         return ",", 0
     if delimiter != ",":
         sniffed.options["delimiter"] = delimiter
-    fits = [len(next(csv.reader([line], delimiter=delimiter), [])) == width for line in lines]
+    fits = [width in _widths([line], delimiter) for line in lines]
     if any(line.startswith("#") and not fit for line, fit in zip(lines, fits, strict=True)):
         sniffed.options["comment"] = "#"
     before = fits[:_PREAMBLE].index(True) if True in fits[:_PREAMBLE] else 0
     if before and not all(line.startswith("#") for line in lines[:before]):
         sniffed.options["skip"] = before
     return delimiter, before
+
+
+def _widths(lines: Sequence[str], delimiter: str) -> Counter[int]:
+    """How many rows have how many cells; none where this delimiter makes no rows of the lines."""
+    try:
+        return Counter(len(row) for row in csv.reader(lines, delimiter=delimiter))
+    except csv.Error:
+        return Counter()
 
 
 def _nulls_and_decimals(columns: Sequence[Sequence[str]], delimiter: str, sniffed: Sniffed) -> None:
@@ -208,6 +244,12 @@ class _Pairs(dict[str, Any]):
             problem = f"an object names {twice!r} twice; rename one"
             if problem not in sniffed.problems:
                 sniffed.problems.append(problem)
+
+
+def _levels(value: Any) -> int:
+    """How deep objects and arrays lie in each other."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + max(map(_levels, inner), default=0)
 
 
 def _json_type(value: Any) -> str:

@@ -167,6 +167,31 @@ def test_json_problems(text: bytes, problem: str) -> None:
     assert problem in found
 
 
+@pytest.mark.parametrize(
+    ("name", "body", "problem"),
+    [
+        ("a.csv", "id,v\r0,a\r", "new-line character seen in unquoted field"),
+        ("a.csv", 'id,v\n0,"a\rb"\n', None),
+        ("a.json", '{"id": 0, "a": ' + "[" * 1200 + "]" * 1200 + "}\n", "nested deeper than 30 levels; write"),
+        ("a.json", '{"a": ' + '{"x": ' * 60 + "1" + "}" * 60 + "}\n", "nested deeper than 30 levels; write"),
+    ],
+    ids=["lone returns", "a return in a cell", "deeper than Python reads", "deep"],
+)
+def test_no_file_keeps_the_others_from_being_listed(tmp_path: Path, name: str, body: str, problem: str | None) -> None:
+    console = Console(file=io.StringIO(), width=100, no_color=True)
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / name).write_bytes(body.encode())
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "b.csv").write_text("n\n1\n")
+    assert run_infer(console, str(tmp_path), None) == (problem is None)
+    assert isinstance(console.file, io.StringIO)
+    said = console.file.getvalue()
+    assert "#   n: bigint" in said
+    problems = [line for line in said.splitlines() if "# problem:" in line]
+    assert len(problems) == (problem is not None)
+    assert problem is None or problem in problems[0]
+
+
 def test_files_of_one_table_have_its_columns_in_any_case_and_add_to_its_structs() -> None:
     """As the schema does when it takes the files: two spellings are one column, a new field is no difference."""
     (guess,) = guess_tables("landing", [Entry("cars/a.json", 9)])
