@@ -94,9 +94,11 @@ def findings(
     store = LakeStore(ObjectStore(s3), config.lake.root)
     for bucket in config.buckets:
         tables = [spec for spec in config.tables if spec.table_key.bucket == bucket]
-        yield from check_bucket(s3, bucket, tables, queues)
-        asked = folders_above(target[1]) if target and target[0] == bucket else []
-        yield check_foreign(store, bucket, dict.fromkeys([*(spec.table_key.prefix for spec in tables), *asked]))
+        about = list(check_bucket(s3, bucket, tables, queues))
+        yield from about
+        if about[0].ok:
+            asked = folders_above(target[1]) if target and target[0] == bucket else []
+            yield check_foreign(store, bucket, dict.fromkeys([*(spec.table_key.prefix for spec in tables), *asked]))
     reachable = True
     for finding in check_root(s3, store):
         yield finding

@@ -186,6 +186,8 @@ def validation_problems(model: type[BaseModel], error: ValidationError) -> Itera
                 message = "needs at least one entry"
             case "missing":
                 message = "is missing and has no default"
+            case "string_type" if detail["input"] is None and str(where[-1]).endswith(")"):
+                message = "is the rest of a type that YAML cuts at its comma; put the type in quotes"
             case "string_type" | "model_type" | "tuple_type" | "dict_type" if detail["input"] is None:
                 message = "is empty; give it a value or remove it"
             case "string_type" if isinstance(detail["input"], bool | int | float):

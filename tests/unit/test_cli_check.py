@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import takewhile
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
 
-from tidegate.platform.cli.check import parse_address
+from tidegate.platform.cli.check import findings, parse_address
 from tidegate.platform.cli.check_buckets import check_bucket
 from tidegate.platform.cli.check_lake import check_discovered, check_registered
 from tidegate.platform.cli.check_metrics import check_metrics
@@ -363,3 +365,13 @@ def test_a_check_is_ok_or_says_why() -> None:
 def test_whether_metrics_can_be_published(answer: Any, ok: bool, detail: str) -> None:
     found = check_metrics(Client(put_metric_data=answer))
     assert (found.ok, detail in found.detail) == (ok, True)
+
+
+def test_nothing_is_found_in_order_in_a_bucket_that_is_not_there() -> None:
+    s3 = Client(head_bucket=refusal("NoSuchBucket", 404))
+    using: Any = SimpleNamespace(
+        settings=SimpleNamespace(aws=SimpleNamespace(client=lambda name: sqs() if name == "sqs" else s3))
+    )
+    of_bucket = takewhile(lambda found: not found.what.startswith("lake root"), findings(using, LAKE, set()))
+    told = [(found.what, found.ok) for found in of_bucket if found.what.startswith("bucket ")]
+    assert told == [(f"bucket {bucket}: reachable", False) for bucket in LAKE.buckets]

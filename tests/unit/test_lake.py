@@ -140,6 +140,13 @@ def test_the_config_is_frozen(tmp_path: Path) -> None:
             ["lake.yaml:4: intake.thread: unknown field; did you mean 'threads'?"],
         ),
         (SMALL + "zzz: 1\n", ["lake.yaml:4: zzz: unknown field; known here: lake, queues, buckets"]),
+        (
+            SMALL + "tables:\n  - name: t\n    prefix: s3://landing/t/\n    columns: {x: decimal(50,2)}\n",
+            [
+                "lake.yaml:7: tables[0].columns.2): is the rest of a type that YAML cuts at its comma; put the type in",
+                "lake.yaml:7: tables[0].columns.x: 'decimal(50' is not a type",
+            ],
+        ),
         (SMALL + "intake:\n", ["lake.yaml:4: intake: is empty; give it a value or remove it"]),
         (SMALL + "intake: 5\n", ["lake.yaml:4: intake: must be a mapping of fields"]),
         (SMALL + "window: -1\n", ["lake.yaml:4: window: input should be greater than or equal to 0"]),
