@@ -98,6 +98,44 @@ def test_nanoseconds_that_would_be_lost_refuse_the_file(tmp_path: Path, values: 
         write_copy(tmp_path / "source.parquet", tmp_path / "target.parquet", {})
 
 
+def _int96(path: Path, *values: int, kind: pa.DataType | None = None, spark: bool = False) -> None:
+    table = pa.table({"c": pa.array(values, pa.int64()).cast(kind or pa.timestamp("ns"))})
+    mark = {"org.apache.spark.sql.parquet.row.metadata": "{}"} if spark else None
+    pq.write_table(table.replace_schema_metadata(mark), path, use_deprecated_int96_timestamps=True)
+
+
+def test_int96_is_copied_with_its_microseconds_wherever_arrow_s_nanoseconds_end(tmp_path: Path) -> None:
+    _int96(tmp_path / "source.parquet", 253402300799999999, -62135596800000000, 0, kind=pa.timestamp("us"))
+    promised = read_footer((tmp_path / "source.parquet").read_bytes(), (tmp_path / "source.parquet").stat().st_size)
+    assert promised.copied == "column c has the Parquet type INT96, which may hold nanoseconds"
+    write_copy(tmp_path / "source.parquet", tmp_path / "target.parquet", {})
+    footer = read_footer((tmp_path / "target.parquet").read_bytes(), (tmp_path / "target.parquet").stat().st_size)
+    assert (footer.copied, footer.fields) == (None, promised.fields)
+    assert pq.read_table(tmp_path / "target.parquet")["c"].cast(pa.int64()).to_pylist() == [
+        253402300799999999, -62135596800000000, 0,
+    ]  # fmt: skip
+
+
+def test_int96_with_nanoseconds_is_refused(tmp_path: Path) -> None:
+    _int96(tmp_path / "source.parquet", 1577836800123456000, 1577836800123456789)
+    with pytest.raises(BadParquet, match=r"column c has values in nanoseconds, .* write it with microseconds"):
+        write_copy(tmp_path / "source.parquet", tmp_path / "target.parquet", {})
+
+
+def test_spark_s_own_int96_is_read_as_it_is(tmp_path: Path) -> None:
+    _int96(tmp_path / "source.parquet", 1577836800123456000, spark=True)
+    body = (tmp_path / "source.parquet").read_bytes()
+    assert read_footer(body, len(body)).copied is None
+
+
+def test_int96_inside_of_another_type_is_refused(tmp_path: Path) -> None:
+    table = pa.table({"c": pa.array([[1000]], pa.list_(pa.int64())).cast(pa.list_(pa.timestamp("ns")))})
+    pq.write_table(table, tmp_path / "source.parquet", use_deprecated_int96_timestamps=True)
+    body = (tmp_path / "source.parquet").read_bytes()
+    with pytest.raises(BadParquet, match=r"column c\.list\.element has timestamps in nanoseconds \(INT96\) inside"):
+        read_footer(body, len(body))
+
+
 def test_a_column_that_the_table_spells_otherwise_has_the_table_s_name_in_the_copy(tmp_path: Path) -> None:
     source, target = tmp_path / "source.parquet", tmp_path / "target.parquet"
     pq.write_table(pa.table({"ID": [1], "day": [2]}), source)

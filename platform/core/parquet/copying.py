@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tidegate.platform.core.parquet.arrow_types import copied_type, is_list, is_uuid
@@ -22,6 +23,9 @@ from tidegate.platform.core.parquet.bad import BadParquet
 #: Exit code where the file cannot be copied.
 BAD = 3
 _BATCH_ROWS = 64 * 1024
+_NANOS = "has values in nanoseconds, finer than a table keeps; write it with microseconds"
+#: What Spark takes INT96 for.
+_MOMENT = pa.timestamp("us", "UTC")
 
 
 def write_copy(source: Path, target: Path, renames: Mapping[str, str]) -> None:
@@ -39,12 +43,22 @@ def write_copy(source: Path, target: Path, renames: Mapping[str, str]) -> None:
         BadParquet: the file cannot be read, or a value has no equal in the copy's type.
     """
     try:
-        file = pq.ParquetFile(source)
+        # Arrow's nanoseconds end in 2262; of a later INT96 they are another moment.
+        file = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
+        int96 = _int96(file)
+        _require_microseconds(source, int96)
         names = [field.name for field in file.schema_arrow if not pa.types.is_null(field.type)]
         uuids = _uuids(file)
         schema = pa.schema(
             [
-                pa.field(name, pa.string() if name in uuids else copied_type(file.schema_arrow.field(name).type))
+                pa.field(
+                    name,
+                    pa.string()
+                    if name in uuids
+                    else _MOMENT
+                    if name in int96
+                    else copied_type(file.schema_arrow.field(name).type),
+                )
                 for name in names
             ]
         )
@@ -66,12 +80,33 @@ def _uuids(file: pq.ParquetFile) -> set[str]:
     return {field.name for field in file.schema_arrow if is_uuid(field.type) or field.name in found}
 
 
+def _int96(file: pq.ParquetFile) -> list[str]:
+    """Columns in Parquet's old type of timestamps. Inside of other types only Spark's are taken, which need no look."""
+    leaves = [file.schema.column(index) for index in range(len(file.schema))]
+    flat = {field.name for field in file.schema_arrow if not pa.types.is_nested(field.type)}
+    return [leaf.path for leaf in leaves if leaf.physical_type == "INT96" and leaf.path in flat]
+
+
+def _require_microseconds(source: Path, columns: list[str]) -> None:
+    """Refuse INT96 with more digits than microseconds: read as these, Arrow cuts them without a word."""
+    if not columns:
+        return
+    micros = pq.ParquetFile(source, coerce_int96_timestamp_unit="us").iter_batches(_BATCH_ROWS, columns=columns)
+    nanos = pq.ParquetFile(source).iter_batches(_BATCH_ROWS, columns=columns)
+    for short, long in zip(micros, nanos, strict=True):
+        for name in columns:
+            # Both may overflow; their difference is what was cut all the same.
+            whole = pc.multiply(short.column(name).cast(pa.int64()), 1000)
+            if pc.any(pc.not_equal(long.column(name).cast(pa.int64()), whole)).as_py():
+                raise BadParquet(f"column {name} {_NANOS}")
+
+
 def _converted(column: Any, field: Any, *, uuids: bool) -> Any:
     try:
         return _uuid_texts(column) if uuids else _cast(column, field.type)
     except (pa.ArrowException, ValueError) as error:
         if pa.types.is_timestamp(column.type) or pa.types.is_time(column.type):
-            reason = "has values in nanoseconds, finer than a table keeps; write it with microseconds"
+            reason = _NANOS
         else:
             reason = f"does not survive in a table ({str(error).splitlines()[0]}); write it as text"
         raise BadParquet(f"column {field.name} {reason}") from error

@@ -22,6 +22,8 @@ _READ = {
     "BYTE_ARRAY": {"NONE", "STRING", "JSON", "ENUM", "BSON"},
     "FIXED_LEN_BYTE_ARRAY": {"NONE", "DECIMAL"},
 }
+#: Spark's mark of a file that it wrote: its timestamps have microseconds, in INT96 too.
+_SPARK = b"org.apache.spark.sql.parquet.row.metadata"
 _CODECS = {"UNCOMPRESSED", "SNAPPY", "GZIP", "ZSTD"}
 _ENCODINGS = {"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"}
 #: Encodings that Spark's vectorized reader knows for some physical types only.
@@ -43,11 +45,21 @@ def why_copied(metadata: pq.FileMetaData, schema: pa.Schema) -> str | None:
     if "Variant(" in str(metadata.schema):
         raise BadParquet("it has a column of the type VARIANT; write the column as JSON text")
     columns = [metadata.schema.column(index) for index in range(len(metadata.schema))]
+    flat = {field.name for field in schema if not pa.types.is_nested(field.type)}
+    by_spark = _SPARK in (metadata.metadata or {})
     for column in columns:
         if "INTERVAL" in (column.converted_type, column.logical_type.type):
             raise BadParquet(
                 f"column {column.path} is an interval, which no type of a Delta table holds; write it as text"
             )
+        if column.physical_type == "INT96" and column.path not in flat and not by_spark:
+            raise BadParquet(
+                f"column {column.path} has timestamps in nanoseconds (INT96) inside of another type; write it with "
+                "microseconds"
+            )
+    for column in columns:
+        if column.physical_type == "INT96" and not by_spark:
+            return f"column {column.path} has the Parquet type INT96, which may hold nanoseconds"
         if reason := _of_type(column):
             return reason
     expected = [path for field in schema for path in leaf_paths(field.type, field.name)]

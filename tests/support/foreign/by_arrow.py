@@ -53,10 +53,10 @@ def _many_groups(shop: Workshop) -> Made:
     return made(table, row_group_size=7, data_page_size=64, write_page_index=True)
 
 
-def _all_refused(column: str, values: pa.Array) -> Callable[[Workshop], Made]:
+def _all_refused(column: str, values: pa.Array, **options: Any) -> Callable[[Workshop], Made]:
     def make(shop: Workshop) -> Made:
         table = pa.table({"id": shop.ids(len(values)), column: values})
-        return Made(made(table).body, [{"id": id} for id in shop.ids(len(values))])
+        return Made(made(table, **options).body, [{"id": id} for id in shop.ids(len(values))])
 
     return make
 
@@ -104,7 +104,7 @@ CASES = (
                 File(
                     "int96.parquet",
                     of({"int96": pa.array([_MOMENT], pa.timestamp("us"))}, use_deprecated_int96_timestamps=True),
-                    EITHER,
+                    COPY,
                 ),
                 File("groups.parquet", _many_groups, SAME, probe="s = '000' AND n = 0"),
                 File("uint.parquet", of({"u16": pa.array([65535, None], pa.uint16())}), SAME, types={"u16": "int"}),
@@ -162,6 +162,11 @@ REFUSED = (
         "arrow duration.parquet",
         _all_refused("took", pa.array([dt.timedelta(1)], pa.duration("us"))),
         refused("took", "duration"),
+    ),
+    File(
+        "int96 nanoseconds.parquet",
+        _all_refused("int96", pa.array([1], pa.timestamp("ns")), use_deprecated_int96_timestamps=True),
+        refused("int96", "microseconds"),
     ),
     File("no columns.parquet", _no_columns, refused("column")),
 )
