@@ -39,10 +39,12 @@ class Trace:
     Attributes:
         stops: in the order of the way.
         verdict: how things stand with its present bytes, and what to do if they are not in the table.
+        waits_for: the table whose next run it waits for; None if it does not.
     """
 
     stops: tuple[Stop, ...]
     verdict: str
+    waits_for: str | None = None
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def trace(lake: Lake, bucket: str, key: str) -> Trace:
         table, probe, table.ledger.history(version, key), [*_decided(table, n, key), *_waiting(lake, table, key)]
     )
     stops += [Stop(f"batch {one.stamp.n}", _told(way, one), _time(one.stamp.recorded_at)) for one in way.decisions]
-    return Trace((*stops, *way.undecided), _verdict(lake, way, key))
+    return Trace((*stops, *way.undecided), _verdict(lake, way, key), table.text if way.undecided else None)
 
 
 def _present(probe: Probe) -> str:

@@ -10,6 +10,7 @@ from rich.text import Text
 from tidegate.assets.operations.object_trace import trace
 from tidegate.platform.cli.check import parse_address
 from tidegate.platform.cli.environment import client
+from tidegate.platform.cli.failed_run import failed_run
 
 
 def run_trace(console: Console, address: str, lake: Path | None, home: Path | None) -> None:
@@ -32,3 +33,5 @@ def run_trace(console: Console, address: str, lake: Path | None, home: Path | No
         at = stop.at.strftime("%Y-%m-%d %H:%M:%SZ") if stop.at else ""
         console.print(Text(f"{at:21}{stop.what:11}") + Text(stop.detail, style="dim"))
     console.print(Text(f"\n{found.verdict}", style="bold"))
+    if found.waits_for and (failed := failed_run(using.home, found.waits_for)):
+        console.print(Text(failed, style="red"))

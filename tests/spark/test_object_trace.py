@@ -44,6 +44,7 @@ def test_an_object_is_followed_to_its_table(
     lake.intake()
     (_, _, inbox), verdict = told()
     assert inbox.startswith("inbox: ObjectCreated:Put (event ")
+    assert trace(lake.lake, bucket, "orders/a.json").waits_for == text
     assert verdict.startswith(f"it waits for the next run of {text}: the sensor asks for one within ")
 
     with seams_watched(), dying_at("decide"):
