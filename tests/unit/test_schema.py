@@ -178,6 +178,18 @@ def test_columns_in_another_type_are_told_at_every_depth() -> None:
     assert list(schema.retyped(schema.fields)) == []
 
 
+def test_a_column_may_be_nested_so_deep_that_its_schema_can_still_be_read() -> None:
+    def nested(levels: int) -> Any:
+        kind: Any = Simple("long")
+        for level in range(levels):
+            kind = (Array(kind), Map(Simple("string"), kind), Struct((Field("x", kind),)))[level % 3]
+        return kind
+
+    assert TableSchema().taking([Field("a", nested(30))], "evolve").fields
+    with pytest.raises(Misfit, match=r"column a is nested deeper than 30 levels, .* write what lies deeper as text"):
+        TableSchema().taking([Field("a", nested(31))], "evolve")
+
+
 def test_a_column_of_the_path_is_passed_over_in_the_file() -> None:
     schema = born("a bigint, day int", "day")
     assert schema.taking(fields("DAY string, a bigint"), "strict") is schema

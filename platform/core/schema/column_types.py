@@ -228,6 +228,18 @@ def inner_fields(kind: Type) -> Iterator[Field]:
             yield from inner_fields(value)
 
 
+def levels(kind: Type) -> int:
+    """How deep structs, arrays and maps lie in each other in a type."""
+    match kind:
+        case Struct(fields):
+            return 1 + max((levels(field.type) for field in fields), default=0)
+        case Array(element):
+            return 1 + levels(element)
+        case Map(key, value):
+            return 1 + max(levels(key), levels(value))
+    return 0
+
+
 def unmapped(kind: Type) -> Type:
     """The type without what only a table knows of its fields (ids, physical names)."""
     match kind:

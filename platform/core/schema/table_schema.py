@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from tidegate.platform.core.schema.column_types import (
+    MOST_LEVELS,
     Array,
     Field,
     Map,
@@ -16,6 +17,7 @@ from tidegate.platform.core.schema.column_types import (
     any_type,
     field_from_json,
     inner_fields,
+    levels,
     quoted,
     simple_type,
     unmapped,
@@ -116,6 +118,12 @@ class TableSchema:
         """
         fields = tuple(fields)
         check_names(fields, reserved=reserved)
+        for field in fields:
+            if levels(field.type) > MOST_LEVELS:
+                raise Misfit(
+                    f"column {field.name} is nested deeper than {MOST_LEVELS} levels, which Spark cannot read; "
+                    "write what lies deeper as text"
+                )
         from_path = {name.lower() for name in self.partitions}
         columns = {field.name.lower(): field for field in self.columns}
         for field in fields:
