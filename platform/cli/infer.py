@@ -84,9 +84,9 @@ def _look(guess: Guess, files: Files) -> None:
     """Look into some files of a table."""
     differing: set[str] = set()
     for entry in guess.samples:
-        if guess.format is None:
-            guess.format = format_of_bytes(unpacked(files.first_bytes(entry.key, SAMPLE)))
         try:
+            if guess.format is None:
+                guess.format = format_of_bytes(unpacked(files.first_bytes(entry.key, SAMPLE)))
             sniffed = _sniffed(guess, entry, files)
         except ValueError as error:
             guess.problems.append(f"{entry.key}: {error}")

@@ -170,17 +170,18 @@ def test_json_problems(text: bytes, problem: str) -> None:
 @pytest.mark.parametrize(
     ("name", "body", "problem"),
     [
+        ("a", "\x1f\u008bno gzip", "begins like gzip, but it is not"),
         ("a.csv", "id,v\r0,a\r", "new-line character seen in unquoted field"),
         ("a.csv", 'id,v\n0,"a\rb"\n', None),
         ("a.json", '{"id": 0, "a": ' + "[" * 1200 + "]" * 1200 + "}\n", "nested deeper than 30 levels; write"),
         ("a.json", '{"a": ' + '{"x": ' * 60 + "1" + "}" * 60 + "}\n", "nested deeper than 30 levels; write"),
     ],
-    ids=["lone returns", "a return in a cell", "deeper than Python reads", "deep"],
+    ids=["no gzip", "lone returns", "a return in a cell", "deeper than Python reads", "deep"],
 )
 def test_no_file_keeps_the_others_from_being_listed(tmp_path: Path, name: str, body: str, problem: str | None) -> None:
     console = Console(file=io.StringIO(), width=100, no_color=True)
     (tmp_path / "odd").mkdir()
-    (tmp_path / "odd" / name).write_bytes(body.encode())
+    (tmp_path / "odd" / name).write_bytes(body.encode("latin-1"))
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "b.csv").write_text("n\n1\n")
     assert run_infer(console, str(tmp_path), None) == (problem is None)
