@@ -157,6 +157,6 @@ def test_a_second_reader_says_whether_the_values_of_a_file_that_spark_failed_on_
     )
     table: Any = SimpleNamespace(key=SimpleNamespace(bucket="landing"))
     candidate = Candidate("a.parquet", Found("etag", len(given), 0), TakenHint(Hint("a.parquet"), "manifest"))
-    reason = broken(lake, table, SourceFile(candidate, Parquet(), "s3a://landing/a.parquet"))
+    reason = broken(lake, table, SourceFile(candidate, Parquet(), "s3a://landing/a.parquet", candidate.found.size))
     assert (reason is None) == sound
     assert sound or "neither Spark nor PyArrow can read its values; write it again" in (reason or "")
