@@ -83,6 +83,23 @@ class Merge:
     txn: int | None
 
 
+@dataclass(frozen=True)
+class TableName:
+    """A SQL name that a Delta table is to have: ``location`` is its ``s3a://`` URI."""
+
+    schema: str
+    name: str
+    location: str
+
+
+@dataclass(frozen=True)
+class Naming:
+    """Whether a table has its name now; ``trouble`` says why its log could not be read, None where it could."""
+
+    named: bool
+    trouble: str | None
+
+
 class Delta:
     """Spark and the procedures of platform/jvm behind typed calls.
 
@@ -320,14 +337,39 @@ class Delta:
         row = self._call_one("renew_table", table=location, properties=json.dumps(properties), name=name)
         return int(row["version"])
 
-    def name_table(self, schema: str, name: str, location: str, definition: str = "USING delta") -> None:
-        """Give a table its SQL name on the server; a name that stood for another location is taken over.
+    def name_tables(self, names: Sequence[TableName]) -> list[Naming]:
+        """Give Delta tables their SQL names on the server, in one call; what became of each, in their order.
+
+        A name that stood for another location is taken over. A table that has no columns, or does not exist, is not
+        named. Names that stand already cost nothing.
+        """
+        if not names:
+            return []
+        rows = self._call("name_tables", tables=json.dumps([vars(one) for one in names], ensure_ascii=False))
+        return [Naming(row["named"], row["trouble"]) for row in rows]
+
+    def derive_view(self, schema: str, name: str, pattern_schema: str, query: str, mark: str) -> None:
+        """Make a view with the columns of the one of that name in another schema, and a query that is not analyzed.
+
+        Args:
+            schema: of the view.
+            name: of both views.
+            pattern_schema: of the other view.
+            query: has those columns.
+            mark: for ``view_mark``.
+        """
+        self._call_one(
+            "derive_view", schema=schema, name=name, pattern_schema=pattern_schema, query=query, made_of=mark
+        )
+
+    def name_table(self, schema: str, name: str, location: str, definition: str) -> None:
+        """Give a table that is not Delta's its SQL name; a name that stood for another location is taken over.
 
         Args:
             schema: made if need be.
             name: the name.
             location: ``s3a://`` URI.
-            definition: what kind of table it is, and the columns where the location does not tell them.
+            definition: what kind of table it is, and its columns.
         """
         self.make_schema(schema)
         for attempts_left in (4, 3, 2, 1, 0):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
-from typing import Any
+from typing import Any, TypeVar
 
 from pyspark.sql import SparkSession
 
@@ -16,7 +16,7 @@ from tidegate.platform.core.table_key import TableKey
 from tidegate.platform.core.table_spec import TableSpec
 from tidegate.resources.aws import Aws
 from tidegate.resources.cloudwatch import CloudWatch
-from tidegate.resources.delta import Delta
+from tidegate.resources.delta import Delta, TableName
 from tidegate.resources.lake_root.batches import Batches
 from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.lake_root.store import LakeStore
@@ -30,6 +30,7 @@ from tidegate.resources.spark_remote import SparkRemote
 DELETED, CHANGED_BATCH, CHANGED_AT = SILVER_COLUMNS = ("_deleted", "_changed_batch", "_changed_at")
 #: SQL name of the silver table itself is the view's with this behind it.
 WITH_TOMBSTONES = "_with_tombstones"
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -140,43 +141,62 @@ class Lake:
             PySparkException: it was restarted meanwhile.
         """
         unnamed: list[Unnamed] = []
-        born = sorted(self.store.births.tables())
-        named = ((text, self._attempt(unnamed, text, partial(self.name_table, text))) for text in born)
-        ledgers = [(text, name) for text, name in named if name]
+        ledgers = self._name(sorted(self.store.births.tables()), unnamed)
         self._attempt(unnamed, "lake.quarantine", partial(name_lake_tables, self.delta, self.store, ledgers))
         return unnamed
 
-    def _attempt(self, unnamed: list[Unnamed], table: str, name: Callable[[], str | None]) -> str | None:
+    def name_table(self, text: str) -> None:
+        """Give a table, its ledger and its silver table their SQL names, as far as they exist.
+
+        Raises:
+            RuntimeError: one cannot be named.
+        """
+        unnamed: list[Unnamed] = []
+        self._name([text], unnamed)
+        if unnamed:
+            raise RuntimeError(str(unnamed[0]))
+
+    def _name(self, texts: list[str], unnamed: list[Unnamed]) -> list[tuple[str, str]]:
+        """Name what belongs to these tables, in one call; table key and SQL name of those that have a ledger."""
+        wanted = [(text, self._attempt(unnamed, text, partial(self._names_of, text)) or []) for text in texts]
+        names = [(text, name) for text, of_table in wanted for name in of_table]
+        ledgers = []
+        for (text, one), naming in zip(names, self.delta.name_tables([one for _, one in names]), strict=True):
+            if naming.trouble is not None:
+                unnamed.append(Unnamed(text, _first_line(naming.trouble)))
+            if naming.named and one.schema == "ledger":
+                ledgers.append((text, one.name))
+            if naming.named and one.schema == "silver":
+                view = one.name.removesuffix(WITH_TOMBSTONES)
+                query = silver_query(f"silver.{one.name}")
+                self._attempt(unnamed, text, partial(self.delta.name_view, "silver", view, query))
+        return ledgers
+
+    def _names_of(self, text: str) -> list[TableName]:
+        table = self.table(text)
+        birth = table.birth
+        if birth is None:
+            return []
+        names = [
+            TableName("bronze", birth.name, birth.location),
+            TableName("ledger", birth.name, table.ledger.location),
+        ]
+        spec = self.config.table_for(table.key)
+        if spec and spec.silver:
+            names.append(TableName("silver", f"{spec.name}{WITH_TOMBSTONES}", self.store.uri("silver", spec.name)))
+        return names
+
+    def _attempt(self, unnamed: list[Unnamed], table: str, name: Callable[[], _T]) -> _T | None:
         try:
             return name()
         except Exception as error:
             self.delta.require_session()
-            lines = str(error).strip().splitlines() or [type(error).__name__]
-            unnamed.append(Unnamed(table, lines[0]))
+            unnamed.append(Unnamed(table, _first_line(str(error)) or type(error).__name__))
             return None
 
-    def name_table(self, text: str) -> str | None:
-        """Give a table, its ledger and its silver table their SQL names, as far as they exist; the ledger's name."""
-        table = self.table(text)
-        birth = table.birth
-        if birth is None:
-            return None
-        self._name_existing("bronze", birth.name, birth.location)
-        ledger = self._name_existing("ledger", birth.name, table.ledger.location)
-        spec = self.config.table_for(TableKey.decode(text))
-        if (
-            spec
-            and spec.silver
-            and self._name_existing("silver", f"{spec.name}{WITH_TOMBSTONES}", self.store.uri("silver", spec.name))
-        ):
-            self.delta.name_view("silver", spec.name, silver_query(f"silver.{spec.name}{WITH_TOMBSTONES}"))
-        return birth.name if ledger else None
 
-    def _name_existing(self, schema: str, name: str, location: str) -> bool:
-        there = self.delta.table_state(location).has_columns  # the server names no table without any
-        if there:
-            self.delta.name_table(schema, name, location)
-        return there
+def _first_line(text: str) -> str:
+    return (text.strip().splitlines() or [""])[0]
 
 
 def silver_query(relation: str) -> str:

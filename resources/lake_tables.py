@@ -10,6 +10,7 @@ from tidegate.resources.delta import Delta
 from tidegate.resources.lake_root.root import LakeRoot
 
 SCHEMA = "lake"
+_BELOW = "lake_objects"
 
 #: Objects under the root that are read as rows: folder below the root and columns, by SQL name in the schema
 #: ``lake_objects``. Where a name stands already its columns are not compared: other columns need another name.
@@ -42,9 +43,16 @@ SELECT at, outcome, events, NULL, NULL, NULL, NULL, NULL, NULL FROM others WHERE
 """
 
 #: Messages and objects that could not be ingested, each time that they came, and the rows of an object's last reading.
+#: Each ledger is read once, and all of them are sorted together: work for each of hundreds would take minutes.
 _QUARANTINE = """
-WITH decided AS (
-    {decided}
+WITH logged AS (
+    {logged}
+), decided AS (
+    SELECT *, concat(bucket, key) AS object, explode(array('object', 'row')) AS kind
+    FROM (SELECT *, n = max(n) OVER (PARTITION BY table_name, key, etag) AS counts FROM logged)
+    WHERE status = 'quarantined' OR bad_rows > 0
+), told AS (
+    SELECT * FROM decided WHERE (kind = 'object' AND status = 'quarantined') OR (kind = 'row' AND counts)
 ), apart AS (
     SELECT _source_path, reason, raw, _metadata.file_path AS path FROM lake_objects.rows
 )
@@ -52,12 +60,10 @@ SELECT 'message' AS kind, CAST(NULL AS STRING) AS table_name, CAST(NULL AS STRIN
     _metadata.file_modification_time AS at, _metadata.file_path AS address
 FROM lake_objects.messages
 UNION ALL
-SELECT 'object', table_name, key, reason, NULL, at, concat(bucket, key) FROM decided WHERE status = 'quarantined'
-UNION ALL
-SELECT 'row', table_name, key, apart.reason, raw, at, path
-FROM apart JOIN decided
-ON counts AND concat(bucket, key) = _source_path
-AND regexp_substr(path, {folder}) = regexp_substr(decided.reason, {folder})
+SELECT kind, table_name, key, if(kind = 'row', apart.reason, told.reason), raw, at, coalesce(path, object)
+FROM told LEFT JOIN apart
+ON kind = 'row' AND object = _source_path AND regexp_substr(path, {folder}) = regexp_substr(told.reason, {folder})
+WHERE kind = 'object' OR _source_path IS NOT NULL
 """
 
 
@@ -72,35 +78,33 @@ def name_lake_tables(delta: Delta, root: LakeRoot, ledgers: Sequence[tuple[str, 
         root: the lake root.
         ledgers: table key and SQL name of every table whose ledger has one.
     """
-    views = {"intake": _INTAKE, "quarantine": _QUARANTINE.format(decided=_decided(ledgers), folder=_FOLDER)}
+    without, quarantine = (_QUARANTINE.format(logged=_logged(some), folder=_FOLDER) for some in ((), ledgers))
+    views = {"intake": _INTAKE, "quarantine": quarantine}
     made_of = hashlib.sha256(repr((root.uri(), _OBJECTS, views)).encode()).hexdigest()
     if delta.view_mark(SCHEMA, "quarantine") == made_of:
         return
     for name, (folder, columns) in _OBJECTS.items():
-        delta.name_table(
-            f"{SCHEMA}_objects", name, root.uri(folder), f"({columns}) USING json OPTIONS (recursiveFileLookup 'true')"
-        )
+        delta.name_table(_BELOW, name, root.uri(folder), f"({columns}) USING json OPTIONS (recursiveFileLookup 'true')")
     delta.make_schema(SCHEMA)
-    for name, query in views.items():
-        delta.name_view(SCHEMA, name, query, mark=made_of)
+    delta.name_view(SCHEMA, "intake", _INTAKE, mark=made_of)
+    # The columns are the same without any ledger, and Spark opens each ledger of a query that it is to analyze.
+    delta.name_view(_BELOW, "quarantine", without)
+    delta.derive_view(SCHEMA, "quarantine", _BELOW, quarantine, mark=made_of)
 
 
-def _decided(ledgers: Sequence[tuple[str, str]]) -> str:
-    """The ledgers' rows that speak of quarantine, and whether an object with the same bytes was not read since."""
-    columns = "status, key, reason, at, counts"
+def _logged(ledgers: Sequence[tuple[str, str]]) -> str:
+    """The ledgers' rows that tell whether an object was read, of all tables."""
     none = (
         "SELECT CAST(NULL AS STRING) AS table_name, CAST(NULL AS STRING) AS bucket, CAST(NULL AS STRING) AS status, "
-        "CAST(NULL AS STRING) AS key, CAST(NULL AS STRING) AS reason, CAST(NULL AS TIMESTAMP) AS at, "
-        "CAST(NULL AS BOOLEAN) AS counts WHERE false"
+        "CAST(NULL AS STRING) AS key, CAST(NULL AS STRING) AS etag, CAST(NULL AS STRING) AS reason, "
+        "CAST(NULL AS TIMESTAMP) AS at, CAST(NULL AS BIGINT) AS n, CAST(NULL AS BIGINT) AS bad_rows WHERE false"
     )
     return "\n    UNION ALL ".join(
         [
             none,
             *(
-                f"SELECT '{name}', 's3://{TableKey.decode(text).bucket}/', {columns} FROM ("
-                "SELECT *, recorded_at AS at, n = max(n) OVER (PARTITION BY key, etag) AS counts "
-                f"FROM ledger.{name} WHERE kind = 'row' AND status IN ('committed', 'quarantined')) "
-                "WHERE status = 'quarantined' OR bad_rows > 0"
+                f"SELECT '{name}', 's3://{TableKey.decode(text).bucket}/', status, key, etag, reason, recorded_at, n, "
+                f"bad_rows FROM ledger.{name} WHERE kind = 'row' AND status IN ('committed', 'quarantined')"
                 for text, name in ledgers
             ),
         ]

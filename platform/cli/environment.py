@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.lake import LakeConfigError
-from tidegate.platform.local.stack_file import StackInfo, client_environ, find_stack
+from tidegate.platform.local.stack_file import StackInfo, client_environ, find_stack, find_starting
 from tidegate.resources.settings import Settings
 from tidegate.resources.spark import SparkUnreachable
 
@@ -70,12 +70,19 @@ def client(home: Path | None, lake: Path | None = None, fits: Callable[[StackInf
         fits: which of the default ones may be taken.
 
     Raises:
-        CommandError: a home is given, and nothing runs there; or a variable of the environment is wrong.
+        CommandError: a home is given, and nothing runs there; a platform is still starting; or a variable of the
+            environment is wrong.
     """
     for candidate in DEFAULT_HOMES if home is None else (home,):
         info = find_stack(candidate)
         if info is not None and (home is not None or fits(info)):
             return Client(Settings.of(client_environ(info.environ)).with_lake(lake), candidate)
+    for candidate in (home,) if home is not None else DEFAULT_HOMES if lake is None else ():
+        if pid := find_starting(candidate):
+            raise CommandError(
+                f"the local platform on {candidate} (process {pid}) is still starting: repeat this when it has said "
+                f"where it is; its logs are in {candidate}/logs"
+            )
     if home is not None:
         raise CommandError(
             f"no local platform runs on {home}: start one with `tidegate dev --home {home}` or "

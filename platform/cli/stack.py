@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -20,7 +21,8 @@ def run_stack(console: Console, lake: Path, home: Path, *, aws_port: int, spark_
         LocalStackError: something could not be started or died.
         LakeConfigError: the lake.yaml is wrong.
     """
-    stack = LocalStack(home, lake=lake, aws_port=aws_port, spark_port=spark_port, on_ready=name_tables)
+    ready = partial(name_tables, say=console.print)
+    stack = LocalStack(home, lake=lake, aws_port=aws_port, spark_port=spark_port, on_ready=ready)
     with ExitStack() as running:
         with console.status("Starting the local AWS and the Spark Connect server"):
             running.enter_context(stack)

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from tidegate.resources.settings import Settings
 
 _log = logging.getLogger(__name__)
 
 
-def name_tables(settings: Settings) -> None:
+def name_tables(settings: Settings, say: Callable[[str], None] | None = None) -> None:
     """Give every table of the lake its SQL names on a server that has just started.
 
     A table that cannot be named is logged: it keeps neither the others nor the server waiting. A lake without tables
     asks nothing of the server.
+
+    Args:
+        settings: of the lake.
+        say: told how many tables there are, before they are named.
     """
     with settings.opened() as lake:
-        if not lake.store.births.tables():
+        tables = len(lake.store.births.tables())
+        if not tables:
             return
+        if say is not None:
+            say(f"naming {tables} table{'s' if tables > 1 else ''} for SQL")
         for unnamed in lake.name_tables():
             _log.warning("%s", unnamed)

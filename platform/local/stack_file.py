@@ -62,6 +62,16 @@ def find_stack(home: Path) -> StackInfo | None:
     return info if info is not None and _alive(info.pid) else None
 
 
+def find_starting(home: Path) -> int | None:
+    """The process that holds a home but does not say yet how to reach its platform; None where there is none."""
+    if (home / _FILE).exists():
+        return None
+    with suppress(OSError, ValueError):
+        pid = int((home / _LOCK).read_text())
+        return pid if _alive(pid) else None
+    return None
+
+
 def client_environ(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment of a client of a local platform: this process's, but nothing of the AWS that it is for."""
     return {name: value for name, value in os.environ.items() if not name.startswith("AWS_")} | dict(environ)
@@ -133,6 +143,7 @@ class StackLock:
     def release(self) -> None:
         """Give the home back. Does nothing when it is not held."""
         if self._file is not None:
+            self._file.truncate(0)  # or its number would be taken for a platform that is starting
             self._file.close()
             self._file = None
 

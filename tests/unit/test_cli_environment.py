@@ -12,7 +12,7 @@ from tidegate.platform.cli.check import run_check
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.sql import run_sql, unbegun
 from tidegate.platform.local.errors import LocalStackError
-from tidegate.platform.local.stack_file import make_home
+from tidegate.platform.local.stack_file import StackLock, make_home
 
 LOCAL = "lake: {root: 's3://lake/lake'}\nqueues: [{url: '${TIDEGATE_QUEUE_URL}'}]\nbuckets: [landing]\n"
 
@@ -32,6 +32,20 @@ def test_a_lake_yaml_that_needs_a_local_platform_is_told_that_none_runs(
     assert not run_check(console, None, None, None)
     assert "no local platform runs on .tidegate/demo or .tidegate/local of this directory" in said.getvalue()
     assert said.getvalue().endswith("\n1 check failed\n")
+
+
+def test_a_platform_that_is_starting_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lake.yaml").write_text(LOCAL)
+    home = Path(".tidegate/local")
+    lock = StackLock(home)
+    lock.acquire()
+    for given in (None, home):
+        with pytest.raises(CommandError, match=rf"local platform on {home} \(process \d+\) is still starting"):
+            run_sql(Console(), "SELECT 1", given, 10)
+    lock.release()
+    with pytest.raises(CommandError, match=r"no local platform runs on .*tidegate/local"):
+        run_sql(Console(), "SELECT 1", home, 10)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from tidegate.platform.core.table_key import TableKey
 from tidegate.resources import lake as lake_module
+from tidegate.resources.delta import Naming, TableName
 from tidegate.resources.lake import Lake
+from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.lake_root.root import LakeRoot
 from tidegate.resources.lake_tables import name_lake_tables
 
@@ -28,9 +32,13 @@ class Server:
     def name_table(self, schema: str, name: str, location: str, definition: str) -> None:
         self.calls.append(f"{schema}.{name}")
 
-    def name_view(self, schema: str, name: str, query: str, mark: str) -> None:
+    def name_view(self, schema: str, name: str, query: str, mark: str = "") -> None:
         self.calls.append(f"{schema}.{name}")
         self.views[f"{schema}.{name}"] = (mark, query)
+
+    def derive_view(self, schema: str, name: str, pattern_schema: str, query: str, mark: str) -> None:
+        assert f"{pattern_schema}.{name}" in self.views
+        self.name_view(schema, name, query, mark)
 
     def view_mark(self, schema: str, name: str) -> str | None:
         return self.views.get(f"{schema}.{name}", (None, ""))[0]
@@ -49,25 +57,76 @@ def test_they_are_made_once_and_anew_when_a_ledger_is_new() -> None:
     assert "FROM ledger.items" in server.views["lake.quarantine"][1]
 
 
+class Births:
+    """So many tables, one of which has a broken record."""
+
+    def __init__(self, tables: list[str]) -> None:
+        self._tables = tables
+
+    def tables(self) -> list[str]:
+        return self._tables
+
+    def read(self, text: str) -> Birth | None:
+        name = text.split(".")[-1].rstrip("/")
+        if name == "record":
+            raise ValueError("no birth record\n\tat a.b.C")
+        return None if name == "unborn" else Birth("g", f"s3a://b/{name}", name, registered=False)
+
+
+class Namer:
+    """Names every table but those whose log is broken or that has none, and counts the calls."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def require_session(self) -> None:
+        pass
+
+    def name_tables(self, names: Sequence[TableName]) -> list[Naming]:
+        self.calls += 1
+        return [
+            Naming(False, "its log is broken\n\tat a.b.C")
+            if (one.schema, one.name) == ("bronze", "torn")
+            else Naming(one.name not in ("torn", "empty"), None)
+            for one in names
+        ]
+
+
+def lake_of(tables: list[str], delta: Any) -> Lake:
+    config = SimpleNamespace(
+        table_for=lambda key: None,
+        discovered=lambda key, kind: SimpleNamespace(model_copy=lambda update: None),
+    )
+    keys = [TableKey("shop", f"{name}/").encode() for name in tables]
+    store = SimpleNamespace(
+        births=Births(keys), uri=lambda *parts: "s3a://lake/" + "/".join(parts), batches=lambda folder: None
+    )
+    return Lake(config, store, delta, [])  # type: ignore[arg-type]
+
+
 def test_a_table_that_cannot_be_named_is_left_out_and_hinders_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
-
-    def name_table(self: Lake, text: str) -> str | None:
-        if text == "shop.bad":
-            raise ValueError("its log is broken\n\tat a.b.C")
-        return None if text == "shop.unborn" else text.split(".")[1]
 
     def fail(delta: Any, root: Any, ledgers: Any) -> None:
         given.extend(ledgers)
         raise RuntimeError("no view today")
 
-    monkeypatch.setattr(Lake, "name_table", name_table)
     monkeypatch.setattr(lake_module, "name_lake_tables", fail)
-    births = SimpleNamespace(tables=lambda: ["shop.orders", "shop.bad", "shop.unborn"])
-    store, delta = SimpleNamespace(births=births), SimpleNamespace(require_session=lambda: None)
-    unnamed = Lake(SimpleNamespace(), store, delta, []).name_tables()  # type: ignore[arg-type]
-    assert given == [("shop.orders", "orders")]
-    assert [str(one) for one in unnamed] == [
-        "table shop.bad has no SQL names: its log is broken",
+    lake = lake_of(["empty", "orders", "record", "torn", "unborn"], Namer())
+    key = {name: TableKey("shop", f"{name}/").encode() for name in ("orders", "record", "torn")}
+    assert [str(one) for one in lake.name_tables()] == [
+        f"table {key['record']} has no SQL names: no birth record",
+        f"table {key['torn']} has no SQL names: its log is broken",
         "table lake.quarantine has no SQL names: no view today",
     ]
+    assert given == [(key["orders"], "orders")]
+    with pytest.raises(RuntimeError, match="its log is broken"):
+        lake.name_table(key["torn"])
+
+
+@pytest.mark.parametrize("tables", [1, 200])
+def test_the_server_is_called_once_however_many_tables_there_are(monkeypatch: pytest.MonkeyPatch, tables: int) -> None:
+    monkeypatch.setattr(lake_module, "name_lake_tables", lambda delta, root, ledgers: None)
+    namer = Namer()
+    assert lake_of([f"t{n}" for n in range(tables)], namer).name_tables() == []
+    assert namer.calls == 1

@@ -14,7 +14,8 @@ public final class TidegateCatalog implements ProcedureCatalog {
           new SetApartProcedure(), new InferCsvProcedure(), new LiveFilesProcedure(), new AddFilesProcedure(),
           new AppendRowsProcedure(), new LedgerMemoryProcedure(),
           new BatchViewProcedure(), new LiveViewProcedure(), new MergeProcedure(),
-          new RenewTableProcedure(), new JarsProcedure(), new CommitTableProcedure());
+          new RenewTableProcedure(), new NameTablesProcedure(), new DeriveViewProcedure(), new JarsProcedure(),
+          new CommitTableProcedure());
 
   private String name;
 
