@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.support.costs import cpu_seconds
+from tidegate.assets.held_tables import ACTIVE
 from tidegate.platform.local.dagster_processes import DagsterProcesses
 from tidegate.platform.local.names import name_tables
 from tidegate.platform.local.process import Process
@@ -41,12 +42,6 @@ discovery: true
 window: 0
 """
 _BUCKET = "bench-landing"
-_UNFINISHED = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-]
 
 
 class Bench:
@@ -86,7 +81,7 @@ class Bench:
 
     def rest(self) -> None:
         """Wait until no run is under way."""
-        self.wait(lambda: not self._instance.get_run_ids(dg.RunsFilter(statuses=_UNFINISHED), limit=1))
+        self.wait(lambda: not self._instance.get_run_ids(dg.RunsFilter(statuses=ACTIVE), limit=1))
 
     def runs(self) -> int:
         """Runs so far."""

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from tidegate.platform.core.drift import drift
 from tidegate.platform.core.file_format import format_of, mode_of
+from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.table_key import TableKey
 from tidegate.platform.core.table_spec import TableSpec
@@ -163,7 +164,7 @@ class Lake:
         ledgers = []
         for (text, one), naming in zip(names, self.delta.name_tables([one for _, one in names]), strict=True):
             if naming.trouble is not None:
-                unnamed.append(Unnamed(text, _first_line(naming.trouble)))
+                unnamed.append(Unnamed(text, first_line(naming.trouble)))
             if naming.named and one.schema == "ledger":
                 ledgers.append((text, one.name))
             if naming.named and one.schema == "silver":
@@ -191,12 +192,8 @@ class Lake:
             return name()
         except Exception as error:
             self.delta.require_session()
-            unnamed.append(Unnamed(table, _first_line(str(error)) or type(error).__name__))
+            unnamed.append(Unnamed(table, first_line(error)))
             return None
-
-
-def _first_line(text: str) -> str:
-    return (text.strip().splitlines() or [""])[0]
 
 
 def silver_query(relation: str) -> str:

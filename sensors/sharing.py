@@ -34,8 +34,8 @@ def share(due: Sequence[Backlog], alone: Collection[str] = ()) -> Sharing:
     cold = [one.folder for one in due if one.hints <= COLD_HINTS and one.folder not in alone]
     if len(cold) < 2:
         return Sharing([one.folder for one in due])
+    shared = set(cold)
     runs = -(-len(cold) // MOST_SHARING)
+    hot = [one.folder for one in due if one.folder not in shared]
     # Dealt out evenly, and in order: whose turn came first is worked off first.
-    return Sharing(
-        [one.folder for one in due if one.folder not in set(cold)], [cold[start::runs] for start in range(runs)]
-    )
+    return Sharing(hot, [cold[start::runs] for start in range(runs)])

@@ -11,9 +11,10 @@ from dagster._core.events import AssetMaterializationPlannedData
 from pydantic import Field
 
 from tidegate.assets.bronze.asset import BRONZE, work_off
-from tidegate.assets.bronze.shared_run import SharedRun, first_line
+from tidegate.assets.bronze.shared_run import SharedRun
 from tidegate.assets.bronze.shown import page_key
 from tidegate.assets.held_tables import ACTIVE, FAILED_TAG, PARTITION_TAG, SHARED_JOB, SHARED_OP
+from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake_resource import LakeResource

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tidegate.assets.bronze.shown import Shown
+from tidegate.platform.core.first_line import first_line
 
 _MOST_TOLD = 20
 
@@ -65,8 +66,3 @@ class SharedRun:
         return "\n".join(
             [f"{len(self.failed)} of {tables} tables failed; each gets a run of its own next:", *told, *more]
         )
-
-
-def first_line(error: Exception) -> str:
-    """What an error says, in one line."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

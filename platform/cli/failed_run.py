@@ -8,6 +8,8 @@ from pathlib import Path
 
 import dagster as dg
 
+from tidegate.platform.core.first_line import first_line
+
 #: Of an error's first line, as much is shown.
 _MOST_CHARACTERS = 300
 
@@ -26,7 +28,7 @@ def failed_run(home: Path | None, table: str) -> str | None:
         with dg.DagsterInstance.from_config(str(folder)) as instance:
             return last_failure(instance, table)
     except Exception as error:  # the storage is the user's choice, and so are its errors
-        return f"Dagster on {folder} could not be asked about its runs: {_first_line(str(error))}"
+        return f"Dagster on {folder} could not be asked about its runs: {first_line(str(error))[:_MOST_CHARACTERS]}"
 
 
 def last_failure(instance: dg.DagsterInstance, table: str) -> str | None:
@@ -48,8 +50,4 @@ def _why(instance: dg.DagsterInstance, run: str) -> str | None:
     if error is None:
         return None
     # Dagster's own error is around the one that was raised.
-    return _first_line((error.cause or error).message)
-
-
-def _first_line(text: str) -> str:
-    return next(iter(text.strip().splitlines()), "")[:_MOST_CHARACTERS]
+    return first_line((error.cause or error).message)[:_MOST_CHARACTERS]
