@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 from botocore.exceptions import NoCredentialsError, NoRegionError
@@ -12,20 +11,24 @@ from rich.text import Text
 
 from tidegate.platform.cli.check_buckets import check_bucket
 from tidegate.platform.cli.check_foreign import check_foreign, folders_above
-from tidegate.platform.cli.check_lake import check_discovered, check_registered, check_root, check_spark, registered
+from tidegate.platform.cli.check_lake import (
+    check_born,
+    check_discovered,
+    check_registered,
+    check_root,
+    check_spark,
+    registered,
+)
 from tidegate.platform.cli.check_metrics import check_metrics
 from tidegate.platform.cli.check_queues import CheckedQueue, check_queue
 from tidegate.platform.cli.environment import Client, client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.findings import Failed, Finding, checked, show
-from tidegate.platform.core.drift import drift
 from tidegate.platform.core.lake import LakeConfig, LakeConfigError
 from tidegate.platform.core.object_key import parse_s3_uri
 from tidegate.platform.core.routing import Routed, route
 from tidegate.platform.core.table_key import TableKey
-from tidegate.platform.core.table_spec import TableSpec
 from tidegate.resources.aws import Aws
-from tidegate.resources.lake_root.batches import GenerationRetired
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.object_store import ObjectStore
 from tidegate.resources.settings import LAKE
@@ -109,7 +112,7 @@ def findings(
         yield checked("tables: listed", lambda: _listed(store.table_keys(), known))
         yield checked("lake root: nothing strange", lambda: _no_strays(store))
         for spec in config.tables:
-            yield checked(f"table {spec.name}: as it was born", partial(_as_born, store, spec))
+            yield check_born(store, spec)
         yield check_discovered(config, known)
     if config.metrics == "cloudwatch":
         yield check_metrics(aws.client("cloudwatch"))
@@ -133,20 +136,6 @@ def _reached(aws: Aws) -> str:
 def _listed(found: set[str], known: set[TableKey]) -> str:
     known.update(TableKey.decode(text) for text in found)
     return f"{len(known)} in the lake"
-
-
-def _as_born(store: LakeStore, spec: TableSpec) -> str:
-    text = spec.table_key.encode()
-    birth = store.births.read(text)
-    if birth is None:
-        return "not born yet"
-    try:
-        began = store.batches(birth.folder or text).birth()
-    except GenerationRetired as retired:
-        raise Failed(str(retired)) from None
-    if differences := drift(spec, birth.registered, began):
-        raise Failed("; ".join(differences))
-    return "registered" if birth.registered else "loaded"
 
 
 def _no_strays(store: LakeStore) -> str:

@@ -10,9 +10,12 @@ from botocore.exceptions import ClientError
 from pyspark.errors import PySparkException
 
 from tidegate.platform.cli.findings import Failed, Finding, checked, permitted, status_of
+from tidegate.platform.core.drift import drift
 from tidegate.platform.core.lake import LakeConfig, TableSpec
+from tidegate.platform.core.object_key import parse_s3_uri
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.delta import Delta
+from tidegate.resources.lake_root.batches import GenerationRetired
 from tidegate.resources.object_store import StoreError
 from tidegate.resources.spark import SparkUnreachable, probe, session_of_its_own
 from tidegate.resources.spark_remote import SparkRemote
@@ -43,6 +46,11 @@ def check_registered(s3: S3Client, spec: TableSpec) -> Finding:
         f"table {spec.name}: its log can be written",
         lambda: _write(s3, key.bucket, f"{key.prefix}_delta_log/", reads=False),
     )
+
+
+def check_born(store: LakeStore, spec: TableSpec) -> Finding:
+    """A table is as it was born: where lake.yaml says otherwise, that has no effect; and its log is there."""
+    return checked(f"table {spec.name}: as it was born", lambda: _as_born(store, spec))
 
 
 def check_spark(
@@ -90,6 +98,26 @@ def check_discovered(config: LakeConfig, known: Collection[TableKey]) -> Finding
         return f"{len(known)} tables in the lake, {len(config.tables)} configured"
 
     return checked("tables: no overlap with discovered ones", apart)
+
+
+def _as_born(store: LakeStore, spec: TableSpec) -> str:
+    text = spec.table_key.encode()
+    birth = store.births.read(text)
+    if birth is None:
+        return "not born yet"
+    try:
+        began = store.batches(birth.folder or text).birth()
+    except GenerationRetired as retired:
+        raise Failed(str(retired)) from None
+    if differences := drift(spec, birth.registered, began):
+        raise Failed("; ".join(differences))
+    log = birth.location.replace("s3a://", "s3://") + "/_delta_log/"
+    if began and store.objects.is_empty(*parse_s3_uri(log)):
+        raise Failed(
+            f"there is nothing at {log}, and the table has batches. If a run is just making the table, check again; "
+            f"else bring the log back, or begin the table anew with `tidegate reset {spec.name}`"
+        )
+    return "registered" if birth.registered else "loaded"
 
 
 def _reachable(s3: S3Client, bucket: str) -> str:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from rich.console import Console
 
 from tests.support.delta_log import DeltaLog
+from tidegate.platform.cli.check_lake import check_born
 from tidegate.platform.cli.doctor import DYNAMODB_STORE, run_doctor
 from tidegate.platform.local.aws import REGION
 from tidegate.platform.testing import TestLake
@@ -72,3 +73,13 @@ def test_a_dead_classic_writer_s_commit_is_found_and_settled(
     item = log.entries()[1]
     assert item["complete"] == {"S": "true"}
     assert int(item["expireTime"]["N"]) > 0
+
+    # Nothing of the log is left: the check tells what a run would stop for.
+    (spec,) = lake.lake.config.tables
+    assert check_born(lake.lake.store, spec).detail == "registered"
+    log_files = [item.key for item in lake.lake.store.objects.under(lake.bucket, "orders/_delta_log/")]
+    lake.lake.store.objects.delete(lake.bucket, log_files)
+    gone = check_born(lake.lake.store, spec)
+    assert not gone.ok
+    assert gone.detail.startswith(f"there is nothing at s3://{lake.bucket}/orders/_delta_log/, and the table has")
+    assert "`tidegate reset orders`" in gone.detail
