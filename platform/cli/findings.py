@@ -10,6 +10,8 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, 
 from rich.console import Console
 from rich.text import Text
 
+from tidegate.resources.object_store import StoreError
+
 _BAD_CREDENTIALS = frozenset(
     {
         "InvalidAccessKeyId",
@@ -62,7 +64,7 @@ def checked(what: str, check: Callable[[], str]) -> Finding:
     """
     try:
         return Finding(what, True, check())
-    except Failed as failed:
+    except (Failed, StoreError) as failed:
         return Finding(what, False, str(failed))
     except (ClientError, BotoCoreError) as error:
         return Finding(what, False, explain_aws(error))

@@ -311,3 +311,6 @@ def test_the_dynamodb_table_must_be_there_and_expire_its_items(clients: Clients,
         TableName=ENTRIES, TimeToLiveSpecification={"Enabled": True, "AttributeName": "expireTime"}
     )
     assert check_table(entries).startswith(f"PAY_PER_REQUEST, TTL on expireTime, in {REGION} at http://127.0.0.1:")
+    lossy = CommitTable(clients.dynamodb, CommitTableAddress(ENTRIES, possibly_lost=2))
+    with pytest.raises(Failed, match="the server has closed 2 commits of other writers that are in no log"):
+        check_table(lossy)

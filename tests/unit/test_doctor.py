@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 from pyspark.errors import AnalysisException
 
-from tidegate.platform.cli.doctor import DYNAMODB_STORE, check_jars, check_listing, check_store, commit_table
+from tidegate.platform.cli.doctor import (
+    DYNAMODB_STORE,
+    check_jars,
+    check_listing,
+    check_store,
+    check_table,
+    commit_table,
+)
 from tidegate.platform.cli.findings import Failed
 from tidegate.resources.aws import Aws
 from tidegate.resources.commit_table import CommitTableAddress
@@ -169,3 +176,9 @@ def test_delta_s_own_store_does_not_look_where_s3a_does(settings: dict[str, str]
 def test_a_table_of_entries_that_nobody_can_name_is_a_problem(answer: Any, why: str) -> None:
     with pytest.raises(Failed, match=why):
         commit_table(Server(answer), Aws())  # type: ignore[arg-type]
+
+
+def test_a_table_of_entries_that_is_being_made_is_not_ready() -> None:
+    entries: Any = SimpleNamespace(state=lambda: SimpleNamespace(status="CREATING"))
+    with pytest.raises(Failed, match="it is CREATING"):
+        check_table(entries)
