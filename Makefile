@@ -11,6 +11,8 @@ DIST := platform/jvm/target/dist
 # What tests run beside ours: AWS's DynamoDB Local, and the last delta-rs that commits through DynamoDB.
 DYNAMODB := platform/jvm/dynamodb-local/target/lib
 DELTA_RS := .venv-delta-rs
+# A fast SQS server, for measurements.
+ELASTICMQ := platform/jvm/elasticmq/target/lib
 JVM_SOURCES := platform/jvm/pom.xml $(shell find platform/jvm/src/main -type f 2>/dev/null)
 ARGS ?=
 # Static checkers do not follow the editable install's finder; these links show them one package.
@@ -45,7 +47,7 @@ mutants: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Mistakes in the cod
 soak: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Hours of racing, killed and paused writers (ARGS="--seed N" for another course)
 	$(BIN)/python -m pytest -s tests/faults/test_log_store_alone.py --soak $(ARGS)
 
-bench: $(BIN)/.dev $(DIST)/.built ## What each piece of work costs, as JSON (ARGS="load" measures that alone; docs/benchmarks.md)
+bench: $(BIN)/.dev $(DIST)/.built $(ELASTICMQ)/.fetched ## What each piece of work costs, as JSON (ARGS="load" measures that alone; docs/benchmarks.md)
 	$(BIN)/python -m benchmarks $(ARGS)
 
 check: $(BIN)/.dev lint types layers ## Lint, types and layers
@@ -81,7 +83,7 @@ lock: $(BIN)/.dev ## Pin and hash requirements/*.in anew
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 requirements/delta-rs.in -o requirements/delta-rs.txt
 
 clean: ## Remove everything that was built (not the demo's state, which is .tidegate)
-	rm -rf $(VENV) $(DELTA_RS) build platform/jvm/target platform/jvm/dynamodb-local/target *.egg-info
+	rm -rf $(VENV) $(DELTA_RS) build platform/jvm/target platform/jvm/dynamodb-local/target platform/jvm/elasticmq/target *.egg-info
 
 # The lock is complete, so pip need not resolve (--no-deps); the hashes are checked all the same.
 $(BIN)/.runtime: requirements/local.txt pyproject.toml setup.py
@@ -116,6 +118,12 @@ $(DYNAMODB)/.fetched: platform/jvm/dynamodb-local/pom.xml
 	@$(MAKE) -s require-jvm
 	@echo "Fetching DynamoDB Local"
 	cd platform/jvm/dynamodb-local && mvn -q -B -ntp package
+	touch $@
+
+$(ELASTICMQ)/.fetched: platform/jvm/elasticmq/pom.xml
+	@$(MAKE) -s require-jvm
+	@echo "Fetching ElasticMQ"
+	cd platform/jvm/elasticmq && mvn -q -B -ntp package
 	touch $@
 
 $(DELTA_RS)/.installed: requirements/delta-rs.txt

@@ -18,6 +18,7 @@ from typing import Any
 #: Modules by name, and what they are told; none takes longer than a few minutes on two quiet cores.
 MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "load": (),
+    "intake": (),
     "commit_requests": (),
 }
 

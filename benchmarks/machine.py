@@ -69,11 +69,11 @@ class Machine:
     def __exit__(self, *_: object) -> None:
         self._running.close()
 
-    def clients(self) -> Clients:
-        """AWS clients."""
+    def clients(self, endpoint: str | None = None) -> Clients:
+        """AWS clients; of another server where an endpoint is given."""
         aws = self.aws.environ
         return Clients.connect(
-            self.aws.endpoint, REGION, key=aws["AWS_ACCESS_KEY_ID"], secret=aws["AWS_SECRET_ACCESS_KEY"]
+            endpoint or self.aws.endpoint, REGION, key=aws["AWS_ACCESS_KEY_ID"], secret=aws["AWS_SECRET_ACCESS_KEY"]
         )
 
     @contextmanager

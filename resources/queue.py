@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MOST_PER_CALL = 10  # SQS's limit for receives and batch deletes
 _DELETE_ATTEMPTS = 3
 #: Messages that are worth being worked off while more are received: fewer would make many small manifests.
-_CHUNK = 1000
+_CHUNK = 4000
 #: Received messages that wait for that, at most: their visibility runs out, and so does the tick's time.
 _MOST_HELD = 2 * _CHUNK
 
@@ -73,7 +73,7 @@ class Queue:
     def drain(self, *, seconds: float, messages: int, threads: int, wait: int = 1) -> Generator[list[Message]]:
         """Receive until the queue looks empty or the budget is spent.
 
-        What has come in is given out by the thousand, while more is received: whoever takes it deletes it meanwhile.
+        What has come in is given out by thousands, while more is received: whoever takes it deletes it meanwhile.
         Close the iterator to stop.
 
         Args:

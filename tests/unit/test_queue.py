@@ -73,20 +73,20 @@ def test_everything_is_drained() -> None:
 
 
 def test_what_has_come_in_is_given_out_while_more_is_received() -> None:
-    client = Sqs(["b"] * 5000)
+    client = Sqs(["b"] * 20_000)
     left = []
-    for chunk in queue(client).drain(seconds=30, messages=5000, threads=2):
+    for chunk in queue(client).drain(seconds=30, messages=20_000, threads=2):
         assert chunk
         left.append(len(client.waiting))
     assert left[-1] == 0
-    assert left[0] >= 1980, "no more are held than will be worked off soon"
+    assert left[0] >= 7980, "no more are held than will be worked off soon"
 
 
 def test_who_stops_taking_stops_the_receives() -> None:
-    client = Sqs(["b"] * 9000)
-    with closing(queue(client).drain(seconds=600, messages=9000, threads=2)) as chunks:
+    client = Sqs(["b"] * 36_000)
+    with closing(queue(client).drain(seconds=600, messages=36_000, threads=2)) as chunks:
         next(chunks)
-    assert len(client.waiting) > 5000
+    assert len(client.waiting) > 20_000
 
 
 def test_what_came_in_before_an_error_is_given_out() -> None:

@@ -1,0 +1,48 @@
+"""ElasticMQ, an SQS server faster than the local AWS, as a child process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tidegate.platform.local.jars import require_java
+from tidegate.platform.local.ports import LOOPBACK, free_port, listening
+from tidegate.platform.local.process import spawn
+
+_JARS = Path(__file__).resolve().parents[1] / "platform" / "jvm" / "elasticmq" / "target" / "lib"
+
+
+@contextmanager
+def elasticmq(home: Path) -> Iterator[str]:
+    """Its endpoint, on a free port of loopback; queues are in memory.
+
+    Args:
+        home: folder of its log.
+
+    Raises:
+        RuntimeError: it is not there, or did not start within a minute.
+    """
+    if not any(_JARS.glob("elasticmq-server_*.jar")):
+        raise RuntimeError("ElasticMQ is missing: run `make bench`, which fetches it")
+    home.mkdir(parents=True)
+    port = free_port()
+    settings = {
+        "rest-sqs.bind-hostname": LOOPBACK,
+        "rest-sqs.bind-port": port,
+        "node-address.host": LOOPBACK,
+        "node-address.port": port,
+        "rest-stats.enabled": "false",
+    }
+    java = [str(require_java()), "-Xmx1g", "-cp", f"{_JARS}/*", *(f"-D{name}={on}" for name, on in settings.items())]
+    process = spawn("ElasticMQ", [*java, "org.elasticmq.server.Main"], log=home / "elasticmq.log", cwd=home)
+    try:
+        end = time.monotonic() + 60.0
+        while not listening(port, 1.0):
+            if time.monotonic() > end or not process.alive:
+                raise RuntimeError(f"ElasticMQ did not start\n{process.tail()}")
+            time.sleep(0.1)
+        yield f"http://{LOOPBACK}:{port}"
+    finally:
+        process.stop()
