@@ -19,6 +19,7 @@ from typing import Any
 MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "load": (),
     "intake": (),
+    "tick": (),
     "commit_requests": (),
 }
 

@@ -1,0 +1,121 @@
+"""A tick of the intake sensor while thousands of tables wait, in a Dagster instance with its own storage on disk.
+
+Each table has one manifest in the inbox; no run that a tick asks for is started, but each counts as active, so that the
+next tick sees it.
+
+    python -m benchmarks.tick [--tables N] [--ticks N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from benchmarks.machine import Machine
+from tests.support.fault_proxy import FaultProxy
+from tests.support.fault_rules import Rule
+from tidegate.assets.bronze.asset import TABLES
+from tidegate.assets.held_tables import SHARED_JOB, held_tables
+from tidegate.platform.core.manifest import Hint, Manifest
+from tidegate.platform.core.table_key import TableKey
+from tidegate.platform.definitions import build_definitions
+from tidegate.platform.local.aws import REGION
+from tidegate.resources.aws_resource import AwsResource
+from tidegate.resources.lake_resource import LakeResource
+
+
+def main() -> None:
+    """Measure and print JSON."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--tables", type=int, default=5_000)
+    parser.add_argument("--ticks", type=int, default=4)
+    chosen = parser.parse_args()
+    with ExitStack() as running:
+        home = Path(running.enter_context(tempfile.TemporaryDirectory()))
+        machine = running.enter_context(Machine(home))
+        proxy = running.enter_context(FaultProxy(machine.aws.endpoint))
+        instance = running.enter_context(dg.DagsterInstance.local_temp(str(home)))
+        requests = proxy.count(".*", ".*")
+        resource = _resource(home, machine, proxy.endpoint)
+        lake = resource.open()
+        keys = [TableKey("landing", f"export/table_{n:05d}/").encode() for n in range(chosen.tables)]
+        lake.store.inbox.put(
+            [Manifest.new(key, "intake", [Hint(f"export/table_{n:05d}/a.json")]) for n, key in enumerate(keys)]
+        )
+        definitions = build_definitions(lake.config, resource)
+        ticks, cursor = [], None
+        for _ in range(chosen.ticks):
+            found, cursor = _tick(definitions, instance, resource, requests, cursor)
+            ticks.append(found)
+    print(json.dumps({"tables": chosen.tables, "ticks": ticks}, indent=2))
+
+
+def _tick(
+    definitions: dg.Definitions, instance: dg.DagsterInstance, resource: LakeResource, asked: Rule, cursor: str | None
+) -> tuple[dict[str, Any], str | None]:
+    before, begun, cpu = len(asked.requests), time.monotonic(), time.process_time()
+    with dg.build_sensor_context(
+        instance=instance,
+        instance_ref=instance.get_ref(),
+        definitions=definitions,
+        resources={"lake": resource},
+        cursor=cursor,
+    ) as context:
+        told = definitions.resolve_sensor_def("intake").evaluate_tick(context)
+    seconds, cpu = time.monotonic() - begun, time.process_time() - cpu
+    requests = len(asked.requests) - before
+    for request in told.dynamic_partitions_requests or ():
+        instance.add_dynamic_partitions(TABLES.name or "", list(request.partition_keys))
+    tables = 0
+    for request in told.run_requests or ():
+        tags = dict(request.tags)
+        if request.partition_key:
+            tags["dagster/partition"] = request.partition_key
+        run = instance.create_run_for_job(
+            definitions.resolve_job_def(request.job_name or ""),
+            run_config=request.run_config,
+            status=dg.DagsterRunStatus.NOT_STARTED,
+            tags=tags,
+        )
+        tables += len(held_tables(run))
+    shared = sum(request.job_name == SHARED_JOB for request in told.run_requests or ())
+    result = {
+        "seconds": round(seconds, 1),
+        "cpu_seconds": round(cpu, 1),
+        "requests_to_aws": requests,
+        "runs": len(told.run_requests or ()),
+        "shared": shared,
+        "tables": tables,
+    }
+    return result, told.cursor
+
+
+def _resource(home: Path, machine: Machine, endpoint: str) -> LakeResource:
+    s3, sqs = machine.clients().s3, machine.clients().sqs
+    for bucket in ("lake", "landing"):
+        s3.create_bucket(Bucket=bucket)
+    sqs.create_queue(QueueName="bench")
+    path = home / "lake.yaml"
+    path.write_text("lake: {root: s3://lake/lake}\nqueues: [{name: bench}]\nbuckets: [landing]\nwindow: 0\n")
+    aws = machine.aws.environ
+    return LakeResource(
+        lake_yaml=str(path),
+        spark_remote="sc://127.0.0.1:1",
+        aws=AwsResource(
+            endpoint_url=endpoint,
+            region_name=REGION,
+            aws_access_key_id=aws["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=aws["AWS_SECRET_ACCESS_KEY"],
+        ),
+    )
+
+
+if __name__ == "__main__":
+    main()
