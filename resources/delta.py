@@ -93,11 +93,26 @@ class TableName:
 
 
 @dataclass(frozen=True)
+class Compacted:
+    """How many data files a compaction wrote, and how many it made superfluous."""
+
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True)
 class Naming:
     """Whether a table has its name now; ``trouble`` says why its log could not be read, None where it could."""
 
     named: bool
     trouble: str | None
+
+
+#: Delta's default takes each file below a gigabyte, and would write a table of that size anew each time.
+_COMPACTION = {
+    "spark.databricks.delta.optimize.minFileSize": str(16 << 20),
+    "spark.databricks.delta.optimize.maxFileSize": str(128 << 20),
+}
 
 
 class Delta:
@@ -305,6 +320,25 @@ class Delta:
         """
         written = self._call_one("append_rows", table=location, app_id=app_id, number=number, rows=json.dumps(rows))
         return written["version"] is not None
+
+    def compact(self, location: str) -> Compacted:
+        """Merge a table's small files in one commit that changes no row; a commit that it meets comes first.
+
+        Args:
+            location: ``s3a://`` URI of the table.
+
+        Raises:
+            PySparkException: it met another commit, or failed otherwise.
+        """
+        conf = self.session.conf
+        for name, size in _COMPACTION.items():
+            conf.set(name, size)
+        try:
+            (row,) = command(self.session, f"OPTIMIZE delta.`{location}`")
+        finally:
+            for name in _COMPACTION:
+                conf.unset(name)
+        return Compacted(row["metrics"]["numFilesAdded"], row["metrics"]["numFilesRemoved"])
 
     def ledger_memory(self, location: str, version: int, n: int, keys: Sequence[str]) -> list[Row] | None:
         """The header rows of a batch and the last states of keys, as of a ledger's version, without a Spark job.

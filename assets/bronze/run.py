@@ -10,6 +10,7 @@ from tidegate.assets.bronze.load import prepare_load
 from tidegate.assets.bronze.look import Work, decided, list_prefix, look, read_clock, unfinished
 from tidegate.assets.bronze.prepared import Prepared
 from tidegate.assets.bronze.register import prepare_register
+from tidegate.assets.compaction import compact, is_due
 from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.manifest import Manifest
@@ -69,6 +70,8 @@ def run_table(
         done.append(one)
         if not one.batch.rows:
             break  # Every hint was put off: S3 does not answer for them now, and to go on would be to spin.
+    if done:
+        _compact(lake, done[0].batch, done[-1].batch, log)
     return done
 
 
@@ -150,6 +153,14 @@ def _finish(lake: Lake, table: Table, batch: Batch, *, void: bool) -> None:
     seam("record-deferred")
     lake.store.inbox.delete(batch.table, batch.manifests)
     seam("record-manifests")
+
+
+def _compact(lake: Lake, first: Batch, last: Batch, log: Callable[[str], None]) -> None:
+    if not last.commits or not is_due(first.n - 1, last.n):
+        return
+    birth = lake.store.births.read(last.table)
+    if birth and not birth.registered:
+        compact(lake.delta, last.location, f"bronze.{birth.name}", log)
 
 
 def _still_deferring(lake: Lake, batch: Batch) -> bool:

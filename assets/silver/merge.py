@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pyspark.errors import PySparkException
 
+from tidegate.assets.compaction import compact, is_due
 from tidegate.assets.silver.changes import Changes, gather
 from tidegate.assets.silver.pending import Pending, pending
 from tidegate.platform.core.schema.column_types import Field, quoted, simple_type
@@ -88,6 +89,8 @@ def _merge(lake: Lake, work: Pending, log: Callable[[str], None]) -> Merged:
         )
     if not work.silver.exists:
         lake.name_table(work.table.text)
+    if is_due(work.mark or 0, work.n):
+        compact(lake.delta, work.location, f"silver.{work.table.spec.name}", log)
     return Merged(
         merged.version,
         work.n,

@@ -1,0 +1,92 @@
+"""Silver merges: a thousand random keys into a small table, and into one of many rows.
+
+python -m benchmarks.merge [--small N] [--large N] [--merges N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import random
+import statistics
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.machine import Machine, Spent, spending
+from tidegate.assets.bronze.run import run_table
+from tidegate.assets.silver.merge import merge_table
+from tidegate.platform.testing import TestLake
+
+#: Rows of one file.
+_FILE = 500_000
+_KEYS = 1_000
+
+
+def _put(lake: TestLake, table: str, name: str, ids: list[int], at: int) -> None:
+    body = io.BytesIO()
+    columns = {
+        "id": pa.array(ids, pa.int64()),
+        "at": pa.array([at] * len(ids), pa.int64()),
+        "state": [f"state {at} of {one:012d}" for one in ids],
+    }
+    pq.write_table(pa.table(columns), body)
+    lake.put(f"{table}/{name}.parquet", body.getvalue())
+
+
+def _merged(lake: TestLake, table: str) -> Spent:
+    (done,) = run_table(lake.lake, lake.key(table), run_id="bench", listing=True)
+    assert done.landed.outcome == "committed"
+    with spending() as spent:
+        merged = merge_table(lake.lake, lake.spec(table))
+    assert merged is not None
+    assert not merged.deleted
+    print(f"  {table}: {spent}", file=sys.stderr)
+    return spent
+
+
+def _measured(lake: TestLake, table: str, rows: int, merges: int) -> dict[str, Any]:
+    for first in range(0, rows, _FILE):
+        _put(lake, table, f"base-{first}", list(range(first, min(first + _FILE, rows))), 0)
+    base = _merged(lake, table)
+    found = []
+    for at in range(1, merges + 1):
+        _put(lake, table, f"change-{at}", random.Random(at).sample(range(rows), _KEYS), at)
+        found.append(_merged(lake, table))
+    last = lake.sql(f"SELECT count(*), max(at) FROM silver.{table}")
+    assert [tuple(row) for row in last] == [(rows, merges)], last
+    # The first ones compile what the others use.
+    warm = found[-max(1, merges // 2) :]
+    return {
+        "rows": rows,
+        "first": asdict(base),
+        "seconds": statistics.median(one.seconds for one in warm),
+        "cpu_seconds": statistics.median(one.cpu for one in warm),
+    }
+
+
+def main() -> None:
+    """Measure and print JSON."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--small", type=int, default=100_000)
+    parser.add_argument("--large", type=int, default=10_000_000)
+    parser.add_argument("--merges", type=int, default=8)
+    chosen = parser.parse_args()
+    sizes = {"small": chosen.small, "large": chosen.large}
+    silver = {"keys": ["id"], "order": "at", "every": 60}
+    tables = [{"name": name, "prefix": f"{name}/", "format": "parquet", "silver": silver} for name in sizes]
+    with tempfile.TemporaryDirectory() as home, Machine(Path(home)) as machine, machine.lake("merge", tables) as lake:
+        found: dict[str, Any] = {name: _measured(lake, name, rows, chosen.merges) for name, rows in sizes.items()}
+    found["large_by_small"] = round(found["large"]["seconds"] / found["small"]["seconds"], 2)
+    found["cpu_large_by_small"] = round(found["large"]["cpu_seconds"] / found["small"]["cpu_seconds"], 2)
+    print(json.dumps(found, indent=2))
+
+
+if __name__ == "__main__":
+    main()
