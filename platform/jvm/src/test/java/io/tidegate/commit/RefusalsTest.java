@@ -110,10 +110,14 @@ class RefusalsTest {
   }
 
   @Test
-  void restoreStopsUntilAcknowledged() {
+  void restoreStopsUntilAcknowledgedAndALandedBatchIsStillReported() {
     t.born();
-    t.addFiles(next(2, 0));
+    String two = next(2, 0);
+    t.addFiles(two);
     t.sql("RESTORE TABLE {t} TO VERSION AS OF 0");
+    Row landed = t.addFiles(two);
+    assertEquals(1, landed.getLong(0));
+    assertTrue(landed.getBoolean(4));
     String three = next(3, 1);
     assertTrue(refused(Kind.FOREIGN, three).getMessage().contains("version 2 of"));
     t.sql("ALTER TABLE {t} SET TBLPROPERTIES ('tidegate.acknowledged_version'='2')");
@@ -121,17 +125,6 @@ class RefusalsTest {
     // A later RESTORE is a new one.
     t.sql("RESTORE TABLE {t} TO VERSION AS OF 0");
     refused(Kind.FOREIGN, next(4, 4));
-  }
-
-  @Test
-  void aLandedBatchIsStillReportedAfterARestore() {
-    t.born();
-    String two = next(2, 0);
-    t.addFiles(two);
-    t.sql("RESTORE TABLE {t} TO VERSION AS OF 0");
-    Row row = t.addFiles(two);
-    assertEquals(1, row.getLong(0));
-    assertTrue(row.getBoolean(4));
   }
 
   @Test
