@@ -44,7 +44,7 @@ def result(queue: str, counts: Mapping[str, int], rows: Sequence[Mapping[str, An
 
 def build_queue_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
     """The checks of the queues: the intake sensor evaluates them, and a person may, by the intake log of today."""
-    queues = {queue_key(spec.known_as): spec.known_as for spec in config.queues}
+    queues = {queue_key(spec.known_as): spec.known_as for spec in config.every_queue}
 
     @dg.multi_asset_check(
         name="queues",

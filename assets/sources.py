@@ -14,7 +14,7 @@ def queue_key(name: str) -> dg.AssetKey:
 
 def queue_keys(config: LakeConfig) -> list[dg.AssetKey]:
     """Asset keys of the queues."""
-    return [queue_key(spec.known_as) for spec in config.queues]
+    return [queue_key(spec.known_as) for spec in config.every_queue]
 
 
 def table_owners(config: LakeConfig, bucket: str | None = None) -> list[str]:
@@ -44,6 +44,17 @@ def source_assets(config: LakeConfig) -> list[dg.AssetSpec]:
             kinds={"sqs"},
             description="SQS queue of S3 event notifications; the intake sensor drains it into the lake's inbox.",
         )
-        for key in queue_keys(config)
+        for key in (queue_key(spec.known_as) for spec in config.queues)
     ]
-    return [*buckets, *queues]
+    row_queues = [
+        dg.AssetSpec(
+            queue_key(spec.row_queue.known_as),
+            group_name="sources",
+            owners=list(spec.owners),
+            kinds={"sqs"},
+            description=f"SQS queue of rows of bronze.{spec.name}; the intake sensor makes objects of its messages.",
+        )
+        for spec in config.tables
+        if spec.row_queue
+    ]
+    return [*buckets, *queues, *row_queues]

@@ -72,7 +72,7 @@ class Lake:
         config: the lake.yaml.
         store: the lake's own objects.
         delta: the door to tables.
-        queues: the queues of the configuration, in its order.
+        queues: every queue of the configuration, those of events first.
         cloudwatch: where its metrics are published; None where they are not.
     """
 
@@ -216,7 +216,7 @@ def open_lake(config: LakeConfig, aws: Aws, remote: SparkRemote, connect: Callab
     def sqs() -> Any:
         return aws.client("sqs")
 
-    queues = [Queue(sqs(), spec.url or spec.name or "") for spec in config.queues]
+    queues = [Queue(sqs(), spec.url or spec.name or "") for spec in config.every_queue]
     # No retries: where there is no way to CloudWatch, as from a private network, a tick would pass with them, and the
     # next measurement is minutes away.
     once = replace(aws, max_attempts=0)

@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from tidegate.platform.core.row_message import RowOrigin
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 _MOST_PER_CALL = 10  # SQS's limit for receives and batch deletes
 _DELETE_ATTEMPTS = 3
+#: Attributes of a message that is sent again: what it was when it came first.
+_FIRST_ID, _FIRST_SENT = "tidegate-message-id", "tidegate-sent-at"
 #: Messages that are worth being worked off while more are received: fewer would make many small manifests.
 _CHUNK = 4000
 #: Received messages that wait for that, at most: their visibility runs out, and so does the tick's time.
@@ -24,11 +28,23 @@ _MOST_HELD = 2 * _CHUNK
 
 @dataclass(frozen=True)
 class Message:
-    """A received message; the receipt is what a delete needs."""
+    """A received message; the receipt is what a delete needs.
+
+    Attributes:
+        sent_at: epoch milliseconds, the same however often the message comes; 0 where the queue does not say it.
+        first: what it was when it came first, of a message that was sent again.
+    """
 
     id: str
     body: str
     receipt: str
+    sent_at: int = 0
+    first: RowOrigin | None = None
+
+    @property
+    def origin(self) -> RowOrigin:
+        """What tells the message from every other one."""
+        return self.first or RowOrigin(self.id, self.sent_at)
 
 
 @dataclass(frozen=True)
@@ -98,11 +114,10 @@ class Queue:
                         QueueUrl=self.url,
                         MaxNumberOfMessages=_MOST_PER_CALL,
                         WaitTimeSeconds=min(wait, int(left)),
+                        AttributeNames=["SentTimestamp"],
+                        MessageAttributeNames=[_FIRST_ID, _FIRST_SENT],
                     )
-                    batch = [
-                        Message(item["MessageId"], item["Body"], item["ReceiptHandle"])
-                        for item in answer.get("Messages", [])
-                    ]
+                    batch = [_message(item) for item in answer.get("Messages", [])]
                     if not batch:
                         return
                     with changed:
@@ -148,6 +163,17 @@ class Queue:
         """Send a message."""
         self._client.send_message(QueueUrl=self.url, MessageBody=body)
 
+    def send_again(self, body: str, origin: RowOrigin) -> None:
+        """Send a message that carries what it was when it came first."""
+        self._client.send_message(
+            QueueUrl=self.url,
+            MessageBody=body,
+            MessageAttributes={
+                _FIRST_ID: {"DataType": "String", "StringValue": origin.message_id},
+                _FIRST_SENT: {"DataType": "String", "StringValue": str(origin.sent_at)},
+            },
+        )
+
     def depth(self) -> tuple[int, int]:
         """Approximate numbers of messages waiting and in flight."""
         found = self.depths()
@@ -176,3 +202,14 @@ class Queue:
             if not left:
                 return 0
         return len(left)
+
+
+def _message(item: Mapping[str, Any]) -> Message:
+    sent = int(item.get("Attributes", {}).get("SentTimestamp", 0))
+    return Message(item["MessageId"], item["Body"], item["ReceiptHandle"], sent, _first(item))
+
+
+def _first(item: Mapping[str, Any]) -> RowOrigin | None:
+    told = {name: value.get("StringValue", "") for name, value in item.get("MessageAttributes", {}).items()}
+    first, sent = told.get(_FIRST_ID, ""), told.get(_FIRST_SENT, "")
+    return RowOrigin(first, int(sent)) if first and sent.isascii() and sent.isdigit() else None

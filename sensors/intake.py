@@ -20,6 +20,7 @@ from tidegate.resources.lake_root.root import is_table_key
 from tidegate.resources.queue import Message, Queue
 from tidegate.sensors.arrivals import Intake, sort_by_what_is_there
 from tidegate.sensors.misses import judge
+from tidegate.sensors.row_arrivals import rows_as_objects
 from tidegate.sensors.runs import FAILURES_TAG, TableRuns, table_runs
 from tidegate.sensors.sharing import share
 from tidegate.sensors.turns import MOST_RUNS, Turns, take_turns
@@ -58,11 +59,17 @@ def take_in(lake: Lake, *, seconds: float | None = None) -> Intake:
         most = max(1, (budget.events - total.received) // share)
         with closing(_received(queue, total, left, most, budget.threads)) as chunks:
             for messages in chunks:
-                intake = sort_by_what_is_there(messages, lake.config, known, lake.store.objects)
+                intake = _sorted(lake, queue, messages, known)
                 _keep(lake, queue.name, intake)
                 queue.delete(messages)
                 total.add(intake)
     return total
+
+
+def _sorted(lake: Lake, queue: Queue, messages: list[Message], known: set[TableKey]) -> Intake:
+    if table := lake.config.table_of_rows(queue.name):
+        return rows_as_objects(messages, table, lake.store.objects)
+    return sort_by_what_is_there(messages, lake.config, known, lake.store.objects)
 
 
 def _received(queue: Queue, total: Intake, seconds: float, most: int, threads: int) -> Generator[list[Message]]:
@@ -82,7 +89,7 @@ def _keep(lake: Lake, queue: str, intake: Intake) -> None:
         ]
     )
     for reject in intake.rejects:
-        address = lake.store.quarantine.keep_message(reject.event_id, reject.raw, reject.reason)
+        address = lake.store.quarantine.keep_message(reject.event_id, reject.raw, reject.reason, queue, reject.origin)
         intake.rows.append(
             {"event_id": reject.event_id, "outcome": "malformed", "reason": reject.reason, "detail": address}
         )
@@ -177,7 +184,7 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
         for stray in turns.strays[:_MOST_LINES]:
             context.log.error(stray)
         today = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
-        judged = judge(context.cursor, today, [one.known_as for one in config.queues], taken.rows)
+        judged = judge(context.cursor, today, [one.known_as for one in config.every_queue], taken.rows)
         for name, error in taken.failures.items():
             context.log.error(f"queue {name} could not be drained: {error}")
             if not asked and not judged.failed:

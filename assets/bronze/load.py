@@ -14,6 +14,7 @@ from tidegate.assets.bronze.formats.format import SourceFile
 from tidegate.assets.bronze.loadable import BATCH_BYTES, bounded, loadable
 from tidegate.assets.bronze.look import Work
 from tidegate.assets.bronze.losses import blame, server_lost, sets_to_read
+from tidegate.assets.bronze.once import keep_once
 from tidegate.assets.bronze.other_reader import broken, misread
 from tidegate.assets.bronze.prepared import Prepared
 from tidegate.assets.bronze.present_schema import present_schema, unborn_schema
@@ -63,6 +64,8 @@ class _Load:
         self._begin(files)
         for some in sets_to_read(self.plan, self._fitting(files)):
             self._stage(some)
+        if self.table.spec.row_queue:
+            keep_once(self.lake, self.table, self.work, self.prepared, replacing)
         replacing.finish(self.prepared)
         return self.prepared
 

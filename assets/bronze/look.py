@@ -11,7 +11,7 @@ from tidegate.platform.core.file_format import format_of
 from tidegate.platform.core.ledger import SETTLED, Header, LastState
 from tidegate.platform.core.manifest import MISSING, Hint, chunked, is_note
 from tidegate.platform.core.planning import Gone, Plan, Probe, TakenHint, make_plan
-from tidegate.platform.core.routing import Routed, route
+from tidegate.platform.core.routing import Routed, route, rows_route
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.lake_root.inbox import Waiting
@@ -130,7 +130,9 @@ def _probes(lake: Lake, table: Table, keys: Sequence[str], states: Mapping[str, 
 def own_objects(lake: Lake, table: Table) -> Iterator[Listed]:
     """The objects under a table's prefix that are its sources, in key order."""
     for item in lake.store.objects.under(table.key.bucket, table.key.prefix):
-        found = route(table.key.bucket, item.key, lake.config, {table.key})
+        found = rows_route(table.key.bucket, item.key, lake.config) or route(
+            table.key.bucket, item.key, lake.config, {table.key}
+        )
         if isinstance(found, Routed) and found.table == table.key:
             yield item
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from tidegate.assets.bronze.look import Work
 from tidegate.platform.core.object_key import partition_values
 from tidegate.platform.core.planning import Candidate
+from tidegate.platform.core.row_message import ROW_COLUMNS
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Lake, Table
 
@@ -32,4 +33,5 @@ def unborn_schema(table: Table, candidates: Iterable[Candidate]) -> TableSchema:
         except ValueError:
             continue  # The file itself is refused for it.
         break
-    return TableSchema.unborn(table.spec.columns, paths)
+    ours = ROW_COLUMNS if table.spec.row_queue else {}
+    return TableSchema.unborn({**ours, **table.spec.columns}, paths)

@@ -85,14 +85,25 @@ class Replacing:
 
     def finish(self, prepared: Prepared) -> None:
         """Let the old rows of those files leave that will be committed; of others they stay."""
-        landing = {row.key for row in prepared.rows if row.status is Status.COMMITTED}
-        leaving = [one for one in self._work.plan.candidates if one.replaces is not None and one.key in landing]
+        leaving = self._leaving(prepared)
         keys = {candidate.key for candidate in leaving}
         files = [file for file in self._files if file.keys & keys]
         if not files:
             return
         prepared.adds += self._staying(files, leaving, prepared.base or prepared.schema)
         prepared.removes += [self._entries[file.path] for file in files]
+
+    def staying(self, rows: DataFrame, prepared: Prepared) -> DataFrame:
+        """Of the table's rows, with all of its columns, those that do not leave with what is prepared."""
+        leaving = self._leaving(prepared)
+        if not leaving:
+            return rows
+        readings = self._readings(leaving)
+        return rows.join(F.broadcast(readings), self._same(rows, readings), "left_anti")
+
+    def _leaving(self, prepared: Prepared) -> list[Candidate]:
+        landing = {row.key for row in prepared.rows if row.status is Status.COMMITTED}
+        return [one for one in self._work.plan.candidates if one.replaces is not None and one.key in landing]
 
     def _too_much(self, candidates: Iterable[Candidate], most_bytes: int) -> set[str]:
         by_key: dict[str, set[_DataFile]] = {}

@@ -16,6 +16,7 @@ from tidegate.assets.columns import column_changes, column_schema
 from tidegate.assets.volume import volume
 from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.ledger import OVERWRITTEN, LedgerRow, Status
+from tidegate.platform.core.row_objects import RowObject
 from tidegate.platform.core.table_spec import TableSpec
 from tidegate.resources.delta import TableState
 
@@ -125,6 +126,8 @@ class Shown:
             "removed": counts[str(Status.REMOVED)],
             "quarantined": counts[str(Status.QUARANTINED)],
         }
+        if again := sum(_came_again(row) for batch in self.landed for row in batch.rows):
+            found["rows_that_came_again"] = again
         if bad := _bad(self.landed):
             found["quarantine"] = _as_table(bad)
         state = self.now.state
@@ -235,6 +238,12 @@ def row_count(before: Before, done: Sequence[Done], version: int, count: Callabl
     if rows is None or since is None or since + len(done) != version or any(batch.removes for batch in landed):
         return count()
     return rows + sum(add.records for batch in landed for add in batch.adds)
+
+
+def _came_again(row: LedgerRow) -> int:
+    """Rows of a row queue's object that the table had already: its name says how many messages it holds."""
+    told = RowObject.of(row.key) if row.status == Status.COMMITTED else None
+    return told.rows - (row.rows or 0) - (row.bad_rows or 0) if told else 0
 
 
 def _bad(batches: Sequence[Batch]) -> list[LedgerRow]:

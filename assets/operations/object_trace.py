@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from tidegate.platform.core.ledger import SETTLED, Status
 from tidegate.platform.core.planning import Forbidden, Found, Gone, Probe
-from tidegate.platform.core.routing import Routed, route
+from tidegate.platform.core.routing import Routed, route, rows_route
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.ledger import Decision
@@ -81,7 +81,7 @@ def trace(lake: Lake, bucket: str, key: str) -> Trace:
     probe = lake.store.objects.head(bucket, key)
     stops = [Stop("S3", _present(probe), _modified(probe))]
     known = {TableKey.decode(text) for text in lake.store.table_keys()}
-    found = route(bucket, key, lake.config, known)
+    found = rows_route(bucket, key, lake.config) or route(bucket, key, lake.config, known)
     stops.append(Stop("route", found.why))
     if not isinstance(found, Routed):
         stops += _missed(lake, bucket, key)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -113,22 +114,35 @@ def redrive_messages(
     log: Callable[[str], None] = lambda _: None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> str:
-    """Send quarantined messages to the lake's first queue again; the entry in the operations log.
+    """Send quarantined messages to their queue again; the entry in the operations log.
 
-    A message leaves the quarantine after it was sent; one that was sent twice is a duplicate like any other.
+    Those of S3's events go to the lake's first queue, those of a row queue to their own, as what they were when they
+    came first. A message leaves the quarantine after it was sent; one that was sent twice is a duplicate like any
+    other.
     """
+    queues = {queue.name: queue for queue in lake.queues}
+    ready = [one for one in found if not one.origin or one.queue in queues]
+    for name, kept in Counter(one.queue for one in found if one.origin and one.queue not in queues).items():
+        log(f"{kept} messages of {name} stay in quarantine: lake.yaml has no table with this row queue any more")
     address = lake.store.operations.put(
-        "redrive-messages", by, choice=_plain(choice), queue=lake.queues[0].name, messages=[one.key for one in found]
+        "redrive-messages",
+        by,
+        choice=_plain(choice),
+        queue=", ".join(dict.fromkeys(one.queue or lake.queues[0].name for one in ready)),
+        messages=[one.key for one in ready],
     )
     seam("redrive-log")
-    for done, one in enumerate(found, 1):
-        lake.queues[0].send(as_message(one.body))
+    for done, one in enumerate(ready, 1):
+        if one.origin:
+            queues[one.queue].send_again(one.body, one.origin)
+        else:
+            lake.queues[0].send(as_message(one.body))
         seam("redrive-sent")
         lake.store.quarantine.release(one)
-        if done % rate == 0:
-            log(f"{done} of {len(found)} messages are in {lake.queues[0].name}")
+        if done % rate == 0 and done < len(ready):
+            log(f"{done} of {len(ready)} messages were sent again")
             sleep(1.0)
-    log(f"{len(found)} of {len(found)} messages are in {lake.queues[0].name}")
+    log(f"{len(ready)} of {len(ready)} messages were sent again")
     return address
 
 

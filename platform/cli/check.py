@@ -65,7 +65,7 @@ def run_check(console: Console, lake: Path | None, home: Path | None, address: s
         for hint in using.nowhere:
             console.print(Text(hint))
     else:
-        show(console, Finding("configuration", True, f"{len(config.tables)} tables, {len(config.queues)} queues"))
+        show(console, Finding("configuration", True, f"{len(config.tables)} tables, {len(config.every_queue)} queues"))
         reached = checked("AWS: region and credentials", lambda: _reached(using.settings.aws))
         failed += show(console, reached)
         if reached.ok:
@@ -92,7 +92,7 @@ def findings(
     aws = using.settings.aws
     sqs, s3 = aws.client("sqs"), aws.client("s3")
     queues: list[CheckedQueue] = []
-    for queue in config.queues:
+    for queue in config.every_queue:
         yield from check_queue(sqs, queue, queues)
     store = LakeStore(ObjectStore(s3), config.lake.root)
     for bucket in config.buckets:

@@ -37,7 +37,7 @@ def template(config: LakeConfig) -> dict[str, Any]:
 
 def without_dead_letters(config: LakeConfig) -> list[str]:
     """Queues that get no alarm on dead letters, for lake.yaml does not name their dead-letter queue."""
-    return [queue.known_as for queue in config.queues if not queue.dlq]
+    return [queue.known_as for queue in config.every_queue if not queue.dlq]
 
 
 def _of_lake(config: LakeConfig) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def _of_lake(config: LakeConfig) -> dict[str, Any]:
 
 def _of_queues(config: LakeConfig) -> dict[str, Any]:
     found = {}
-    for queue in config.queues:
+    for queue in config.every_queue:
         name = queue.known_as
         own = Metric("ApproximateAgeOfOldestMessage", (("QueueName", name),))
         found[_id("Undrained", name)] = _alarm(

@@ -40,6 +40,31 @@ def open_body(body: str) -> Opened:
     raise ValueError(_what_it_is(content))
 
 
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What SNS says of a message: its id, the same in every copy, and the time of its publication, ISO 8601."""
+
+    message_id: str
+    time: str
+
+
+def published(body: str) -> tuple[str, Publication | None]:
+    """The text that somebody sent, out of the envelope of SNS if it is in one, with what SNS says of it.
+
+    Raises:
+        ValueError: SNS's envelope holds no message; the error says what it is and, where it can, what to do.
+    """
+    if '"TopicArn"' not in body:
+        return body, None
+    try:
+        content = _json_object(body, "the body")
+    except ValueError:
+        return body, None
+    if not all(isinstance(content.get(name), str) for name in ("Type", "TopicArn", "MessageId", "Timestamp")):
+        return body, None
+    return _message_of_sns(content), Publication(content["MessageId"], content["Timestamp"])
+
+
 def is_s3_record(content: dict[str, Any]) -> bool:
     """Whether an object is a record of S3's notifications by its shape, whoever says that they sent it."""
     s3 = content.get("s3")
@@ -62,13 +87,17 @@ _S3_PARTS = (("bucket", "name"), ("object", "key"))
 
 
 def _out_of_sns(content: dict[str, Any]) -> dict[str, Any]:
+    return _json_object(_message_of_sns(content), "the Message of the SNS notification")
+
+
+def _message_of_sns(content: dict[str, Any]) -> str:
     kind = content["Type"]
     if kind != "Notification":
         hint = "; confirm the subscription of the queue to the topic" if kind == "SubscriptionConfirmation" else ""
         raise ValueError(f"an SNS message of type {shown(kind)}, which carries no event{hint}")
     if not isinstance(content.get("Message"), str):
         raise ValueError("an SNS notification without a Message")
-    return _json_object(content["Message"], "the Message of the SNS notification")
+    return str(content["Message"])
 
 
 def _json_object(text: str, what: str) -> dict[str, Any]:

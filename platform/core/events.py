@@ -13,6 +13,7 @@ from typing import Any
 
 from tidegate.platform.core.envelopes import is_s3_record, open_body, shown
 from tidegate.platform.core.object_key import checked_key, decode_event_key
+from tidegate.platform.core.row_message import RowOrigin
 
 # EventBridge's names of what S3's notifications call otherwise (AWS: "Using EventBridge" and "Supported event
 # types" in the S3 user guide). Creations and deletions depend on more than the name, see _eventbridge_name.
@@ -53,17 +54,19 @@ class S3Event:
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """A record, or a whole body, that is no S3 event.
+    """A record, or a whole body, that is no S3 event; or a row queue's message that is no row.
 
     Attributes:
         event_id: As in `S3Event`; index 0 for a whole body.
         reason: What is wrong with it, for people.
         raw: Its text. In both, half of a surrogate pair is escaped, so that any reject can be written as UTF-8.
+        origin: What the message was when it came first; only of a row queue's.
     """
 
     event_id: str
     reason: str
     raw: str
+    origin: RowOrigin | None = None
 
     def __post_init__(self) -> None:
         for name in ("reason", "raw"):

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from tidegate.platform.core.file_format import Format, mode_of
-from tidegate.platform.core.lake_checks import cross_problems
+from tidegate.platform.core.lake_checks import RowQueuePlace, cross_problems, row_queue_problems
 from tidegate.platform.core.lake_fields import (
     MAX_FILES_DEFAULT,
     MAX_LAG_DEFAULT,
@@ -24,14 +24,13 @@ from tidegate.platform.core.lake_fields import (
     Model,
     Name,
     Prefix,
-    QueueName,
-    QueueUrl,
     Root,
-    Text,
     Window,
 )
 from tidegate.platform.core.lake_yaml import Problem, read_yaml, validation_problems
 from tidegate.platform.core.object_key import parse_s3_uri
+from tidegate.platform.core.queue_spec import QueueSpec as QueueSpec
+from tidegate.platform.core.row_objects import rows_prefix
 from tidegate.platform.core.schema.table_schema import Policy
 from tidegate.platform.core.table_key import TableKey
 from tidegate.platform.core.table_spec import SilverSpec as SilverSpec
@@ -57,28 +56,6 @@ class LakeSpec(Model):
         """The root's key prefix with its trailing "/", or "" when the root is a whole bucket."""
         path = parse_s3_uri(self.root)[1]
         return f"{path}/" if path else ""
-
-
-class QueueSpec(Model):
-    """One SQS queue that the buckets notify. Exactly one of `url` and `name`."""
-
-    url: QueueUrl | None = None
-    """URL of the queue."""
-    name: QueueName | None = None
-    """Name of the queue, in the account and region of the credentials."""
-    dlq: Text | None = None
-    """Name of its dead-letter queue."""
-
-    @model_validator(mode="after")
-    def _one_address(self) -> Self:
-        if (self.url is None) == (self.name is None):
-            raise ValueError("give exactly one of url and name")
-        return self
-
-    @property
-    def known_as(self) -> str:
-        """The queue's name, from its URL where that is what is configured."""
-        return self.name or (self.url or "").rstrip("/").rsplit("/", 1)[-1]
 
 
 class IntakeSpec(Model):
@@ -112,7 +89,7 @@ class LakeConfig(Model):
     lake: LakeSpec
     """Where the lake lies."""
     queues: Annotated[tuple[QueueSpec, ...], Field(min_length=1)]
-    """The queues that intake drains."""
+    """The queues of S3's events that intake drains."""
     buckets: Annotated[tuple[Bucket, ...], Field(min_length=1)]
     """Source buckets. An event of any other bucket is counted and leads to nothing."""
     intake: IntakeSpec = IntakeSpec()
@@ -140,16 +117,36 @@ class LakeConfig(Model):
         defaults = {
             name: data[name] for name in ("window", "max_files", "max_lag", "schema") if _is_valid(name, data.get(name))
         }
-        tables = [{**defaults, **table} if isinstance(table, Mapping) else table for table in data["tables"]]
+        tables = [
+            {**defaults, **_prefix_of_rows(data, table), **table} if isinstance(table, Mapping) else table
+            for table in data["tables"]
+        ]
         return {**data, "tables": tables}
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        places = {index: (spec.name, spec.prefix) for index, spec in enumerate(self.tables)}
-        problems = list(cross_problems(self.lake.bucket, self.buckets, places))
+        files = {i: (spec.name, None if spec.row_queue else spec.prefix) for i, spec in enumerate(self.tables)}
+        rows = {
+            index: RowQueuePlace(spec.name, spec.row_queue.known_as, spec.prefix)
+            for index, spec in enumerate(self.tables)
+            if spec.row_queue
+        }
+        problems = [
+            *cross_problems(self.lake.bucket, self.buckets, files),
+            *row_queue_problems(self.lake.root, [queue.known_as for queue in self.queues], rows),
+        ]
         if problems:
             raise ValueError("; ".join(str(problem) for problem in problems))
         return self
+
+    @property
+    def every_queue(self) -> tuple[QueueSpec, ...]:
+        """The queues that intake drains: those of events, then those of rows."""
+        return (*self.queues, *(spec.row_queue for spec in self.tables if spec.row_queue))
+
+    def table_of_rows(self, queue: str) -> TableSpec | None:
+        """The table whose rows come in the queue of that name; None for a queue of events."""
+        return next((spec for spec in self.tables if spec.row_queue and spec.row_queue.known_as == queue), None)
 
     def keys(self) -> dict[TableKey, TableSpec]:
         """The configured tables by table key."""
@@ -284,14 +281,40 @@ def _parsed(kind: Any, value: Any) -> Any:
         return None
 
 
+def _prefix_of_rows(data: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, str]:
+    """The prefix of a table whose rows come in a queue; where root or name is invalid, that is told elsewhere."""
+    if not table.get("row_queue"):
+        return {}
+    lake = _parsed(LakeSpec, data.get("lake"))
+    return {"prefix": rows_prefix(lake.root if lake else "s3://lake", _parsed(Name, table.get("name")) or "rows")}
+
+
 def _cross_problems_of_valid_parts(data: Any) -> Iterator[Problem]:
     if not isinstance(data, Mapping):
         return
-    tables = data.get("tables")
-    places = {
-        index: (_parsed(Name, table.get("name")), _parsed(Prefix, table.get("prefix")))
-        for index, table in enumerate(tables if isinstance(tables, list) else ())
+    listed = data.get("tables")
+    tables = {
+        index: table
+        for index, table in enumerate(listed if isinstance(listed, list) else ())
         if isinstance(table, Mapping)
     }
+    files = {
+        index: (_parsed(Name, table.get("name")), _parsed(Prefix, table.get("prefix")))
+        for index, table in tables.items()
+        if not table.get("row_queue")
+    }
+    rows = {
+        index: RowQueuePlace(
+            _parsed(Name, table.get("name")),
+            queue.known_as if (queue := _parsed(QueueSpec, table["row_queue"])) else None,
+            _parsed(Prefix, table.get("prefix")),
+        )
+        for index, table in tables.items()
+        if table.get("row_queue")
+    }
+    names = {**files, **{index: (place.name, None) for index, place in rows.items()}}
     lake = _parsed(LakeSpec, data.get("lake"))
-    yield from cross_problems(lake.bucket if lake else None, _parsed(tuple[Bucket, ...], data.get("buckets")), places)
+    buckets = _parsed(tuple[Bucket, ...], data.get("buckets"))
+    yield from cross_problems(lake.bucket if lake else None, buckets, dict(sorted(names.items())))
+    queues = _parsed(tuple[QueueSpec, ...], data.get("queues")) or ()
+    yield from row_queue_problems(lake.root if lake else None, [queue.known_as for queue in queues], rows)

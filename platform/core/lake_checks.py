@@ -2,10 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 
 from tidegate.platform.core.lake_yaml import Problem
+from tidegate.platform.core.row_objects import rows_prefix
 from tidegate.platform.core.table_key import TableKey
+
+
+@dataclass(frozen=True)
+class RowQueuePlace:
+    """What a table with a row queue says of itself, as far as it is valid.
+
+    Attributes:
+        name: the table's.
+        queue: the queue's name.
+        prefix: what is given as such.
+    """
+
+    name: str | None
+    queue: str | None
+    prefix: str | None
+
+
+def row_queue_problems(
+    root: str | None, queues: Collection[str], tables: Mapping[int, RowQueuePlace]
+) -> Iterator[Problem]:
+    """What does not fit together of row queues.
+
+    Args:
+        root: the lake root, None when it is invalid.
+        queues: names of the queues of events.
+        tables: the tables with a row queue by their index.
+    """
+    before: dict[str, int] = {}
+    for index, table in tables.items():
+        if table.prefix and root and table.name and table.prefix != rows_prefix(root, table.name):
+            message = "the rows of a row queue are kept below the lake root, not at a prefix; remove one of the two"
+            yield Problem(("tables", index, "prefix"), message, beside=("tables", index, "row_queue"))
+        if table.queue is None:
+            continue
+        place = ("tables", index, "row_queue")
+        if table.queue in queues:
+            yield Problem(place, f"the queue {table.queue!r} is also in `queues`: events and rows need one each")
+        elif table.queue in before:
+            other = before[table.queue]
+            message = f"{table.queue!r} is also the row queue of tables[{other}]; each table needs its own"
+            yield Problem(place, message, beside=("tables", other, "row_queue"))
+        before.setdefault(table.queue, index)
 
 
 def cross_problems(

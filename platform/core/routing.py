@@ -9,6 +9,7 @@ from typing import Literal
 from tidegate.platform.core.file_format import Format, format_of
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.object_key import conventional_prefix, is_hidden
+from tidegate.platform.core.row_objects import RowObject
 from tidegate.platform.core.table_key import MAX_ENCODED_LENGTH, TableKey
 from tidegate.platform.core.table_spec import TableSpec
 
@@ -81,6 +82,18 @@ def route(bucket: str, key: str, config: LakeConfig, known: Collection[TableKey]
         return Unrouted("no_table", why)
     why = f"it lies below {spec.prefix}, the prefix of table {spec.name!r} in lake.yaml"
     return Routed(spec.table_key, spec.resolved(chosen), why)
+
+
+def rows_route(bucket: str, key: str, config: LakeConfig) -> Routed | None:
+    """The table of an object that the intake of a row queue wrote; None for every other object.
+
+    Only the intake, and who lists the table's prefix, ask so: for an event, the object is a file of Tidegate itself.
+    """
+    spec = config.table_holding(bucket, key)
+    if spec is None or spec.row_queue is None or RowObject.of(key) is None:
+        return None
+    why = f"it holds messages of the row queue {spec.row_queue.known_as} of table {spec.name!r}"
+    return Routed(spec.table_key, spec.resolved("json"), why)
 
 
 def _discover(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from tidegate.platform.core.csv_options import CsvOptions
 from tidegate.platform.core.file_format import Format, Mode, mode_of
@@ -27,6 +27,8 @@ from tidegate.platform.core.lake_fields import (
     Type,
     Window,
 )
+from tidegate.platform.core.queue_spec import QueueSpec
+from tidegate.platform.core.row_message import ROW_COLUMNS
 from tidegate.platform.core.schema.table_schema import Policy
 from tidegate.platform.core.table_key import TableKey
 
@@ -65,11 +67,21 @@ class SilverSpec(Model):
         return self
 
 
+def _either_source(schema: dict[str, Any]) -> None:
+    schema["required"] = ["name"]
+    schema["oneOf"] = [{"required": ["prefix"]}, {"required": ["row_queue"]}]
+
+
 class TableSpec(Model):
-    """One table: where its files land and what becomes of them."""
+    """One table: where its files or rows come from and what becomes of them. Either `prefix` or `row_queue`."""
+
+    # Whoever reads a configuration finds a prefix in each table: that of a row queue's is filled in before.
+    model_config = ConfigDict(json_schema_extra=_either_source)
 
     name: Name
     """SQL name: `bronze.<name>`, `silver.<name>`, `ledger.<name>`."""
+    row_queue: QueueSpec | None = None
+    """A queue of the table's own whose messages are its rows: each body is one JSON object."""
     prefix: Prefix
     """`s3://bucket/folder/` that holds the table's files, with its trailing "/"."""
     format: Format | None = None
@@ -98,6 +110,22 @@ class TableSpec(Model):
     silver: SilverSpec | None = None
     """The silver table; none when absent."""
 
+    @field_validator("format", "mode", "csv", "partition_columns")
+    @classmethod
+    def _not_of_rows(cls, value: Any, info: ValidationInfo) -> Any:
+        # Asked only about what lake.yaml says: defaults are not validated.
+        if info.data.get("row_queue"):
+            raise ValueError("the rows of a row queue are JSON lines without folders, and loaded; remove it")
+        return value
+
+    @field_validator("columns")
+    @classmethod
+    def _not_ours(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        ours = [name for name in columns if name.lower() in ROW_COLUMNS] if info.data.get("row_queue") else []
+        if ours:
+            raise ValueError(f"{ours[0]} is a column that Tidegate adds to the rows of a row queue; remove it")
+        return columns
+
     @field_validator("mode")
     @classmethod
     def _only_parquet_registers(cls, mode: Mode | None, info: ValidationInfo) -> Mode | None:
@@ -114,6 +142,8 @@ class TableSpec(Model):
     @property
     def registers(self) -> bool | None:
         """Whether the files are registered; None where that is left to the first one's ending."""
+        if self.row_queue:
+            return False
         mode = self.mode or (mode_of(self.format) if self.format else None)
         return None if mode is None else mode == "register"
 

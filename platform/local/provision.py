@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import NotificationConfigurationTypeDef
     from mypy_boto3_sqs import SQSClient
 
-    from tidegate.platform.core.lake import LakeConfig
+    from tidegate.platform.core.lake import LakeConfig, QueueSpec
 
 _NOTIFICATION_ID = "tidegate"
 _EVENTS = ["s3:ObjectCreated:*", "s3:ObjectRemoved:*"]
@@ -35,6 +35,7 @@ class Resources:
         log_table: DynamoDB table that coordinates Delta commits (key schema of Delta's S3DynamoDBLogStore).
         visibility_timeout: Seconds a received message stays hidden; above one intake tick with its retries.
         max_receives: Receives before a message goes to the DLQ.
+        row_queues: Names of row queues, and of their DLQs.
     """
 
     buckets: tuple[str, ...] = ("landing",)
@@ -44,13 +45,14 @@ class Resources:
     log_table: str = "delta_log"
     visibility_timeout: int = 120
     max_receives: int = 8
+    row_queues: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, config: LakeConfig) -> Resources:
         """What `config` names; its first queue gets the events."""
-        queue = config.queues[0]
-        name = queue.known_as
-        return cls(config.buckets, config.lake.root, name, queue.dlq or f"{name}-dlq")
+        name, dlq = _names(config.queues[0])
+        rows = tuple(_names(spec.row_queue) for spec in config.tables if spec.row_queue)
+        return cls(config.buckets, config.lake.root, name, dlq, row_queues=rows)
 
     @property
     def lake_bucket(self) -> str:
@@ -94,22 +96,9 @@ def provision(clients: Clients, resources: Resources) -> str:
     """
     for bucket in dict.fromkeys([resources.lake_bucket, *resources.buckets]):
         _bucket(clients.s3, bucket)
-    dlq_url = _queue(clients.sqs, resources.dlq, {"MessageRetentionPeriod": str(14 * 24 * 3600)})
-    url = _queue(
-        clients.sqs,
-        resources.queue,
-        {
-            "VisibilityTimeout": str(resources.visibility_timeout),
-            "ReceiveMessageWaitTimeSeconds": "20",
-            "MessageRetentionPeriod": str(14 * 24 * 3600),
-            "RedrivePolicy": json.dumps(
-                {
-                    "deadLetterTargetArn": _arn(clients.sqs, dlq_url),
-                    "maxReceiveCount": resources.max_receives,
-                }
-            ),
-        },
-    )
+    url = _queue_with_dlq(clients.sqs, resources, resources.queue, resources.dlq)
+    for name, dlq in resources.row_queues:
+        _queue_with_dlq(clients.sqs, resources, name, dlq)
     arn = _arn(clients.sqs, url)
     _attributes(clients.sqs, url, {"Policy": json.dumps(_policy(arn, resources.buckets))})
     for bucket in resources.buckets:
@@ -125,6 +114,26 @@ def _bucket(s3: S3Client, bucket: str) -> None:
         if error.response["ResponseMetadata"]["HTTPStatusCode"] != 404:
             raise
         s3.create_bucket(Bucket=bucket)
+
+
+def _names(queue: QueueSpec) -> tuple[str, str]:
+    return queue.known_as, queue.dlq or f"{queue.known_as}-dlq"
+
+
+def _queue_with_dlq(sqs: SQSClient, resources: Resources, name: str, dlq: str) -> str:
+    dlq_url = _queue(sqs, dlq, {"MessageRetentionPeriod": str(14 * 24 * 3600)})
+    return _queue(
+        sqs,
+        name,
+        {
+            "VisibilityTimeout": str(resources.visibility_timeout),
+            "ReceiveMessageWaitTimeSeconds": "20",
+            "MessageRetentionPeriod": str(14 * 24 * 3600),
+            "RedrivePolicy": json.dumps(
+                {"deadLetterTargetArn": _arn(sqs, dlq_url), "maxReceiveCount": resources.max_receives}
+            ),
+        },
+    )
 
 
 def _queue(sqs: SQSClient, name: str, wanted: dict[str, str]) -> str:

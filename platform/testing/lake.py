@@ -33,7 +33,8 @@ class TestLake:
         stack: the running local stack.
         folder: where the lake.yaml is written.
         name: unique among the lakes of the stack; buckets and queue carry it.
-        tables: the ``tables`` of its lake.yaml; ``prefix: orders/`` stands for that folder of the landing bucket.
+        tables: the ``tables`` of its lake.yaml; ``prefix: orders/`` stands for that folder of the landing bucket. The
+            name of a row queue gets the lake's behind it.
         more: further fields of its lake.yaml.
     """
 
@@ -50,7 +51,7 @@ class TestLake:
         self.stack = stack
         self.bucket, self.lake_bucket, queue = f"landing-{name}", f"lake-{name}", f"events-{name}"
         self.path = folder / "lake.yaml"
-        full = [{**table, "prefix": _uri(self.bucket, table["prefix"])} for table in tables]
+        full = [_placed(table, self.bucket, name) for table in tables]
         body = {
             "lake": {"root": f"s3://{self.lake_bucket}/lake"},
             "queues": [{"url": stack.aws.queue_url(queue)}],
@@ -157,6 +158,12 @@ class TestLake:
     def close(self) -> None:
         """Close the Spark session."""
         self._exit.close()
+
+
+def _placed(table: Mapping[str, Any], bucket: str, lake: str) -> dict[str, Any]:
+    if "row_queue" in table:
+        return {**table, "row_queue": {"name": f"{table['row_queue']['name']}-{lake}"}}
+    return {**table, "prefix": _uri(bucket, table["prefix"])}
 
 
 def _uri(bucket: str, prefix: str) -> str:

@@ -9,19 +9,29 @@ from datetime import UTC, datetime
 
 from ulid import ULID
 
+from tidegate.platform.core.row_message import RowOrigin
 from tidegate.resources.lake_root.root import LakeRoot
 from tidegate.resources.object_store import parallel
 
 
 @dataclass(frozen=True)
 class KeptMessage:
-    """A message in quarantine, or one record of it; ``key`` is its object's, ``at`` S3's time of that."""
+    """A message in quarantine, or one record of it.
+
+    Attributes:
+        key: its object's.
+        at: S3's time of that.
+        queue: the row queue that it goes back to; empty for a message of S3's events.
+        origin: what a row queue's message was when it came first.
+    """
 
     key: str
     event_id: str
     reason: str
     body: str
     at: datetime
+    queue: str = ""
+    origin: RowOrigin | None = None
 
 
 class Quarantine:
@@ -30,13 +40,23 @@ class Quarantine:
     def __init__(self, root: LakeRoot) -> None:
         self._root = root
 
-    def keep_message(self, event_id: str, body: str, reason: str) -> str:
-        """Keep a message, or one record of it, that cannot be understood; its ``s3://`` address."""
+    def keep_message(
+        self, event_id: str, body: str, reason: str, queue: str = "", origin: RowOrigin | None = None
+    ) -> str:
+        """Keep a message, or one record of it, that cannot be understood; its ``s3://`` address.
+
+        Args:
+            event_id: ``<SQS message id>#<record index>``.
+            body: its text.
+            reason: what is wrong with it.
+            queue: the queue that it came from.
+            origin: of a row queue's message.
+        """
         key = self._root.key("quarantine", "messages", f"{event_id.replace('#', '-')}.json")
         self._root.objects.put(
             self._root.bucket,
             key,
-            json.dumps({"event_id": event_id, "reason": reason, "body": body}, ensure_ascii=False),
+            _content(event_id, body, reason, queue, origin),
         )
         return self._root.address(key)
 
@@ -49,16 +69,26 @@ class Quarantine:
             if body is not None:
                 at = datetime.fromtimestamp(one.modified, UTC)
                 content = json.loads(body)
-                yield KeptMessage(one.key, content["event_id"], content["reason"], content["body"], at)
+                row = content.get("row") or {}
+                origin = RowOrigin(row["message_id"], row["sent_at"]) if row else None
+                told = (content["event_id"], content["reason"], content["body"])
+                yield KeptMessage(one.key, *told, at, row.get("queue", ""), origin)
 
     def release(self, message: KeptMessage) -> None:
         """Take a message out: it is kept once more, below ``quarantine/redriven/``."""
         objects, bucket = self._root.objects, self._root.bucket
-        body = {"event_id": message.event_id, "reason": message.reason, "body": message.body}
+        body = _content(message.event_id, message.body, message.reason, message.queue, message.origin)
         released = self._root.key("quarantine", "redriven", message.key.rsplit("/", 1)[-1])
-        objects.put(bucket, released, json.dumps(body, ensure_ascii=False))
+        objects.put(bucket, released, body)
         objects.delete(bucket, [message.key])
 
     def new_folder(self, table: str, n: int) -> str:
         """``s3a://`` URI of a new folder for the rows of batch n that do not fit."""
         return self._root.uri("quarantine", "rows", table, f"{n:020d}-{ULID()}")
+
+
+def _content(event_id: str, body: str, reason: str, queue: str, origin: RowOrigin | None) -> str:
+    content: dict[str, object] = {"event_id": event_id, "reason": reason, "body": body}
+    if origin:
+        content["row"] = {"queue": queue, "message_id": origin.message_id, "sent_at": origin.sent_at}
+    return json.dumps(content, ensure_ascii=False)

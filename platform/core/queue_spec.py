@@ -1,0 +1,31 @@
+"""One SQS queue, as `lake.yaml` names it."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import model_validator
+
+from tidegate.platform.core.lake_fields import Model, QueueName, QueueUrl, Text
+
+
+class QueueSpec(Model):
+    """An SQS queue that intake drains. Exactly one of `url` and `name`."""
+
+    url: QueueUrl | None = None
+    """URL of the queue."""
+    name: QueueName | None = None
+    """Name of the queue, in the account and region of the credentials."""
+    dlq: Text | None = None
+    """Name of its dead-letter queue."""
+
+    @model_validator(mode="after")
+    def _one_address(self) -> Self:
+        if (self.url is None) == (self.name is None):
+            raise ValueError("give exactly one of url and name")
+        return self
+
+    @property
+    def known_as(self) -> str:
+        """The queue's name, from its URL where that is what is configured."""
+        return self.name or (self.url or "").rstrip("/").rsplit("/", 1)[-1]
