@@ -1,0 +1,143 @@
+"""Row queues: messages become rows, each once, whatever dies and whatever comes again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.support.client import wait_until
+from tests.support.seams import Died
+from tidegate.assets.bronze.look import own_objects
+from tidegate.assets.operations.redrive import Choice, quarantined_messages, redrive_messages, redrive_objects
+from tidegate.assets.operations.redrive import quarantined_objects as quarantined
+from tidegate.platform.core.row_message import RowOrigin
+from tidegate.platform.testing import TestLake
+from tidegate.resources.lake_root.inbox import Inbox
+from tidegate.resources.queue import Queue
+from tidegate.sensors.intake import take_in
+
+MakeLake = Callable[..., TestLake]
+CLICKS = {"name": "clicks", "row_queue": {"name": "clicks"}}
+
+
+def _queue(lake: TestLake) -> Queue:
+    return lake.lake.queues[1]
+
+
+def _send(lake: TestLake, *ids: int, **more: Any) -> None:
+    for one in ids:
+        _queue(lake).send(json.dumps({"id": one, **more}))
+
+
+def _take_in(lake: TestLake, rows: int) -> None:
+    """Ticks until so many messages came: those of a tick that died are hidden for two seconds."""
+    received = 0
+
+    def came() -> bool:
+        nonlocal received
+        received += take_in(lake.lake, seconds=0.9).received
+        return received >= rows
+
+    wait_until(came, "the messages")
+    assert received == rows
+
+
+def _ids(lake: TestLake, kit: Any) -> list[int]:
+    return [row[0] for row in kit.bronze(lake, "clicks", "id")]
+
+
+def _objects(lake: TestLake) -> int:
+    return len(list(own_objects(lake.lake, lake.lake.table(lake.key("clicks")))))
+
+
+def test_a_message_is_one_row_however_often_it_comes(
+    tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = tidegate_lake([CLICKS])
+    lake.intake()  # the s3:TestEvent of the bucket's set-up
+    lake.clients.sqs.set_queue_attributes(QueueUrl=_queue(lake).url, Attributes={"VisibilityTimeout": "2"})
+
+    def dies_before(owner: type, what: str) -> None:
+        """A tick that dies when it is about to do this; its messages come again."""
+
+        def die(*_: Any) -> None:
+            raise Died(what)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, what, die)
+            with pytest.raises(Died):
+                wait_until(lambda: take_in(lake.lake, seconds=0.9).received < 0, "the death of a tick")
+
+    # Of a batch: a tick dies between the object and its manifest, the next between the manifest and the delete.
+    _send(lake, 1, 2, price=12345678901234567890.25)
+    dies_before(Inbox, "put")
+    assert (_objects(lake), lake.lake.store.inbox.waiting(lake.key("clicks"))) == (1, [])
+    dies_before(Queue, "delete")
+    _take_in(lake, 2)
+    assert _objects(lake) == 3
+    kit.run(lake, "clicks")
+    assert _ids(lake, kit) == [1, 2]
+    again = "2 of its rows were in the table already, for their messages came again"
+    assert sorted((row["rows"], row["reason"] or "") for row in kit.ledger(lake, "clicks")) == [
+        (0, again),
+        (0, again),
+        (2, ""),
+    ]
+    found = [(field.name, field.type.sql()) for field in kit.state(lake, "clicks").schema.fields[:2]]
+    assert found == [("_message_id", "string"), ("_sent_at", "timestamp")]
+
+    # Of two batches: what a dead tick wrote is in the table when its messages come again, beside new ones.
+    _send(lake, 3, 4)
+    dies_before(Queue, "delete")
+    kit.run(lake, "clicks", listing=False)
+    assert _ids(lake, kit) == [1, 2, 3, 4]
+    _send(lake, 5)
+    _take_in(lake, 3)
+    kit.run(lake, "clicks", listing=False)
+    assert _ids(lake, kit) == [1, 2, 3, 4, 5]
+    files = kit.state(lake, "clicks").files
+
+    # Nothing but what is there already: a batch without files.
+    columns = "id, _message_id, unix_millis(_sent_at)"
+    _, first, sent = kit.bronze(lake, "clicks", columns)[-1]
+    _queue(lake).send_again('{"id": 5}', RowOrigin(first, sent))
+    _take_in(lake, 1)
+    (again,) = kit.run(lake, "clicks", listing=False)
+    assert (again.batch.adds, kit.state(lake, "clicks").files) == ((), files)
+    assert len({row[0] for row in kit.bronze(lake, "clicks", "_message_id")}) == 5
+    assert kit.run(lake, "clicks") == [], "a listing has nothing new"
+
+
+def test_what_is_no_row_comes_back_as_the_message_that_it_was(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([{**CLICKS, "columns": {"id": "int"}, "schema": "strict"}])
+    lake.intake()
+    _send(lake, 1)
+    _queue(lake).send('{"id": 2')
+    _queue(lake).send('{"id": "three"}')
+    _take_in(lake, 3)
+    kit.run(lake, "clicks", listing=False)
+    assert _ids(lake, kit) == [1]
+    (kept,) = quarantined_messages(lake.lake, Choice())
+    assert kept.reason.startswith("the row is not JSON: ")
+    assert kept.origin
+
+    # It is mended where it is kept, and sent again: as that message, once, though the redrive dies after the send.
+    store = lake.lake.store
+    store.quarantine.keep_message(kept.event_id, '{"id": 2}', kept.reason, kept.queue, kept.origin)
+    (mended,) = quarantined_messages(lake.lake, Choice())
+    _queue(lake).send_again(mended.body, kept.origin)
+    redrive_messages(lake.lake, [mended], Choice(), by="somebody")
+    assert quarantined_messages(lake.lake, Choice()) == []
+    _take_in(lake, 2)
+    kit.run(lake, "clicks", listing=False)
+    assert kit.bronze(lake, "clicks", "id, _message_id")[1] == (2, kept.origin.message_id)
+    assert _ids(lake, kit) == [1, 2]
+
+    # A row that did not fit is redriven with its object, whose other rows are not taken for their own twins.
+    text, key = lake.key("clicks"), Choice()
+    redrive_objects(lake.lake, text, quarantined(lake.lake, text, key), key, by="somebody")
+    kit.run(lake, "clicks", listing=False)
+    assert _ids(lake, kit) == [1, 2]
