@@ -21,6 +21,7 @@ MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "intake": (),
     "tick": (),
     "commit_requests": (),
+    "row_queue": (),
 }
 
 

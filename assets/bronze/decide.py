@@ -35,6 +35,7 @@ def decide(lake: Lake, table: Table, work: Work, prepared: Prepared, run_id: str
         deferred=tuple([*work.plan.deferred, *prepared.deferred]),
         create=_create(lake, table, work, prepared) if prepared.adds and prepared.base is None else None,
         evolve=_evolve(prepared),
+        sent_until=prepared.sent_until,
         run_id=run_id,
         decided_at=datetime.now(UTC).isoformat(),
     )

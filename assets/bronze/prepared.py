@@ -20,6 +20,7 @@ class Prepared:
         removes: live entries that leave with the adds.
         base: the table's schema as the preparation found it; None where there is no table yet.
         schema: the schema once the adds are in the table.
+        sent_until: of a row queue's table, what its batch says so.
     """
 
     adds: list[Add] = field(default_factory=list)
@@ -28,6 +29,7 @@ class Prepared:
     deferred: list[Hint] = field(default_factory=list)
     base: TableSchema | None = None
     schema: TableSchema = field(default_factory=TableSchema)
+    sent_until: int | None = None
 
     def commit(
         self, plan: Plan, candidate: Candidate, *, rows: int, bad_rows: int | None = None, reason: str | None = None

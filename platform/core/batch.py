@@ -87,6 +87,8 @@ class Batch:
         rows: ledger rows of every hint decided here.
         deferred: hints put off; they go back to the inbox.
         manifests: ids of the manifests taken, whole.
+        sent_until: epoch milliseconds at which the newest row was sent that this batch or one before it may have
+            brought; only of a row queue's table.
     """
 
     lake: str
@@ -102,6 +104,7 @@ class Batch:
     deferred: tuple[Hint, ...] = ()
     create: Create | None = None
     evolve: Evolve | None = None
+    sent_until: int | None = None
     run_id: str = ""
     decided_at: str = ""
     digest: str = field(default="")
@@ -183,6 +186,7 @@ class Batch:
             "create": self.create and {**vars(self.create), "partition_columns": list(self.create.partition_columns)},
             # Only where there is one: a batch that was decided before there were any keeps its digest.
             **({"evolve": vars(self.evolve)} if self.evolve else {}),
+            **({} if self.sent_until is None else {"sent_until": self.sent_until}),
             "adds": [vars(add) for add in self.adds],
             "removes": [vars(remove) for remove in self.removes],
             "rows": [row.to_dict() for row in self.rows],

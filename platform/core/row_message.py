@@ -9,14 +9,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tidegate.platform.core.envelopes import published
+from tidegate.platform.core.row_objects import LATEST
 
 #: The columns that a row queue's table begins with, and their SQL types.
 ROW_COLUMNS = {"_message_id": "string", "_sent_at": "timestamp"}
 _ID, _SENT_AT = ROW_COLUMNS
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-#: Before the year 9999: what no clock of SQS says, and Spark could not read.
-_LATEST = 253_370_764_800_000
 _LINE_ENDS = re.compile(r"[\r\n]+")
 _SPACE = " \t\r\n"
 
@@ -58,7 +57,7 @@ def row_of(body: str, origin: RowOrigin) -> Row:
     if told is not None:
         # SNS may deliver a publication twice, as two messages of SQS.
         origin = RowOrigin(told.message_id, _millis(told.time))
-    if not 0 <= origin.sent_at < _LATEST:
+    if not 0 < origin.sent_at < LATEST:
         raise ValueError(f"it was sent {origin.sent_at} ms after 1970, which is no time")
     text = text.removeprefix("\ufeff").strip(_SPACE)
     members = _members(text)

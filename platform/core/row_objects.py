@@ -13,9 +13,16 @@ from ulid import ULID
 
 #: Spans of time that a condition names, at most.
 _MOST_SPANS = 32
+#: 9999-01-01, in epoch milliseconds.
+LATEST = 253_370_764_800_000
 #: The folder below the lake root that holds the rows of row queues, a folder for each table.
 FOLDER = "rows"
 _NAME = re.compile(r"(?:^|/)[0-9A-HJKMNP-TV-Z]{26}-(\d+)-(\d+)-(\d+)\.jsonl$", re.ASCII)
+
+
+def sent_in(key: str) -> RowObject:
+    """What a key says; of an object that no row queue's intake wrote, that its rows were sent at any time."""
+    return RowObject.of(key) or RowObject(0, 0, LATEST)
 
 
 def rows_prefix(root: str, table: str) -> str:
