@@ -283,7 +283,7 @@ def _parsed(kind: Any, value: Any) -> Any:
 
 def _prefix_of_rows(data: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, str]:
     """The prefix of a table whose rows come in a queue; where root or name is invalid, that is told elsewhere."""
-    if not table.get("row_queue"):
+    if table.get("row_queue") is None:
         return {}
     lake = _parsed(LakeSpec, data.get("lake"))
     return {"prefix": rows_prefix(lake.root if lake else "s3://lake", _parsed(Name, table.get("name")) or "rows")}
@@ -301,7 +301,7 @@ def _cross_problems_of_valid_parts(data: Any) -> Iterator[Problem]:
     files = {
         index: (_parsed(Name, table.get("name")), _parsed(Prefix, table.get("prefix")))
         for index, table in tables.items()
-        if not table.get("row_queue")
+        if table.get("row_queue") is None
     }
     rows = {
         index: RowQueuePlace(
@@ -310,7 +310,7 @@ def _cross_problems_of_valid_parts(data: Any) -> Iterator[Problem]:
             _parsed(Prefix, table.get("prefix")),
         )
         for index, table in tables.items()
-        if table.get("row_queue")
+        if table.get("row_queue") is not None
     }
     names = {**files, **{index: (place.name, None) for index, place in rows.items()}}
     lake = _parsed(LakeSpec, data.get("lake"))
