@@ -36,6 +36,10 @@ class ObjectChanged(StoreError):
     """The object is no longer the one that was looked at."""
 
 
+class ObjectGone(ObjectChanged):
+    """There is no such object any more."""
+
+
 class ObjectForbidden(StoreError):
     """S3 will not give this object to us: no permission for it or its key, or it is archived."""
 
@@ -186,9 +190,9 @@ class ObjectStore:
         """Copy an object inside S3, if it still has this etag.
 
         Raises:
-            ObjectChanged: other etag, or gone.
+            ObjectChanged: other etag; ``ObjectGone``: no such object.
             ObjectForbidden: S3 will not copy this object, for want of a permission or for its size (above 5 GB).
-            StoreError: S3 did not answer.
+            StoreError: S3 did not answer, or there is no such bucket.
         """
         try:
             self._client.copy_object(
@@ -198,13 +202,38 @@ class ObjectStore:
                 CopySourceIfMatch=etag,
             )
         except ClientError as error:
+            if _code(error) == "NoSuchBucket":
+                raise StoreError(f"s3://{bucket}/{key}: {_first_line(error)}") from error
             if _status(error) in (404, 412):
-                raise ObjectChanged(f"s3://{source_bucket}/{source_key} changed while it was read") from error
+                kind = ObjectGone if _status(error) == 404 else ObjectChanged
+                raise kind(f"s3://{source_bucket}/{source_key} changed while it was read") from error
             if _status(error) == 400:
                 raise ObjectForbidden(f"s3://{source_bucket}/{source_key}: {_first_line(error)}") from error
             raise _refused(source_bucket, source_key, error) from error
         except BotoCoreError as error:
             raise StoreError(f"s3://{source_bucket}/{source_key}: {_first_line(error)}") from error
+
+    def delete_if(self, bucket: str, key: str, etag: str) -> None:
+        """Delete an object, if it still has this etag.
+
+        Raises:
+            ObjectChanged: other etag; ``ObjectGone``: no such object.
+            StoreError: S3 refused, or did not answer.
+        """
+        with self._asking(bucket, key):
+            self._client.delete_object(Bucket=bucket, Key=key, IfMatch=f'"{etag}"')
+
+    def tags(self, bucket: str, key: str, version_id: str | None = None) -> dict[str, str]:
+        """The tags of an object, of its present version unless one is named; raises as ``delete_if`` does."""
+        with self._asking(bucket, key):
+            found = self._client.get_object_tagging(Bucket=bucket, Key=key, **_version(version_id))
+        return {tag["Key"]: tag["Value"] for tag in found["TagSet"]}
+
+    def put_tags(self, bucket: str, key: str, tags: Mapping[str, str], version_id: str | None = None) -> None:
+        """Give an object exactly these tags; raises as ``delete_if`` does."""
+        body: Any = {"TagSet": [{"Key": name, "Value": value} for name, value in tags.items()]}
+        with self._asking(bucket, key):
+            self._client.put_object_tagging(Bucket=bucket, Key=key, Tagging=body, **_version(version_id))
 
     def under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Listed]:
         """Every object under a prefix, in key order; from the first key after ``after`` on."""
@@ -252,6 +281,33 @@ class ObjectStore:
                 "be 1: this S3 endpoint cannot hold a lake. Use AWS S3 or a store that honours the header"
             )
 
+    def prove_conditional_delete(self, bucket: str, key: str) -> None:
+        """Prove that the endpoint deletes and copies an object only if it has the etag that is named.
+
+        Raises:
+            StoreError: it does so whatever the object's etag is; or S3 did not answer.
+        """
+        wrong = "0" * 32
+        self.put(bucket, key, "probe")
+        try:
+            heeded = 0
+            for ask in (self._copy_probe, self.delete_if):
+                try:
+                    ask(bucket, key, wrong)
+                except ObjectChanged:
+                    heeded += 1
+            if heeded < 2 or self.get(bucket, key) is None:
+                raise StoreError(
+                    f"{self.endpoint} copied or deleted an object that had another etag than the one it was asked for "
+                    "(If-Match): a file that was overwritten meanwhile would be lost, so after_load can only `keep` or "
+                    "`tag` there"
+                )
+        finally:
+            self.delete(bucket, [key, f"{key}-copy"])
+
+    def _copy_probe(self, bucket: str, key: str, etag: str) -> None:
+        self.copy(bucket, key, etag, bucket, f"{key}-copy")
+
     def _get(self, bucket: str, key: str, **conditions: Any) -> bytes:
         with self._asking(bucket, key):
             return self._client.get_object(Bucket=bucket, Key=key, **conditions)["Body"].read()
@@ -262,7 +318,8 @@ class ObjectStore:
             yield
         except ClientError as error:
             if _status(error) in (404, 412):
-                raise ObjectChanged(f"s3://{bucket}/{key} changed or went while it was read") from error
+                kind = ObjectGone if _status(error) == 404 else ObjectChanged
+                raise kind(f"s3://{bucket}/{key} changed or went while it was read") from error
             raise _refused(bucket, key, error) from error
         except BotoCoreError as error:
             raise StoreError(f"s3://{bucket}/{key}: {_first_line(error)}") from error
@@ -276,8 +333,7 @@ def _found(answer: Mapping[str, Any], size: int) -> Found:
 
 def _refused(bucket: str, key: str, error: ClientError) -> StoreError:
     # Wrong or expired credentials are 403 too, and no object's fault.
-    code = str(error.response.get("Error", {}).get("Code", ""))
-    kind = ObjectForbidden if _status(error) == 403 and code in _FORBIDDEN else StoreError
+    kind = ObjectForbidden if _status(error) == 403 and _code(error) in _FORBIDDEN else StoreError
     return kind(f"s3://{bucket}/{key}: {_first_line(error)}")
 
 
@@ -293,6 +349,14 @@ def parallel(call: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
 def _status(error: ClientError) -> int:
     details: Mapping[str, Any] = error.response
     return int(details.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+def _code(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def _version(version_id: str | None) -> Any:
+    return {"VersionId": version_id} if version_id else {}
 
 
 def _first_line(error: Exception) -> str:

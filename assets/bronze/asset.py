@@ -6,13 +6,14 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.bronze.run import Done, run_table
-from tidegate.assets.bronze.shown import Before, Now, Shown, check_specs, page_key, row_count
+from tidegate.assets.bronze.shown import Before, Now, Shown, Waits, check_specs, page_key, row_count
 from tidegate.assets.sources import queue_keys, table_owners
 from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_root.after_notes import files_of
 
 TABLES = dg.DynamicPartitionsDefinition(name="tables")
 BRONZE = dg.AssetKey(["bronze"])
@@ -101,13 +102,21 @@ def show(lake: Lake, text: str, done: Sequence[Done], before: Before) -> Shown:
     """
     table = lake.table(text)
     birth, last = table.birth, None if done else _last_batch(table)
-    state = lake.delta.table_state(birth.location) if birth else None
+    state, waits = lake.delta.table_state(birth.location) if birth else None, _waits(lake, table)
     if birth is None or state is None or not state.exists or not state.has_columns:
-        return Shown(done, Now(birth.name if birth else table.spec.name), before, last)
+        return Shown(done, Now(birth.name if birth else table.spec.name, waits=waits), before, last)
     rows = row_count(
         before, done, state.version, lambda: lake.delta.session.read.format("delta").load(birth.location).count()
     )
-    return Shown(done, Now(birth.name, birth.location.replace("s3a://", "s3://"), state, rows), before, last)
+    return Shown(done, Now(birth.name, birth.location.replace("s3a://", "s3://"), state, rows, waits), before, last)
+
+
+def _waits(lake: Lake, table: Table) -> Waits | None:
+    if table.spec.after_load == "keep":
+        return None
+    ids = lake.store.after.ids(table.text)
+    notes = lake.store.after.read(table.text, ids[-1:])
+    return Waits(files_of(ids), {key: why for note in notes for key, why in note.keys.items() if why})
 
 
 def _last_batch(table: Table) -> Batch | None:

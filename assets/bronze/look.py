@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tidegate.assets.bronze.after import note_what_lies_there
 from tidegate.assets.bronze.parquet_footers import probe_with_footer
 from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.file_format import format_of
-from tidegate.platform.core.ledger import SETTLED, Header, LastState
+from tidegate.platform.core.ledger import SETTLED, Header, LastState, Status
 from tidegate.platform.core.manifest import MISSING, Hint, chunked, is_note
 from tidegate.platform.core.planning import Gone, Plan, Probe, TakenHint, make_plan
 from tidegate.platform.core.routing import Routed, route, rows_route
@@ -148,13 +149,15 @@ def list_prefix(lake: Lake, table: Table, clock: Clock) -> int:
     _require_bucket(lake, table)
     states = table.ledger.live_keys(clock.version)
     hints: list[Hint] = []
-    seen: set[str] = set()
+    seen: dict[str, str] = {}
     for item in own_objects(lake, table):
-        seen.add(item.key)
+        seen[item.key] = item.etag
         state = states.get(item.key)
         if state is None or state.etag != item.etag:
             hints.append(Hint(item.key, size=item.size))
-    gone = [key for key, state in states.items() if key not in seen and state.status in SETTLED]
+    note_what_lies_there(lake, table, seen, states)
+    present = SETTLED - {Status.MOVED}
+    gone = [key for key, state in states.items() if key not in seen and state.status in present]
     hints += [Hint(key, event_name=MISSING) for key in gone]
     lake.store.inbox.put(chunked(table.text, "listing", hints, table.spec.max_files))
     return len(hints)

@@ -25,7 +25,7 @@ def build_page_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
 
     @dg.multi_asset_check(
         name="bronze_tables",
-        specs=[check for page in specs for check in check_specs(page)],
+        specs=[check for page, spec in specs.items() for check in _checks(page, spec)],
         can_subset=True,
         description="What the last bronze run of a table found.",
     )
@@ -39,6 +39,10 @@ def build_page_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
             )
 
     return [bronze_tables]
+
+
+def _checks(page: dg.AssetKey, spec: TableSpec) -> list[dg.AssetCheckSpec]:
+    return check_specs(page, after_load=spec.after_load != "keep")
 
 
 def _page(spec: TableSpec) -> dg.AssetSpec:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from tidegate.assets.bronze.after import after_batch, after_notes
 from tidegate.assets.bronze.decide import decide
 from tidegate.assets.bronze.load import prepare_load
 from tidegate.assets.bronze.look import Work, decided, list_prefix, look, read_clock, unfinished
@@ -13,13 +14,13 @@ from tidegate.assets.bronze.register import prepare_register
 from tidegate.assets.compaction import compact, is_due
 from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.manifest import Manifest
+from tidegate.platform.core.manifest import Manifest, is_taken
 from tidegate.resources.delta import Landed
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_root.inbox import Waiting
 
 #: The seams of one run, in order; each lies right after the step that it is named for.
-SEAMS = ("look", "prepare", "decide", "commit", "record-ledger", "record-deferred", "record-manifests")
+SEAMS = ("look", "prepare", "decide", "commit", "record-ledger", "record-deferred", "after-load", "record-manifests")
 
 #: Batches of one run: a run that finds more leaves the rest to the next.
 MOST_BATCHES = 20
@@ -27,10 +28,11 @@ MOST_BATCHES = 20
 
 @dataclass(frozen=True)
 class Done:
-    """A batch and what landed of it."""
+    """A batch and what landed of it; ``found`` if an earlier run decided it."""
 
     batch: Batch
     landed: Landed
+    found: bool = False
 
 
 def run_table(
@@ -56,19 +58,23 @@ def run_table(
         What was committed, oldest first; empty if nothing was waiting.
     """
     done: list[Done] = []
+    first = True
     if listing:
         for line in lake.drift(lake.table(text)):
             log(f"WARNING: {line}")
     for _ in range(MOST_BATCHES):
-        # A batch that some run left unfinished still has its manifests in the inbox.
-        if done and not lake.store.inbox.waiting(text):
+        # A batch that some run left unfinished still has its manifests in the inbox. What after-load took away waits
+        # for the next run, which S3's own events of it ask for.
+        if not first and all(is_taken(waiting.id) for waiting in lake.store.inbox.waiting(text)):
             break
-        one = _next_batch(lake, lake.table(text), run_id, listing=listing, allow_removals=allow_removals, log=log)
-        listing = False
+        one = _next_batch(
+            lake, lake.table(text), run_id, first=first, listing=listing, allow_removals=allow_removals, log=log
+        )
         if one is None:
             break
         done.append(one)
-        if not one.batch.rows:
+        first = first and one.found
+        if not one.batch.rows and not first:
             break  # Every hint was put off: S3 does not answer for them now, and to go on would be to spin.
     if done:
         _compact(lake, done[0].batch, done[-1].batch, log)
@@ -76,21 +82,31 @@ def run_table(
 
 
 def _next_batch(
-    lake: Lake, table: Table, run_id: str, *, listing: bool, allow_removals: bool, log: Callable[[str], None]
+    lake: Lake,
+    table: Table,
+    run_id: str,
+    *,
+    first: bool,
+    listing: bool,
+    allow_removals: bool,
+    log: Callable[[str], None],
 ) -> Done | None:
     clock = read_clock(table)
     waiting: Sequence[Waiting] | None = lake.store.inbox.waiting(table.text)
     if half_recorded := unfinished(table, clock, waiting or ()):
         log(f"batch {clock.n} is in the ledger, its manifests are still in the inbox: finishing it")
         header = table.ledger.header(clock.version, clock.n)
-        _finish(lake, table, half_recorded, void=header is not None and header.outcome == "void")
+        _finish(lake, table, half_recorded, log, void=header is not None and header.outcome == "void")
         waiting = None
     batch = decided(lake, table, clock)
     found = batch is not None
     if batch is None:
-        if listing or (clock.n == 0 and table.birth and table.birth.folder):  # a generation begins with every file
+        begins = clock.n == 0 and table.birth is not None and bool(table.birth.folder)
+        if begins or (first and listing):  # a generation begins with every file
             log(f"listing {table.key.uri}: {list_prefix(lake, table, clock)} keys differ from the ledger")
             waiting = None
+        if first:
+            after_notes(lake, table, log)
         work = look(lake, table, clock, waiting, allow_removals=allow_removals)
         if work is None:
             return None
@@ -111,8 +127,8 @@ def _next_batch(
         f"batch {batch.n} {landed.outcome} as version {landed.version}"
         + (f": {landed.reason}" if landed.reason else "")
     )
-    _record(lake, table, batch, landed, run_id)
-    return Done(batch, landed)
+    _record(lake, table, batch, landed, run_id, log)
+    return Done(batch, landed, found)
 
 
 def _prepare(lake: Lake, table: Table, work: Work) -> Prepared:
@@ -127,7 +143,7 @@ def _commit(lake: Lake, table: Table, batch: Batch, *, verify_files: bool) -> La
     return lake.delta.add_files(batch.location, table.batches.uri(batch.n), verify_files=verify_files)
 
 
-def _record(lake: Lake, table: Table, batch: Batch, landed: Landed, run_id: str) -> None:
+def _record(lake: Lake, table: Table, batch: Batch, landed: Landed, run_id: str, log: Callable[[str], None]) -> None:
     if landed.digest != batch.digest:
         raise RuntimeError(
             f"the commit of batch {batch.n} of {table.text} carries digest {landed.digest}, the batch has "
@@ -135,10 +151,10 @@ def _record(lake: Lake, table: Table, batch: Batch, landed: Landed, run_id: str)
         )
     table.ledger.append(batch, landed, run_id)
     seam("record-ledger")
-    _finish(lake, table, batch, void=landed.outcome == "void")
+    _finish(lake, table, batch, log, void=landed.outcome == "void")
 
 
-def _finish(lake: Lake, table: Table, batch: Batch, *, void: bool) -> None:
+def _finish(lake: Lake, table: Table, batch: Batch, log: Callable[[str], None], *, void: bool) -> None:
     """What follows the ledger's append; repeating it changes nothing."""
     if batch.create or batch.n == 1:
         lake.name_table(table.text)
@@ -151,6 +167,9 @@ def _finish(lake: Lake, table: Table, batch: Batch, *, void: bool) -> None:
     if hints and _still_deferring(lake, batch):
         lake.store.inbox.put([Manifest.deferred(batch.table, batch.n, batch.digest, hints)])
     seam("record-deferred")
+    if not void:
+        after_batch(lake, table, batch, log)
+    seam("after-load")
     lake.store.inbox.delete(batch.table, batch.manifests)
     seam("record-manifests")
 

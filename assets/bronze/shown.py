@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import dagster as dg
@@ -23,6 +23,7 @@ from tidegate.resources.delta import TableState
 WRITE_ONCE_CHECK = "write_once_keys"
 QUARANTINE_CHECK = "nothing_quarantined"
 SCHEMA_CHECK = "schema_unchanged"
+AFTER_LOAD_CHECK = "after_load"
 
 #: Objects that are told one by one; the ledger has all.
 MOST_TOLD = 20
@@ -32,6 +33,7 @@ _DESCRIPTIONS = {
     QUARANTINE_CHECK: "Every object and row of the last batches could be ingested.",
     SCHEMA_CHECK: "The columns are those that the materialization before showed.",
 }
+_AFTER_LOAD = "No file that was loaded waits to be moved, deleted or tagged, as after_load says."
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,19 @@ class Before:
 
 
 @dataclass(frozen=True)
+class Waits:
+    """Files that are loaded, and that after-load could not take away or tag.
+
+    Attributes:
+        files: how many.
+        reasons: of some of them, by key.
+    """
+
+    files: int = 0
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Now:
     """The table as it is after the run.
 
@@ -58,12 +73,14 @@ class Now:
         uri: ``s3://`` address.
         state: None as long as nothing can be read from it.
         rows: None likewise.
+        waits: for after-load; None where lake.yaml asks for none.
     """
 
     name: str
     uri: str = ""
     state: TableState | None = None
     rows: int | None = None
+    waits: Waits | None = None
 
 
 @dataclass(frozen=True)
@@ -124,12 +141,15 @@ class Shown:
             "events": counts.total(),
             "duplicates": counts[str(Status.DUPLICATE)],
             "removed": counts[str(Status.REMOVED)],
+            **({"moved": counts[str(Status.MOVED)]} if counts[str(Status.MOVED)] else {}),
             "quarantined": counts[str(Status.QUARANTINED)],
         }
         if again := sum(_came_again(row) for batch in self.landed for row in batch.rows):
             found["rows_that_came_again"] = again
         if bad := _bad(self.landed):
             found["quarantine"] = _as_table(bad)
+        if self.now.waits:
+            found["waits_for_after_load"] = self.now.waits.files
         state = self.now.state
         if state:
             found |= {
@@ -176,6 +196,7 @@ class Shown:
                 severity=warn,
                 metadata={"changes": changes},
             ),
+            *self._after_load(asset),
         ]
 
     def events(
@@ -193,6 +214,22 @@ class Shown:
         metadata = self.metadata("dagster/partition_row_count" if partition else "dagster/row_count")
         return [dg.AssetMaterialization(asset, partition=partition, metadata=metadata), *told]
 
+    def _after_load(self, asset: dg.AssetKey) -> list[dg.AssetCheckResult]:
+        """Of a page alone: most partitions of bronze keep their files where they are."""
+        waits = self.now.waits
+        if waits is None or len(asset.path) == 1:
+            return []
+        told = [dg.TableRecord({"key": key, "reason": why}) for key, why in list(waits.reasons.items())[:MOST_TOLD]]
+        return [
+            dg.AssetCheckResult(
+                asset_key=asset,
+                check_name=AFTER_LOAD_CHECK,
+                passed=not waits.files,
+                severity=dg.AssetCheckSeverity.WARN,
+                metadata={"files": waits.files, **({"waiting": dg.MetadataValue.table(told)} if told else {})},
+            )
+        ]
+
     @property
     def _judged(self) -> list[Batch]:
         return self.landed if self.done else [self.last] if self.last else []
@@ -207,15 +244,18 @@ def page_key(spec: TableSpec) -> dg.AssetKey:
     return dg.AssetKey(["bronze", spec.name])
 
 
-def check_specs(asset: dg.AssetKey, partitions: dg.PartitionsDefinition[str] | None = None) -> list[dg.AssetCheckSpec]:
-    """The checks of a bronze asset."""
+def check_specs(
+    asset: dg.AssetKey, partitions: dg.PartitionsDefinition[str] | None = None, *, after_load: bool = False
+) -> list[dg.AssetCheckSpec]:
+    """The checks of a bronze asset; ``after_load`` says whether it has the one of that."""
+    descriptions = {**_DESCRIPTIONS, **({AFTER_LOAD_CHECK: _AFTER_LOAD} if after_load else {})}
     with warnings.catch_warnings():
         # Checks by partition are a preview in Dagster 1.13. Without it, a good run of one table would hide the
         # failed check of another.
         warnings.simplefilter("ignore", dg.PreviewWarning)
         return [
             dg.AssetCheckSpec(name, asset=asset, partitions_def=partitions, description=description)
-            for name, description in _DESCRIPTIONS.items()
+            for name, description in descriptions.items()
         ]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from tidegate.platform.core.after_load import moves_to
 from tidegate.platform.core.ledger import SETTLED, Status
 from tidegate.platform.core.planning import Forbidden, Found, Gone, Probe
 from tidegate.platform.core.routing import Routed, route, rows_route
@@ -172,6 +173,9 @@ def _verdict(lake: Lake, way: _Way, key: str) -> str:
     if last.row.status is Status.QUARANTINED and (present is None or last.row.etag in (None, present)):
         return f"it is in quarantine; once the cause is mended: tidegate redrive {way.table.text} --key '{key}' --yes"
     if isinstance(way.probe, Gone):
+        if last.row.status is Status.MOVED:
+            folder = moves_to(way.table.spec.after_load)
+            return f"it was {f'moved to {folder}' if folder else 'taken away by after_load'} once it was in {way.name}"
         if last.row.status in SETTLED:
             return f"it is gone, and nothing has told of that: materialize the partition {way.table.text}"
         return "it is gone, and the table knows"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tidegate.assets.bronze.decide import table_properties
 from tidegate.assets.bronze.look import list_prefix, own_objects, read_clock
+from tidegate.platform.core.after_load import moves_to, takes_away
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.file_format import format_of, mode_of
 from tidegate.resources.lake import Lake, Table
@@ -113,7 +114,7 @@ def reset_table(
     if found.lost and not accept_loss:
         raise ResetRefused(
             f"{found.lost_rows} rows came from {len(found.lost)} objects that S3 has no more, or with other bytes, and "
-            f"would not come back; one is {found.lost[0]}. Put them back under new keys first, or accept the loss"
+            f"would not come back; one is {found.lost[0]}. {_way_back(found.table)}, or accept the loss"
         )
     if not _is_new(found):
         _begin(lake, found, by, log)
@@ -122,6 +123,18 @@ def reset_table(
     seam("list")
     log(f"{listed} objects are in the inbox; the next run takes them")
     return found
+
+
+def _way_back(table: Table) -> str:
+    after_load, prefix = table.spec.after_load, table.key.uri
+    if folder := moves_to(after_load):
+        return (
+            f"after_load moved them to {folder}: set it to `keep`, move them back "
+            f"(aws s3 mv --recursive {folder} {prefix}), and repeat the reset"
+        )
+    if takes_away(after_load):
+        return "after_load deleted them: set it to `keep`, and put them back first"
+    return "Put them back under new keys first"
 
 
 def _begin(lake: Lake, found: Reset, by: str, log: Callable[[str], None]) -> None:

@@ -199,7 +199,9 @@ class Batch:
 
 def _hint(hint: Hint) -> dict[str, Any]:
     # As above: no hint had it once.
-    return {name: value for name, value in vars(hint).items() if name not in ("read", "size") or value is not None}
+    return {
+        name: value for name, value in vars(hint).items() if name not in ("read", "size", "taken") or value is not None
+    }
 
 
 def _canonical(body: dict[str, Any]) -> str:

@@ -11,14 +11,21 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
+from tidegate.platform.core.after_load import moves_to
 from tidegate.platform.core.file_format import Format, mode_of
-from tidegate.platform.core.lake_checks import RowQueuePlace, cross_problems, row_queue_problems
+from tidegate.platform.core.lake_checks import (
+    RowQueuePlace,
+    cross_problems,
+    folder_problems,
+    row_queue_problems,
+)
 from tidegate.platform.core.lake_fields import (
     MAX_FILES_DEFAULT,
     MAX_LAG_DEFAULT,
     POLICY_DEFAULT,
     WINDOW_DEFAULT,
     Bucket,
+    Folder,
     MaxFiles,
     MaxLag,
     Model,
@@ -131,9 +138,11 @@ class LakeConfig(Model):
             for index, spec in enumerate(self.tables)
             if spec.row_queue
         }
+        folders = {index: moves_to(spec.after_load) for index, spec in enumerate(self.tables)}
         problems = [
             *cross_problems(self.lake.bucket, self.buckets, files),
             *row_queue_problems(self.lake.root, [queue.known_as for queue in self.queues], rows),
+            *folder_problems(self.lake.root, {index: prefix for index, (_, prefix) in files.items()}, folders),
         ]
         if problems:
             raise ValueError("; ".join(str(problem) for problem in problems))
@@ -173,6 +182,11 @@ class LakeConfig(Model):
         place = bisect_right(prefixes, key) - 1
         return specs[place] if place >= 0 and key.startswith(prefixes[place]) else None
 
+    def folder_of_moved(self, bucket: str, key: str) -> str | None:
+        """The `s3://` folder of files that were moved after they were loaded, if an object lies in one."""
+        address = f"s3://{bucket}/{key}"
+        return next((folder for folder in self._folders_of_moved if address.startswith(folder)), None)
+
     def discovered(self, key: TableKey, format: Format) -> TableSpec:
         """The table that discovery makes of a prefix whose files have that format."""
         return _discovered(key, format, self.window, self.max_files, self.max_lag, self.policy)
@@ -180,6 +194,10 @@ class LakeConfig(Model):
     @cached_property
     def _tables_by_key(self) -> dict[TableKey, TableSpec]:
         return {spec.table_key: spec for spec in self.tables}
+
+    @cached_property
+    def _folders_of_moved(self) -> list[str]:
+        return sorted({folder for spec in self.tables if (folder := moves_to(spec.after_load))})
 
     @cached_property
     def _prefixes(self) -> dict[str, tuple[list[str], list[TableSpec]]]:
@@ -318,3 +336,11 @@ def _cross_problems_of_valid_parts(data: Any) -> Iterator[Problem]:
     yield from cross_problems(lake.bucket if lake else None, buckets, dict(sorted(names.items())))
     queues = _parsed(tuple[QueueSpec, ...], data.get("queues")) or ()
     yield from row_queue_problems(lake.root if lake else None, [queue.known_as for queue in queues], rows)
+    folders = {index: _parsed(Folder, _move_of(table)) for index, table in tables.items()}
+    prefixes = {index: prefix for index, (_, prefix) in files.items()}
+    yield from folder_problems(lake.root if lake else None, prefixes, folders)
+
+
+def _move_of(table: Mapping[str, Any]) -> Any:
+    after_load = table.get("after_load")
+    return after_load.get("move") if isinstance(after_load, Mapping) else None

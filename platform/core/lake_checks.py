@@ -83,3 +83,33 @@ def cross_problems(
             if prefix and other_prefix and (prefix.startswith(other_prefix) or other_prefix.startswith(prefix)):
                 message = f"{prefix} overlaps {other_prefix} of tables[{other}]; table prefixes never overlap"
                 yield Problem(("tables", index, "prefix"), message, beside=("tables", other, "prefix"))
+
+
+def folder_problems(
+    lake_root: str | None, prefixes: Mapping[int, str | None], folders: Mapping[int, str | None]
+) -> Iterator[Problem]:
+    """What does not fit together of the folders that files are moved to after they were loaded.
+
+    Args:
+        lake_root: `s3://` address of the lake root, None when it is invalid.
+        prefixes: Prefix of the tables by their index, None for an invalid one.
+        folders: What they move to, None where they do not.
+    """
+    for index, folder in folders.items():
+        where = ("tables", index, "after_load", "move")
+        if not folder:
+            continue
+        if lake_root and _overlap(folder, f"{lake_root.rstrip('/')}/"):
+            yield Problem(where, f"{folder} overlaps the lake root {lake_root}; move to a folder beside it")
+        for other, prefix in prefixes.items():
+            if prefix and _overlap(folder, prefix):
+                yield Problem(
+                    where,
+                    f"{folder} overlaps {prefix} of tables[{other}], which would take the moved files for its own; "
+                    "move to a folder beside it",
+                    beside=("tables", other, "prefix"),
+                )
+
+
+def _overlap(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)

@@ -45,6 +45,16 @@ def _checked_prefix(uri: str) -> str:
     return uri
 
 
+def _checked_folder(uri: str) -> str:
+    bucket, path = parse_s3_uri(uri)
+    _checked_bucket(bucket)
+    if not path or not path.endswith("/"):
+        raise ValueError(f'{uri!r} is no folder: it has a path, and ends with "/"')
+    if "//" in path:
+        raise ValueError("the path must not have an empty folder (//)")
+    return uri
+
+
 def _checked_root(uri: str) -> str:
     bucket, prefix = parse_s3_uri(uri.rstrip("/"))
     _checked_bucket(bucket)
@@ -129,6 +139,7 @@ Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Name = Annotated[Text, AfterValidator(_checked_name)]
 Root = Annotated[Text, AfterValidator(_checked_root)]
 Prefix = Annotated[Text, AfterValidator(_checked_prefix)]
+Folder = Annotated[Text, AfterValidator(_checked_folder)]
 Bucket = Annotated[Text, AfterValidator(_checked_bucket)]
 QueueUrl = Annotated[Text, AfterValidator(_checked_queue_url)]
 QueueName = Annotated[Text, AfterValidator(_checked_queue_name)]

@@ -169,7 +169,7 @@ def validation_problems(model: type[BaseModel], error: ValidationError) -> Itera
     """What pydantic found, as readable problems; an unknown field suggests the nearest known one."""
     details = error.errors(include_url=False)
     for detail in details:
-        where = tuple(step for step in detail["loc"] if step != "[key]")
+        where = tuple(step for step in detail["loc"] if not str(step).startswith("["))
         if detail["type"] == "too_short" and any(_lies_below(other["loc"], where) for other in details):
             continue  # pydantic counts the valid entries only
         message = detail["msg"][:1].lower() + detail["msg"][1:]

@@ -13,15 +13,18 @@ from ulid import ULID
 
 FORMAT = 1
 _STEM = re.compile(
-    r"^(?:(?:lost-)?[0-9A-HJKMNP-TV-Z]{26}|deferred-\d{20}(?:-[0-9a-f]{8})?)-(\d+)(?:-(\d+)-(\d+))?$", re.ASCII
+    r"^(?:(?:lost-|taken-)?[0-9A-HJKMNP-TV-Z]{26}|deferred-\d{20}(?:-[0-9a-f]{8})?)-(\d+)(?:-(\d+)-(\d+))?$", re.ASCII
 )
 #: What an id says at most, of bytes: an exabyte. An event may say anything, and a key of S3 has a length.
 _MOST_BYTES = 10**18
 
-_LOST = "lost-"
+_LOST, _TAKEN = "lost-", "taken-"
 
 #: Event name of a key that a listing lacks.
 MISSING = "Missing"
+
+#: Event name of a key whose object after-load took away.
+TAKEN = "AfterLoad"
 
 #: Event names of keys that were being read, among others or alone, when the Spark server was lost.
 LOST, LOST_ALONE = "ServerLost", "ServerLostAlone"
@@ -40,6 +43,7 @@ class Hint:
         redriven: the hint was put back by a person, so a quarantined state is decided anew.
         read: etag of the bytes that were being read when the Spark server was lost.
         size: bytes of the object, as the event or the listing said.
+        taken: etag of the bytes that after-load took away, once they were in the table.
     """
 
     key: str
@@ -51,6 +55,7 @@ class Hint:
     redriven: bool = False
     read: str | None = None
     size: int | None = None
+    taken: str | None = None
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,7 @@ class Manifest:
     Attributes:
         table: table key.
         id: the object's name without ``.json``; ends in what ``Tally`` has, so that a listing tells the backlog.
-        origin: who wrote it: ``intake``, ``listing``, ``deferred``, ``redrive`` or ``lost``.
+        origin: who wrote it: ``intake``, ``listing``, ``deferred``, ``redrive``, ``lost`` or ``after``.
     """
 
     table: str
@@ -92,6 +97,11 @@ class Manifest:
     def lost(cls, table: str, hints: Sequence[Hint]) -> Manifest:
         """The note of what was being read when the Spark server was lost; its id says what it is."""
         return cls(table, f"{_LOST}{ULID()}-{_tally(hints)}", "lost", tuple(hints))
+
+    @classmethod
+    def taken(cls, table: str, hints: Sequence[Hint]) -> Manifest:
+        """What after-load took away; its id says so."""
+        return cls(table, f"{_TAKEN}{ULID()}-{_tally(hints)}", "after", tuple(hints))
 
     @classmethod
     def deferred(cls, table: str, n: int, digest: str, hints: Sequence[Hint]) -> Manifest:
@@ -142,6 +152,11 @@ def is_note(manifest_id: str) -> bool:
     return manifest_id.startswith(_LOST)
 
 
+def is_taken(manifest_id: str) -> bool:
+    """Whether a manifest says what after-load took away, from its id alone: no new file waits in it."""
+    return manifest_id.startswith(_TAKEN)
+
+
 def tally_of(manifest_id: str) -> Tally:
     """What a manifest's id says of its hints; one of an older lake says no more than how many they are.
 
@@ -152,7 +167,7 @@ def tally_of(manifest_id: str) -> Tally:
     if not match:
         raise ValueError(
             f"'{manifest_id}' is not a manifest's id (<ULID>-<hints>-<bytes>-<oldest>, or the same behind lost- or "
-            "instead of the ULID deferred-<n>-<digest>)"
+            "taken-, or instead of the ULID deferred-<n>-<digest>)"
         )
     hints, size, oldest = match.groups()
     return Tally(int(hints), int(size or 0), int(oldest or 0) or None)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tidegate.platform.core.ledger import OVERWRITTEN, SETTLED, LastState, LedgerRow, Status, columns_of
 from tidegate.platform.core.manifest import Hint
@@ -124,7 +124,9 @@ def make_plan(
         by_key.setdefault(item.hint.key, []).append(item)
     for key, items in by_key.items():
         probe, state = probes[key], states.get(key)
-        lead, others = items[-1], items[:-1]
+        # What after-load took away is no event: where there is one too, that gets the row.
+        lead = next((item for item in reversed(items) if item.hint.taken is None), items[-1])
+        others = [item for item in items if item is not lead]
         if isinstance(probe, Unavailable):
             plan.deferred += [item.hint for item in items]
             continue
@@ -134,6 +136,10 @@ def make_plan(
             plan.followers[key] = others
             continue
         plan.rows += _duplicates(others, probe if isinstance(probe, Found) else None)
+        taken_away = {item.hint.taken for item in items if item.hint.taken}
+        if isinstance(probe, Gone) and (etag := _moved(state, taken_away)):
+            plan.rows.append(replace(ledger_row(lead, Status.MOVED, None, None), etag=etag))
+            continue
         _decide(plan, key, probe, state, lead, registered)
     return plan
 
@@ -185,6 +191,16 @@ def _replaces(probe: Found, state: LastState, items: Sequence[TakenHint]) -> boo
     return state.partly and probe.etag == state.etag and any(item.hint.redriven for item in items)
 
 
+def _moved(state: LastState | None, taken_away: Collection[str]) -> str | None:
+    """The etag of the bytes whose absence is our own doing; None if it is not, or the ledger knows it already."""
+    if state is None:
+        return None
+    if state.status == Status.COMMITTED and state.etag in taken_away:
+        return state.etag
+    # A run beside ours saw the removal before it was told whose it was.
+    return next(iter(taken_away), None) if state.status == Status.REMOVED else None
+
+
 def _decide(plan: Plan, key: str, probe: Probe, state: LastState | None, lead: TakenHint, registered: bool) -> None:
     live = state is not None and state.status in SETTLED
     match probe:
@@ -193,6 +209,9 @@ def _decide(plan: Plan, key: str, probe: Probe, state: LastState | None, lead: T
         case Gone() if state is not None and state.status in (Status.REMOVED, Status.UNAPPLIED):
             if lead.hint.event_id:
                 plan.rows.append(ledger_row(lead, Status.DUPLICATE, "already removed", None))
+        case Gone() if state is not None and state.status == Status.MOVED and not registered:
+            if lead.hint.event_id:
+                plan.rows.append(ledger_row(lead, Status.DUPLICATE, "moved or deleted after it was loaded", None))
         case Gone() if live and registered:
             plan.drop[key] = (
                 ledger_row(lead, Status.REMOVED, None, None),

@@ -72,6 +72,8 @@ def route(bucket: str, key: str, config: LakeConfig, known: Collection[TableKey]
             'a folder or the name begins with "_" or ".": logs and work files of Delta and Spark are named '
             "like that, and Spark's readers skip them",
         )
+    if folder := config.folder_of_moved(bucket, key):
+        return Unrouted("own_file", f"it lies below {folder}, where after_load puts files that were loaded")
     format = format_of(key)
     spec = config.table_holding(bucket, key)
     if spec is None:

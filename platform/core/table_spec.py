@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
+from tidegate.platform.core.after_load import AfterLoad, takes_away
 from tidegate.platform.core.csv_options import CsvOptions
 from tidegate.platform.core.file_format import Format, Mode, mode_of
 from tidegate.platform.core.lake_fields import (
@@ -107,6 +108,8 @@ class TableSpec(Model):
     """Owners shown by Dagster: `team:<name>` or an email address."""
     description: Text | None = None
     """Description shown by Dagster."""
+    after_load: AfterLoad = "keep"
+    """What becomes of a file once its rows are in the table: `keep`, `delete`, `move` to a folder, or `tag`."""
     silver: SilverSpec | None = None
     """The silver table; none when absent."""
 
@@ -133,6 +136,21 @@ class TableSpec(Model):
         if mode == "register" and format in ("csv", "json"):
             raise ValueError(f"only parquet files can be registered, {format} files must be loaded: use `mode: load`")
         return mode
+
+    @model_validator(mode="after")
+    def _files_may_go(self) -> Self:
+        if self.after_load == "keep":
+            return self
+        if self.registers:
+            raise ValueError("after_load is for loaded tables: a registered table reads its files where they lie")
+        if self.registers is None:
+            raise ValueError("after_load needs `mode: load`: without it, Parquet files would be registered")
+        if takes_away(self.after_load) and self.silver and self.silver.on_removed == "full":
+            raise ValueError(
+                "after_load takes files away, and silver's `on_removed: full` would take away the rows of files that "
+                "are gone; use one of them"
+            )
+        return self
 
     @cached_property
     def table_key(self) -> TableKey:

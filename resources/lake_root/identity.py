@@ -17,6 +17,7 @@ class Identity:
 
     def __init__(self, root: LakeRoot) -> None:
         self._root = root
+        self._deletes_proven = False
 
     @cached_property
     def lake(self) -> str:
@@ -39,6 +40,21 @@ class Identity:
         """The lake's UUID if it has been chosen; nothing is proven or written for it."""
         body = self._root.objects.get(self._root.bucket, self._root.key("lake.json"))
         return None if body is None else str(json.loads(body)["lake"])
+
+    def prove_conditional_delete(self) -> None:
+        """Prove once that this endpoint heeds ``If-Match`` of deletes and copies: after-load rests on it.
+
+        Raises:
+            StoreError: it does not, or did not answer.
+        """
+        objects, bucket = self._root.objects, self._root.bucket
+        proven = self._root.key("proven", f"{quote(objects.endpoint, safe='')}.delete.json")
+        if self._deletes_proven or objects.get(bucket, proven) is not None:
+            self._deletes_proven = True
+            return
+        objects.prove_conditional_delete(bucket, self._root.key(f"probe-{uuid.uuid4()}"))
+        objects.put(bucket, proven, json.dumps({"endpoint": objects.endpoint, "at": datetime.now(UTC).isoformat()}))
+        self._deletes_proven = True
 
     def _prove_endpoint(self) -> None:
         """Once for each endpoint: a lake may be moved to another one, or reached through it."""

@@ -6,6 +6,7 @@ Layout, fixed for ever (docs/architecture.md, "What lies under the lake root")::
     proven/<endpoint>.json                  its conditional put was proven
     inbox/<table key>/<manifest id>.json
     batches/<table key>/<n, 20 digits>.json and .void
+    after/<table key>/<ULID>-<keys>.json    files that after-load could not take away or tag yet
     tables/<table key>.json                 birth: generation, location, SQL name
     bronze/<table key>/  silver/<name>/  ledger/<table key>/
     batches/<table key>..<generation>/  ledger/<table key>..<generation>/     after a reset
@@ -16,6 +17,7 @@ Layout, fixed for ever (docs/architecture.md, "What lies under the lake root")::
 
 from __future__ import annotations
 
+from tidegate.resources.lake_root.after_notes import AfterNotes
 from tidegate.resources.lake_root.batches import Batches
 from tidegate.resources.lake_root.births import Births
 from tidegate.resources.lake_root.identity import Identity
@@ -40,6 +42,7 @@ class LakeStore(LakeRoot):
         super().__init__(objects, root)
         self.identity = Identity(self)
         self.inbox = Inbox(self)
+        self.after = AfterNotes(self)
         self.births = Births(self)
         self.quarantine = Quarantine(self)
         self.intake_log = IntakeLog(self)

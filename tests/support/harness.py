@@ -40,6 +40,10 @@ PROXIED = "proxied"
 #: A key with this in it cannot be looked at by clients: their S3 answers 503, so they defer it.
 FLAKY = "flaky"
 
+#: What a file of a loaded table gets once it is in bronze.
+TAGS = {"tidegate": "loaded"}
+LOADED: dict[str, Any] = {"format": "json", "after_load": {"tag": TAGS}}
+
 _ids = itertools.count(1)
 
 
@@ -102,7 +106,9 @@ class FaultLake(TestLake):
         self.folder = folder
         self.clients_started: list[Client] = []
         self.standing: list[Standing] = []
-        configured = [{"name": table, "prefix": f"{table}/"} for table in tables]
+        configured = [
+            {"name": table, "prefix": f"{table}/", **({} if table.startswith("reg") else LOADED)} for table in tables
+        ]
         super().__init__(servers, folder, name, configured, {"discovery": False})  # type: ignore[arg-type]
         self.tables = {table: Watched(self, table) for table in tables}
 
@@ -374,6 +380,23 @@ class Watched:
         self._equal("decisions by event", Counter(row["event_id"] for row in rows), self.events)
         self._equal("outcomes", Counter((row["key"], row["status"]) for row in rows), self.outcomes)
         self._equal("rows set apart", Counter(self._apart(rows)), self.apart)
+        if not self.registered:
+            self._check_tags(rows)
+
+    def _check_tags(self, ledger: list[dict[str, Any]]) -> None:
+        """What is wholly in bronze is tagged, and nothing else is."""
+        told = sorted((row for row in ledger if row["etag"]), key=lambda row: (row["n"], row["position"]))
+        last = {row["key"]: row for row in told if row["status"] != "duplicate"}
+        s3, loaded = self.lake.clients.s3, {}
+        for item in s3.list_objects_v2(Bucket=self.lake.bucket, Prefix=f"{self.name}/").get("Contents", []):
+            row = last[item["Key"]]
+            loaded[item["Key"]] = row["status"] == "committed" and not row["bad_rows"]
+        tagged = {
+            key: s3.get_object_tagging(Bucket=self.lake.bucket, Key=key)["TagSet"]
+            == [{"Key": name, "Value": value} for name, value in TAGS.items()]
+            for key in loaded
+        }
+        assert tagged == loaded, f"{self.name}: tags of files"
 
     def _apart(self, ledger: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
         """Key and text of every row in the folders that the ledger names, of each object's last reading."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidegate.platform.core.after_load import moves_to, takes_away
 from tidegate.platform.core.lake import LakeConfig, LakeConfigError, load_lake
 from tidegate.platform.core.lake_schema import schema_text
 from tidegate.platform.core.lake_yaml import read_yaml
@@ -385,6 +386,56 @@ def test_prefixes_never_overlap(tmp_path: Path, prefix: str) -> None:
 
 def test_prefixes_that_only_begin_alike_do_not_overlap(tmp_path: Path) -> None:
     load(tmp_path, SMALL + TABLE + "  - name: u\n    prefix: s3://landing/tt/\n")
+
+
+@pytest.mark.parametrize(
+    ("more", "line", "expected"),
+    [
+        ("after_load: delet", 9, "tables[0].after_load: input should be 'keep' or 'delete'"),
+        ("after_load: {mov: s3://xyz/y/}", 9, "tables[0].after_load.mov: unknown field; did you mean 'move'?"),
+        ("after_load: {}", 9, "tables[0].after_load: give exactly one of move (s3://bucket/folder/) and tag"),
+        ("after_load: {move: s3://xyz/y}", 9, "tables[0].after_load.move: 's3://xyz/y' is no folder"),
+        ("after_load: {tag: {a: 1}}", 9, "tables[0].after_load.tag.a: must be text, and YAML reads this as 1"),
+        ("after_load: {move: s3://landing/t/done/}", 9, "overlaps s3://landing/t/ of tables[0], which would take"),
+        ("after_load: {move: s3://landing/}", 9, "tables[0].after_load.move: 's3://landing/' is no folder"),
+        ("after_load: {move: s3://lake/x/done/}", 9, "overlaps the lake root s3://lake/x; move to a folder beside it"),
+        (
+            "after_load: delete\n    silver: {keys: [a], order: b, every: 9, on_removed: full}",
+            5,
+            "silver's `on_removed: full` would take away the rows of files that are gone",
+        ),
+    ],
+)
+def test_problems_of_after_load(tmp_path: Path, more: str, line: int, expected: str) -> None:
+    (problem,) = problems(tmp_path, f"{SMALL}{TABLE}    format: csv\n    mode: load\n    {more}\n")
+    assert problem.startswith(f"lake.yaml:{line}: tables[0]")
+    assert expected in problem
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("format: parquet", "a registered table reads its files where they lie"),
+        ("mode: register", "a registered table reads its files where they lie"),
+        ("window: 1", "after_load needs `mode: load`"),
+    ],
+)
+def test_after_load_is_for_loaded_tables(tmp_path: Path, mode: str, expected: str) -> None:
+    (problem,) = problems(tmp_path, f"{SMALL}{TABLE}    {mode}\n    after_load: delete\n")
+    assert expected in problem
+
+
+def test_after_load_says_what_becomes_of_files(tmp_path: Path) -> None:
+    assert load(tmp_path, SMALL + TABLE).tables[0].after_load == "keep"
+    text = f"{SMALL}{TABLE}    mode: load\n    after_load: "
+    for after_load, away, folder in [
+        ("keep", False, None),
+        ("delete", True, None),
+        ("{move: s3://landing/done/}", True, "s3://landing/done/"),
+        ("{tag: {tidegate: loaded}}", False, None),
+    ]:
+        spec = load(tmp_path, f"{text}{after_load}\n").tables[0]
+        assert (takes_away(spec.after_load), moves_to(spec.after_load)) == (away, folder)
 
 
 def test_names_are_unique(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.platform.core.ledger import OVERWRITTEN, LastState, LedgerRow, Status
-from tidegate.platform.core.manifest import Hint
+from tidegate.platform.core.manifest import TAKEN, Hint
 from tidegate.platform.core.planning import (
     Forbidden,
     Found,
@@ -59,7 +59,7 @@ for state in STATES:
     elif state in SETTLED_STATES:
         EXPECTED[state, "same"] = ("duplicate", "duplicate")
         EXPECTED[state, "other"] = ("drop quarantined/quarantined", "add")
-        EXPECTED[state, "gone"] = ("drop removed/unapplied", "removed")
+        EXPECTED[state, "gone"] = ("drop removed/unapplied", "duplicate" if state == "moved" else "removed")
     else:
         EXPECTED[state, "same"] = ("quarantined", "quarantined")
         EXPECTED[state, "other"] = ("quarantined", "add") if state == "overwritten" else ("add", "add")
@@ -138,14 +138,45 @@ def test_a_row_takes_the_object_s_version_before_the_event_s() -> None:
     assert (gone.version_id, gone.etag, gone.size) == ("of the event", None, None)
 
 
+@pytest.mark.parametrize("removal_is_told", [True, False], ids=["S3 tells of it", "nobody does"])
+@pytest.mark.parametrize(
+    ("state", "probe", "expected"),
+    [
+        (LastState(Status.COMMITTED, "e1", 3), Gone(), "moved"),
+        (LastState(Status.COMMITTED, "e2", 4), Gone(), "removed"),
+        (LastState(Status.REMOVED, None, 4), Gone(), "moved"),
+        (LastState(Status.COMMITTED, "e1", 3), OTHER, "add"),
+    ],
+    ids=["as it was loaded", "other bytes were loaded since", "a run beside ours saw it go", "written again"],
+)
+def test_what_after_load_took_away_is_moved_and_not_removed(
+    state: LastState, probe: Probe, expected: str, removal_is_told: bool
+) -> None:
+    told = [TakenHint(Hint("k", "m#0", "ObjectRemoved:Delete"), "m")] if removal_is_told else []
+    ours = TakenHint(Hint("k", event_name=TAKEN, taken="e1"), "m")
+    plan = make_plan([*told, ours], {"k": probe}, {"k": state}, registered=False)
+    assert outcome(plan) == expected
+    for row in plan.rows:
+        assert row.event_id == ("m#0" if removal_is_told else None), "an event has a row, which is not to be ours"
+        assert row.etag == ("e1" if expected == "moved" else None), "the same bytes again are no new file"
+
+
+def test_the_same_bytes_again_after_they_were_moved_are_a_duplicate() -> None:
+    moved = {"k": LastState(Status.MOVED, "e1", 4)}
+    taken = [TakenHint(Hint("k", "m#0", "ObjectCreated:Put"), "m")]
+    assert outcome(make_plan(taken, {"k": SAME}, moved, registered=False)) == "duplicate"
+    assert outcome(make_plan(taken, {"k": OTHER}, moved, registered=False)) == "add"
+
+
 KEYS = st.sampled_from("abcd")
 ITEMS = st.lists(
     st.builds(
-        lambda key, event, redriven, manifest: (key, event, redriven, manifest),
+        lambda *drawn: drawn,
         KEYS,
         st.booleans(),
         st.booleans(),
         st.sampled_from(["m1", "m2"]),
+        st.sampled_from([None, "e1"]),
     ),
     max_size=12,
 )
@@ -160,7 +191,7 @@ ITEMS = st.lists(
     st.booleans(),
 )
 def test_every_event_ends_as_one_row_or_is_deferred(
-    items: list[tuple[str, bool, bool, str]],
+    items: list[tuple[str, bool, bool, str, str | None]],
     probes: dict[str, Probe],
     states: dict[str, LastState],
     registered: bool,
@@ -169,8 +200,11 @@ def test_every_event_ends_as_one_row_or_is_deferred(
 ) -> None:
     """Invariant 6, whatever becomes of the candidates and of the entries to drop."""
     taken = [
-        TakenHint(Hint(key, f"e{i}" if event else None, redriven=redriven), manifest)
-        for i, (key, event, redriven, manifest) in enumerate(items)
+        TakenHint(
+            Hint(key, f"e{i}" if event else None, redriven=redriven, taken=None if event or registered else etag),
+            manifest,
+        )
+        for i, (key, event, redriven, manifest, etag) in enumerate(items)
     ]
     plan = make_plan(taken, probes, states, registered=registered)
     rows: list[LedgerRow] = [*plan.rows, *(pair[0 if were_live else 1] for pair in plan.drop.values())]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from tidegate.platform.core.routing import Routed, Unrouted, route
 from tidegate.platform.core.table_key import TableKey
 
 
-def lake(discovery: bool = True, more: Sequence[dict[str, str]] = ()) -> LakeConfig:
+def lake(discovery: bool = True, more: Sequence[dict[str, Any]] = ()) -> LakeConfig:
     return LakeConfig.model_validate(
         {
             "lake": {"root": "s3://lake/root"},
@@ -52,6 +53,17 @@ def test_a_configured_prefix_wins(key: str, name: str, format: str, mode: str) -
         assert (found.spec.name, found.spec.format, found.spec.mode) == (name, format, mode)
         assert found.table == found.spec.table_key
         assert found.why == f"it lies below {found.spec.prefix}, the prefix of table {name!r} in lake.yaml"
+
+
+def test_moved_files_make_no_table() -> None:
+    folder = "s3://landing/web/done/"
+    config = lake(
+        more=[{"name": "web", "prefix": "s3://landing/web/in/", "mode": "load", "after_load": {"move": folder}}]
+    )
+    found = route("landing", "web/done/day/x.csv", config, set())
+    assert found == Unrouted("own_file", f"it lies below {folder}, where after_load puts files that were loaded")
+    for key in ("web/in/x.csv", "web/other/x.csv"):
+        assert isinstance(route("landing", key, config, set()), Routed)
 
 
 @pytest.mark.parametrize(

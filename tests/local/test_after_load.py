@@ -1,0 +1,278 @@
+"""What becomes of files after they were loaded, on a real S3: whatever overwrites them, and wherever a run dies."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.fault_proxy import FaultProxy
+from tests.support.seams import Died
+from tidegate.assets.bronze import after
+from tidegate.assets.bronze.after import SEAMS, act, after_batch, after_notes, note_what_lies_there
+from tidegate.platform.core.after_load import MoveOrTag
+from tidegate.platform.core.ledger import LastState, LedgerRow, Status
+from tidegate.platform.core.table_key import TableKey
+from tidegate.platform.local.aws import REGION, LocalAws
+from tidegate.platform.local.provision import Clients
+from tidegate.resources.lake_root.after_notes import files_of
+from tidegate.resources.lake_root.store import LakeStore
+from tidegate.resources.object_store import ObjectStore, StoreError
+
+COMMITTED = Status.COMMITTED
+
+
+class Place:
+    """A table's prefix, a folder beside it, and a lake whose ledger is a dictionary.
+
+    Attributes:
+        states: what the ledger says.
+    """
+
+    def __init__(self, endpoint: str, after_load: Any, *, versioned: bool = False) -> None:
+        tag = uuid.uuid4().hex[:8]
+        self.bucket = f"landing-{tag}"
+        self.s3 = Clients.connect(endpoint, REGION, key="test", secret="test").s3
+        for bucket in (self.bucket, f"lake-{tag}"):
+            self.s3.create_bucket(Bucket=bucket)
+        if versioned:
+            self.s3.put_bucket_versioning(Bucket=self.bucket, VersioningConfiguration={"Status": "Enabled"})
+        if after_load == "move":
+            after_load = MoveOrTag(move=f"s3://{self.bucket}/done/")
+        self.states: dict[str, LastState] = {}
+        self.log: list[str] = []
+        key = TableKey(self.bucket, "in/")
+        self.table: Any = SimpleNamespace(
+            key=key,
+            text=key.encode(),
+            spec=SimpleNamespace(after_load=after_load, max_files=100),
+            birth=SimpleNamespace(registered=False),
+            ledger=SimpleNamespace(clock=lambda: (1, 1), memory=self._memory),
+        )
+        self.lake: Any = SimpleNamespace(store=LakeStore(ObjectStore(self.s3), f"s3://lake-{tag}/root"))
+
+    def _memory(self, version: int, n: int, keys: list[str]) -> tuple[None, dict[str, LastState]]:
+        return None, {key: self.states[key] for key in keys if key in self.states}
+
+    def put(self, name: str, body: str, **more: Any) -> str:
+        """Write a file; its etag."""
+        return str(self.s3.put_object(Bucket=self.bucket, Key=f"in/{name}", Body=body, **more)["ETag"].strip('"'))
+
+    def load(self, name: str, body: str, **more: Any) -> dict[str, str]:
+        """Write a file, which is in the ledger then."""
+        etag = self.put(name, body, **more)
+        self.states[f"in/{name}"] = LastState(COMMITTED, etag, 1)
+        return {f"in/{name}": etag}
+
+    def there(self) -> dict[str, str]:
+        listed = self.s3.list_objects_v2(Bucket=self.bucket).get("Contents", [])
+        return {
+            item["Key"]: self.s3.get_object(Bucket=self.bucket, Key=item["Key"])["Body"].read().decode()
+            for item in listed
+        }
+
+    def tags(self, name: str) -> dict[str, str]:
+        found = self.s3.get_object_tagging(Bucket=self.bucket, Key=f"in/{name}")["TagSet"]
+        return {tag["Key"]: tag["Value"] for tag in found}
+
+    def batch(self, *rows: LedgerRow) -> None:
+        after_batch(self.lake, self.table, SimpleNamespace(rows=rows), self.log.append)  # type: ignore[arg-type]
+
+    def told(self) -> dict[str, str | None]:
+        """What the inbox says was taken away."""
+        inbox = self.lake.store.inbox
+        manifests = inbox.read(self.table.text, [one.id for one in inbox.waiting(self.table.text)])
+        return {hint.key: hint.taken for manifest in manifests for hint in manifest.hints}
+
+    def waits(self) -> int:
+        return files_of(self.lake.store.after.ids(self.table.text))
+
+
+MakePlace = Callable[..., Place]
+
+
+@pytest.fixture(scope="module")
+def proxy(local_aws: LocalAws) -> Iterator[FaultProxy]:
+    with FaultProxy(local_aws.endpoint) as running:
+        yield running
+
+
+@pytest.fixture
+def place(proxy: FaultProxy) -> Iterator[MakePlace]:
+    yield lambda after_load, **more: Place(proxy.endpoint, after_load, **more)
+    proxy.clear()
+
+
+def row(loaded: dict[str, str], status: Status = COMMITTED, **more: Any) -> LedgerRow:
+    ((key, etag),) = loaded.items()
+    return LedgerRow(key, status, etag=etag, **more)
+
+
+def die_at(monkeypatch: pytest.MonkeyPatch, seam: str, work: Callable[[], object]) -> None:
+    def die(name: str) -> None:
+        if name == seam:
+            raise Died(name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(after, "seam", die)
+        with pytest.raises(Died):
+            work()
+
+
+def overwrite_at(monkeypatch: pytest.MonkeyPatch, seam: str, write: Callable[[], object]) -> None:
+    monkeypatch.setattr(after, "seam", lambda name: write() if name == seam else None)
+
+
+@pytest.mark.parametrize("versioned", [False, True], ids=["plain", "versioned"])
+def test_what_is_loaded_is_moved_and_what_is_not_stays(place: MakePlace, versioned: bool) -> None:
+    at = place("move", versioned=versioned)
+    a, again = at.load("a.csv", "1"), at.load("day/b.csv.gz", "2", Tagging="team=shop")
+    partly, bad = at.load("partly.csv", "3"), at.load("bad.csv", "4")
+    at.states["in/partly.csv"] = LastState(COMMITTED, partly["in/partly.csv"], 1, bad_rows=1)
+    at.states["in/bad.csv"] = LastState(Status.QUARANTINED, bad["in/bad.csv"], 1)
+    at.put("new.csv", "5")
+    at.batch(
+        row(a),
+        row(again, Status.DUPLICATE),
+        row(partly, bad_rows=1),
+        row(bad, Status.QUARANTINED),
+        row(bad, Status.DUPLICATE),
+    )
+    assert at.there() == {
+        "done/a.csv": "1", "done/day/b.csv.gz": "2", "in/partly.csv": "3", "in/bad.csv": "4", "in/new.csv": "5",
+    }  # fmt: skip
+    assert at.told() == a | again
+    assert at.waits() == 0
+    tags = at.s3.get_object_tagging(Bucket=at.bucket, Key="done/day/b.csv.gz")["TagSet"]
+    assert tags == [{"Key": "team", "Value": "shop"}]
+
+
+def test_files_of_one_name_are_both_kept(place: MakePlace) -> None:
+    at = place("move")
+    first = at.load("a.csv.gz", "1")
+    act(at.lake, at.table, first)
+    second = at.load("a.csv.gz", "2")
+    act(at.lake, at.table, second)
+    assert at.there() == {"done/a.csv.gz": "1", f"done/a.{second['in/a.csv.gz']}.csv.gz": "2"}
+
+
+@pytest.mark.parametrize("after_load", ["move", "delete"])
+@pytest.mark.parametrize("moment", ["before", *SEAMS[:1]])
+def test_a10_a_file_that_is_overwritten_before_it_is_taken_away_stays(
+    after_load: str, moment: str, place: MakePlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = place(after_load)
+    loaded = at.load("a.csv", "1")
+    if moment == "before":
+        at.put("a.csv", "2")
+    else:
+        overwrite_at(monkeypatch, moment, lambda: at.put("a.csv", "2"))
+    at.batch(row(loaded))
+    assert at.there()["in/a.csv"] == "2"
+    assert at.told() == {}
+    assert at.waits() == 0, "its new bytes have an event of their own, and a batch then"
+
+
+@pytest.mark.parametrize("after_load", ["move", "delete"])
+@pytest.mark.parametrize("seam", SEAMS)
+def test_a_run_that_dies_while_it_takes_files_away_is_repeated(
+    seam: str, after_load: str, place: MakePlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = place(after_load)
+    loaded = at.load("a.csv", "1")
+    die_at(monkeypatch, seam, lambda: at.batch(row(loaded)))
+    for _ in range(2):
+        at.batch(row(loaded))
+        assert at.there() == ({"done/a.csv": "1"} if after_load == "move" else {})
+        assert at.told() == loaded
+
+
+def test_a_producer_s_own_removal_is_not_told_as_ours_where_nothing_was_moved(place: MakePlace) -> None:
+    at = place("move")
+    loaded = at.load("a.csv", "1")
+    at.s3.delete_object(Bucket=at.bucket, Key="in/a.csv")
+    at.batch(row(loaded))
+    assert (at.there(), at.told(), at.waits()) == ({}, {}, 0)
+
+
+@pytest.mark.parametrize("versioned", [False, True], ids=["plain", "versioned"])
+def test_tags_join_those_that_are_there_and_only_of_what_was_loaded(
+    versioned: bool, place: MakePlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = place(MoveOrTag(tag={"tidegate": "loaded"}), versioned=versioned)
+    a, b = at.load("a.csv", "1", Tagging="team=shop"), at.load("b.csv", "2")
+    changed = at.put("b.csv", "3", Tagging="team=shop&tidegate=loaded")
+    at.batch(row(a), row(b))
+    assert at.tags("a.csv") == {"team": "shop", "tidegate": "loaded"}
+    assert at.tags("b.csv") == {"team": "shop"}, "a run that died had tagged it"
+    assert (at.told(), at.waits()) == ({}, 0)
+    # Overwritten after it was looked at.
+    store = at.lake.store.objects
+    read = store.tags
+
+    def overwritten_first(*arguments: Any) -> dict[str, str]:
+        monkeypatch.setattr(store, "tags", read)
+        at.put("b.csv", "4", Tagging="team=web")
+        return read(*arguments)
+
+    monkeypatch.setattr(store, "tags", overwritten_first)
+    at.batch(row({"in/b.csv": changed}))
+    assert at.tags("b.csv") == {"team": "web"}
+
+
+def test_what_cannot_be_moved_is_tried_again_by_the_next_run(place: MakePlace, proxy: FaultProxy) -> None:
+    at = place("move")
+    a, b = at.load("a.csv", "1"), at.load("b.csv", "2")
+    body = b"<Error><Code>AccessDenied</Code><Message>not allowed</Message></Error>"
+    proxy.status("PUT", "/done/b", 403, None, body=body)
+    at.batch(row(a), row(b))
+    assert at.there() == {"done/a.csv": "1", "in/b.csv": "2"}
+    assert at.told() == a
+    after_notes(at.lake, at.table, at.log.append)
+    (note,) = at.lake.store.after.read(at.table.text, at.lake.store.after.ids(at.table.text))
+    assert list(note.keys) == ["in/b.csv"]
+    assert "AccessDenied" in note.keys["in/b.csv"]
+    assert "tried again by the next run" in at.log[-1]
+    proxy.clear()
+    after_notes(at.lake, at.table, at.log.append)
+    assert at.there() == {"done/a.csv": "1", "done/b.csv": "2"}
+    assert (at.told(), at.waits()) == (a | b, 0)
+
+
+def test_a_listing_finds_what_was_loaded_and_still_lies_there(place: MakePlace) -> None:
+    at = place("delete")
+    loaded, partly = at.load("a.csv", "1"), at.load("partly.csv", "2")
+    at.states["in/partly.csv"] = LastState(COMMITTED, partly["in/partly.csv"], 1, bad_rows=1)
+    new = {"in/new.csv": at.put("new.csv", "3")}
+    assert note_what_lies_there(at.lake, at.table, loaded | partly | new, at.states) == 1
+    after_notes(at.lake, at.table, at.log.append)
+    assert sorted(at.there()) == ["in/new.csv", "in/partly.csv"]
+    assert at.told() == loaded
+
+
+def test_an_endpoint_that_ignores_the_condition_takes_nothing_away(
+    place: MakePlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = place("delete")
+    loaded = at.load("a.csv", "1")
+    delete = at.s3.delete_object
+    plain = ("Bucket", "Key")
+    monkeypatch.setattr(at.s3, "delete_object", lambda **asked: delete(**{name: asked[name] for name in plain}))
+    at.batch(row(loaded))
+    assert "in/a.csv" in at.there()
+    (note,) = at.lake.store.after.read(at.table.text, at.lake.store.after.ids(at.table.text))
+    assert "If-Match" in note.keys["in/a.csv"]
+    with pytest.raises(StoreError, match="after_load can only"):
+        at.lake.store.identity.prove_conditional_delete()
+
+
+def test_registered_files_are_left_alone(place: MakePlace) -> None:
+    at = place("delete")
+    loaded = at.load("a.csv", "1")
+    at.table.birth.registered = True
+    at.batch(row(loaded))
+    assert at.there() == {"in/a.csv": "1"}
+    assert at.waits() == 1

@@ -1,0 +1,85 @@
+"""Files that are moved once they are loaded: the whole way, with one that is overwritten meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.support.seams import Died
+from tidegate.assets.bronze import after
+from tidegate.assets.operations.object_trace import trace
+from tidegate.assets.operations.reset import ResetRefused, reset_table
+from tidegate.platform.testing import TestLake
+
+MakeLake = Callable[..., TestLake]
+SALES = {"name": "sales", "prefix": "sales/in/", "format": "csv", "columns": {"id": "int"}}
+
+
+def test_moved_files_are_told_as_moved_and_one_that_is_overwritten_meanwhile_is_loaded_too(
+    tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = "s3://archive/sales/"
+    lake = tidegate_lake([{**SALES, "after_load": {"move": folder}}])
+    lake.clients.s3.create_bucket(Bucket="archive")
+    prefix = "sales/in/"
+
+    def there(bucket: str) -> set[str]:
+        return {item["Key"] for item in lake.clients.s3.list_objects_v2(Bucket=bucket).get("Contents", [])}
+
+    for name in ("a", "b"):
+        lake.put(f"{prefix}{name}.csv", "id\n1\n")
+    lake.put(f"{prefix}partly.csv", "id\n2\nx\n")
+    lake.put(f"{prefix}bad.csv", b"\xff\xfe\x00")
+
+    # b is overwritten between its copy and its removal; a is taken away, and then the run dies.
+    delete = after._delete
+
+    def meanwhile(handles: Any, bucket: str, key: str, etag: str) -> bool:
+        if key.endswith("/b.csv"):
+            lake.put(key, "id\n3\n")
+        done = delete(handles, bucket, key, etag)
+        if key.endswith("/a.csv"):
+            raise Died(key)
+        return done
+
+    lake.intake()
+    with monkeypatch.context() as patch:
+        patch.setattr(after, "_delete", meanwhile)
+        with pytest.raises(Died):
+            kit.run(lake, "sales", listing=False)
+    lake.intake()
+    kit.run(lake, "sales", listing=False)
+    lake.intake()
+    kit.run(lake, "sales", listing=False)
+    assert kit.bronze(lake, "sales", "id") == [(1,), (1,), (2,), (3,)]
+    assert there(lake.bucket) == {f"{prefix}partly.csv", f"{prefix}bad.csv"}, "what is not loaded lies there"
+    assert len(there("archive")) == 3
+    fate = kit.fate(lake, "sales")
+    assert {key: fate[key][0] for key in ("a.csv", "partly.csv", "bad.csv")} == {
+        "a.csv": "moved", "partly.csv": "committed", "bad.csv": "quarantined",
+    }  # fmt: skip
+
+    # Nothing more comes of it, by events or by a listing.
+    before = len(kit.bronze(lake, "sales", "id"))
+    lake.intake()
+    kit.run(lake, "sales")
+    assert len(kit.bronze(lake, "sales", "id")) == before
+    assert "removed" not in {row["status"] for row in kit.ledger(lake, "sales")}
+    assert lake.lake.store.inbox.waiting() == []
+    told = trace(lake.lake, lake.bucket, f"{prefix}a.csv")
+    assert told.verdict == f"it was moved to {folder} once it was in bronze.sales"
+
+    # The same bytes again are a duplicate, and are moved as well.
+    lake.put(f"{prefix}a.csv", "id\n1\n")
+    lake.intake()
+    kit.run(lake, "sales", listing=False)
+    assert len(kit.bronze(lake, "sales", "id")) == before
+    assert f"{prefix}a.csv" not in there(lake.bucket)
+
+    with pytest.raises(ResetRefused, match="after_load moved them to s3://archive/sales/: set it to `keep`, move them"):
+        reset_table(lake.lake, lake.key("sales"), by="somebody")
+    result = lake.materialize("bronze", "sales", from_inbox=True)
+    assert result.success
+    assert kit.metadata(result)["waits_for_after_load"] == 0
