@@ -9,6 +9,7 @@ from botocore.exceptions import NoCredentialsError, NoRegionError
 from rich.console import Console
 from rich.text import Text
 
+from tidegate.platform.cli.check_after_load import check_after_load
 from tidegate.platform.cli.check_buckets import check_bucket
 from tidegate.platform.cli.check_foreign import check_foreign, folders_above
 from tidegate.platform.cli.check_lake import (
@@ -108,6 +109,9 @@ def findings(
         reachable = reachable and finding.ok
     for spec in registered(config):
         yield check_registered(s3, spec)
+    for spec in config.tables:
+        if spec.after_load != "keep":
+            yield check_after_load(s3, spec)
     if reachable:
         yield checked("tables: listed", lambda: _listed(store.table_keys(), known))
         yield checked("lake root: nothing strange", lambda: _no_strays(store))

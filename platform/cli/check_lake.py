@@ -10,6 +10,7 @@ from botocore.exceptions import ClientError
 from pyspark.errors import PySparkException
 
 from tidegate.platform.cli.findings import Failed, Finding, checked, permitted, status_of
+from tidegate.platform.core.after_load import moves_to
 from tidegate.platform.core.drift import drift
 from tidegate.platform.core.lake import LakeConfig, TableSpec
 from tidegate.platform.core.object_key import parse_s3_uri
@@ -94,6 +95,14 @@ def check_discovered(config: LakeConfig, known: Collection[TableKey]) -> Finding
                     raise Failed(
                         f"{spec.prefix} of table {spec.name} overlaps {other.uri}, which was discovered as a table "
                         f"earlier, and two tables never share a file: {remedy}"
+                    )
+        for spec in config.tables:
+            folder = moves_to(spec.after_load) or ""
+            for other in sorted(known):
+                if folder and (folder.startswith(other.uri) or other.uri.startswith(folder)):
+                    raise Failed(
+                        f"after_load of table {spec.name} moves files to {folder}, which overlaps {other.uri}, a table "
+                        "that was discovered earlier: move them elsewhere"
                     )
         return f"{len(known)} tables in the lake, {len(config.tables)} configured"
 

@@ -13,6 +13,7 @@ from tests.support.fault_proxy import FaultProxy
 from tests.support.seams import Died
 from tidegate.assets.bronze import after
 from tidegate.assets.bronze.after import SEAMS, act, after_batch, after_notes, note_what_lies_there
+from tidegate.platform.cli.check_after_load import check_after_load
 from tidegate.platform.core.after_load import MoveOrTag
 from tidegate.platform.core.ledger import LastState, LedgerRow, Status
 from tidegate.platform.core.table_key import TableKey
@@ -267,6 +268,23 @@ def test_an_endpoint_that_ignores_the_condition_takes_nothing_away(
     assert "If-Match" in note.keys["in/a.csv"]
     with pytest.raises(StoreError, match="after_load can only"):
         at.lake.store.identity.prove_conditional_delete()
+
+
+@pytest.mark.parametrize("after_load", ["move", "delete", MoveOrTag(tag={"a": "b"})], ids=["move", "delete", "tag"])
+def test_check_says_which_permission_is_missing(after_load: Any, place: MakePlace, proxy: FaultProxy) -> None:
+    at = place(after_load)
+    spec: Any = SimpleNamespace(
+        name="sales", table_key=at.table.key, after_load=at.table.spec.after_load, prefix=at.table.key.uri
+    )
+    good = check_after_load(at.s3, spec)
+    assert good.ok, good
+    assert at.there() == {}
+    body = b"<Error><Code>AccessDenied</Code><Message>not allowed</Message></Error>"
+    proxy.status("PUT|DELETE", "/in/_tidegate-check", 403, None, body=body)
+    denied = check_after_load(at.s3, spec)
+    assert not denied.ok
+    missing = "s3:PutObjectTagging" if isinstance(after_load, MoveOrTag) else "s3:DeleteObject"
+    assert f"{missing} on arn:aws:s3:::{at.bucket}/in/*" in str(denied)
 
 
 def test_registered_files_are_left_alone(place: MakePlace) -> None:
