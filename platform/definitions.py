@@ -16,6 +16,7 @@ from tidegate.platform.core.lake import LakeConfig, load_lake
 from tidegate.resources.lake_resource import LakeResource, lake_path
 from tidegate.sensors.health import build_health_sensor
 from tidegate.sensors.intake import BRONZE_JOB, build_intake_sensor
+from tidegate.sensors.reconcile import build_reconcile_sensor
 from tidegate.sensors.silver import build_silver_triggers, silver_job
 
 
@@ -40,6 +41,7 @@ def build_definitions(config: LakeConfig, lake: LakeResource) -> dg.Definitions:
         sensors=[
             build_intake_sensor(config, shared),
             build_health_sensor(config),
+            *build_reconcile_sensor(config),
             *[one for one in triggers if isinstance(one, dg.SensorDefinition)],
         ],
         schedules=[one for one in triggers if isinstance(one, dg.ScheduleDefinition)],

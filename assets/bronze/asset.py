@@ -20,6 +20,10 @@ BRONZE = dg.AssetKey(["bronze"])
 
 #: The tag of runs that the intake sensor asked for; they work off the inbox and need not list the prefix.
 TRIGGER_TAG = "tidegate/trigger"
+#: The trigger of runs that the reconcile sensor asked for; they list the prefix, as those that a person asks for.
+RECONCILE = "reconcile"
+#: The tag of a run that lists: the key that it came to, behind which a repetition goes on; empty after the last one.
+LISTED_TAG = "tidegate/listed-to"
 ALLOW_REMOVALS_TAG = "tidegate/allow-removals"
 
 
@@ -75,6 +79,9 @@ def work_off(context: dg.OpExecutionContext, lake: Lake, text: str, *, said: str
         listing=tags.get(TRIGGER_TAG) != "sensor",
         allow_removals=tags.get(ALLOW_REMOVALS_TAG) == "true",
         log=lambda line: context.log.info(f"{said}{line}"),
+        # A tag of the run, which its repetition inherits; of one table, so a shared run has none.
+        after="" if said else tags.get(LISTED_TAG, ""),
+        came_to=lambda key: None if said else context.instance.add_run_tags(context.run_id, {LISTED_TAG: key}),
     )
     shown = show(lake, text, done, last_shown(context.instance, BRONZE, text))
     for line in shown.warnings():

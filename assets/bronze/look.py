@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegate.assets.bronze.after import note_what_lies_there
@@ -21,6 +21,10 @@ from tidegate.resources.object_store import Listed, StoreError, parallel
 #: A batch that removes at least this many files, and more than this share of the live ones, stops and asks.
 REMOVAL_FLOOR = 10
 REMOVAL_SHARE = 0.5
+#: Objects of a listing after which its hints are written: a hundred requests.
+LISTED_AT_ONCE = 100_000
+#: States of which a listing that lacks the key tells.
+_PRESENT = SETTLED - {Status.MOVED}
 #: How events of objects that go begin, and what a listing says of a key that it lacks.
 _REMOVED = ("ObjectRemoved", "LifecycleExpiration", MISSING)
 
@@ -128,9 +132,9 @@ def _probes(lake: Lake, table: Table, keys: Sequence[str], states: Mapping[str, 
     return dict(parallel(probe, keys))
 
 
-def own_objects(lake: Lake, table: Table) -> Iterator[Listed]:
-    """The objects under a table's prefix that are its sources, in key order."""
-    for item in lake.store.objects.under(table.key.bucket, table.key.prefix):
+def own_objects(lake: Lake, table: Table, after: str = "") -> Iterator[Listed]:
+    """The objects under a table's prefix that are its sources, in key order; from the first key after ``after`` on."""
+    for item in lake.store.objects.under(table.key.bucket, table.key.prefix, after):
         found = rows_route(table.key.bucket, item.key, lake.config) or route(
             table.key.bucket, item.key, lake.config, {table.key}
         )
@@ -138,29 +142,63 @@ def own_objects(lake: Lake, table: Table) -> Iterator[Listed]:
             yield item
 
 
-def list_prefix(lake: Lake, table: Table, clock: Clock) -> int:
+def list_prefix(
+    lake: Lake, table: Table, clock: Clock, *, after: str = "", listed: Callable[[str, int, int], None] | None = None
+) -> int:
     """Turn the difference between the prefix's listing and the ledger into hints; how many.
 
-    This is what makes a materialization by hand, or a backfill, find what no event told.
+    This is what makes a materialization by hand, or a backfill, find what no event told. Hints are written as the
+    listing goes on, so a run that dies has lost nothing of what it had listed.
+
+    Args:
+        lake: handles.
+        table: the table.
+        clock: the ledger's.
+        after: the key that an earlier run came to; its listing goes on behind it.
+        listed: told how far it came: the key, how many objects, how many of them differ.
 
     Raises:
         StoreError: the source bucket is gone or S3 does not answer.
     """
     _require_bucket(lake, table)
     states = table.ledger.live_keys(clock.version)
+    # The ledger's keys in the order of the listing, to tell the missing ones as it goes on.
+    known = iter(sorted(key for key in states if key > after))
+    next_known = next(known, None)
     hints: list[Hint] = []
-    seen: dict[str, str] = {}
-    for item in own_objects(lake, table):
-        seen[item.key] = item.etag
+    here: dict[str, str] = {}
+    objects = differing = 0
+
+    def missing(upto: str | None) -> None:
+        """Hints of the keys that the ledger has before the next one that is there."""
+        nonlocal next_known
+        while next_known is not None and (upto is None or next_known <= upto):
+            if next_known != upto and states[next_known].status in _PRESENT:
+                hints.append(Hint(next_known, event_name=MISSING))
+            next_known = next(known, None)
+
+    def keep(key: str) -> None:
+        nonlocal differing
+        differing += len(hints)
+        lake.store.inbox.put(chunked(table.text, "listing", hints, table.spec.max_files))
+        note_what_lies_there(lake, table, here, states)
+        hints.clear()
+        here.clear()
+        if listed is not None:
+            listed(key, objects, differing)
+
+    for item in own_objects(lake, table, after):
+        missing(item.key)
+        objects += 1
+        here[item.key] = item.etag
         state = states.get(item.key)
         if state is None or state.etag != item.etag:
             hints.append(Hint(item.key, size=item.size))
-    note_what_lies_there(lake, table, seen, states)
-    present = SETTLED - {Status.MOVED}
-    gone = [key for key, state in states.items() if key not in seen and state.status in present]
-    hints += [Hint(key, event_name=MISSING) for key in gone]
-    lake.store.inbox.put(chunked(table.text, "listing", hints, table.spec.max_files))
-    return len(hints)
+        if objects % LISTED_AT_ONCE == 0:
+            keep(item.key)
+    missing(None)
+    keep("")
+    return differing
 
 
 def unfinished(table: Table, clock: Clock, waiting: Sequence[Waiting]) -> Batch | None:

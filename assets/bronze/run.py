@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tidegate.assets.bronze.after import after_batch, after_notes
 from tidegate.assets.bronze.decide import decide
 from tidegate.assets.bronze.load import prepare_load
-from tidegate.assets.bronze.look import Work, decided, list_prefix, look, read_clock, unfinished
+from tidegate.assets.bronze.look import Clock, Work, decided, list_prefix, look, read_clock, unfinished
 from tidegate.assets.bronze.prepared import Prepared
 from tidegate.assets.bronze.register import prepare_register
 from tidegate.assets.compaction import compact, is_due
@@ -43,6 +43,8 @@ def run_table(
     listing: bool = False,
     allow_removals: bool = False,
     log: Callable[[str], None] = lambda _: None,
+    after: str = "",
+    came_to: Callable[[str], None] = lambda _: None,
 ) -> list[Done]:
     """Bring one bronze table up to date with its inbox.
 
@@ -53,12 +55,25 @@ def run_table(
         listing: first turn the prefix's listing into hints: for runs that no event asked for.
         allow_removals: let a batch remove most of a registered table's files.
         log: takes progress, a line at a time.
+        after: key to which the listing of an earlier run came; this one's goes on behind it.
+        came_to: told the key to which the listing came; empty when it came to its end.
 
     Returns:
         What was committed, oldest first; empty if nothing was waiting.
     """
     done: list[Done] = []
     first = True
+
+    def list_table(table: Table, clock: Clock) -> None:
+        def listed(key: str, objects: int, differing: int) -> None:
+            how_far = f"up to {key}" if key else "all"
+            log(f"listing {table.key.uri}: {objects} objects ({how_far}), {differing} keys differ from the ledger")
+            came_to(key)
+
+        if after:
+            log(f"listing {table.key.uri}: it goes on behind {after}, where an earlier run came to")
+        list_prefix(lake, table, clock, after=after, listed=listed)
+
     if listing:
         for line in lake.drift(lake.table(text)):
             log(f"WARNING: {line}")
@@ -68,7 +83,13 @@ def run_table(
         if not first and all(is_taken(waiting.id) for waiting in lake.store.inbox.waiting(text)):
             break
         one = _next_batch(
-            lake, lake.table(text), run_id, first=first, listing=listing, allow_removals=allow_removals, log=log
+            lake,
+            lake.table(text),
+            run_id,
+            first=first,
+            list_table=list_table if listing and first else None,
+            allow_removals=allow_removals,
+            log=log,
         )
         if one is None:
             break
@@ -87,7 +108,7 @@ def _next_batch(
     run_id: str,
     *,
     first: bool,
-    listing: bool,
+    list_table: Callable[[Table, Clock], None] | None,
     allow_removals: bool,
     log: Callable[[str], None],
 ) -> Done | None:
@@ -101,8 +122,10 @@ def _next_batch(
     batch = decided(lake, table, clock)
     found = batch is not None
     if batch is None:
-        begins = clock.n == 0 and table.birth is not None and bool(table.birth.folder)
-        if begins or (first and listing):  # a generation begins with every file
+        if list_table is not None:
+            list_table(table, clock)
+            waiting = None
+        elif clock.n == 0 and table.birth and table.birth.folder:  # a generation begins with every file
             log(f"listing {table.key.uri}: {list_prefix(lake, table, clock)} keys differ from the ledger")
             waiting = None
         if first:

@@ -31,6 +31,7 @@ from tidegate.platform.core.lake_fields import (
     Model,
     Name,
     Prefix,
+    ReconcileInterval,
     Root,
     Window,
 )
@@ -44,7 +45,13 @@ from tidegate.platform.core.table_spec import SilverSpec as SilverSpec
 from tidegate.platform.core.table_spec import TableSpec as TableSpec
 
 #: Fields of the lake that its tables inherit.
-_INHERITED = {"window": Window, "max_files": MaxFiles, "max_lag": MaxLag, "schema": Policy}
+_INHERITED: dict[str, Any] = {
+    "window": Window,
+    "max_files": MaxFiles,
+    "max_lag": MaxLag,
+    "schema": Policy,
+    "reconcile_interval": ReconcileInterval,
+}
 
 
 class LakeSpec(Model):
@@ -109,6 +116,8 @@ class LakeConfig(Model):
     """Default of the tables' `max_files`."""
     max_lag: MaxLag = MAX_LAG_DEFAULT
     """Default of the tables' `max_lag`, in seconds."""
+    reconcile_interval: ReconcileInterval | None = None
+    """Default of the tables' `reconcile_interval`, in seconds."""
     policy: Annotated[Policy, Field(alias="schema")] = POLICY_DEFAULT
     """Default of the tables' `schema`."""
     metrics: Literal["cloudwatch"] | None = None
@@ -121,9 +130,7 @@ class LakeConfig(Model):
     def _fill_table_defaults(cls, data: Any) -> Any:
         if not isinstance(data, Mapping) or not isinstance(data.get("tables"), list | tuple):
             return data
-        defaults = {
-            name: data[name] for name in ("window", "max_files", "max_lag", "schema") if _is_valid(name, data.get(name))
-        }
+        defaults = {name: data[name] for name in _INHERITED if _is_valid(name, data.get(name))}
         tables = [
             {**defaults, **_prefix_of_rows(data, table), **table} if isinstance(table, Mapping) else table
             for table in data["tables"]
@@ -174,6 +181,10 @@ class LakeConfig(Model):
         """How old, in seconds, the oldest event that waits for a table may be before the table counts as behind."""
         spec = self.table_for(key) or self
         return spec.window + spec.max_lag
+
+    def reconciled_every(self, key: TableKey) -> int | None:
+        """Seconds between two listings of a table's prefix; None where nothing asks for any."""
+        return (self.table_for(key) or self).reconcile_interval
 
     def table_holding(self, bucket: str, key: str) -> TableSpec | None:
         """The configured table below whose prefix an object lies."""
@@ -287,9 +298,7 @@ def load_lake(path: str | PathLike[str], env: Mapping[str, str] | None = None) -
 
 
 def _is_valid(name: str, value: Any) -> bool:
-    return (
-        _parsed({"window": Window, "max_files": MaxFiles, "max_lag": MaxLag, "schema": Policy}[name], value) is not None
-    )
+    return _parsed(_INHERITED[name], value) is not None
 
 
 def _parsed(kind: Any, value: Any) -> Any:

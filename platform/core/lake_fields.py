@@ -151,6 +151,7 @@ Owner = Annotated[Text, AfterValidator(_checked_owner)]
 Window = Annotated[int, Field(ge=0)]
 MaxFiles = Annotated[int, Field(ge=1, le=10_000)]
 MaxLag = Annotated[int, Field(ge=1)]
+ReconcileInterval = Annotated[int, Field(ge=60)]
 POLICY_DEFAULT: Policy = "evolve"
 WINDOW_DEFAULT = 60
 MAX_FILES_DEFAULT = 10_000

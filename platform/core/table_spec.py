@@ -23,6 +23,7 @@ from tidegate.platform.core.lake_fields import (
     Name,
     Owner,
     Prefix,
+    ReconcileInterval,
     SimpleType,
     Text,
     Type,
@@ -104,6 +105,8 @@ class TableSpec(Model):
     """Most files of one batch."""
     max_lag: MaxLag = MAX_LAG_DEFAULT
     """Seconds that an event may wait beyond the window before the table counts as behind."""
+    reconcile_interval: ReconcileInterval | None = None
+    """Seconds between two listings of the prefix, which find what no event told."""
     owners: tuple[Owner, ...] = ()
     """Owners shown by Dagster: `team:<name>` or an email address."""
     description: Text | None = None

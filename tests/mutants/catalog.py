@@ -338,4 +338,20 @@ MUTANTS = (
         "return Fault.EITHER",
         ("tests/unit/test_spark_errors.py",),
     ),
+    Mutant(
+        "a loaded file is deleted whatever lies there by then",
+        8,
+        "resources/object_store.py",
+        "            self._client.delete_object(Bucket=bucket, Key=key, IfMatch=f'\"{etag}\"')\n",
+        "            self._client.delete_object(Bucket=bucket, Key=key)\n",
+        ("tests/local/test_after_load.py::test_a10_a_file_that_is_overwritten_before_it_is_taken_away_stays",),
+    ),
+    Mutant(
+        "a file that was moved after it was loaded is taken for removed",
+        6,
+        _PLANNING,
+        "    if state.status == Status.COMMITTED and state.etag in taken_away:\n",
+        "    if state.status == Status.MOVED and state.etag in taken_away:\n",
+        ("tests/unit/test_planning.py::test_what_after_load_took_away_is_moved_and_not_removed",),
+    ),
 )

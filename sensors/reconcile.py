@@ -1,0 +1,161 @@
+"""The reconcile sensor: asks for runs that list a table's prefix, and find what no event told."""
+
+from __future__ import annotations
+
+import json
+import time
+import zlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import dagster as dg
+
+from tidegate.assets.bronze.asset import LISTED_TAG, RECONCILE, TABLES, TRIGGER_TAG
+from tidegate.assets.held_tables import PARTITION_TAG
+from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.table_key import TableKey
+from tidegate.sensors.intake import BRONZE_JOB
+from tidegate.sensors.runs import FAILURES_TAG, TableRuns, table_runs
+
+#: Runs of this sensor that may be queued or at work at a time: half of the places of runs, for a listing is long.
+MOST_LISTING = 2
+_TICK_SECONDS = 30
+#: Behind those that an event asked for.
+_PRIORITY = {"dagster/priority": "-1"}
+#: Seconds in which a listing that failed is asked for again, and the runs of them that a tick fetches.
+_LATELY, _MOST_RECORDS = 7200.0, 1000
+_FAILED = [dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
+
+
+@dataclass
+class Due:
+    """Whose listing is due.
+
+    Attributes:
+        tables: table keys, the one that waited longest first.
+        asked: epoch seconds of the last request, by table key: the next cursor.
+    """
+
+    tables: list[str] = field(default_factory=list)
+    asked: dict[str, int] = field(default_factory=dict)
+
+
+def due(
+    intervals: Mapping[str, int],
+    asked: Mapping[str, int],
+    now: float,
+    *,
+    runs: TableRuns,
+    broken: Mapping[str, float],
+    most: int,
+) -> Due:
+    """Which tables are to be listed now; pure.
+
+    A table that is seen for the first time has its turn at its own moment of the first interval, so that a thousand new
+    ones are not listed at once.
+
+    Args:
+        intervals: seconds between two listings, by table key; of the tables that are to be listed at all.
+        asked: epoch seconds of the last request, by table key.
+        now: epoch seconds.
+        runs: what is at work, and what failed.
+        broken: epoch seconds at which a table's last listing failed.
+        most: tables that may be due.
+    """
+    found = Due()
+    late: list[tuple[float, str]] = []
+    for table, interval in intervals.items():
+        last = asked.get(table)
+        if last is None:
+            last = int(now) - zlib.crc32(table.encode()) % interval
+        found.asked[table] = last
+        failed = runs.failures.get(table)
+        # A listing that failed is asked for again once its table has rested.
+        again = broken.get(table, 0) > last
+        if table in runs.active or (failed and failed.rest(interval, now)):
+            continue
+        if again or now - last >= interval:
+            late.append((now if again else last + interval, table))
+    for _, table in sorted(late)[: max(0, most)]:
+        found.tables.append(table)
+        found.asked[table] = int(now)
+    return found
+
+
+def intervals_of(config: LakeConfig, known: Collection[str]) -> dict[str, int]:
+    """Seconds between two listings, by table key, of every table that is to be listed."""
+    keys = {*(TableKey.decode(text) for text in known), *config.keys()}
+    found = {key.encode(): config.reconciled_every(key) for key in keys}
+    return {text: interval for text, interval in sorted(found.items()) if interval}
+
+
+def requests(
+    instance: dg.DagsterInstance, config: LakeConfig, cursor: str | None, now: float
+) -> tuple[Due, list[dg.RunRequest]]:
+    """Whose listing is due, and the runs to ask for; S3 is asked nothing."""
+    intervals = intervals_of(config, instance.get_dynamic_partitions(TABLES.name or ""))
+    runs = table_runs(instance, BRONZE_JOB.name, (TRIGGER_TAG, RECONCILE), now)
+    broken = _broken(instance, now)
+    found = due(
+        intervals,
+        json.loads(cursor or "{}"),
+        now,
+        runs=runs,
+        broken={table: _ended(record) for table, record in broken.items()},
+        most=MOST_LISTING - runs.tagged,
+    )
+    return found, [_request(table, runs, broken.get(table)) for table in found.tables]
+
+
+def _broken(instance: dg.DagsterInstance, now: float) -> dict[str, dg.RunRecord]:
+    """The last listing of each table whose last one failed lately."""
+    lately = datetime.fromtimestamp(now - _LATELY, UTC)
+    wanted = dg.RunsFilter(job_name=BRONZE_JOB.name, tags={TRIGGER_TAG: RECONCILE}, updated_after=lately)
+    latest: dict[str, dg.RunRecord] = {}
+    for record in instance.get_run_records(wanted, limit=_MOST_RECORDS):  # the newest first
+        latest.setdefault(record.dagster_run.tags.get(PARTITION_TAG, ""), record)
+    return {table: record for table, record in latest.items() if record.dagster_run.status in _FAILED}
+
+
+def _ended(record: dg.RunRecord) -> float:
+    return record.end_time or record.update_timestamp.replace(tzinfo=UTC).timestamp()
+
+
+def _request(table: str, runs: TableRuns, broken: dg.RunRecord | None) -> dg.RunRequest:
+    tags = {TRIGGER_TAG: RECONCILE, **_PRIORITY}
+    if table in runs.failures:
+        tags[FAILURES_TAG] = str(runs.failures[table].number)
+    if broken and (came_to := broken.dagster_run.tags.get(LISTED_TAG)):
+        tags[LISTED_TAG] = came_to
+    return dg.RunRequest(job_name=BRONZE_JOB.name, partition_key=table, tags=tags)
+
+
+def build_reconcile_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
+    """The sensor that asks for the listings of tables with a ``reconcile_interval``; none where no table has one.
+
+    Its cursor says when each table was asked for; a cursor that is lost costs one listing of each.
+    """
+
+    if not config.reconcile_interval and not any(spec.reconcile_interval for spec in config.tables):
+        return []
+
+    @dg.sensor(
+        name="reconcile",
+        job=BRONZE_JOB,
+        minimum_interval_seconds=_TICK_SECONDS,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Asks for runs that list the prefix of each table with a reconcile_interval, and find what no "
+        "event told.",
+    )
+    def reconcile(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        found, asked = requests(context.instance, config, context.cursor, time.time())
+        new = sorted(set(found.tables) - set(context.instance.get_dynamic_partitions(TABLES.name or "")))
+        return dg.SensorResult(
+            cursor=json.dumps(found.asked),
+            run_requests=asked,
+            dynamic_partitions_requests=[TABLES.build_add_request(new)] if new else [],
+            skip_reason=None if asked else dg.SkipReason(f"no listing is due; {len(found.asked)} tables have them"),
+        )
+
+    return [reconcile]
