@@ -79,14 +79,21 @@ def work_off(context: dg.OpExecutionContext, lake: Lake, text: str, *, said: str
         listing=tags.get(TRIGGER_TAG) != "sensor",
         allow_removals=tags.get(ALLOW_REMOVALS_TAG) == "true",
         log=lambda line: context.log.info(f"{said}{line}"),
-        # A tag of the run, which its repetition inherits; of one table, so a shared run has none.
+        # Of one table, so a shared run, which lists none, has no such tag.
         after="" if said else tags.get(LISTED_TAG, ""),
-        came_to=lambda key: None if said else context.instance.add_run_tags(context.run_id, {LISTED_TAG: key}),
+        came_to=lambda key: None if said else note_listing(context.instance, context.run_id, key),
     )
     shown = show(lake, text, done, last_shown(context.instance, BRONZE, text))
     for line in shown.warnings():
         context.log.warning(f"{said}{line}")
     return shown
+
+
+def note_listing(instance: dg.DagsterInstance, run_id: str, key: str) -> None:
+    """Write into a run's tags how far its listing came; nothing for a listing that came to its end at once."""
+    run = instance.get_run_by_id(run_id) if not key else None
+    if key or (run and run.tags.get(LISTED_TAG)):
+        instance.add_run_tags(run_id, {LISTED_TAG: key})
 
 
 def last_shown(instance: dg.DagsterInstance, asset: dg.AssetKey, partition: str | None = None) -> Before:

@@ -35,6 +35,7 @@ MODELS: dict[str, type[BaseModel]] = {
 #: What the page says of fields whose default is not a value of their own.
 SAID = {
     ("LakeConfig", "intake"): "see below",
+    ("TableSpec", "reconcile_interval"): "the lake's",
     ("TableSpec", "format"): "by each file's ending",
     ("TableSpec", "mode"): "Parquet `register`, others `load`",
     ("TableSpec", "columns"): "inferred",

@@ -20,7 +20,7 @@ from tests.support.objects import Objects
 from tests.support.seams import Died
 from tests.unit.conftest import PAPER
 from tidegate.assets.bronze import look
-from tidegate.assets.bronze.asset import LISTED_TAG, RECONCILE, TABLES, TRIGGER_TAG
+from tidegate.assets.bronze.asset import LISTED_TAG, RECONCILE, TABLES, TRIGGER_TAG, note_listing
 from tidegate.assets.bronze.look import Clock, list_prefix
 from tidegate.platform.core.lake import LakeConfig, load_lake
 from tidegate.platform.core.ledger import LastState, Status
@@ -212,3 +212,18 @@ def test_a_tick_asks_for_runs_that_list_and_go_on_where_one_died(config: LakeCon
     _, again = requests(instance, config, cursor, rested)
     (one,) = [one for one in again if one.partition_key == PLAIN]
     assert one.tags[LISTED_TAG] == "plain/k.csv"
+
+
+def test_how_far_a_listing_came_is_in_the_tags_of_its_run(instance: Any) -> None:
+    run = create_run_for_test(instance, BRONZE_JOB.name)
+
+    def tag() -> str | None:
+        found = instance.get_run_by_id(run.run_id).tags.get(LISTED_TAG)
+        return None if found is None else str(found)
+
+    note_listing(instance, run.run_id, "")
+    assert tag() is None, "most listings are short"
+    note_listing(instance, run.run_id, "orders/ü k=1.csv")
+    assert tag() == "orders/ü k=1.csv"
+    note_listing(instance, run.run_id, "")
+    assert tag() == "", "a repetition of a listing that came to its end begins anew"
