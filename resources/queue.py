@@ -1,23 +1,27 @@
-"""An SQS queue: long-polled receives within a budget, and deletes that are checked."""
+"""An SQS queue: long-polled receives within a budget, and calls on many messages whose answers are checked."""
 
 from __future__ import annotations
 
 import json
 import threading
 import time
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tidegate.platform.core.row_message import RowOrigin
+from tidegate.resources.held_messages import HeldMessages
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
-_MOST_PER_CALL = 10  # SQS's limit for receives and batch deletes
-_DELETE_ATTEMPTS = 3
+_MOST_PER_CALL = 10  # SQS's limit for receives and calls on many messages
+#: What a call may send at once, in bytes of bodies and attributes; SQS takes a larger message, but alone.
+_MOST_BYTES = 200_000
+_ATTEMPTS = 3
 #: Attributes of a message that is sent again: what it was when it came first.
 _FIRST_ID, _FIRST_SENT = "tidegate-message-id", "tidegate-sent-at"
 #: Messages that are worth being worked off while more are received: fewer would make many small manifests.
@@ -28,11 +32,13 @@ _MOST_HELD = 2 * _CHUNK
 
 @dataclass(frozen=True)
 class Message:
-    """A received message; the receipt is what a delete needs.
+    """A received message.
 
     Attributes:
+        receipt: what a delete needs.
         sent_at: epoch milliseconds, the same however often the message comes; 0 where the queue does not say it.
         first: what it was when it came first, of a message that was sent again.
+        attributes: what its sender put beside the body, as SQS gives it; only where all of it was asked for.
     """
 
     id: str
@@ -40,6 +46,7 @@ class Message:
     receipt: str
     sent_at: int = 0
     first: RowOrigin | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def origin(self) -> RowOrigin:
@@ -86,21 +93,38 @@ class Queue:
         """The queue's name."""
         return self._address.rstrip("/").rsplit("/", 1)[-1]
 
-    def drain(self, *, seconds: float, messages: int, threads: int, wait: int = 1) -> Generator[list[Message]]:
+    @cached_property
+    def visibility(self) -> int:
+        """Seconds that a received message stays hidden, as the queue is set; asked for once."""
+        asked = self._client.get_queue_attributes(QueueUrl=self.url, AttributeNames=["VisibilityTimeout"])
+        return int(asked["Attributes"].get("VisibilityTimeout", 0))
+
+    def drain(
+        self, *, seconds: float, messages: int, threads: int, wait: int = 1, hold: float = 0.0
+    ) -> Generator[list[Message]]:
         """Receive until the queue looks empty or the budget is spent.
 
         What has come in is given out by thousands, while more is received: whoever takes it deletes it meanwhile.
-        Close the iterator to stop.
+        Until then it stays hidden from other consumers. Close the iterator to stop.
 
         Args:
             seconds: time budget of the receives.
             messages: count budget; threads may overshoot it by 10 each.
             threads: receivers.
             wait: seconds of long polling; an empty long poll ends its thread.
+            hold: seconds from now for which what was received and is not worked off stays hidden, however soon the
+                queue would show it again. After that it comes back at the queue's own timeout, as it does when this
+                process dies.
 
         Raises:
             Exception: what a receive raised, once everything that did come in was given out.
         """
+        with closing(HeldMessages(self, hold)) as hidden:
+            yield from self._drain(hidden, seconds, messages, threads, wait)
+
+    def _drain(
+        self, hidden: HeldMessages, seconds: float, messages: int, threads: int, wait: int
+    ) -> Generator[list[Message]]:
         deadline = time.monotonic() + seconds
         held: list[Message] = []
         changed = threading.Condition()
@@ -120,6 +144,7 @@ class Queue:
                     batch = [_message(item) for item in answer.get("Messages", [])]
                     if not batch:
                         return
+                    hidden.add(batch)
                     with changed:
                         held.extend(batch)
                         total += len(batch)
@@ -140,6 +165,7 @@ class Queue:
                         changed.notify_all()
                     if chunk:
                         yield chunk
+                        hidden.remove(chunk)
             finally:
                 with changed:
                     closed = True
@@ -147,32 +173,75 @@ class Queue:
         for receiver in receivers:
             receiver.result()
 
+    def receive(self, *, hidden: int, wait: int = 1) -> list[Message]:
+        """Receive a few messages with all that was sent with them; none where the queue looks empty.
+
+        Args:
+            hidden: seconds until others may receive them, unless they are deleted.
+            wait: seconds of long polling.
+        """
+        answer = self._client.receive_message(
+            QueueUrl=self.url,
+            MaxNumberOfMessages=_MOST_PER_CALL,
+            WaitTimeSeconds=wait,
+            VisibilityTimeout=hidden,
+            MessageAttributeNames=["All"],
+            AttributeNames=["SentTimestamp"],
+        )
+        return [_message(item) for item in answer.get("Messages", [])]
+
     def delete(self, messages: Iterable[Message]) -> int:
         """Delete messages; how many could not be.
 
         What is left comes back after the visibility timeout and is a duplicate then, so a failure loses nothing.
         """
-        todo = list(messages)
-        chunks = [todo[i : i + _MOST_PER_CALL] for i in range(0, len(todo), _MOST_PER_CALL)]
-        if not chunks:
-            return 0
-        with ThreadPoolExecutor(min(8, len(chunks))) as pool:
-            return sum(pool.map(self._delete_chunk, chunks))
+        entries = [{"ReceiptHandle": message.receipt} for message in messages]
+        return len(self._by_tens(self._client.delete_message_batch, entries))
 
-    def send(self, body: str) -> None:
-        """Send a message."""
-        self._client.send_message(QueueUrl=self.url, MessageBody=body)
+    def hide(self, messages: Iterable[Message], seconds: int) -> int:
+        """Keep received messages from others for so many seconds from now, 0 to give them back; how many could not be.
 
-    def send_again(self, body: str, origin: RowOrigin) -> None:
-        """Send a message that carries what it was when it came first."""
-        self._client.send_message(
-            QueueUrl=self.url,
-            MessageBody=body,
-            MessageAttributes={
-                _FIRST_ID: {"DataType": "String", "StringValue": origin.message_id},
-                _FIRST_SENT: {"DataType": "String", "StringValue": str(origin.sent_at)},
-            },
-        )
+        One that is deleted meanwhile is among these, and nothing is wrong with that.
+        """
+        entries = [{"ReceiptHandle": message.receipt, "VisibilityTimeout": seconds} for message in messages]
+        return len(self._by_tens(self._client.change_message_visibility_batch, entries))
+
+    def send_again(self, messages: Sequence[Message], *, as_first: bool = False) -> dict[str, str]:
+        """Send messages as they were received, body and attributes.
+
+        Args:
+            messages: as received, with all of their attributes.
+            as_first: let them carry what they were when they came first, as a row queue's have to.
+
+        Returns:
+            The new id of each that was sent, by its old one.
+        """
+        sent: dict[str, str] = {}
+
+        def note(answer: Any) -> None:
+            sent.update((messages[int(one["Id"])].id, one["MessageId"]) for one in answer.get("Successful", []))
+
+        told = [{**one.attributes, **(_carried(one.origin) if as_first else {})} for one in messages]
+        entries = [
+            {"MessageBody": one.body, **({"MessageAttributes": beside} if beside else {})}
+            for one, beside in zip(messages, told, strict=True)
+        ]
+        sizes = [
+            len(one.body.encode(errors="replace")) + len(str(beside))
+            for one, beside in zip(messages, told, strict=True)
+        ]
+        self._by_tens(self._client.send_message_batch, entries, sizes, note)
+        return sent
+
+    def send(self, body: str, first: RowOrigin | None = None) -> None:
+        """Send a message.
+
+        Args:
+            body: its text.
+            first: what it was when it came first, of a row queue's message that is sent again.
+        """
+        beside = {"MessageAttributes": _carried(first)} if first else {}
+        self._client.send_message(QueueUrl=self.url, MessageBody=body, **beside)
 
     def depth(self) -> tuple[int, int]:
         """Approximate numbers of messages waiting and in flight."""
@@ -191,25 +260,50 @@ class Queue:
         """Another queue of the same account and region, as a dead-letter queue has to be."""
         return Queue(self._client, f"{self.url.rpartition('/')[0]}/{name}")
 
-    def _delete_chunk(self, chunk: list[Message]) -> int:
-        left = {str(i): message for i, message in enumerate(chunk)}
-        for _ in range(_DELETE_ATTEMPTS):
-            answer = self._client.delete_message_batch(
-                QueueUrl=self.url,
-                Entries=[{"Id": i, "ReceiptHandle": message.receipt} for i, message in left.items()],
-            )
-            left = {item["Id"]: left[item["Id"]] for item in answer.get("Failed", [])}
-            if not left:
-                return 0
-        return len(left)
+    def _by_tens(
+        self,
+        call: Callable[..., Any],
+        entries: Sequence[Mapping[str, Any]],
+        sizes: Sequence[int] = (),
+        note: Callable[[Any], None] = lambda _: None,
+    ) -> list[int]:
+        """Call for many entries, and again for those that SQS says have failed; the places of those that still do."""
+        parts: list[list[int]] = []
+        size = 0
+        for place in range(len(entries)):
+            size += sizes[place] if sizes else 0
+            if not parts or len(parts[-1]) == _MOST_PER_CALL or size > _MOST_BYTES:
+                parts.append([])
+                size = sizes[place] if sizes else 0
+            parts[-1].append(place)
+        if not parts:
+            return []
+
+        def repeatedly(left: list[int]) -> list[int]:
+            for _ in range(_ATTEMPTS):
+                answer = call(QueueUrl=self.url, Entries=[{"Id": str(place), **entries[place]} for place in left])
+                note(answer)
+                left = [int(item["Id"]) for item in answer.get("Failed", [])]
+                if not left:
+                    break
+            return left
+
+        with ThreadPoolExecutor(min(8, len(parts))) as pool:
+            return [place for failed in pool.map(repeatedly, parts) for place in failed]
 
 
 def _message(item: Mapping[str, Any]) -> Message:
     sent = int(item.get("Attributes", {}).get("SentTimestamp", 0))
-    return Message(item["MessageId"], item["Body"], item["ReceiptHandle"], sent, _first(item))
+    attributes = item.get("MessageAttributes", {})
+    return Message(item["MessageId"], item["Body"], item["ReceiptHandle"], sent, _first(attributes), attributes)
 
 
-def _first(item: Mapping[str, Any]) -> RowOrigin | None:
-    told = {name: value.get("StringValue", "") for name, value in item.get("MessageAttributes", {}).items()}
+def _carried(origin: RowOrigin) -> dict[str, Any]:
+    told = {_FIRST_ID: origin.message_id, _FIRST_SENT: str(origin.sent_at)}
+    return {name: {"DataType": "String", "StringValue": value} for name, value in told.items()}
+
+
+def _first(attributes: Mapping[str, Any]) -> RowOrigin | None:
+    told = {name: value.get("StringValue", "") for name, value in attributes.items()}
     first, sent = told.get(_FIRST_ID, ""), told.get(_FIRST_SENT, "")
     return RowOrigin(first, int(sent)) if first and sent.isascii() and sent.isdigit() else None

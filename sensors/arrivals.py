@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidegate.platform.core.events import Reject, S3Event, parse_body
+from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.manifest import Hint
 from tidegate.platform.core.planning import Gone
@@ -56,20 +57,48 @@ def sort_messages(
 ) -> Intake:
     """Parse messages and route their events; pure.
 
+    A message on which this fails, which none should, is malformed: it never keeps the others from their tables.
+
     Args:
         messages: as received.
         config: the lake.
         known: tables that exist; those discovered here are added to it.
         barren: what is not to be discovered, for nothing that the messages tell of is there.
     """
+    tables = set(known)
+    try:
+        intake = _sorted(messages, config, tables, barren)
+    except Exception:
+        tables = set(known)
+        intake = Intake()
+        for message in messages:
+            intake.add(_sorted_alone(message, config, tables, barren))
+    known |= tables
+    return intake
+
+
+def _sorted_alone(message: Message, config: LakeConfig, known: set[TableKey], barren: Collection[TableKey]) -> Intake:
+    tables = set(known)
+    try:
+        intake = _sorted([message], config, tables, barren)
+    except Exception as error:
+        why = f"reading it failed, please report it: {type(error).__name__}: {first_line(error)}"
+        return Intake(counters={"malformed": 1}, rejects=[Reject(f"{message.id}#0", why, message.body)], received=1)
+    known |= tables
+    return intake
+
+
+def _sorted(
+    messages: Sequence[Message], config: LakeConfig, known: set[TableKey], barren: Collection[TableKey]
+) -> Intake:
     intake = Intake()
     for message in messages:
         parsed = parse_body(message.body, message.id)
-        intake.received += len(parsed.events) + parsed.tests + len(parsed.rejects)
+        intake.received += parsed.received
         if parsed.tests:
             intake.count("test", parsed.tests)
         for reject in parsed.rejects:
-            intake.count("malformed")
+            intake.count("malformed", reject.records)
             intake.rejects.append(reject)
         for event in parsed.events:
             found = route(event.bucket, event.key, config, known)

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 
@@ -11,12 +11,14 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.assets.bronze.asset import BRONZE, TABLES, TRIGGER_TAG
 from tidegate.assets.held_tables import SHARED_JOB, shared_config
+from tidegate.platform.core.events import Reject
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.manifest import chunked
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.root import is_table_key
+from tidegate.resources.object_store import parallel
 from tidegate.resources.queue import Message, Queue
 from tidegate.sensors.arrivals import Intake, sort_by_what_is_there
 from tidegate.sensors.misses import judge
@@ -37,27 +39,33 @@ BRONZE_JOB = dg.define_asset_job(
 _MOST_LINES = 10
 #: The part of a tick's time that its receives may take: what they brought is worked off, and the inbox read, after it.
 _RECEIVING = 0.75
+#: Seconds after which Dagster gives a tick up; what it has received is then no longer kept from others.
+_TICK = 60.0
 
 
-def take_in(lake: Lake, *, seconds: float | None = None) -> Intake:
-    """Drain the queues once: manifests and logs are written first, messages are deleted last.
+def take_in(lake: Lake, *, seconds: float | None = None, queues: Sequence[Queue] | None = None) -> Intake:
+    """Drain queues once: manifests and logs are written first, messages are deleted last.
 
     While some messages are written and deleted, the next ones are received. Each queue has an equal share of what is
-    left of the budget, so that a busy one does not starve those after it.
+    left of the budget, so that a busy one does not starve those after it. What was received stays hidden from others
+    until it is deleted, also where writing takes longer than the queue's visibility timeout.
 
     Args:
         lake: handles.
         seconds: time budget of the receives; a part of the configuration's by default.
+        queues: those to drain; the lake's own by default.
     """
-    budget = lake.config.intake
-    deadline = time.monotonic() + (seconds or budget.seconds * _RECEIVING)
+    budget, queues = lake.config.intake, lake.queues if queues is None else queues
+    began = time.monotonic()
+    deadline = began + (seconds or budget.seconds * _RECEIVING)
     known = {TableKey.decode(text) for text in lake.store.table_keys()}
     total = Intake()
-    for place, queue in enumerate(lake.queues):
-        share = len(lake.queues) - place
-        left = max(0.0, deadline - time.monotonic()) / share
+    for place, queue in enumerate(queues):
+        share, now = len(queues) - place, time.monotonic()
+        left = max(0.0, deadline - now) / share
         most = max(1, (budget.events - total.received) // share)
-        with closing(_received(queue, total, left, most, budget.threads)) as chunks:
+        hold = began + _TICK - now
+        with closing(_received(queue, total, left, most, budget.threads, hold)) as chunks:
             for messages in chunks:
                 intake = _sorted(lake, queue, messages, known)
                 _keep(lake, queue.name, intake)
@@ -72,9 +80,11 @@ def _sorted(lake: Lake, queue: Queue, messages: list[Message], known: set[TableK
     return sort_by_what_is_there(messages, lake.config, known, lake.store.objects)
 
 
-def _received(queue: Queue, total: Intake, seconds: float, most: int, threads: int) -> Generator[list[Message]]:
+def _received(
+    queue: Queue, total: Intake, seconds: float, most: int, threads: int, hold: float
+) -> Generator[list[Message]]:
     try:
-        yield from queue.drain(seconds=seconds, messages=most, threads=threads)
+        yield from queue.drain(seconds=seconds, messages=most, threads=threads, hold=hold)
     except (BotoCoreError, ClientError) as error:
         # What was received and not given out comes back; the other queues need not wait for it.
         total.failures[queue.name] = error
@@ -88,8 +98,11 @@ def _keep(lake: Lake, queue: str, intake: Intake) -> None:
             for manifest in chunked(table.encode(), "intake", hints, lake.config.pace(table).max_files)
         ]
     )
-    for reject in intake.rejects:
-        address = lake.store.quarantine.keep_message(reject.event_id, reject.raw, reject.reason, queue, reject.origin)
+
+    def keep(reject: Reject) -> str:
+        return lake.store.quarantine.keep_message(reject.event_id, reject.raw, reject.reason, queue, reject.origin)
+
+    for reject, address in zip(intake.rejects, parallel(keep, intake.rejects), strict=True):
         intake.rows.append(
             {"event_id": reject.event_id, "outcome": "malformed", "reason": reject.reason, "detail": address}
         )

@@ -134,7 +134,7 @@ def redrive_messages(
     seam("redrive-log")
     for done, one in enumerate(ready, 1):
         if one.origin:
-            queues[one.queue].send_again(one.body, one.origin)
+            queues[one.queue].send(one.body, one.origin)
         else:
             lake.queues[0].send(as_message(one.body))
         seam("redrive-sent")

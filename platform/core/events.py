@@ -24,6 +24,13 @@ _EVENTBRIDGE_NAMES = {
 }
 
 
+#: Records of one body that are kept one by one because they are no events: of more, the body is kept. S3 sends one
+#: record a message, and a message of SQS has room for two hundred thousand.
+_MOST_REJECTS = 20
+#: An event of an earlier year has no time: S3 is not that old, and no later step has to bear what a calendar has odd.
+_FIRST_YEAR = 2000
+
+
 @dataclass(frozen=True, slots=True)
 class S3Event:
     """One event: "look at this key".
@@ -61,12 +68,14 @@ class Reject:
         reason: What is wrong with it, for people.
         raw: Its text. In both, half of a surrogate pair is escaped, so that any reject can be written as UTF-8.
         origin: What the message was when it came first; only of a row queue's.
+        records: How many records of a body it stands for.
     """
 
     event_id: str
     reason: str
     raw: str
     origin: RowOrigin | None = None
+    records: int = 1
 
     def __post_init__(self) -> None:
         for name in ("reason", "raw"):
@@ -90,7 +99,7 @@ class ParsedBody:
     @property
     def received(self) -> int:
         """How many records the body had; a body that is no list of records counts as one."""
-        return len(self.events) + self.tests + len(self.rejects)
+        return len(self.events) + self.tests + sum(reject.records for reject in self.rejects)
 
 
 def parse_body(body: str, message_id: str) -> ParsedBody:
@@ -116,6 +125,10 @@ def parse_body(body: str, message_id: str) -> ParsedBody:
             parsed.events.append(read(record, event_id))
         except ValueError as error:
             parsed.rejects.append(Reject(event_id, str(error), _text_of(record)))
+    if (many := len(parsed.rejects)) > _MOST_REJECTS:
+        first = parsed.rejects[0]
+        why = f"{many} of its {len(opened.records)} records are no events, the first for: {first.reason}"
+        parsed.rejects = [Reject(first.event_id, why, body, records=many)]
     return parsed
 
 
@@ -216,6 +229,8 @@ def _time(value: Any) -> datetime | None:
     try:
         moment = datetime.fromisoformat(value)
     except (TypeError, ValueError):
+        return None
+    if not _FIRST_YEAR <= moment.year < 9999:
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 

@@ -175,7 +175,7 @@ MUTANTS = (
         "an event that cannot be understood is not counted",
         6,
         "sensors/arrivals.py",
-        '            intake.count("malformed")\n',
+        '            intake.count("malformed", reject.records)\n',
         "",
         ("tests/unit/test_intake.py::test_every_event_received_is_a_hint_or_counted",),
     ),

@@ -103,7 +103,7 @@ def test_a_message_is_one_row_however_often_it_comes(
     # Nothing but what is there already: a batch without files.
     columns = "id, _message_id, unix_millis(_sent_at)"
     _, first, sent = kit.bronze(lake, "clicks", columns)[-1]
-    _queue(lake).send_again('{"id": 5}', RowOrigin(first, sent))
+    _queue(lake).send('{"id": 5}', RowOrigin(first, sent))
     _take_in(lake, 1)
     (again,) = kit.run(lake, "clicks", listing=False)
     assert (again.batch.adds, kit.state(lake, "clicks").files) == ((), files)
@@ -128,7 +128,7 @@ def test_what_is_no_row_comes_back_as_the_message_that_it_was(tidegate_lake: Mak
     store = lake.lake.store
     store.quarantine.keep_message(kept.event_id, '{"id": 2}', kept.reason, kept.queue, kept.origin)
     (mended,) = quarantined_messages(lake.lake, Choice())
-    _queue(lake).send_again(mended.body, kept.origin)
+    _queue(lake).send(mended.body, kept.origin)
     redrive_messages(lake.lake, [mended], Choice(), by="somebody")
     assert quarantined_messages(lake.lake, Choice()) == []
     _take_in(lake, 2)

@@ -162,6 +162,9 @@ class Sqs:
         self.deleted += len(given["Entries"])
         return {}
 
+    def get_queue_attributes(self, **_: Any) -> dict[str, Any]:
+        return {"Attributes": {"VisibilityTimeout": "120"}}
+
 
 def drain(*clients: Sqs, seconds: float = 60.0) -> tuple[Intake, list[str]]:
     budget = LAKE.intake.model_copy(update={"threads": 1, "events": 300})
