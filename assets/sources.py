@@ -17,13 +17,22 @@ def queue_keys(config: LakeConfig) -> list[dg.AssetKey]:
     return [queue_key(spec.known_as) for spec in config.every_queue]
 
 
+def dead_letters_of(config: LakeConfig) -> dict[str, str]:
+    """The dead-letter queues that lake.yaml names, each with the first queue that it belongs to."""
+    found: dict[str, str] = {}
+    for spec in config.queues:
+        if spec.dlq:
+            found.setdefault(spec.dlq, spec.known_as)
+    return found
+
+
 def table_owners(config: LakeConfig, bucket: str | None = None) -> list[str]:
     """Owners of the configured tables, or of those whose files lie in one bucket."""
     return sorted({owner for spec in config.tables if bucket in (None, spec.table_key.bucket) for owner in spec.owners})
 
 
 def source_assets(config: LakeConfig) -> list[dg.AssetSpec]:
-    """One external asset for each source bucket and each queue, owned by those who own its tables."""
+    """An external asset for each source bucket, queue and dead-letter queue, owned by those who own its tables."""
     buckets = [
         dg.AssetSpec(
             dg.AssetKey(["s3", bucket]),
@@ -57,4 +66,17 @@ def source_assets(config: LakeConfig) -> list[dg.AssetSpec]:
         for spec in config.tables
         if spec.row_queue
     ]
-    return [*buckets, *queues, *row_queues]
+    dead_letters = [
+        dg.AssetSpec(
+            queue_key(name),
+            deps=[queue_key(source)],
+            group_name="sources",
+            owners=table_owners(config),
+            kinds={"sqs"},
+            description=f"Dead letters of the queue {source}: messages that were received too often. Run the check "
+            f"`is_empty` to see some with their reasons. Mend the cause, then `tidegate redrive --dlq {name}` sends "
+            "them to their queue again, or the sensor `dead_letters`, turned on, takes them in from here.",
+        )
+        for name, source in dead_letters_of(config).items()
+    ]
+    return [*buckets, *queues, *row_queues, *dead_letters]

@@ -7,6 +7,7 @@ import dagster as dg
 from tidegate.assets.bronze.asset import build_bronze
 from tidegate.assets.bronze.pages import build_page_checks, table_pages
 from tidegate.assets.bronze.shared_job import build_shared_job
+from tidegate.assets.dead_letter_checks import build_dead_letter_checks
 from tidegate.assets.health.asset import build_health_checks, build_lake_health
 from tidegate.assets.operations.jobs import redrive_job
 from tidegate.assets.queue_checks import build_queue_checks
@@ -14,6 +15,7 @@ from tidegate.assets.silver.asset import build_silver_assets
 from tidegate.assets.sources import source_assets
 from tidegate.platform.core.lake import LakeConfig, load_lake
 from tidegate.resources.lake_resource import LakeResource, lake_path
+from tidegate.sensors.dead_letters import build_dead_letters_sensor
 from tidegate.sensors.health import build_health_sensor
 from tidegate.sensors.intake import BRONZE_JOB, build_intake_sensor
 from tidegate.sensors.reconcile import build_reconcile_sensor
@@ -36,10 +38,16 @@ def build_definitions(config: LakeConfig, lake: LakeResource) -> dg.Definitions:
             *build_silver_assets(config),
             build_lake_health(config),
         ],
-        asset_checks=[*build_page_checks(config), *build_queue_checks(config), *build_health_checks(config)],
+        asset_checks=[
+            *build_page_checks(config),
+            *build_queue_checks(config),
+            *build_dead_letter_checks(config),
+            *build_health_checks(config),
+        ],
         jobs=[BRONZE_JOB, shared, redrive_job, *[silver_job(spec) for spec in config.tables if spec.silver]],
         sensors=[
             build_intake_sensor(config, shared),
+            *build_dead_letters_sensor(config),
             build_health_sensor(config),
             *build_reconcile_sensor(config),
             *[one for one in triggers if isinstance(one, dg.SensorDefinition)],

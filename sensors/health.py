@@ -9,11 +9,12 @@ from collections.abc import Sequence
 
 import dagster as dg
 
+from tidegate.assets import dead_letter_checks
 from tidegate.assets.bronze.shown import page_key
 from tidegate.assets.check_events import as_event
 from tidegate.assets.health.asset import LAKE_HEALTH, look
 from tidegate.assets.health.shown import Shown, keeps_up, numbers
-from tidegate.assets.sources import queue_key
+from tidegate.assets.sources import dead_letters_of, queue_key
 from tidegate.platform.core.alarms import PERIOD
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.resources.lake_resource import LakeResource
@@ -33,7 +34,8 @@ def tell(shown: Shown, config: LakeConfig, cursor: str | None) -> tuple[Told, st
     Args:
         shown: the measurement.
         config: the lake.
-        cursor: which tables were behind or waited before, and which tables have been judged at all.
+        cursor: which tables were behind or waited before, and which tables have been judged at all; since when each
+            dead-letter queue was seen not to be empty.
     """
     before = json.loads(cursor or "{}")
     names = hashlib.sha256(json.dumps([spec.name for spec in config.tables]).encode()).hexdigest()[:16]
@@ -49,6 +51,17 @@ def tell(shown: Shown, config: LakeConfig, cursor: str | None) -> tuple[Told, st
         depth = {"messages_waiting": queue.waiting, "messages_in_flight": queue.in_flight}
         dead = {} if queue.dead is None else {"dead_letters": queue.dead}
         said.append(dg.AssetObservation(queue_key(queue.name), metadata={**depth, **dead}))
+    since = {}
+    for name, source in dead_letters_of(config).items():
+        known_dead = before.get("dead", {})
+        for queue in health.queues:
+            if queue.name != source or queue.dead is None:
+                continue
+            since[name] = 0.0 if not queue.dead else known_dead.get(name) or health.at
+            metadata = {"dead_letters": queue.dead, "not_empty_seconds": since[name] and round(health.at - since[name])}
+            said.append(dg.AssetObservation(queue_key(name), metadata=metadata))
+            if name not in known_dead or bool(known_dead[name]) != bool(queue.dead):
+                said.append(as_event(dead_letter_checks.result(name, queue.dead)))
     configured = [one for one in health.tables if one.key in pages]
     observed = [one for one in configured if one.files or one.key in waited][:_MOST_PAGES]
     said += [dg.AssetObservation(pages[one.key], metadata=numbers(one)) for one in observed]
@@ -58,6 +71,7 @@ def tell(shown: Shown, config: LakeConfig, cursor: str | None) -> tuple[Told, st
         "names": names,
         "behind": [one.key for one in configured if one.behind],
         "waiting": [one.key for one in observed if one.files],
+        "dead": {**before.get("dead", {}), **since},
     }
     return said, json.dumps(after)
 

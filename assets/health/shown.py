@@ -127,7 +127,7 @@ class Shown:
                 check_name=DEAD_LETTERS_CHECK,
                 passed=not dead,
                 metadata={"dead_letters": health.dead, **({"queues": dead} if dead else {})},
-                description="redrive them by SQS once the cause is mended" if dead else None,
+                description="mend the cause, then: tidegate redrive --dlq" if dead else None,
             ),
             dg.AssetCheckResult(
                 asset_key=asset,

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import dagster as dg
 from pydantic import Field
 
+from tidegate.assets.operations.dead_letters import dead_letter_queues, peek, redrive_dead_letters
 from tidegate.assets.operations.redrive import (
     RATE,
     Choice,
@@ -15,12 +16,17 @@ from tidegate.assets.operations.redrive import (
 )
 from tidegate.resources.lake_resource import LakeResource
 
+#: Dead letters of a queue that are shown before they are redriven.
+MOST_PEEKED = 100
+
 
 class RedriveConfig(dg.Config):
     """What of the quarantine is looked at again."""
 
     table: str = Field("", description="Table key (the partition); empty: every table.")
     messages: bool = Field(False, description="Messages that could not be understood, instead of objects.")
+    dead_letters: bool = Field(False, description="Messages of dead-letter queues, instead of objects.")
+    queue: str = Field("", description="Queue, or dead-letter queue, whose dead letters are meant; empty: every one.")
     reason: str = Field("", description="Part of the reason.")
     key: str = Field("*", description="Glob over object keys, or over event ids of messages.")
     since: str = Field("", description="Quarantined at or after, ISO 8601.")
@@ -35,6 +41,16 @@ def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: Lake
     handles = lake.open()
     choice = Choice(config.reason, config.key, moment(config.since), moment(config.until))
     by, log = f"run {context.run_id}", context.log.info
+    if config.dead_letters:
+        for letters in dead_letter_queues(handles, config.queue or None):
+            name = letters.queue.name
+            log(f"{name}: {letters.queue.depth()[0]} messages")
+            for letter in peek(handles, letters.queue, MOST_PEEKED):
+                if letter.is_meant(choice):
+                    log(f"{name}: {letter.keys[0]}: {letter.reason}")
+            if not config.dry_run:
+                log(redrive_dead_letters(handles, letters, choice, by=by, rate=config.rate, log=log))
+        return
     counts: dict[str, int] = {}
     partly = 0
     if config.messages:

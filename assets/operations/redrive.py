@@ -50,6 +50,14 @@ class Choice:
             and (self.until is None or at < self.until)
         )
 
+    def plain(self) -> dict[str, str]:
+        """What was given, as an entry of the operations log has it."""
+        given = {name: value for name, value in asdict(self).items() if value is not None}
+        return {
+            name: value.astimezone(UTC).isoformat() if isinstance(value, datetime) else value
+            for name, value in given.items()
+        }
+
 
 def quarantined_objects(lake: Lake, text: str, choice: Choice) -> list[Quarantined]:
     """The objects of a table that are in quarantine now, all of them or rows of them, and are meant, by key."""
@@ -85,7 +93,7 @@ def redrive_objects(
     hints = [Hint(one.key, event_name="Redriven", redriven=True) for one in found]
     manifests = [Manifest.new(text, "redrive", part) for part in _parts(hints, size)]
     address = lake.store.operations.put(
-        "redrive", by, table=text, choice=_plain(choice), objects=len(found), manifests=[one.id for one in manifests]
+        "redrive", by, table=text, choice=choice.plain(), objects=len(found), manifests=[one.id for one in manifests]
     )
     seam("redrive-log")
     done = 0
@@ -127,7 +135,7 @@ def redrive_messages(
     address = lake.store.operations.put(
         "redrive-messages",
         by,
-        choice=_plain(choice),
+        choice=choice.plain(),
         queue=", ".join(dict.fromkeys(one.queue or lake.queues[0].name for one in ready)),
         messages=[one.key for one in ready],
     )
@@ -161,11 +169,3 @@ def _parts(hints: Iterable[Hint], size: int) -> Iterator[list[Hint]]:
     rest = iter(hints)
     while part := list(islice(rest, max(1, size))):
         yield part
-
-
-def _plain(choice: Choice) -> dict[str, str]:
-    given = {name: value for name, value in asdict(choice).items() if value is not None}
-    return {
-        name: value.astimezone(UTC).isoformat() if isinstance(value, datetime) else value
-        for name, value in given.items()
-    }

@@ -201,21 +201,28 @@ def redrive(
     messages: Annotated[
         bool, typer.Option("--messages", help="Messages that could not be understood, instead of objects.")
     ] = False,
+    dlq: Annotated[
+        bool, typer.Option("--dlq", help="Messages of dead-letter queues, instead of objects; the argument is a queue.")
+    ] = False,
     reason: Annotated[str, typer.Option(help="Part of the reason.")] = "",
     key: Annotated[str, typer.Option(help="Glob over object keys, or over event ids of messages.")] = "*",
-    since: Annotated[str, typer.Option(help="Quarantined at or after, ISO 8601.")] = "",
-    until: Annotated[str, typer.Option(help="Quarantined before, ISO 8601.")] = "",
+    since: Annotated[str, typer.Option(help="Quarantined at or after, ISO 8601; with --dlq: happened.")] = "",
+    until: Annotated[str, typer.Option(help="Quarantined before, ISO 8601; with --dlq: happened.")] = "",
     rate: Annotated[int, typer.Option(min=1, help="Objects or messages a second.")] = 500,
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without it, only what would be done is shown.")] = False,
     lake: LakeFile = None,
     home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
 ) -> None:
-    """Have what is in quarantine looked at again, after its cause was mended."""
-    from tidegate.platform.cli.redrive import choice_of, run_redrive
+    """Have what is in quarantine, or in a dead-letter queue, looked at again, after its cause was mended."""
+    from tidegate.platform.cli.redrive import choice_of, run_redrive, run_redrive_dead_letters
 
-    run_redrive(
-        _console(), table, choice_of(reason, key, since, until), lake, home, messages=messages, rate=rate, yes=yes
-    )
+    if dlq and messages:
+        raise CommandError("--messages and --dlq are two things: give one of them")
+    choice = choice_of(reason, key, since, until)
+    if dlq:
+        run_redrive_dead_letters(_console(), table, choice, lake, home, rate=rate, yes=yes)
+    else:
+        run_redrive(_console(), table, choice, lake, home, messages=messages, rate=rate, yes=yes)
 
 
 def main() -> None:

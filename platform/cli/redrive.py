@@ -9,7 +9,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.assets.operations.jobs import moment
+from tidegate.assets.operations.dead_letters import dead_letter_queues, peek, redrive_dead_letters
+from tidegate.assets.operations.jobs import MOST_PEEKED, moment
 from tidegate.assets.operations.redrive import (
     Choice,
     quarantined_messages,
@@ -87,6 +88,50 @@ def run_redrive(
     if not total:
         say("nothing in quarantine matches")
     elif not yes:
+        console.print(Text("\nNothing was changed. To do it, repeat the command with --yes", style="bold"))
+
+
+def run_redrive_dead_letters(
+    console: Console, name: str | None, choice: Choice, lake: Path | None, home: Path | None, *, rate: int, yes: bool
+) -> None:
+    """Say what lies in dead-letter queues, or send it to the queues that it came from.
+
+    Args:
+        console: where it is printed.
+        name: a queue or its dead-letter queue; None for every one.
+        choice: which of their messages are meant.
+        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else ``lake.yaml``.
+        home: of a running local platform; None takes a running default one, else the environment.
+        rate: messages a second.
+        yes: do it.
+
+    Raises:
+        CommandError: there is no such queue.
+    """
+    by, waiting = getpass.getuser(), 0
+
+    def say(line: str) -> None:
+        console.print(Text(line))
+
+    using = client(home, lake)
+    with using.reaching_spark(), using.settings.opened() as opened:
+        try:
+            queues = dead_letter_queues(opened, name)
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+        for letters in queues:
+            dead = letters.queue
+            depth = dead.depths()
+            waiting += depth.waiting
+            say(f"{dead.name}: {depth.waiting} messages, dead letters of {letters.source.name}")
+            seen = peek(opened, dead, MOST_PEEKED) if depth.waiting else []
+            meant = [one for one in seen if one.is_meant(choice)]
+            _show(console, dead.name, f"meant, of {len(seen)} looked at", [(one.keys[0], one.reason) for one in meant])
+            if depth.waiting and yes:
+                say(f"logged as {redrive_dead_letters(opened, letters, choice, by=by, rate=rate, log=say)}")
+    if not queues:
+        say("no queue has a dead-letter queue")
+    elif waiting and not yes:
         console.print(Text("\nNothing was changed. To do it, repeat the command with --yes", style="bold"))
 
 

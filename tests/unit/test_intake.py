@@ -23,6 +23,7 @@ from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake_root.inbox import Backlog
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.queue import Message, Queue
+from tidegate.sensors import arrivals
 from tidegate.sensors.arrivals import Intake, sort_by_what_is_there, sort_messages
 from tidegate.sensors.intake import take_in
 from tidegate.sensors.misses import judge
@@ -287,6 +288,105 @@ def test_no_message_whatsoever_makes_a_tick_fail(odd: str) -> None:
     kept = [key for key in objects.bodies if key.startswith("root/quarantine/messages/odd-")]
     assert len(kept) == found.counters.get("malformed", 0)
     assert any(b"orders/good.json" in text for key, text in objects.bodies.items() if "/inbox/" in key)
+
+
+def hostile(**changes: Any) -> str:
+    """A record with parts that are exchanged: of the record, or of its object."""
+    one = record("orders/a.json")
+    for name, value in changes.items():
+        part = one if name in one else one["s3"] if name in one["s3"] else one["s3"]["object"]
+        part[name] = value
+    return json.dumps({"Records": [one]})
+
+
+ODD_TIMES = ("0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59")
+NESTED = "[" * 128_000 + "]" * 128_000
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pytest.param(NESTED, id="256 KB of nested lists"),
+        pytest.param('{"Records":' * 20_000 + "1" + "}" * 20_000, id="nested objects"),
+        *(pytest.param('{"Records":[' + "[" * n + "]" * n + "]}", id=f"{n} deep") for n in (300, 900, 990, 1000, 5000)),
+        pytest.param('{"Records":[{"size":' + "9" * 100_000 + "}]}", id="a number of 100,000 digits"),
+        pytest.param('{"Records":[1e999999999]}', id="a number beyond all"),
+        pytest.param("\x00" * 1000, id="NUL"),
+        pytest.param("\ud800", id="half of a surrogate pair"),
+        pytest.param('{"\\ud800":"\\udfff"}', id="halves of surrogate pairs"),
+        pytest.param("H4sIAAAAAAAA/6tWSkksSVSyUjJUqgUAN5zH6A0AAAA=", id="gzip in base64"),
+        pytest.param("\x1f\x8b\x08\x00\x00", id="gzip"),
+        pytest.param(hostile(key="x" * 200_000), id="a huge key"),
+        pytest.param(hostile(key="%00" * 500_000), id="a huge escaped key"),
+        pytest.param(hostile(key="orders/%ff.json"), id="a key that is not UTF-8"),
+        *(pytest.param(hostile(**{name: value}), id=f"{name} is {value!r}") for value in (None, 1, [], {}, True, "")
+          for name in ("s3", "bucket", "object", "key")),
+        *(pytest.param(hostile(eventSource=value), id=f"eventSource is {value!r}") for value in (1, [], {}, True, "x")),
+        *(pytest.param(json.dumps({"Records": value}), id=f"Records is {value!r}")
+          for value in (None, 1, [], {}, "x", [[]])),
+    ],
+)  # fmt: skip
+def test_f18_poison_is_set_apart_with_a_reason_and_holds_nobody_back(odd: str) -> None:
+    objects, taken = tick_of(odd)
+    (row,) = taken.rows
+    assert (row["outcome"], taken.counters) == ("malformed", {"malformed": 1})
+    assert 0 < len(row["reason"]) < 1000
+    assert len([key for key in objects.bodies if key.startswith("root/quarantine/messages/odd-")]) == 1
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, True, -1, 10**4000, 1e308, float("nan"), "", "\x00", "\ud800", [], {}, "x" * 10**5, *ODD_TIMES],
+    ids=lambda one: repr(one)[:20],
+)
+@pytest.mark.parametrize("name", ["eventTime", "eventName", "size", "eTag", "versionId", "sequencer"])
+def test_f18_what_is_odd_about_an_event_costs_nobody_a_thing(name: str, value: Any) -> None:
+    objects, taken = tick_of(hostile(**{name: value}))
+    assert taken.counters == {}
+    (stem,) = (key for key in objects.bodies if "/inbox/" in key)
+    assert len(stem) < 200
+    assert all(hint.event_time is None or hint.event_time.startswith("2024") for hint in taken.hints[ORDERS])
+
+
+def test_f18_a_body_of_fifty_thousand_bad_records_is_kept_once() -> None:
+    """A copy for each record took longer than a tick, and so did the next tick's: nothing behind it came in."""
+    odd = json.dumps({"Records": [None] * 50_000 + [record("orders/b.json")]})
+    objects, taken = tick_of(odd)
+    assert taken.counters == {"malformed": 50_000}
+    assert taken.received == 50_002
+    assert [hint.key for hint in taken.hints[ORDERS]] == ["orders/b.json", "orders/good.json"]
+    (kept,) = (text for key, text in objects.bodies.items() if "/quarantine/messages/" in key)
+    assert json.loads(kept)["body"] == odd
+    assert json.loads(kept)["reason"].startswith("50000 of its 50001 records are no events, the first for: ")
+
+
+def test_f18_a_message_that_the_code_stumbles_over_is_set_apart_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = arrivals.parse_body
+
+    def stumbling(text: str, message_id: str) -> Any:
+        if message_id == "odd":
+            raise MemoryError("what nobody thought of")
+        return whole(text, message_id)
+
+    monkeypatch.setattr(arrivals, "parse_body", stumbling)
+    _, taken = tick_of(body(record("orders/b.json")))
+    assert taken.counters == {"malformed": 1}
+    assert [row["reason"] for row in taken.rows] == [
+        "reading it failed, please report it: MemoryError: what nobody thought of"
+    ]
+
+
+def tick_of(odd: str) -> tuple[InMemory, Intake]:
+    """A tick that receives this between nothing and a good message: what it keeps, and what it took in."""
+    objects, deleted = InMemory(), []
+    messages = [Message("odd", odd, "r1"), Message("good", body(record("orders/good.json")), "r2")]
+    queue = SimpleNamespace(name="q", drain=lambda **_: [messages], delete=deleted.extend)
+    store = LakeStore(objects, "s3://lake/root")  # type: ignore[arg-type]
+    taken = take_in(SimpleNamespace(config=LAKE, queues=[queue], store=store))  # type: ignore[arg-type]
+    assert deleted == messages
+    assert taken.hints[ORDERS][-1].key == "orders/good.json"
+    assert any("orders/good.json" in text for key, text in objects.bodies.items() if "/inbox/" in key)
+    return objects, taken
 
 
 def arrive(objects: Objects, *keys: str, known: set[TableKey] | None = None) -> tuple[Intake, set[str]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import threading
+import time
 from contextlib import closing
 from typing import Any
 
@@ -163,3 +165,97 @@ def test_nothing_to_delete_asks_nothing() -> None:
     client = Sqs()
     assert queue(client).delete([]) == 0
     assert client.calls == []
+
+
+def test_f17_what_a_call_for_many_leaves_is_repeated_by_itself() -> None:
+    """Hiding and sending, as deleting: only what failed, a bounded number of times, and what still fails is told."""
+    client = Sqs(["body"], failures={"r1": 2, "r2": 99})
+    batches: list[list[str]] = []
+
+    def answer(**given: Any) -> dict[str, Any]:
+        batches.append([entry["ReceiptHandle"] for entry in given["Entries"]])
+        assert {entry["VisibilityTimeout"] for entry in given["Entries"]} == {30}
+        return client.delete_message_batch(**given)
+
+    client.change_message_visibility_batch = answer  # type: ignore[attr-defined]
+    assert queue(client).hide(messages(3), 30) == 1
+    assert batches == [["r0", "r1", "r2"], ["r1", "r2"], ["r1", "r2"]]
+
+    sent: list[list[str]] = []
+
+    def send(**given: Any) -> dict[str, Any]:
+        sent.append([entry["MessageBody"] for entry in given["Entries"]])
+        refused = {"b1": 1, "b3": 99}
+        failing = [
+            e
+            for e in given["Entries"]
+            if sum(e["MessageBody"] in one for one in sent) <= refused.get(e["MessageBody"], 0)
+        ]
+        return {
+            "Successful": [
+                {"Id": e["Id"], "MessageId": f"new {e['MessageBody']}"} for e in given["Entries"] if e not in failing
+            ],
+            "Failed": [{"Id": e["Id"]} for e in failing],
+        }
+
+    client.send_message_batch = send  # type: ignore[attr-defined]
+    again = queue(client).send_again([Message(f"m{i}", f"b{i}", "r") for i in range(4)])
+    assert sent == [["b0", "b1", "b2", "b3"], ["b1", "b3"], ["b3"]]
+    assert again == {"m0": "new b0", "m1": "new b1", "m2": "new b2"}
+
+
+def test_large_messages_are_sent_in_calls_that_sqs_takes() -> None:
+    client, sizes = Sqs(), []
+
+    def send(**given: Any) -> dict[str, Any]:
+        sizes.append(sum(len(entry["MessageBody"]) for entry in given["Entries"]))
+        return {"Successful": [{"Id": entry["Id"], "MessageId": "new"} for entry in given["Entries"]]}
+
+    client.send_message_batch = send  # type: ignore[attr-defined]
+    bodies = [100, 150_000, 60_000, 900_000, 10, 20]
+    sent = queue(client).send_again([Message(f"m{i}", "x" * size, "r") for i, size in enumerate(bodies)])
+    assert len(sent) == len(bodies)
+    assert sorted(sizes) == sorted([150_100, 60_000, 900_000, 30])
+
+
+class Impatient(Sqs):
+    """A queue that shows a message again after a second, unless it is hidden anew; it lets nobody wait."""
+
+    def __init__(self, *bodies: str) -> None:
+        super().__init__(list(bodies))
+        self.hidden = threading.Event()
+
+    def get_queue_attributes(self, **_: Any) -> dict[str, Any]:
+        return {"Attributes": {"VisibilityTimeout": "1"}}
+
+    def change_message_visibility_batch(self, **given: Any) -> dict[str, Any]:
+        self.calls.append(("hide", given))
+        self.hidden.set()
+        return {}
+
+
+def test_f15_what_is_worked_on_is_hidden_anew_until_it_is_done() -> None:
+    client = Impatient("a", "b")
+    chunks = queue(client).drain(seconds=5, messages=10, threads=1, hold=60)
+    assert len(next(chunks)) == 2
+    assert client.hidden.wait(30), "while the chunk is worked on"
+    with closing(chunks):
+        assert list(chunks) == []
+    hidden = [call["Entries"] for name, call in client.calls if name == "hide"]
+    assert all({entry["ReceiptHandle"] for entry in entries} <= {"r0", "r1"} for entries in hidden)
+    assert {entry["ReceiptHandle"] for entry in hidden[0]} == {"r0", "r1"}
+    assert {entry["VisibilityTimeout"] for entry in hidden[0]} == {1}, "as long as the queue would, and no longer"
+    assert not [one for one in threading.enumerate() if one.name == "held-messages"]
+
+
+@pytest.mark.parametrize(("hold", "visibility"), [(0.0, "1"), (1e-9, "1"), (60.0, "0")])
+def test_nothing_is_hidden_after_the_deadline_or_where_the_queue_hides_nothing(hold: float, visibility: str) -> None:
+    client = Impatient("a")
+    client.get_queue_attributes = lambda **_: {"Attributes": {"VisibilityTimeout": visibility}}  # type: ignore[method-assign]
+    chunks = queue(client).drain(seconds=5, messages=10, threads=1, hold=hold)
+    next(chunks)
+    ended = time.monotonic() + 30
+    while [one for one in threading.enumerate() if one.name == "held-messages"] and time.monotonic() < ended:
+        time.sleep(0.01)
+    chunks.close()
+    assert not client.hidden.is_set()

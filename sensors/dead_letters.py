@@ -1,0 +1,46 @@
+"""The sensor that takes dead letters in: off, until a person turns it on after the cause was mended."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from tidegate.assets.operations.dead_letters import dead_letter_queues
+from tidegate.assets.sources import dead_letters_of
+from tidegate.platform.core.lake import LakeConfig
+from tidegate.resources.lake_resource import LakeResource
+from tidegate.sensors.intake import take_in
+
+#: Events that a tick tells of in its log because they are no table's.
+_MOST_LINES = 10
+
+
+def build_dead_letters_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
+    """The sensor, where lake.yaml names a dead-letter queue: what the intake does with queues, it does with these.
+
+    Runs and partitions follow from the inbox, so the intake's next tick asks for them.
+    """
+    names = list(dead_letters_of(config))
+    if not names:
+        return []
+
+    @dg.sensor(
+        name="dead_letters",
+        minimum_interval_seconds=config.intake.every,
+        default_status=dg.DefaultSensorStatus.STOPPED,
+        description="Takes in what lies in the dead-letter queues, as the intake does with the queues. Turn it on once "
+        "the cause is mended, and off again when they are empty.",
+    )
+    def dead_letters(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SkipReason:
+        handles = lake.open()
+        queues = {one.queue.name: one.queue for one in dead_letter_queues(handles)}
+        taken = take_in(handles, queues=[queues[name] for name in names])
+        for row in [row for row in taken.rows if row["outcome"] != "own_file"][:_MOST_LINES]:
+            what = f"s3://{row['bucket']}/{row['key']}" if "key" in row else row["detail"]
+            context.log.warning(f"{row['outcome']}: {what}: {row['reason']}")
+        for name, error in taken.failures.items():
+            context.log.error(f"dead-letter queue {name} could not be drained: {error}")
+        return dg.SkipReason(
+            f"took in {taken.received} events of dead letters, {sum(taken.counters.values())} of them no table's"
+        )
+
+    return [dead_letters]

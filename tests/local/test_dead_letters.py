@@ -1,0 +1,203 @@
+"""Messages that take long, come back, and are sent again, through a real queue."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import boto3
+import pytest
+
+from tests.support.objects import Objects
+from tests.support.seams import Died
+from tidegate.assets.operations import dead_letters
+from tidegate.assets.operations.dead_letters import (
+    UNDERSTOOD,
+    dead_letter_queues,
+    peek,
+    redrive_dead_letters,
+)
+from tidegate.assets.operations.redrive import Choice
+from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.local.aws import REGION, LocalAws
+from tidegate.resources.lake_root.store import LakeStore
+from tidegate.resources.queue import Message, Queue
+from tidegate.sensors.intake import take_in
+
+MakeLake = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def sqs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with LocalAws(tmp_path_factory.mktemp("messages") / "aws", 0) as aws:
+        yield boto3.client(
+            "sqs",
+            endpoint_url=aws.endpoint,
+            region_name=REGION,
+            aws_access_key_id="test",
+            aws_secret_access_key="test",
+        )
+
+
+@pytest.fixture
+def make_lake(sqs: Any, request: pytest.FixtureRequest) -> MakeLake:
+    """A lake with a queue and its dead-letter queue in SQS, and its own objects in a dictionary."""
+
+    def make(visibility: int = 30) -> Any:
+        name = request.node.name.split("[")[0][-60:]
+        sqs.create_queue(QueueName=f"{name}-dlq")
+        url = sqs.create_queue(QueueName=name, Attributes={"VisibilityTimeout": str(visibility)})["QueueUrl"]
+        config = LakeConfig.model_validate(
+            {
+                "lake": {"root": "s3://lake/root"},
+                "queues": [{"name": name, "dlq": f"{name}-dlq"}],
+                "buckets": ["landing"],
+                "intake": {"threads": 2},
+                "tables": [{"name": "orders", "prefix": "s3://landing/orders/"}],
+            }
+        )
+        store = LakeStore(Objects(), config.lake.root)  # type: ignore[arg-type]
+        return SimpleNamespace(config=config, store=store, queues=[Queue(sqs, url)])
+
+    return make
+
+
+def event(key: str, time: str = "2026-01-02T10:00:00.000Z") -> str:
+    record = {
+        "eventSource": "aws:s3",
+        "eventTime": time,
+        "eventName": "ObjectCreated:Put",
+        "s3": {"bucket": {"name": "landing"}, "object": {"key": key, "size": 1}},
+    }
+    return json.dumps({"Records": [record]})
+
+
+def hints(lake: Any) -> list[str]:
+    ids = [one.id for one in lake.store.inbox.waiting("landing.orders")]
+    return [hint.key for one in lake.store.inbox.read("landing.orders", ids) for hint in one.hints]
+
+
+def test_f15_a_message_is_nobody_else_s_while_its_hints_are_written(make_lake: MakeLake) -> None:
+    """Its visibility is a second, and writing takes three: the second consumer polls all that time."""
+    lake = make_lake(visibility=1)
+    queue, put = lake.queues[0], lake.store.inbox.put
+    elsewhere: list[Message] = []
+
+    def slowly(manifests: Any) -> None:
+        elsewhere.extend(queue.receive(hidden=1, wait=3))
+        put(manifests)
+
+    queue.send(event("orders/a.csv"))
+    lake.store.inbox.put = slowly
+    assert take_in(lake, seconds=3).received == 1
+    assert elsewhere == []
+    assert hints(lake) == ["orders/a.csv"]
+    assert queue.receive(hidden=1, wait=2) == [], "it was deleted at the end"
+
+    # A tick that dies gives it back, at the queue's own timeout.
+    def dying(manifests: Any) -> None:
+        elsewhere.extend(queue.receive(hidden=1, wait=3))
+        raise Died
+
+    queue.send(event("orders/b.csv"))
+    lake.store.inbox.put = dying
+    with pytest.raises(Died):
+        take_in(lake, seconds=3)
+    assert elsewhere == []
+    (again,) = queue.receive(hidden=1, wait=20)
+    assert again.body == event("orders/b.csv")
+
+
+def test_dead_letters_are_looked_at_chosen_and_taken_in(make_lake: MakeLake) -> None:
+    lake = make_lake()
+    (letters,) = dead_letter_queues(lake)
+    source, dead = letters.source, letters.queue
+    late = "2026-02-02T10:00:00.000Z"
+    for body in (event("orders/a.csv"), event("orders/b.csv", late), event("elsewhere.csv"), "{ no JSON"):
+        dead.send(body)
+    attributes = {"tenant": {"DataType": "String", "StringValue": "acme"}}
+    dead.send_again([Message("x", event("orders/c.csv"), "", attributes)])
+    for _ in range(2):  # a look changes nothing, also of the next look
+        seen = {one.keys[0] if "/" in one.keys[0] else one.reason[:24]: one.reason for one in peek(lake, dead, 100)}
+        assert seen.pop("the body is not JSON: Ex").startswith("the body is not JSON")
+        assert seen.pop("it lies in no folder, an").startswith("it lies in no folder")
+        assert seen == dict.fromkeys(["orders/a.csv", "orders/b.csv", "orders/c.csv"], UNDERSTOOD)
+
+    def redriven(**choice: Any) -> list[Message]:
+        redrive_dead_letters(lake, letters, Choice(**choice), by="somebody", sleep=lambda _: None)
+        got = source.receive(hidden=30, wait=1)
+        source.delete(got)
+        return got
+
+    assert [one.body for one in redriven(reason="not JSON")] == ["{ no JSON"]
+    assert [json.loads(one.body)["Records"][0]["eventTime"] for one in redriven(since=when("2026-02-01"))] == [late]
+    (carried,) = redriven(key="orders/c*")
+    assert (carried.body, carried.attributes) == (event("orders/c.csv"), attributes)
+    assert redriven(key="orders/zzz") == []
+
+    # What is left is taken in by the consumer, which is the intake itself.
+    taken = take_in(lake, seconds=5, queues=[dead])
+    assert (hints(lake), taken.counters) == (["orders/a.csv"], {"no_table": 1})
+    assert [row["queue"] for row in taken.rows] == [dead.name]
+    assert dead.depth() == source.depth() == (0, 0)
+
+
+def when(day: str) -> Any:
+    from tidegate.assets.operations.jobs import moment
+
+    return moment(day)
+
+
+def test_f31_ten_thousand_dead_letters_go_back_once_at_a_rate_and_on_record(
+    make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = make_lake()
+    (letters,) = dead_letter_queues(lake)
+    bodies = [event(f"orders/{number}.csv") for number in range(10_000)]
+    letters.queue.send_again([Message(str(n), body, "") for n, body in enumerate(bodies)])
+    seams: list[str] = []
+    slept: list[float] = []
+    sent: Counter[str] = Counter()
+    send = letters.source.send_again
+
+    def counted(messages: Sequence[Message]) -> dict[str, str]:
+        done = send(messages)
+        sent.update(one.body for one in messages if one.id in done)
+        return done
+
+    monkeypatch.setattr(letters.source, "send_again", counted)
+
+    def die_at_the_third_send(name: str) -> None:
+        seams.append(name)
+        if seams.count("redrive-sent") == 3:
+            raise Died
+
+    def go() -> str:
+        return redrive_dead_letters(lake, letters, Choice(), by="somebody", rate=500, sleep=slept.append)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(dead_letters, "seam", die_at_the_third_send)
+        patch.setattr(dead_letters, "_HIDDEN", 1)  # what it held when it died comes back while the next one works
+        with pytest.raises(Died):
+            go()
+    slept.clear()
+    address = go()
+    assert letters.queue.depth() == (0, 0)
+    assert 18 <= sum(slept) <= 20, "500 a second, without what went before the death"
+    go()
+    assert letters.source.depth()[0] == 10_010, "what was sent when it died is there twice"
+
+    assert set(sent) == set(bodies)
+    assert Counter(sent.values()) == {1: 9_990, 2: 10}, "and an event that comes twice is a duplicate"
+    entries = list(lake.store.operations.entries())
+    assert [(one["operation"], one["by"]) for one in entries] == [
+        ("redrive-dead-letters", "somebody"),
+        ("redriven-dead-letters", "somebody"),
+    ] * 3
+    depths = [one["depth"] for one in entries if "depth" in one]
+    assert (depths[0], depths[-1]) == (10_000, 0)
+    assert [one["moved"] for one in entries if "moved" in one] == [20, 9_980, 0]
+    assert entries[3]["asked"] == address
