@@ -86,15 +86,16 @@ def dead_letter_queues(lake: Lake, name: str | None = None) -> list[DeadLetters]
         ValueError: there is none of that name; the message says which there are.
     """
     found: dict[str, DeadLetters] = {}
+    names: list[str] = []
     for spec, source in zip(lake.config.queues, lake.queues, strict=True):
         if dead := spec.dlq or source.depths().dead_letters:
-            found.setdefault(dead, DeadLetters(source, source.beside(dead)))
-    if name is None:
-        return list(found.values())
-    chosen = [one for dead, one in found.items() if name in (dead, one.source.name)]
-    if not chosen:
-        raise ValueError(f"no queue of lake.yaml and none of its dead-letter queues is {name!r}: {', '.join(found)}")
-    return chosen
+            names += [source.name, dead]
+            if name in (None, source.name, dead):
+                found.setdefault(dead, DeadLetters(source, source.beside(dead)))
+    if name and not found:
+        known = ", ".join(dict.fromkeys(names)) or "none has dead letters"
+        raise ValueError(f"{name!r} is no queue of lake.yaml and none of their dead-letter queues: {known}")
+    return list(found.values())
 
 
 def peek(lake: Lake, dead: Queue, most: int) -> list[DeadLetter]:

@@ -54,6 +54,7 @@ def check_queue(sqs: SQSClient, spec: QueueSpec, found: list[CheckedQueue]) -> I
     if first.ok:
         yield checked(f"queue {name}: messages can be received", lambda: _receivable(sqs, attributes, name))
         yield checked(f"queue {name}: messages can be deleted", lambda: _deletable(sqs, attributes["url"], name))
+        yield checked(f"queue {name}: messages can be kept hidden", lambda: _hideable(sqs, attributes["url"], name))
         yield checked(f"queue {name}: visibility timeout", lambda: _patient(attributes))
         yield checked(f"queue {name}: retention", lambda: _kept(attributes))
         yield checked(f"queue {name}: dead-letter queue", lambda: _dead_letters(sqs, spec, attributes))
@@ -102,6 +103,18 @@ def _receivable(sqs: SQSClient, attributes: dict[str, str], name: str) -> str:
 def _deletable(sqs: SQSClient, url: str, name: str) -> str:
     # A receipt that no message has: refused as invalid, or ignored, where deleting is allowed.
     return _allowed("sqs:DeleteMessage", name, sqs.delete_message, QueueUrl=url, ReceiptHandle="tidegate-check")
+
+
+def _hideable(sqs: SQSClient, url: str, name: str) -> str:
+    # The same: a tick that takes long hides what it works on anew.
+    return _allowed(
+        "sqs:ChangeMessageVisibility",
+        name,
+        sqs.change_message_visibility,
+        QueueUrl=url,
+        ReceiptHandle="tidegate-check",
+        VisibilityTimeout=0,
+    )
 
 
 def _allowed(action: str, name: str, call: Callable[..., Any], **arguments: Any) -> str:

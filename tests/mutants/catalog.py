@@ -53,6 +53,14 @@ MUTANTS = (
         ("tests/unit/test_intake.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
     ),
     Mutant(
+        "a dead letter is deleted before it is sent",
+        1,
+        "assets/operations/dead_letters.py",
+        "                sent = source.send_again(part)\n",
+        "                dead.delete(part)\n                sent = source.send_again(part)\n",
+        ("tests/unit/test_dead_letters.py::test_a_dead_letter_is_deleted_after_it_was_sent_and_only_if_it_was",),
+    ),
+    Mutant(
         "a batch that was found is committed without another look at its files",
         2,
         _RUN,

@@ -117,7 +117,7 @@ def failures(client: Client, spec: QueueSpec | None = None) -> list[Finding]:
 def test_a_right_queue() -> None:
     taken: list[CheckedQueue] = []
     found = list(check_queue(sqs(), QueueSpec(name="events", dlq="events-dlq"), taken))  # type: ignore[arg-type]
-    assert [finding.ok for finding in found] == [True] * 6
+    assert [finding.ok for finding in found] == [True] * 7
     assert found[0] == Finding("queue events: reachable", True, "3 messages wait, 1 are in flight")
     assert taken == [CheckedQueue("events", ARN, policy())]
 
@@ -156,6 +156,11 @@ def test_a_right_queue() -> None:
             sqs(delete_message=refusal("AccessDenied", 403)),
             "messages can be deleted",
             "allow sqs:DeleteMessage on events",
+        ),
+        (
+            sqs(change_message_visibility=refusal("AccessDenied", 403)),
+            "messages can be kept hidden",
+            "allow sqs:ChangeMessageVisibility on events",
         ),
         (sqs({"VisibilityTimeout": "30"}), "visibility timeout", "30 s, .* set VisibilityTimeout to 120"),
         (sqs({"MessageRetentionPeriod": "3600"}), "retention", "1 h, .* MessageRetentionPeriod"),
