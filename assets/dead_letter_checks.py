@@ -62,7 +62,7 @@ def build_dead_letter_checks(config: LakeConfig) -> list[dg.AssetChecksDefinitio
             name = names[key.asset_key]
             (letters,) = dead_letter_queues(handles, name)
             depth = letters.queue.depth()[0]
-            seen = peek(handles, letters.queue, _MOST_PEEKED) if depth else []
+            seen = peek(handles, letters, _MOST_PEEKED) if depth else []
             yield result(name, max(depth, len(seen)), seen)
 
     return [dead_letter_checks]

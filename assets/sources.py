@@ -20,7 +20,7 @@ def queue_keys(config: LakeConfig) -> list[dg.AssetKey]:
 def dead_letters_of(config: LakeConfig) -> dict[str, str]:
     """The dead-letter queues that lake.yaml names, each with the first queue that it belongs to."""
     found: dict[str, str] = {}
-    for spec in config.queues:
+    for spec in config.every_queue:
         if spec.dlq:
             found.setdefault(spec.dlq, spec.known_as)
     return found

@@ -240,8 +240,8 @@ class Queue:
             body: its text.
             first: what it was when it came first, of a row queue's message that is sent again.
         """
-        beside = {"MessageAttributes": _carried(first)} if first else {}
-        self._client.send_message(QueueUrl=self.url, MessageBody=body, **beside)
+        beside = _carried(first) if first else {}
+        self._client.send_message(QueueUrl=self.url, MessageBody=body, MessageAttributes=beside)
 
     def depth(self) -> tuple[int, int]:
         """Approximate numbers of messages waiting and in flight."""

@@ -99,8 +99,12 @@ def _keep(lake: Lake, queue: str, intake: Intake) -> None:
         ]
     )
 
+    rows = lake.config.table_of_rows(queue)
+    # A dead letter goes back to the queue that it came from.
+    home = rows.row_queue.known_as if rows and rows.row_queue else queue
+
     def keep(reject: Reject) -> str:
-        return lake.store.quarantine.keep_message(reject.event_id, reject.raw, reject.reason, queue, reject.origin)
+        return lake.store.quarantine.keep_message(reject.event_id, reject.raw, reject.reason, home, reject.origin)
 
     for reject, address in zip(intake.rejects, parallel(keep, intake.rejects), strict=True):
         intake.rows.append(

@@ -12,6 +12,7 @@ from tidegate.platform.core.events import parse_body
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.routing import Unrouted, route
+from tidegate.platform.core.row_message import row_of
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake import Lake
 from tidegate.resources.queue import Message, Queue
@@ -39,7 +40,7 @@ class DeadLetter:
     """A message of a dead-letter queue, as intake would read it now.
 
     Attributes:
-        keys: of the objects that its events tell of; the event id of what is no event.
+        keys: of the objects that its events tell of; the event id of what is no event, and of a row.
         reason: what keeps it from a table, or ``UNDERSTOOD``.
         at: when the first of its events happened; where none says so, when the message was sent.
     """
@@ -67,8 +68,17 @@ class DeadLetter:
             tuple(event.key for event in parsed.events) + tuple(reject.event_id for reject in parsed.rejects)
             or (message.id,),
             "; ".join(list(dict.fromkeys(reasons))[:_MOST_REASONS]) or UNDERSTOOD,
-            min(times) if times else datetime.fromtimestamp(message.sent, UTC),
+            min(times) if times else _sent(message),
         )
+
+    @classmethod
+    def of_row(cls, message: Message) -> DeadLetter:
+        """Read a message of a row queue; pure."""
+        try:
+            row_of(message.body, message.origin)
+        except ValueError as error:
+            return cls(message, (f"{message.id}#0",), str(error), _sent(message))
+        return cls(message, (f"{message.id}#0",), UNDERSTOOD, _sent(message))
 
     def is_meant(self, choice: Choice) -> bool:
         """Whether one of its keys is meant."""
@@ -87,7 +97,7 @@ def dead_letter_queues(lake: Lake, name: str | None = None) -> list[DeadLetters]
     """
     found: dict[str, DeadLetters] = {}
     names: list[str] = []
-    for spec, source in zip(lake.config.queues, lake.queues, strict=True):
+    for spec, source in zip(lake.config.every_queue, lake.queues, strict=True):
         if dead := spec.dlq or source.depths().dead_letters:
             names += [source.name, dead]
             if name in (None, source.name, dead):
@@ -98,16 +108,16 @@ def dead_letter_queues(lake: Lake, name: str | None = None) -> list[DeadLetters]
     return list(found.values())
 
 
-def peek(lake: Lake, dead: Queue, most: int) -> list[DeadLetter]:
+def peek(lake: Lake, letters: DeadLetters, most: int) -> list[DeadLetter]:
     """Look at some messages and give them back; meanwhile nobody else receives them.
 
     Args:
         lake: handles.
-        dead: the dead-letter queue.
+        letters: the queues.
         most: how many, about. Each look counts as a receive, which matters only to a queue with dead letters of its
             own.
     """
-    seen: dict[str, Message] = {}
+    dead, seen = letters.queue, dict[str, Message]()
     try:
         while len(seen) < most:
             batch = dead.receive(hidden=_HIDDEN)
@@ -116,8 +126,7 @@ def peek(lake: Lake, dead: Queue, most: int) -> list[DeadLetter]:
             seen.update((one.id, one) for one in batch)
     finally:
         dead.hide(seen.values(), 0)
-    known = _known(lake)
-    return [DeadLetter.of(one, lake.config, known) for one in seen.values()]
+    return list(map(_reader(lake, letters), seen.values()))
 
 
 def redrive_dead_letters(
@@ -150,17 +159,18 @@ def redrive_dead_letters(
         "redrive-dead-letters", by, **about, choice=choice.plain(), depth=dead.depth()[0], rate=rate
     )
     seam("redrive-log")
-    known, left, own = _known(lake), dict[str, Message](), set[str]()
+    read, left, own = _reader(lake, letters), dict[str, Message](), set[str]()
+    rows = lake.config.table_of_rows(source.name) is not None
     moved, told, fruitless, last, size = 0, 0, 0, 0, min(rate, _MOST_PER_SEND)
     try:
         while fruitless < _FRUITLESS and (batch := dead.receive(hidden=_HIDDEN)):
             new = [one for one in batch if one.id not in left and one.id not in own]
             fruitless = 0 if new else fruitless + 1
-            meant = [one for one in new if DeadLetter.of(one, lake.config, known).is_meant(choice)]
+            meant = [one for one in new if read(one).is_meant(choice)]
             for part in (meant[i : i + size] for i in range(0, len(meant), size)):
                 if last:
                     sleep(last / rate)
-                sent = source.send_again(part)
+                sent = source.send_again(part, as_first=rows)
                 seam("redrive-sent")
                 dead.delete([one for one in part if one.id in sent])
                 own.update(sent.values())
@@ -177,5 +187,12 @@ def redrive_dead_letters(
     return address
 
 
-def _known(lake: Lake) -> set[TableKey]:
-    return {TableKey.decode(text) for text in lake.store.table_keys()}
+def _reader(lake: Lake, letters: DeadLetters) -> Callable[[Message], DeadLetter]:
+    if lake.config.table_of_rows(letters.source.name):
+        return DeadLetter.of_row
+    known = {TableKey.decode(text) for text in lake.store.table_keys()}
+    return lambda message: DeadLetter.of(message, lake.config, known)
+
+
+def _sent(message: Message) -> datetime:
+    return datetime.fromtimestamp(message.sent_at / 1000, UTC)

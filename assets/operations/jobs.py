@@ -45,7 +45,7 @@ def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: Lake
         for letters in dead_letter_queues(handles, config.queue or None):
             name = letters.queue.name
             log(f"{name}: {letters.queue.depth()[0]} messages")
-            for letter in peek(handles, letters.queue, MOST_PEEKED):
+            for letter in peek(handles, letters, MOST_PEEKED):
                 if letter.is_meant(choice):
                     log(f"{name}: {letter.keys[0]}: {letter.reason}")
             if not config.dry_run:

@@ -124,7 +124,7 @@ def run_redrive_dead_letters(
             depth = dead.depths()
             waiting += depth.waiting
             say(f"{dead.name}: {depth.waiting} messages, dead letters of {letters.source.name}")
-            seen = peek(opened, dead, MOST_PEEKED) if depth.waiting else []
+            seen = peek(opened, letters, MOST_PEEKED) if depth.waiting else []
             meant = [one for one in seen if one.is_meant(choice)]
             _show(console, dead.name, f"meant, of {len(seen)} looked at", [(one.keys[0], one.reason) for one in meant])
             if depth.waiting and yes:

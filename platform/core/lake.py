@@ -141,14 +141,14 @@ class LakeConfig(Model):
     def _fits_together(self) -> Self:
         files = {i: (spec.name, None if spec.row_queue else spec.prefix) for i, spec in enumerate(self.tables)}
         rows = {
-            index: RowQueuePlace(spec.name, spec.row_queue.known_as, spec.prefix)
+            index: RowQueuePlace(spec.name, spec.row_queue, spec.prefix)
             for index, spec in enumerate(self.tables)
             if spec.row_queue
         }
         folders = {index: moves_to(spec.after_load) for index, spec in enumerate(self.tables)}
         problems = [
             *cross_problems(self.lake.bucket, self.buckets, files),
-            *row_queue_problems(self.lake.root, [queue.known_as for queue in self.queues], rows),
+            *row_queue_problems(self.lake.root, [name for queue in self.queues for name in queue.names], rows),
             *folder_problems(self.lake.root, {index: prefix for index, (_, prefix) in files.items()}, folders),
         ]
         if problems:
@@ -161,8 +161,10 @@ class LakeConfig(Model):
         return (*self.queues, *(spec.row_queue for spec in self.tables if spec.row_queue))
 
     def table_of_rows(self, queue: str) -> TableSpec | None:
-        """The table whose rows come in the queue of that name; None for a queue of events."""
-        return next((spec for spec in self.tables if spec.row_queue and spec.row_queue.known_as == queue), None)
+        """The table whose rows come in the queue of that name, or lie in it as dead letters; None for one of events."""
+        return next(
+            (spec for spec in self.tables if (rows := spec.row_queue) and queue in (rows.known_as, rows.dlq)), None
+        )
 
     def keys(self) -> dict[TableKey, TableSpec]:
         """The configured tables by table key."""
@@ -333,7 +335,7 @@ def _cross_problems_of_valid_parts(data: Any) -> Iterator[Problem]:
     rows = {
         index: RowQueuePlace(
             _parsed(Name, table.get("name")),
-            queue.known_as if (queue := _parsed(QueueSpec, table["row_queue"])) else None,
+            _parsed(QueueSpec, table["row_queue"]),
             _parsed(Prefix, table.get("prefix")),
         )
         for index, table in tables.items()
@@ -344,7 +346,7 @@ def _cross_problems_of_valid_parts(data: Any) -> Iterator[Problem]:
     buckets = _parsed(tuple[Bucket, ...], data.get("buckets"))
     yield from cross_problems(lake.bucket if lake else None, buckets, dict(sorted(names.items())))
     queues = _parsed(tuple[QueueSpec, ...], data.get("queues")) or ()
-    yield from row_queue_problems(lake.root if lake else None, [queue.known_as for queue in queues], rows)
+    yield from row_queue_problems(lake.root if lake else None, [name for queue in queues for name in queue.names], rows)
     folders = {index: _parsed(Folder, _move_of(table)) for index, table in tables.items()}
     prefixes = {index: prefix for index, (_, prefix) in files.items()}
     yield from folder_problems(lake.root if lake else None, prefixes, folders)

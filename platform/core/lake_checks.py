@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from tidegate.platform.core.lake_yaml import Problem
+from tidegate.platform.core.queue_spec import QueueSpec
 from tidegate.platform.core.row_objects import rows_prefix
 from tidegate.platform.core.table_key import TableKey
 
@@ -16,12 +17,12 @@ class RowQueuePlace:
 
     Attributes:
         name: the table's.
-        queue: the queue's name.
+        queue: the queue.
         prefix: what is given as such.
     """
 
     name: str | None
-    queue: str | None
+    queue: QueueSpec | None
     prefix: str | None
 
 
@@ -32,7 +33,7 @@ def row_queue_problems(
 
     Args:
         root: the lake root, None when it is invalid.
-        queues: names of the queues of events.
+        queues: names of the queues of events and of their dead-letter queues.
         tables: the tables with a row queue by their index.
     """
     before: dict[str, int] = {}
@@ -43,13 +44,14 @@ def row_queue_problems(
         if table.queue is None:
             continue
         place = ("tables", index, "row_queue")
-        if table.queue in queues:
-            yield Problem(place, f"the queue {table.queue!r} is also in `queues`: events and rows need one each")
-        elif table.queue in before:
-            other = before[table.queue]
-            message = f"{table.queue!r} is also the row queue of tables[{other}]; each table needs its own"
-            yield Problem(place, message, beside=("tables", other, "row_queue"))
-        before.setdefault(table.queue, index)
+        for name in table.queue.names:
+            if name in queues:
+                yield Problem(place, f"the queue {name!r} is also in `queues`: events and rows need one each")
+            elif name in before:
+                other = before[name]
+                message = f"{name!r} is also of the row queue of tables[{other}]; each table needs its own"
+                yield Problem(place, message, beside=("tables", other, "row_queue"))
+            before.setdefault(name, index)
 
 
 def cross_problems(

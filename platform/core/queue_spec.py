@@ -29,3 +29,8 @@ class QueueSpec(Model):
     def known_as(self) -> str:
         """The queue's name, from its URL where that is what is configured."""
         return self.name or (self.url or "").rstrip("/").rsplit("/", 1)[-1]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The queue's name and that of its dead-letter queue, if lake.yaml says it."""
+        return (self.known_as, self.dlq) if self.dlq else (self.known_as,)

@@ -28,6 +28,12 @@ from tidegate.resources.queue import Message, Queue
 from tidegate.sensors.intake import take_in
 
 MakeLake = Callable[..., Any]
+LAKE = {
+    "lake": {"root": "s3://lake/root"},
+    "queues": [{"name": "events"}],
+    "buckets": ["landing"],
+    "intake": {"threads": 2},
+}
 
 
 @pytest.fixture(scope="module")
@@ -50,15 +56,8 @@ def make_lake(sqs: Any, request: pytest.FixtureRequest) -> MakeLake:
         name = request.node.name.split("[")[0][-60:]
         sqs.create_queue(QueueName=f"{name}-dlq")
         url = sqs.create_queue(QueueName=name, Attributes={"VisibilityTimeout": str(visibility)})["QueueUrl"]
-        config = LakeConfig.model_validate(
-            {
-                "lake": {"root": "s3://lake/root"},
-                "queues": [{"name": name, "dlq": f"{name}-dlq"}],
-                "buckets": ["landing"],
-                "intake": {"threads": 2},
-                "tables": [{"name": "orders", "prefix": "s3://landing/orders/"}],
-            }
-        )
+        tables = [{"name": "orders", "prefix": "s3://landing/orders/"}]
+        config = LakeConfig.model_validate({**LAKE, "queues": [{"name": name, "dlq": f"{name}-dlq"}], "tables": tables})
         store = LakeStore(Objects(), config.lake.root)  # type: ignore[arg-type]
         return SimpleNamespace(config=config, store=store, queues=[Queue(sqs, url)])
 
@@ -119,9 +118,9 @@ def test_dead_letters_are_looked_at_chosen_and_taken_in(make_lake: MakeLake) -> 
     for body in (event("orders/a.csv"), event("orders/b.csv", late), event("elsewhere.csv"), "{ no JSON"):
         dead.send(body)
     attributes = {"tenant": {"DataType": "String", "StringValue": "acme"}}
-    dead.send_again([Message("x", event("orders/c.csv"), "", attributes)])
+    dead.send_again([Message("x", event("orders/c.csv"), "", attributes=attributes)])
     for _ in range(2):  # a look changes nothing, also of the next look
-        seen = {one.keys[0] if "/" in one.keys[0] else one.reason[:24]: one.reason for one in peek(lake, dead, 100)}
+        seen = {one.keys[0] if "/" in one.keys[0] else one.reason[:24]: one.reason for one in peek(lake, letters, 100)}
         assert seen.pop("the body is not JSON: Ex").startswith("the body is not JSON")
         assert seen.pop("it lies in no folder, an").startswith("it lies in no folder")
         assert seen == dict.fromkeys(["orders/a.csv", "orders/b.csv", "orders/c.csv"], UNDERSTOOD)
@@ -145,6 +144,32 @@ def test_dead_letters_are_looked_at_chosen_and_taken_in(make_lake: MakeLake) -> 
     assert dead.depth() == source.depth() == (0, 0)
 
 
+def test_dead_letters_of_a_row_queue_are_rows_and_keep_what_tells_them_apart(make_lake: MakeLake, sqs: Any) -> None:
+    lake = make_lake()
+    url, name = lake.queues[0].url, lake.queues[0].name
+    sqs.create_queue(QueueName=f"{name}-events")
+    config = {**LAKE, "tables": [{"name": "clicks", "row_queue": {"name": name, "dlq": f"{name}-dlq"}}]}
+    lake.config, lake.queues = LakeConfig.model_validate(config), [Queue(sqs, f"{url}-events"), Queue(sqs, url)]
+    (letters,) = [one for one in dead_letter_queues(lake, name)]
+    source, dead = letters.source, letters.queue
+    dead.send('{"id": 1}')
+    dead.send("1, 2")
+    seen = peek(lake, letters, 10)
+    assert sorted(one.reason.split(":")[0] for one in seen) == [UNDERSTOOD.split(":")[0], "the row is not JSON"]
+
+    redrive_dead_letters(lake, letters, Choice(reason="received too often"), by="somebody", sleep=lambda _: None)
+    (again,) = source.receive(hidden=0, wait=1)
+    (first,) = [one.message.origin for one in seen if one.reason == UNDERSTOOD]
+    assert (again.origin, again.id != first.message_id) == (first, True)
+
+    # The consumer: a row becomes a row, and what is none goes back to the row queue by `redrive --messages`.
+    dead.send('{"id": 2}')
+    taken = take_in(lake, seconds=5, queues=[dead])
+    assert [hint.event_name for one in taken.hints.values() for hint in one] == ["RowsSent"]
+    (kept,) = lake.store.quarantine.messages()
+    assert (kept.body, kept.queue) == ("1, 2", name)
+
+
 def when(day: str) -> Any:
     from tidegate.assets.operations.jobs import moment
 
@@ -163,8 +188,8 @@ def test_f31_ten_thousand_dead_letters_go_back_once_at_a_rate_and_on_record(
     sent: Counter[str] = Counter()
     send = letters.source.send_again
 
-    def counted(messages: Sequence[Message]) -> dict[str, str]:
-        done = send(messages)
+    def counted(messages: Sequence[Message], *, as_first: bool) -> dict[str, str]:
+        done = send(messages, as_first=as_first)
         sent.update(one.body for one in messages if one.id in done)
         return done
 

@@ -48,7 +48,7 @@ MUTANTS = (
         "a message that cannot be understood is deleted without a copy",
         1,
         _INTAKE,
-        "lake.store.quarantine.keep_message(reject.event_id, reject.raw, reject.reason, queue, reject.origin)\n",
+        "lake.store.quarantine.keep_message(reject.event_id, reject.raw, reject.reason, home, reject.origin)\n",
         '""\n',
         ("tests/unit/test_intake.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
     ),
