@@ -56,8 +56,8 @@ MUTANTS = (
         "a dead letter is deleted before it is sent",
         1,
         "assets/operations/dead_letters.py",
-        "                sent = source.send_again(part)\n",
-        "                dead.delete(part)\n                sent = source.send_again(part)\n",
+        "                sent = source.send_again(part, as_first=rows)\n",
+        "                dead.delete(part)\n                sent = source.send_again(part, as_first=rows)\n",
         ("tests/unit/test_dead_letters.py::test_a_dead_letter_is_deleted_after_it_was_sent_and_only_if_it_was",),
     ),
     Mutant(

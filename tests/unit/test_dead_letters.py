@@ -154,7 +154,7 @@ def test_each_dead_letter_queue_is_found_once_by_either_name() -> None:
     ],
 )
 def test_a_dead_letter_says_what_the_intake_would_say(body: str, keys: tuple[str, ...], reason: str) -> None:
-    letter = DeadLetter.of(Message("m", body, "r", sent=60.0), CONFIG, [])
+    letter = DeadLetter.of(Message("m", body, "r", sent_at=60_000), CONFIG, [])
     assert letter.keys == keys
     assert letter.reason.startswith(reason)
     assert letter.at.isoformat() == "1970-01-01T00:01:00+00:00"
@@ -166,7 +166,7 @@ def test_a_dead_letter_is_deleted_after_it_was_sent_and_only_if_it_was(monkeypat
     letters = [Message(f"m{number}", event(f"orders/{number}.csv"), f"r{number}") for number in range(3)]
     received = iter([letters, []] * 2)
 
-    def send(messages: list[Message]) -> dict[str, str]:
+    def send(messages: list[Message], *, as_first: bool) -> dict[str, str]:
         done.extend(f"send {one.id}" for one in messages if one.id != "m1")
         return {one.id: f"new {one.id}" for one in messages if one.id != "m1"}
 
@@ -198,7 +198,7 @@ def test_what_comes_back_while_it_is_redriven_is_not_sent_a_second_time() -> Non
     """A queue that gives everything up at once would have it going round for ever."""
     handles, sent, waiting = lake(Sqs()), list[str](), [Message("m0", event("orders/0.csv"), "r")]
 
-    def send(messages: list[Message]) -> dict[str, str]:
+    def send(messages: list[Message], *, as_first: bool) -> dict[str, str]:
         sent.extend(one.id for one in messages)
         waiting.append(Message(f"again {len(sent)}", messages[0].body, "r"))
         return {one.id: f"again {len(sent)}" for one in messages}
