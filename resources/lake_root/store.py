@@ -9,6 +9,7 @@ Layout, fixed for ever (docs/architecture.md, "What lies under the lake root")::
     after/<table key>/<ULID>-<keys>.json    files that after-load could not take away or tag yet
     tables/<table key>.json                 birth: generation, location, SQL name
     bronze/<table key>/  silver/<name>/  ledger/<table key>/
+    rows/<name>/<yyyy-mm-dd>/<ULID>-<rows>-<first>-<last>.jsonl     messages of row queues
     batches/<table key>..<generation>/  ledger/<table key>..<generation>/     after a reset
     quarantine/messages/  quarantine/rows/  staging/
     intake/<yyyy-mm-dd>/<ULID>.json         what was received and is no table's event

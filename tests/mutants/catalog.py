@@ -45,6 +45,22 @@ MUTANTS = (
         ("tests/unit/test_intake.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
     ),
     Mutant(
+        "the object of a row queue's messages is written after their delete",
+        1,
+        _INTAKE,
+        "        return rows_as_objects(messages, table, lake.store.objects)\n",
+        "        queue.delete(messages)\n        return rows_as_objects(messages, table, lake.store.objects)\n",
+        ("tests/unit/test_row_queues.py::test_messages_are_deleted_after_their_rows_are_kept",),
+    ),
+    Mutant(
+        "of a message that came again, a second row stays",
+        1,
+        "assets/bronze/once.py",
+        "        if self._is_repeated(known):\n",
+        "        if known is None and self._is_repeated(known):\n",
+        ("tests/spark/test_row_queues.py::test_a_message_is_one_row_however_often_it_comes",),
+    ),
+    Mutant(
         "a message that cannot be understood is deleted without a copy",
         1,
         _INTAKE,
