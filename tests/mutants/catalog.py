@@ -61,6 +61,14 @@ MUTANTS = (
         ("tests/spark/test_row_queues.py::test_a_message_is_one_row_however_often_it_comes",),
     ),
     Mutant(
+        "a batch of late rows says that the table holds none that are newer",
+        1,
+        "assets/bronze/once.py",
+        "max([before, *(one.last for one in self._sent)])",
+        "max([0, *(one.last for one in self._sent)])",
+        ("tests/unit/test_row_queues.py::test_a_batch_says_how_new_the_rows_up_to_it_may_be",),
+    ),
+    Mutant(
         "a message that cannot be understood is deleted without a copy",
         1,
         _INTAKE,

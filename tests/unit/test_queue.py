@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tidegate.platform.core.row_message import RowOrigin
 from tidegate.resources.queue import Message, Queue
 
 URL = "https://sqs.example/1/events"
@@ -259,3 +260,21 @@ def test_nothing_is_hidden_after_the_deadline_or_where_the_queue_hides_nothing(h
         time.sleep(0.01)
     chunks.close()
     assert not client.hidden.is_set()
+
+
+def test_a_message_that_is_sent_again_is_what_it_was_when_it_came_first() -> None:
+    sent: list[dict[str, Any]] = []
+    client = Sqs(["a", "b", "c"])
+    client.send_message = lambda **given: sent.append(given)  # type: ignore[attr-defined]
+    queue(client).send("a", RowOrigin("first", 17))
+    told = sent[0]["MessageAttributes"]
+    for item in client.waiting:
+        item["Attributes"] = {"SentTimestamp": "99"}  # type: ignore[assignment]
+    client.waiting[0]["MessageAttributes"] = told
+    client.waiting[1]["MessageAttributes"] = {**told, "tidegate-sent-at": {"StringValue": "noon"}}
+    found = drained(client, seconds=30, messages=10, threads=1)
+    assert [one.origin for one in found] == [RowOrigin("first", 17), RowOrigin("m1", 99), RowOrigin("m2", 99)]
+    # SQS gives what is asked for, and nothing else.
+    asked = client.calls[0][1]
+    assert asked["AttributeNames"] == ["SentTimestamp"]
+    assert set(asked["MessageAttributeNames"]) == set(told)

@@ -21,6 +21,7 @@ from tidegate.assets.operations.redrive import (
     redrive_objects,
 )
 from tidegate.platform.core.events import parse_body
+from tidegate.platform.core.row_message import RowOrigin
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.ledger import Quarantined
 
@@ -107,6 +108,24 @@ def test_messages_leave_the_quarantine_after_they_were_sent(lake: Any, monkeypat
     assert lake.sent == ["{ no JSON", "{ no JSON", "?"]
     assert [one.event_id for one in quarantined_messages(lake, Choice())] == ["m3#0"]
     assert len(list(lake.store.objects.under("lake", "root/quarantine/redriven/"))) == 2
+
+
+def test_a_row_queue_s_message_goes_back_to_its_queue_as_what_it_was(lake: Any) -> None:
+    again: list[tuple[str, RowOrigin]] = []
+    lake.queues.append(SimpleNamespace(name="clicks", send_again=lambda *given: again.append(given)))
+    keep, first, told = lake.store.quarantine.keep_message, RowOrigin("first", 17), []
+    keep("m1#0", "{ no JSON", "the row is not JSON", "clicks", first)
+    keep("m2#0", "?", "the row is not JSON", "a queue of no table any more", first)
+    keep("m3#0", "?", "the body is not JSON", "events")
+    redrive_messages(lake, quarantined_messages(lake, Choice()), Choice(), by="somebody", log=told.append)
+    assert (again, lake.sent) == ([("{ no JSON", first)], ["?"])
+    assert [one.event_id for one in quarantined_messages(lake, Choice())] == ["m2#0"]
+    assert "1 messages of a queue of no table any more stay in quarantine" in told[0]
+    (entry,) = lake.store.operations.entries()
+    assert (entry["queue"], len(entry["messages"])) == ("clicks, events", 2)
+    # What was sent is kept once more, and says where it came from.
+    (kept,) = [body for key, body in lake.store.objects.bodies.items() if key.endswith("redriven/m1-0.json")]
+    assert json.loads(kept)["row"] == {"queue": "clicks", "message_id": "first", "sent_at": 17}
 
 
 def test_a_record_that_was_cut_out_of_its_notification_is_one_again() -> None:

@@ -13,10 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidegate.assets.bronze.once import keep_once
+from tidegate.assets.bronze.prepared import Prepared
 from tidegate.platform.core.lake import LakeConfig, LakeConfigError, load_lake
+from tidegate.platform.core.ledger import LedgerRow, Status
 from tidegate.platform.core.routing import Unrouted, route, rows_route
 from tidegate.platform.core.row_message import RowOrigin, row_of
-from tidegate.platform.core.row_objects import RowObject, sent_in, spans
+from tidegate.platform.core.row_objects import LATEST, RowObject, sent_in, spans
 from tidegate.resources.queue import Message
 from tidegate.sensors import row_arrivals
 from tidegate.sensors.intake import take_in
@@ -260,3 +263,30 @@ def test_what_lake_yaml_must_not_say_of_a_row_queue(tmp_path: Path, tables: str,
         config(tmp_path, tables)
     (line,) = told.value.problems
     assert problem in line
+
+
+@pytest.mark.parametrize(
+    ("n", "before", "sent", "until"),
+    [(1, None, [(5, 7), (2, 9)], 9), (2, 100, [(5, 7)], 100), (3, 100, [(90, 120)], 120), (3, 100, [], 100)],
+)
+def test_a_batch_says_how_new_the_rows_up_to_it_may_be(
+    n: int, before: int | None, sent: list[tuple[int, int]], until: int
+) -> None:
+    keys = [RowObject(1, first, last).new_key("rows/clicks/") for first, last in sent]
+    prepared = Prepared(rows=[LedgerRow(key, Status.COMMITTED, rows=0) for key in keys])
+    batches = SimpleNamespace(read=lambda asked: {n - 1: SimpleNamespace(sent_until=before)}[asked])
+    work: Any = SimpleNamespace(n=n, birth=SimpleNamespace(location="s3a://lake/clicks"))
+    keep_once(None, SimpleNamespace(batches=batches), work, prepared, None)  # type: ignore[arg-type]
+    assert prepared.sent_until == until
+
+
+def test_of_a_batch_that_does_not_say_it_every_time_is_taken_as_known() -> None:
+    assert _until(None) == _until(SimpleNamespace(sent_until=None)) == LATEST
+
+
+def _until(last: Any) -> int | None:
+    prepared = Prepared()
+    table: Any = SimpleNamespace(batches=SimpleNamespace(read=lambda _: last))
+    work: Any = SimpleNamespace(n=2, birth=SimpleNamespace(location=""))
+    keep_once(None, table, work, prepared, None)  # type: ignore[arg-type]
+    return prepared.sent_until
