@@ -44,6 +44,8 @@ def row_queue_problems(
         if table.queue is None:
             continue
         place = ("tables", index, "row_queue")
+        if table.queue.known_as.endswith(".fifo"):
+            yield Problem(place, "a row queue is a standard queue: a FIFO queue gives its dead letters another time")
         for name in table.queue.names:
             if name in queues:
                 yield Problem(place, f"the queue {name!r} is also in `queues`: events and rows need one each")

@@ -112,7 +112,7 @@ def test_messages_leave_the_quarantine_after_they_were_sent(lake: Any, monkeypat
 
 def test_a_row_queue_s_message_goes_back_to_its_queue_as_what_it_was(lake: Any) -> None:
     again: list[tuple[str, RowOrigin]] = []
-    lake.queues.append(SimpleNamespace(name="clicks", send_again=lambda *given: again.append(given)))
+    lake.queues.append(SimpleNamespace(name="clicks", send=lambda *given: again.append(given)))
     keep, first, told = lake.store.quarantine.keep_message, RowOrigin("first", 17), []
     keep("m1#0", "{ no JSON", "the row is not JSON", "clicks", first)
     keep("m2#0", "?", "the row is not JSON", "a queue of no table any more", first)

@@ -253,6 +253,7 @@ def test_a_table_of_a_row_queue_lies_below_the_lake_root(tmp_path: Path) -> None
             "tables[0].partition_columns: the rows",
         ),
         ("  - {name: a, row_queue: {name: q}, columns: {_Sent_At: date}}\n", "tables[0].columns: _Sent_At is a column"),
+        ("  - {name: a, row_queue: {name: q.fifo}}\n", "tables[0].row_queue: a row queue is a standard queue"),
         ("  - {name: a, row_queue: {}}\n", "tables[0].row_queue: give exactly one of url and name"),
         ("  - {name: a}\n", "tables[0].prefix: is missing"),
         (CLICKS + "  - {name: clicks, prefix: s3://landing/a/}\n", "tables[1].name: 'clicks' is also the name of"),
