@@ -28,6 +28,9 @@ _FIRST_ID, _FIRST_SENT = "tidegate-message-id", "tidegate-sent-at"
 _CHUNK = 4000
 #: Received messages that wait for that, at most: their visibility runs out, and so does the tick's time.
 _MOST_HELD = 2 * _CHUNK
+#: Characters of bodies that are worth it, whatever their number; twice as many are held at most. A body has up to a
+#: million.
+_CHUNK_SIZE = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -104,8 +107,8 @@ class Queue:
     ) -> Generator[list[Message]]:
         """Receive until the queue looks empty or the budget is spent.
 
-        What has come in is given out by thousands, while more is received: whoever takes it deletes it meanwhile.
-        Until then it stays hidden from other consumers. Close the iterator to stop.
+        What has come in is given out by thousands, or fewer where bodies are large, while more is received: whoever
+        takes it deletes it meanwhile. Until then it stays hidden from other consumers. Close the iterator to stop.
 
         Args:
             seconds: time budget of the receives.
@@ -128,10 +131,16 @@ class Queue:
         deadline = time.monotonic() + seconds
         held: list[Message] = []
         changed = threading.Condition()
-        total, working, closed = 0, threads, False
+        total, size, working, closed = 0, 0, threads, False
+
+        def room() -> bool:
+            return closed or (len(held) < _MOST_HELD and size < 2 * _CHUNK_SIZE)
+
+        def enough() -> bool:
+            return not working or len(held) >= _CHUNK or size >= _CHUNK_SIZE
 
         def receive() -> None:
-            nonlocal total, working
+            nonlocal total, size, working
             try:
                 while (left := deadline - time.monotonic()) > 0 and total < messages and not closed:
                     answer = self._client.receive_message(
@@ -148,8 +157,9 @@ class Queue:
                     with changed:
                         held.extend(batch)
                         total += len(batch)
+                        size += sum(len(one.body) for one in batch)
                         changed.notify_all()
-                        changed.wait_for(lambda: len(held) < _MOST_HELD or closed)
+                        changed.wait_for(room)
             finally:
                 with changed:
                     working -= 1
@@ -160,8 +170,8 @@ class Queue:
             try:
                 while working or held:
                     with changed:
-                        changed.wait_for(lambda: len(held) >= _CHUNK or not working)
-                        chunk, held[:] = held[:], []
+                        changed.wait_for(enough)
+                        chunk, held[:], size = held[:], [], 0
                         changed.notify_all()
                     if chunk:
                         yield chunk

@@ -262,6 +262,15 @@ def test_nothing_is_hidden_after_the_deadline_or_where_the_queue_hides_nothing(h
     assert not client.hidden.is_set()
 
 
+def test_few_large_messages_are_given_out_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidegate.resources.queue._CHUNK_SIZE", 1000)
+    client = Sqs(["b" * 100] * 200)
+    chunks = [len(chunk) for chunk in queue(client).drain(seconds=30, messages=200, threads=2)]
+    # Up to twice the size is held, and what each of two threads was about to receive then.
+    assert sum(chunks) == 200
+    assert max(chunks) <= 40
+
+
 def test_a_message_that_is_sent_again_is_what_it_was_when_it_came_first() -> None:
     sent: list[dict[str, Any]] = []
     client = Sqs(["a", "b", "c"])
