@@ -27,6 +27,10 @@ LISTED_TAG = "tidegate/listed-to"
 ALLOW_REMOVALS_TAG = "tidegate/allow-removals"
 
 
+#: Batches that are looked at for one with news: a load and what after-load took away take turns.
+_LOOKS_BACK = 5
+
+
 def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
     """The bronze asset of a lake.
 
@@ -115,7 +119,7 @@ def show(lake: Lake, text: str, done: Sequence[Done], before: Before) -> Shown:
         before: what was shown last.
     """
     table = lake.table(text)
-    birth, last = table.birth, None if done else _last_batch(table)
+    birth, last = table.birth, _last_news(table) if all(one.batch.only_moves for one in done) else None
     state, waits = lake.delta.table_state(birth.location) if birth else None, _waits(lake, table)
     if birth is None or state is None or not state.exists or not state.has_columns:
         return Shown(done, Now(birth.name if birth else table.spec.name, waits=waits), before, last)
@@ -133,6 +137,11 @@ def _waits(lake: Lake, table: Table) -> Waits | None:
     return Waits(files_of(ids), {key: why for note in notes for key, why in note.keys.items() if why})
 
 
-def _last_batch(table: Table) -> Batch | None:
+def _last_news(table: Table) -> Batch | None:
+    """The last batch that landed and told of more than what after-load took away; None where it is long ago."""
     n = table.ledger.clock()[1]
-    return None if n == 0 or n in table.batches.void(n - 1) else table.batches.read(n)
+    for number in range(n, max(0, n - _LOOKS_BACK), -1):
+        batch = None if number in table.batches.void(number - 1) else table.batches.read(number)
+        if batch is None or not batch.only_moves:
+            return batch
+    return None

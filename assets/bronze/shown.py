@@ -91,7 +91,7 @@ class Shown:
         done: the batches of the run.
         now: the table after them.
         before: what was shown last.
-        last: of an idle run, the last batch that landed before it: what its checks speak of.
+        last: of a run without news, the last batch before it that had some: what its checks speak of.
     """
 
     done: Sequence[Done]
@@ -232,7 +232,8 @@ class Shown:
 
     @property
     def _judged(self) -> list[Batch]:
-        return self.landed if self.done else [self.last] if self.last else []
+        # Each load is followed by what after-load took away: that is not to hide what the load could not take in.
+        return [batch for batch in self.landed if not batch.only_moves] or ([self.last] if self.last else [])
 
     def _schema_changes(self) -> list[str]:
         state = self.now.state

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tidegate.platform.core.ledger import LedgerRow
+from tidegate.platform.core.ledger import LedgerRow, Status
 from tidegate.platform.core.manifest import Hint
 
 FORMAT = 1
@@ -118,6 +118,12 @@ class Batch:
     def commits(self) -> bool:
         """Whether there is a table to commit to: before its birth, a batch without files is in the ledger only."""
         return self.create is not None or self.after_version >= 0
+
+    @property
+    def only_moves(self) -> bool:
+        """Whether it tells of files that after-load took away, and of nothing else."""
+        statuses = {row.status for row in self.rows}
+        return Status.MOVED in statuses and statuses <= {Status.MOVED, Status.DUPLICATE}
 
     def counts(self) -> Counter[str]:
         """Ledger rows by status."""

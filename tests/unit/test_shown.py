@@ -13,7 +13,7 @@ from tests.unit.conftest import Paper
 from tidegate.assets.bronze import asset
 from tidegate.assets.bronze.asset import BRONZE, TABLES, last_shown
 from tidegate.assets.bronze.run import Done
-from tidegate.assets.bronze.shown import MOST_TOLD, Before, Now, Shown, row_count
+from tidegate.assets.bronze.shown import MOST_TOLD, Before, Now, Shown, Waits, check_specs, row_count
 from tidegate.assets.columns import column_changes, column_schema
 from tidegate.platform.core.batch import Add, Batch, Remove
 from tidegate.platform.core.ledger import LedgerRow, Status
@@ -114,6 +114,35 @@ def test_a_changed_schema_is_shown_and_warned_of() -> None:
     assert changed.metadata("dagster/row_count")["schema_changes"].value == "- name string is new"
 
 
+def test_what_after_load_took_away_does_not_hide_what_the_load_could_not_take_in(
+    paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved = LedgerRow("orders/good.json", Status.MOVED)
+    assert failed(Shown([done(moved, n=3)], NOW, last=done(GOOD, BAD).batch)) == {
+        "nothing_quarantined": dg.AssetCheckSeverity.WARN
+    }
+    world = World(paper, instance, monkeypatch)
+    world.state = state(1, ID)
+    world.batches = [done(GOOD, BAD, n=1, adds=[ADD]).batch, done(moved, DUPLICATE, n=2).batch]
+    for one in ([Done(world.batches[1], Landed(1, "committed", "", None, False))], []):
+        assert evaluated(world.run(*one))["bronze", "nothing_quarantined"] is False
+    world.run(done(GOOD, n=3, adds=[ADD]))
+    assert evaluated(world.run())["bronze", "nothing_quarantined"] is True
+
+
+def test_files_that_wait_for_after_load_fail_the_check_of_their_page() -> None:
+    waits = Waits(2, {"orders/good.json": "AccessDenied"})
+    shown = Shown([done(GOOD)], Now("orders", "s3://x", state(1, ID), 2, waits))
+    (check,) = (one for one in shown.checks(PAGE) if one.check_name == "after_load")
+    assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
+    (told,) = check.metadata["waiting"].records  # type: ignore[union-attr]
+    assert told.data == {"key": "orders/good.json", "reason": "AccessDenied"}
+    assert shown.metadata("dagster/row_count")["waits_for_after_load"] == 2
+    assert "after_load" not in {one.check_name for one in shown.checks(BRONZE)}
+    assert "after_load" not in {one.check_name for one in Shown([done(GOOD)], NOW).checks(PAGE)}
+    assert {one.name for one in check_specs(PAGE, after_load=True)} == {one.check_name for one in shown.checks(PAGE)}
+
+
 def test_column_changes() -> None:
     before = column_schema(state(0, ID, ("at", "date"), ("old", "string")).schema)
     now = column_schema(state(0, ("at", "timestamp"), ID, ("new", "double")).schema)
@@ -144,7 +173,8 @@ class World:
         self.state = state(-1)
         birth = SimpleNamespace(name="orders", location="s3a://landing/orders")
         ledger = SimpleNamespace(clock=lambda: (0, self.last.n if self.last else 0))
-        batches = SimpleNamespace(read=lambda _: self.last, void=lambda _: set())
+        self.batches: list[Batch] = []
+        batches = SimpleNamespace(read=self._read, void=lambda _: set())
         spec = SimpleNamespace(after_load="keep")
         table = SimpleNamespace(birth=birth, ledger=ledger, batches=batches, spec=spec)
         count = SimpleNamespace(load=lambda _: SimpleNamespace(count=lambda: 2))
@@ -158,8 +188,12 @@ class World:
         self._instance = instance
         instance.add_dynamic_partitions(TABLES.name or "", [ORDERS])
 
+    def _read(self, n: int) -> Batch | None:
+        return next((one for one in self.batches if one.n == n), self.last)
+
     def run(self, *batches: Done) -> dg.ExecuteInProcessResult:
         self.done = list(batches)
+        self.batches += [one.batch for one in batches]
         self.last = batches[-1].batch if batches else self.last
         return self._job.execute_in_process(partition_key=ORDERS, instance=self._instance)
 
