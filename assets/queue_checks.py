@@ -7,7 +7,7 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.sources import queue_key
+from tidegate.assets.sources import dead_letters_of, queue_key
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.resources.lake_resource import LakeResource
 
@@ -43,8 +43,12 @@ def result(queue: str, counts: Mapping[str, int], rows: Sequence[Mapping[str, An
 
 
 def build_queue_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
-    """The checks of the queues: the intake sensor evaluates them, and a person may, by the intake log of today."""
-    queues = {queue_key(spec.known_as): spec.known_as for spec in config.every_queue}
+    """The checks of queues and dead-letter queues, by the intake log of today.
+
+    The sensor that drains a queue evaluates its check, and a person may.
+    """
+    names = [*(spec.known_as for spec in config.every_queue), *dead_letters_of(config)]
+    queues = {queue_key(name): name for name in names}
 
     @dg.multi_asset_check(
         name="queues",

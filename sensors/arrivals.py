@@ -1,5 +1,6 @@
 """What the messages of a tick say, sorted: hints by table, and what is no table's."""
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,7 +54,11 @@ class Intake:
 
 
 def sort_messages(
-    messages: Sequence[Message], config: LakeConfig, known: set[TableKey], barren: Collection[TableKey] = ()
+    messages: Sequence[Message],
+    config: LakeConfig,
+    known: set[TableKey],
+    barren: Collection[TableKey] = (),
+    room: float = math.inf,
 ) -> Intake:
     """Parse messages and route their events; pure.
 
@@ -64,23 +69,26 @@ def sort_messages(
         config: the lake.
         known: tables that exist; those discovered here are added to it.
         barren: what is not to be discovered, for nothing that the messages tell of is there.
+        room: tables that may be discovered.
     """
     tables = set(known)
     try:
-        intake = _sorted(messages, config, tables, barren)
+        intake = _sorted(messages, config, tables, barren, room)
     except Exception:
         tables = set(known)
         intake = Intake()
         for message in messages:
-            intake.add(_sorted_alone(message, config, tables, barren))
+            intake.add(_sorted_alone(message, config, tables, barren, room - _discovered(tables - known, config)))
     known |= tables
     return intake
 
 
-def _sorted_alone(message: Message, config: LakeConfig, known: set[TableKey], barren: Collection[TableKey]) -> Intake:
+def _sorted_alone(
+    message: Message, config: LakeConfig, known: set[TableKey], barren: Collection[TableKey], room: float
+) -> Intake:
     tables = set(known)
     try:
-        intake = _sorted([message], config, tables, barren)
+        intake = _sorted([message], config, tables, barren, room)
     except Exception as error:
         why = f"reading it failed, please report it: {type(error).__name__}: {first_line(error)}"
         return Intake(counters={"malformed": 1}, rejects=[Reject(f"{message.id}#0", why, message.body)], received=1)
@@ -89,7 +97,11 @@ def _sorted_alone(message: Message, config: LakeConfig, known: set[TableKey], ba
 
 
 def _sorted(
-    messages: Sequence[Message], config: LakeConfig, known: set[TableKey], barren: Collection[TableKey]
+    messages: Sequence[Message],
+    config: LakeConfig,
+    known: set[TableKey],
+    barren: Collection[TableKey],
+    room: float,
 ) -> Intake:
     intake = Intake()
     for message in messages:
@@ -104,8 +116,27 @@ def _sorted(
             found = route(event.bucket, event.key, config, known)
             if isinstance(found, Routed) and found.table in barren:
                 found = Unrouted("no_table", f"it is gone, and {found.table.uri} becomes no table for what is gone")
+            elif isinstance(found, Routed) and found.table not in known and config.table_for(found.table) is None:
+                if room <= 0:
+                    found = Unrouted("no_table", _too_many(found.table, config))
+                else:
+                    room -= 1
             _sort_event(intake, event, found, known)
     return intake
+
+
+def _too_many(table: TableKey, config: LakeConfig) -> str:
+    most = config.discovery.per_day if config.discovery else 0
+    return (
+        f"lake.yaml lets {most} new tables a day come by themselves (`discovery`: `per_day`), and today has had as "
+        f"many, so its folder {table.uri} becomes none; if it should be one, add a table with this prefix to "
+        "lake.yaml, or raise `per_day` and wait for its next file, then materialize its partition, which takes in what "
+        "is there already"
+    )
+
+
+def _discovered(tables: Collection[TableKey], config: LakeConfig) -> int:
+    return sum(config.table_for(table) is None for table in tables)
 
 
 def _sort_event(intake: Intake, event: S3Event, found: Route, known: set[TableKey]) -> None:
@@ -136,7 +167,11 @@ def _sort_event(intake: Intake, event: S3Event, found: Route, known: set[TableKe
 
 
 def sort_by_what_is_there(
-    messages: Sequence[Message], config: LakeConfig, known: set[TableKey], objects: ObjectStore
+    messages: Sequence[Message],
+    config: LakeConfig,
+    known: set[TableKey],
+    objects: ObjectStore,
+    room: float = math.inf,
 ) -> Intake:
     """Sort messages; a folder becomes a table only if an object in it, of which they tell, is there.
 
@@ -147,17 +182,22 @@ def sort_by_what_is_there(
         config: the lake.
         known: tables that exist; those discovered here are added to it.
         objects: handle on S3; asked only about folders that would become tables.
+        room: tables that may be discovered.
     """
     fertile: set[TableKey] = set()
     barren: set[TableKey] = set()
     while True:
         tables = set(known)
-        intake = sort_messages(messages, config, tables, barren)
+        # What is gone must not use up the room, and with none left nobody needs to ask.
+        intake = sort_messages(messages, config, tables, barren, math.inf if room > 0 else 0)
         new = {table: intake.hints[table] for table in tables - known - fertile if config.table_for(table) is None}
         gone = _gone(objects, new)
         fertile |= new.keys() - gone
         barren |= gone
         if not gone:
+            if len(fertile) > room:
+                tables = set(known)
+                intake = sort_messages(messages, config, tables, barren, room)
             known |= tables
             return intake
         # What the folders that are none stood in the way of is routed anew.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import dagster as dg
 
 from tidegate.assets.operations.dead_letters import dead_letter_queues
@@ -9,6 +11,7 @@ from tidegate.assets.sources import dead_letters_of
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.sensors.intake import take_in
+from tidegate.sensors.misses import judge
 
 #: Events that a tick tells of in its log because they are no table's.
 _MOST_LINES = 10
@@ -30,7 +33,7 @@ def build_dead_letters_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
         description="Takes in what lies in the dead-letter queues, as the intake does with the queues. Turn it on once "
         "the cause is mended, and off again when they are empty.",
     )
-    def dead_letters(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SkipReason:
+    def dead_letters(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         handles = lake.open()
         queues = {one.queue.name: one.queue for one in dead_letter_queues(handles)}
         taken = take_in(handles, queues=[queues[name] for name in names])
@@ -39,8 +42,8 @@ def build_dead_letters_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
             context.log.warning(f"{row['outcome']}: {what}: {row['reason']}")
         for name, error in taken.failures.items():
             context.log.error(f"dead-letter queue {name} could not be drained: {error}")
-        return dg.SkipReason(
-            f"took in {taken.received} events of dead letters, {sum(taken.counters.values())} of them no table's"
-        )
+        judged = judge(context.cursor, datetime.now(UTC).strftime("%Y-%m-%d"), names, taken.rows)
+        said = f"took in {taken.received} events of dead letters, {sum(taken.counters.values())} of them no table's"
+        return dg.SensorResult(asset_events=judged.evaluations, cursor=judged.cursor, skip_reason=dg.SkipReason(said))
 
     return [dead_letters]

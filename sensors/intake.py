@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 
@@ -41,6 +41,7 @@ _MOST_LINES = 10
 _RECEIVING = 0.75
 #: Seconds after which Dagster gives a tick up; what it has received is then no longer kept from others.
 _TICK = 60.0
+_DAY = 24 * 3600
 
 
 def take_in(lake: Lake, *, seconds: float | None = None, queues: Sequence[Queue] | None = None) -> Intake:
@@ -58,8 +59,8 @@ def take_in(lake: Lake, *, seconds: float | None = None, queues: Sequence[Queue]
     budget, queues = lake.config.intake, lake.queues if queues is None else queues
     began = time.monotonic()
     deadline = began + (seconds or budget.seconds * _RECEIVING)
-    known = {TableKey.decode(text) for text in lake.store.table_keys()}
-    total = Intake()
+    births = {TableKey.decode(text): born for text, born in lake.store.table_births().items()}
+    room, known, total = room_today(births, lake.config, time.time()), set(births), Intake()
     for place, queue in enumerate(queues):
         share, now = len(queues) - place, time.monotonic()
         left = max(0.0, deadline - now) / share
@@ -67,17 +68,36 @@ def take_in(lake: Lake, *, seconds: float | None = None, queues: Sequence[Queue]
         hold = began + _TICK - now
         with closing(_received(queue, total, left, most, budget.threads, hold)) as chunks:
             for messages in chunks:
-                intake = _sorted(lake, queue, messages, known)
+                before = set(known)
+                intake = _sorted(lake, queue, messages, known, room)
+                room -= sum(lake.config.table_for(table) is None for table in known - before)
                 _keep(lake, queue.name, intake)
                 queue.delete(messages)
                 total.add(intake)
     return total
 
 
-def _sorted(lake: Lake, queue: Queue, messages: list[Message], known: set[TableKey]) -> Intake:
+def _sorted(lake: Lake, queue: Queue, messages: list[Message], known: set[TableKey], room: int) -> Intake:
     if table := lake.config.table_of_rows(queue.name):
         return rows_as_objects(messages, table, lake.store.objects)
-    return sort_by_what_is_there(messages, lake.config, known, lake.store.objects)
+    return sort_by_what_is_there(messages, lake.config, known, lake.store.objects, room)
+
+
+def room_today(births: Mapping[TableKey, float | None], config: LakeConfig, now: float) -> int:
+    """How many more tables may come by themselves today; pure.
+
+    A table counts on the day of its birth, and until then. One that is configured, now or since, never counts.
+
+    Args:
+        births: epoch seconds of each table's birth; None for one that only has hints waiting.
+        config: the lake.
+        now: epoch seconds.
+    """
+    if config.discovery is None:
+        return 0
+    midnight = now - now % _DAY
+    new = (table for table, born in births.items() if born is None or born >= midnight)
+    return max(0, config.discovery.per_day - sum(config.table_for(table) is None for table in new))
 
 
 def _received(

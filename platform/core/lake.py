@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
 
 from tidegate.platform.core.after_load import moves_to
 from tidegate.platform.core.file_format import Format, mode_of
@@ -85,6 +85,22 @@ class IntakeSpec(Model):
     """Seconds between two ticks, at least."""
 
 
+class DiscoverySpec(Model):
+    """How folders that no table names become tables by themselves."""
+
+    per_day: Annotated[int, Field(ge=1)] = 100
+    """New tables that a day (UTC) may bring. Beyond it events are counted as `no_table`, with this as the reason."""
+
+
+def _discovery(given: Any) -> Any:
+    if isinstance(given, Mapping | DiscoverySpec):
+        return given
+    try:
+        return DiscoverySpec() if TypeAdapter(bool).validate_python(given) else None
+    except ValidationError:
+        raise ValueError("must be true, false, or a mapping with per_day") from None
+
+
 class Pace(NamedTuple):
     """How a table's hints become runs.
 
@@ -108,8 +124,11 @@ class LakeConfig(Model):
     """Source buckets. An event of any other bucket is counted and leads to nothing."""
     intake: IntakeSpec = IntakeSpec()
     """Budget of one tick of the intake sensor."""
-    discovery: bool = True
-    """Whether the folder of a file that belongs to no configured table becomes a table by itself."""
+    discovery: Annotated[
+        DiscoverySpec | None, BeforeValidator(_discovery, json_schema_input_type=bool | DiscoverySpec)
+    ] = DiscoverySpec()
+    """Whether the folder of a file that belongs to no configured table becomes a table by itself, and how many a day
+    may. `true` is the default, `false` turns it off."""
     window: Window = WINDOW_DEFAULT
     """Default of the tables' `window`, in seconds."""
     max_files: MaxFiles = MAX_FILES_DEFAULT

@@ -69,7 +69,13 @@ class Births:
 
     def tables(self) -> list[str]:
         """Keys of every table that was born."""
-        return [name.removesuffix(".json") for name in self._names() if _is_birth(name)]
+        return list(self.times())
+
+    def times(self) -> dict[str, float]:
+        """Epoch seconds at which each table's birth record was written, by S3's clock; a reset writes it anew."""
+        start = self._root.key("tables", "")
+        found = {item.key[len(start) :]: item for item in self._root.objects.under(self._root.bucket, start)}
+        return {name.removesuffix(".json"): item.modified for name, item in found.items() if _is_birth(name)}
 
     def strays(self) -> list[str]:
         """A sentence for each object that is no birth record; it names the object, and what to do."""

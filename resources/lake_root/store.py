@@ -55,4 +55,8 @@ class LakeStore(LakeRoot):
 
     def table_keys(self) -> set[str]:
         """Keys of every table that was born or has hints waiting."""
-        return {*self.births.tables(), *self.inbox.tables()}
+        return set(self.table_births())
+
+    def table_births(self) -> dict[str, float | None]:
+        """The same, with the epoch seconds of its birth; None for one that is not born yet."""
+        return {**dict.fromkeys(self.inbox.tables()), **self.births.times()}

@@ -75,7 +75,7 @@ def test_a_dead_letter_queue_is_in_the_lineage_behind_its_queue(definitions: dg.
     assert node.parent_keys == {EVENTS}
     assert not node.child_keys
     assert "tidegate redrive --dlq dead" in (node.description or "")
-    assert [check.name for check in node.check_keys] == ["is_empty"]
+    assert {check.name for check in node.check_keys} == {"is_empty", "every_event_has_a_table"}
 
 
 def test_its_consumer_is_off_until_it_is_turned_on(
@@ -95,6 +95,9 @@ def test_its_consumer_is_off_until_it_is_turned_on(
         tick = sensor.evaluate_tick(context)
     assert tick.skip_message == "took in 2 events of dead letters, 1 of them no table's"
     assert not tick.run_requests, "the intake's next tick asks for them"
+    (judged,) = tick.asset_events
+    assert isinstance(judged, dg.AssetCheckEvaluation)
+    assert (judged.asset_key, judged.check_name, judged.passed) == (DEAD, "every_event_has_a_table", False)
     assert "delete 2" in sqs.asked
     assert "receive events" not in sqs.asked
     (manifest,) = handles.store.inbox.read(

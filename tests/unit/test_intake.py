@@ -16,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.objects import Objects as InMemory
-from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.lake import DiscoverySpec, LakeConfig
 from tidegate.platform.core.manifest import Hint, Manifest
 from tidegate.platform.core.planning import Found, Gone, Probe, Unavailable
 from tidegate.platform.core.table_key import TableKey
@@ -25,7 +25,7 @@ from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.queue import Message, Queue
 from tidegate.sensors import arrivals
 from tidegate.sensors.arrivals import Intake, sort_by_what_is_there, sort_messages
-from tidegate.sensors.intake import take_in
+from tidegate.sensors.intake import room_today, take_in
 from tidegate.sensors.misses import judge
 from tidegate.sensors.runs import backoff_seconds
 from tidegate.sensors.sharing import COLD_HINTS, MOST_SHARING, share
@@ -139,8 +139,8 @@ class Store:
         self.objects = Objects()
         self.inbox = self
 
-    def table_keys(self) -> set[str]:
-        return set()
+    def table_births(self) -> dict[str, float | None]:
+        return {}
 
     def put(self, manifests: list[Manifest]) -> None:
         self.keys += [hint.key for manifest in manifests for hint in manifest.hints]
@@ -207,7 +207,7 @@ def test_messages_are_deleted_after_all_that_came_of_them_is_kept() -> None:
     logged: list[dict[str, Any]] = []
     store = SimpleNamespace(
         objects=Objects(),
-        table_keys=set,
+        table_births=dict,
         inbox=SimpleNamespace(put=lambda manifests: done.append("hints")),
         quarantine=SimpleNamespace(keep_message=lambda *_: done.append("copy") or "s3://lake/copy"),
         intake_log=SimpleNamespace(put=lambda _, rows: (done.append("log"), logged.extend(rows))),
@@ -447,6 +447,63 @@ def test_obstructed_and_malformed_events_and_those_without_a_table_fail_the_chec
 )
 def test_only_what_s3_says_is_believed(objects: Objects) -> None:
     assert arrive(objects, "new/a.csv")[1] == {"new/"}
+
+
+CAPPED = LAKE.model_copy(update={"discovery": DiscoverySpec(per_day=3)})
+NOON = 1_000_000 * 86400 + 43200.0
+
+
+def test_new_tables_are_counted_by_the_day_of_their_birth() -> None:
+    births: dict[TableKey, float | None] = {
+        TableKey("landing", "yesterday/"): NOON - 43201,
+        TableKey("landing", "midnight/"): NOON - 43200,
+        TableKey("landing", "unborn/"): None,
+        ORDERS: NOON,  # it is configured
+    }
+    assert room_today(births, CAPPED, NOON) == 1
+    assert room_today(births, CAPPED, NOON + 86400) == 2, "a new day: what is not born yet still counts"
+    assert room_today({TableKey("landing", f"{n}/"): None for n in range(9)}, CAPPED, NOON) == 0
+    assert room_today(births, CAPPED.model_copy(update={"discovery": None}), NOON) == 0
+
+
+@pytest.mark.parametrize("room", [0, 2, 3, 9])
+def test_beyond_a_day_s_new_tables_an_event_says_so_and_fails_the_check_of_its_queue(room: int) -> None:
+    objects, known = Objects(gone=["gone/a.csv"]), {TableKey("landing", "old/")}
+    keys = ["gone/a.csv", "old/a.csv", "orders/a.csv", *(f"new{n}/{part}.csv" for n in range(4) for part in "ab")]
+    messages = [Message(f"m{number}", body(record(key)), "r") for number, key in enumerate(keys)]
+    intake = sort_by_what_is_there(messages, CAPPED, known, objects, room)  # type: ignore[arg-type]
+    news = min(room, 4)
+    assert {table.prefix for table in intake.hints} == {"old/", "orders/", *(f"new{n}/" for n in range(news))}
+    assert {table.prefix for table in known} == {"old/", "orders/", *(f"new{n}/" for n in range(news))}
+    capped = [row for row in intake.rows if "`per_day`" in row["reason"]]
+    assert [row["key"] for row in capped if row["key"] != "gone/a.csv"] == keys[3 + 2 * news :]
+    assert all(row["outcome"] == "no_table" for row in intake.rows)
+    assert sum(map(len, intake.hints.values())) + sum(intake.counters.values()) == len(keys)
+    if not room:
+        assert objects.asked == [], "what becomes no table anyway is not asked for"
+    if capped:
+        reason = capped[-1]["reason"]
+        assert "lets 3 new tables a day" in reason
+        assert "add a table with this prefix to lake.yaml, or raise `per_day`" in reason
+        assert "materialize its partition, which takes in what is there already" in reason
+        (said,) = judge("{}", "2026-01-02", ["q"], [{**row, "queue": "q"} for row in capped]).evaluations
+        assert not said.passed
+
+
+def test_a_tick_brings_no_more_new_tables_than_its_day_may_have_however_many_chunks_it_has() -> None:
+    chunks = [[Message(f"{c}-{n}", body(record(f"t{c}{n}/a.csv")), "r") for n in range(2)] for c in range(3)]
+    store = LakeStore(InMemory(), "s3://lake/root")  # type: ignore[arg-type]
+    store.objects.head = lambda bucket, key: Found("e", 1, 0)  # type: ignore[method-assign]
+    store.births.bear("landing.yesterday", "yesterday", registered=True)  # of 1970, by the dictionary's clock
+
+    def tick() -> Intake:
+        queue = SimpleNamespace(name="q", drain=lambda **_: (chunk for chunk in chunks), delete=lambda _: None)
+        return take_in(SimpleNamespace(config=CAPPED, queues=[queue], store=store))  # type: ignore[arg-type]
+
+    first = tick()
+    assert (len(first.hints), first.counters) == (3, {"no_table": 3})
+    again = tick()
+    assert (again.hints.keys(), again.counters) == (first.hints.keys(), {"no_table": 3}), "the inbox remembers"
 
 
 def test_tables_that_exist_or_are_configured_hear_of_what_is_gone() -> None:

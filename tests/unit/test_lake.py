@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.platform.core.after_load import moves_to, takes_away
-from tidegate.platform.core.lake import LakeConfig, LakeConfigError, load_lake
+from tidegate.platform.core.lake import DiscoverySpec, LakeConfig, LakeConfigError, load_lake
 from tidegate.platform.core.lake_schema import schema_text
 from tidegate.platform.core.lake_yaml import read_yaml
 from tidegate.platform.core.table_key import TableKey
@@ -48,7 +48,7 @@ def test_everything_it_can_say() -> None:
         (None, "more-events", None),
     ]
     assert config.intake.model_dump() == {"seconds": 5.0, "events": 100, "threads": 2, "every": 1}
-    assert (config.discovery, config.window, config.max_files) == (False, 7, 500)
+    assert (config.discovery, config.window, config.max_files) == (None, 7, 500)
     flights, weather = config.tables
     assert (flights.format, flights.mode, flights.window, flights.max_files) == (
         "parquet",
@@ -74,7 +74,7 @@ def test_everything_it_can_say() -> None:
 def test_defaults(tmp_path: Path) -> None:
     config = load(tmp_path, SMALL + TABLE)
     assert config.intake.model_dump() == {"seconds": 20.0, "events": 20_000, "threads": 4, "every": 30}
-    assert (config.discovery, config.window, config.max_files) == (True, 60, 10_000)
+    assert (config.discovery, config.window, config.max_files) == (DiscoverySpec(per_day=100), 60, 10_000)
     (table,) = config.tables
     assert (table.format, table.mode, table.window, table.max_files) == (None, None, 60, 10_000)
     assert (table.silver, table.owners, table.description) == (None, (), None)
@@ -156,7 +156,13 @@ def test_the_config_is_frozen(tmp_path: Path) -> None:
             ["lake.yaml:4: max_files: input should be less than or equal to 10000"],
         ),
         (SMALL + "max_files: 0\n", ["lake.yaml:4: max_files: input should be greater than or equal to 1"]),
-        (SMALL + "discovery: maybe\n", ["lake.yaml:4: discovery: input should be a valid boolean"]),
+        (SMALL + "discovery: maybe\n", ["lake.yaml:4: discovery: must be true, false, or a mapping with per_day"]),
+        (SMALL + "discovery:\n", ["lake.yaml:4: discovery: must be true, false, or a mapping with per_day"]),
+        (
+            SMALL + "discovery: {per_day: 0}\n",
+            ["lake.yaml:4: discovery.per_day: input should be greater than or equal to 1"],
+        ),
+        (SMALL + "discovery: {perday: 9}\n", ["lake.yaml:4: discovery.perday: unknown field; did you mean 'per_day'?"]),
         (
             "lake: {}\nbuckets: [b]\n",
             [
@@ -486,7 +492,7 @@ class TestEnvironment:
     def test_values(self, tmp_path: Path) -> None:
         text = SMALL.replace("x", "${A}/${B:-b}/${C:-}y") + "window: ${W:-3}\ndiscovery: ${D}\n"
         config = load(tmp_path, text, A="a", D="false")
-        assert (config.lake.root, config.window, config.discovery) == ("s3://lake/a/b/y", 3, False)
+        assert (config.lake.root, config.window, config.discovery) == ("s3://lake/a/b/y", 3, None)
 
     def test_the_environment_of_the_process(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("TIDEGATE_TEST_ROOT", "z")
