@@ -120,9 +120,25 @@ def test_tables_share_a_run_and_one_that_fails_is_alone_in_that(
     assert failed_tables(record) == [lake.key("a_taken")]
     assert [hints(lake, name) for name in ("logs", "sales")] == [[], []]
     assert [hint.key for hint in hints(lake, "a_taken")] == ["a_taken/1.parquet"]
+    _configure_what_was_discovered(lake, kit)
     page = instance.get_latest_materialization_event(dg.AssetKey(["bronze", "sales"]))
     assert page
     assert page.run_id == run.run_id
+
+
+def _configure_what_was_discovered(lake: TestLake, kit: Any) -> None:
+    """Its table key is the same, and so are its rows, its ledger and its name in SQL; what comes is added to them."""
+    born = lake.lake.store.births.read(lake.key("logs"))
+    body = yaml.safe_load(lake.path.read_text())
+    body["tables"].append({"name": "log_lines", "prefix": f"s3://{lake.bucket}/logs/", "columns": {"line": "string"}})
+    lake.path.write_text(yaml.safe_dump(body))
+    lake.put("logs/2.json", '{"line": "b"}\n')
+    handles = lake.resource.open()
+    run_table(handles, lake.key("logs"), run_id="materialized by hand", listing=True)
+    assert kit.bronze(lake, "logs", "line") == [("a",), ("b",)]
+    assert handles.table(lake.key("logs")).spec.name == "log_lines"
+    assert handles.store.births.read(lake.key("logs")) == born
+    assert [row["n"] for row in kit.ledger(lake, "logs")] == [1, 2]
 
 
 def test_a_tick_that_dies_before_the_delete_loses_nothing(

@@ -16,7 +16,7 @@ from tidegate.platform.cli.policy import lets_send
 from tidegate.platform.core.alarms import template
 from tidegate.platform.core.csv_options import CsvOptions
 from tidegate.platform.core.health import Health, QueueHealth, TableHealth
-from tidegate.platform.core.lake import IntakeSpec, LakeConfig, LakeSpec, QueueSpec, load_lake
+from tidegate.platform.core.lake import DiscoverySpec, IntakeSpec, LakeConfig, LakeSpec, QueueSpec, load_lake
 from tidegate.platform.core.metrics import NAMESPACE, metric_data
 from tidegate.platform.core.table_spec import SilverSpec, TableSpec
 
@@ -28,6 +28,7 @@ MODELS: dict[str, type[BaseModel]] = {
     "`lake`": LakeSpec,
     "`queues`": QueueSpec,
     "`intake`": IntakeSpec,
+    "`discovery`": DiscoverySpec,
     "`tables`": TableSpec,
     "CSV and JSON": CsvOptions,
     "`silver`": SilverSpec,
@@ -36,6 +37,7 @@ MODELS: dict[str, type[BaseModel]] = {
 SAID = {
     ("LakeConfig", "intake"): "see below",
     ("TableSpec", "reconcile_interval"): "the lake's",
+    ("LakeConfig", "discovery"): "`true`",
     ("TableSpec", "format"): "by each file's ending",
     ("TableSpec", "mode"): "Parquet `register`, others `load`",
     ("TableSpec", "columns"): "inferred",
