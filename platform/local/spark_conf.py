@@ -7,9 +7,19 @@ from pathlib import Path
 
 LOG_STORE = "io.tidegate.storage.DynamoDbLogStore"
 
-#: For a server that sees a few rows at a time, as tests do: each short query would be compiled to Java anew, which
-#: takes longer than to run it. On many rows it is the other way round (decision 21).
-SMALL_DATA = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+#: For a server that sees a few rows at a time, as tests do (decision 21). On many rows it is the other way round.
+SMALL_DATA = {
+    # Each short query would be compiled to Java anew, which takes longer than to run it.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # A task for a few rows costs more than the rows. VACUUM would plan 10,000 of them.
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.leafNodeDefaultParallelism": "1",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
+    # Hundreds of tables, each for seconds: their snapshots would be kept for an hour, and looked at by each collection.
+    "spark.databricks.delta.delta.log.cacheSize": "40",
+    "spark.driver.defaultJavaOptions": "-Xms1200m -Xmn800m",
+}
 
 _LOG4J = """\
 status = error
@@ -68,6 +78,8 @@ def spark_conf(
         "-XX:TieredStopAtLevel=1",
         "-XX:ReservedCodeCacheSize=256m",
         "-XX:+UseSerialGC",
+        # What the classes take: the heap would be collected whole at each step on the way there.
+        "-XX:MetaspaceSize=128m",
         "-Duser.timezone=UTC",
         f"-Dlog4j2.configurationFile={(home / 'log4j2.properties').as_uri()}",
         f"-Dderby.system.home={home / 'derby'}",
@@ -102,6 +114,8 @@ def spark_conf(
         "spark.databricks.delta.commit.idempotencyCheck.enabled": "true",
         # The .crc beside each commit: one more request per commit, read by nobody here.
         "spark.databricks.delta.writeChecksumFile.enabled": "false",
+        # What would be in it: a Spark job at each commit, for a list of all files.
+        "spark.databricks.delta.allFilesInCrc.enabled": "false",
     }
     conf |= {f"spark.hadoop.{key}": value for key, value in _s3a(home, aws).items()}
     if own_catalog:

@@ -139,7 +139,7 @@ class TestLake:
         """
         found = self.definitions.resolve_asset_graph().assets_def_for_key(dg.AssetKey([asset]))
         partition = self.key(table) if table else None
-        with dg.instance_for_test() as instance:
+        with dg.DagsterInstance.ephemeral() as instance:
             if partition:
                 instance.add_dynamic_partitions(TABLES.name or "", [partition])
             return dg.materialize(

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -32,6 +33,7 @@ def parquet(*rows: tuple[int, int, bool]) -> bytes:
 
 def test_the_layers_and_their_past(
     tidegate_lake: Callable[..., TestLake],
+    kit: Any,
     environment: Callable[[TestLake], None],
     console: Console,
     said: Callable[[], str],
@@ -43,12 +45,12 @@ def test_the_layers_and_their_past(
     run_sql(console, "SELECT (SELECT count(*) FROM lake.intake), (SELECT count(*) FROM lake.quarantine)", None, 1)
     assert said().splitlines()[-1].replace("│", " ").split() == ["0", "0"], "a lake that nothing has come to"
     lake.put("orders/a.parquet", parquet((1, 10, False), (2, 20, False)))
-    lake.materialize("bronze", "orders")
-    lake.materialize("silver_orders")
+    kit.run(lake, "orders")
+    kit.merge(lake, "orders")
     then = datetime.now(UTC).isoformat()
     lake.put("orders/b.parquet", parquet((1, 11, False), (2, 21, True), (3, 30, False)))
-    lake.materialize("bronze", "orders")
-    lake.materialize("silver_orders")
+    kit.run(lake, "orders")
+    kit.merge(lake, "orders")
 
     rows = "concat_ws(',', sort_array(collect_list(id || ':' || v)))"
     queries = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import dagster as dg
 
@@ -10,7 +11,7 @@ from tidegate.platform.testing import TestLake
 from tidegate.sensors.silver import evaluate
 
 
-def test_the_trigger_is_level_triggered(tidegate_lake: Callable[..., TestLake]) -> None:
+def test_the_trigger_is_level_triggered(tidegate_lake: Callable[..., TestLake], kit: Any) -> None:
     silver = {"keys": ["id"], "order": "v", "every": 10}
     lake = tidegate_lake([{"name": "sales", "prefix": "sales/", "silver": silver}])
     with dg.instance_for_test() as instance:
@@ -21,13 +22,13 @@ def test_the_trigger_is_level_triggered(tidegate_lake: Callable[..., TestLake]) 
 
         assert asked() is None  # no bronze yet
         lake.put("sales/a.json", b'{"id": 1, "v": 1}\n')
-        lake.materialize("bronze", "sales")
+        kit.run(lake, "sales")
         assert [asked(), asked()] == ["0..1", "0..1"]  # until somebody merges
-        lake.materialize("silver_sales")
+        kit.merge(lake, "sales")
         assert asked() is None
         for name in "bc":
             lake.put(f"sales/{name}.json", b'{"id": 1, "v": 2}\n')
-            lake.materialize("bronze", "sales")
+            kit.run(lake, "sales")
         assert asked() == "1..3"
-        lake.materialize("silver_sales")
+        kit.merge(lake, "sales")
         assert asked() is None

@@ -58,6 +58,7 @@ public final class TestTable {
               .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
               .config("spark.databricks.delta.snapshotPartitions", "1")
               .config("spark.databricks.delta.writeChecksumFile.enabled", "false")
+              .config("spark.databricks.delta.allFilesInCrc.enabled", "false")
               .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
               .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
               .config("spark.sql.catalog.tidegate", "io.tidegate.spark.TidegateCatalog")
