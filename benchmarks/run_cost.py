@@ -38,7 +38,7 @@ lake: {root: "s3://bench-lake/lake"}
 queues: [{url: "${TIDEGATE_QUEUE_URL}"}]
 buckets: [bench-landing]
 intake: {seconds: 10, events: 5000, threads: 2, every: 1}
-discovery: true
+discovery: {per_day: 10000}
 window: 0
 """
 _BUCKET = "bench-landing"
