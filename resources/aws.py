@@ -58,6 +58,10 @@ class Aws:
             aws_session_token=environ.get("AWS_SESSION_TOKEN") or None,
         )
 
+    def queues(self, region: str | None) -> Any:
+        """A client of SQS in a region; None for that of the credentials."""
+        return (replace(self, region_name=region) if region else self).client("sqs")
+
     def elsewhere(self, region: str, endpoint: str | None) -> Aws:
         """The same credentials in another region, at another endpoint."""
         return replace(self, region_name=region, endpoint_url=endpoint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
@@ -212,11 +212,8 @@ def open_lake(config: LakeConfig, aws: Aws, remote: SparkRemote, connect: Callab
     """
     store = LakeStore(ObjectStore(aws.client("s3")), config.lake.root)
 
-    @cache
-    def sqs() -> Any:
-        return aws.client("sqs")
-
-    queues = [Queue(sqs(), spec.url or spec.name or "") for spec in config.every_queue]
+    sqs = cache(aws.queues)
+    queues = [Queue(sqs(spec.region), spec.url or spec.name or "") for spec in config.every_queue]
     # No retries: where there is no way to CloudWatch, as from a private network, a tick would pass with them, and the
     # next measurement is minutes away.
     once = replace(aws, max_attempts=0)

@@ -91,10 +91,10 @@ def findings(
         target: bucket and key of an object that is asked about.
     """
     aws = using.settings.aws
-    sqs, s3 = aws.client("sqs"), aws.client("s3")
+    s3 = aws.client("s3")
     queues: list[CheckedQueue] = []
     for queue in config.every_queue:
-        yield from check_queue(sqs, queue, queues)
+        yield from check_queue(aws.queues(queue.region), queue, queues)
     store = LakeStore(ObjectStore(s3), config.lake.root)
     for bucket in config.buckets:
         tables = [spec for spec in config.tables if spec.table_key.bucket == bucket]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Self
 
 from pydantic import model_validator
 
 from tidegate.platform.core.lake_fields import Model, QueueName, QueueUrl, Text
+
+# AWS: "Amazon SQS endpoints and quotas"; the service answers for queues of its own region only.
+_REGION = re.compile(r"https?://(?:[\w-]+\.)?sqs(?:-fips)?\.(?P<region>[a-z]{2}(?:-[a-z]+)+-\d)\.")
 
 
 class QueueSpec(Model):
@@ -34,3 +38,9 @@ class QueueSpec(Model):
     def names(self) -> tuple[str, ...]:
         """The queue's name and that of its dead-letter queue, if lake.yaml says it."""
         return (self.known_as, self.dlq) if self.dlq else (self.known_as,)
+
+    @property
+    def region(self) -> str | None:
+        """The AWS region that the URL names; None where it names none, and that of the credentials is meant."""
+        found = _REGION.match(self.url or "")
+        return found["region"] if found else None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import dagster as dg
@@ -250,3 +252,25 @@ def test_manifests_never_exceed_the_table_s_cap(tidegate_lake: MakeLake) -> None
     send(lake, {"Records": [record(lake, f"orders/{number}.json") for number in range(8)]})
     lake.intake()
     assert sorted(one.hints for one in lake.lake.store.inbox.waiting(lake.key("orders"))) == [2, 3, 3]
+
+
+def test_f22_two_of_everything_bring_each_file_once(tidegate_lake: MakeLake, kit: Any) -> None:
+    """Two queues have every event, two sensors drain both at once, and two schedulers run the table at once."""
+    lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "format": "json", "columns": {"id": "int"}}])
+    first = lake.lake.queues[0]
+    made = lake.clients.sqs.create_queue(QueueName=f"{first.name}-2")
+    second = Queue(lake.clients.sqs, made["QueueUrl"])
+    lake.lake.queues.append(second)
+    for n in range(12):
+        lake.put(f"orders/{n}.json", kit.lines({"id": n}))
+        second.send(json.dumps({"Records": [record(lake, f"orders/{n}.json")]}))
+
+    def both(work: Callable[[], Any]) -> list[Any]:
+        with ThreadPoolExecutor(2) as pool:
+            return [one.result() for one in [pool.submit(work) for _ in range(2)]]
+
+    assert sum(len(hints) for taken in both(lake.intake) for hints in taken.hints.values()) == 24
+    both(lambda: kit.run(lake, "orders", listing=False))
+    assert kit.bronze(lake, "orders", "id") == [(n,) for n in range(12)]
+    assert Counter(row["status"] for row in kit.ledger(lake, "orders")) == {"committed": 12, "duplicate": 12}
+    assert lake.lake.store.inbox.waiting(lake.key("orders")) == []

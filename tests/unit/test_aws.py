@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from botocore.loaders import JSONFileLoader
 
+from tidegate.platform.core.queue_spec import QueueSpec
 from tidegate.resources.aws import Aws, parse_descriptions
 
 
@@ -14,3 +15,21 @@ def test_a_client_parses_nothing_that_was_parsed_before(monkeypatch: pytest.Monk
     here = Aws(region_name="eu-central-1", aws_access_key_id="a", aws_secret_access_key="b")
     for service in ("s3", "sqs"):
         assert here.client(service).meta.region_name == "eu-central-1"
+
+
+@pytest.mark.parametrize(
+    ("url", "region"),
+    [
+        ("https://sqs.eu-west-1.amazonaws.com/111122223333/events", "eu-west-1"),
+        ("https://sqs-fips.us-gov-west-1.amazonaws.com/111122223333/events", "us-gov-west-1"),
+        ("https://vpce-0a.sqs.ap-southeast-2.vpce.amazonaws.com/111122223333/events", "ap-southeast-2"),
+        ("http://127.0.0.1:4566/000000000000/events", None),
+        ("https://sqs.example.org/1/events", None),
+    ],
+)
+def test_a_queue_of_another_region_is_asked_there(url: str, region: str | None) -> None:
+    assert QueueSpec(url=url).region == region
+    keys = Aws(region_name="us-east-1", aws_access_key_id="-", aws_secret_access_key="-")
+    client = keys.queues(QueueSpec(url=url).region)
+    assert client.meta.region_name == (region or "us-east-1")
+    assert region is None or client.meta.endpoint_url == f"https://sqs.{region}.amazonaws.com"

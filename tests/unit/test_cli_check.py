@@ -375,7 +375,7 @@ def test_whether_metrics_can_be_published(answer: Any, ok: bool, detail: str) ->
 def test_nothing_is_found_in_order_in_a_bucket_that_is_not_there() -> None:
     s3 = Client(head_bucket=refusal("NoSuchBucket", 404))
     using: Any = SimpleNamespace(
-        settings=SimpleNamespace(aws=SimpleNamespace(client=lambda name: sqs() if name == "sqs" else s3))
+        settings=SimpleNamespace(aws=SimpleNamespace(client=lambda name: s3, queues=lambda region: sqs()))
     )
     of_bucket = takewhile(lambda found: not found.what.startswith("lake root"), findings(using, LAKE, set()))
     told = [(found.what, found.ok) for found in of_bucket if found.what.startswith("bucket ")]

@@ -243,7 +243,10 @@ def test_a_table_of_a_row_queue_lies_below_the_lake_root(tmp_path: Path) -> None
     ("tables", "problem"),
     [
         ("  - {name: a, row_queue: {name: events}}\n", "tables[0].row_queue: the queue 'events' is also in `queues`"),
-        (CLICKS + "  - {name: b, row_queue: {name: clicks-rows}}\n", "tables[1].row_queue: 'clicks-rows' is also of the row"),
+        (
+            CLICKS + "  - {name: b, row_queue: {name: clicks-rows}}\n",
+            "tables[1].row_queue: 'clicks-rows' is also of the row",
+        ),
         ("  - {name: a, row_queue: {name: q}, prefix: s3://landing/a/}\n", "tables[0].prefix: the rows of a row queue"),
         ("  - {name: a, row_queue: {name: q}, format: json}\n", "tables[0].format: the rows of a row queue are JSON"),
         ("  - {name: a, row_queue: {name: q}, mode: load}\n", "tables[0].mode: the rows of a row queue are JSON"),
