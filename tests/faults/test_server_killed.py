@@ -47,9 +47,11 @@ class Killed:
 @pytest.fixture(scope="module")
 def killed(make_lake: Callable[..., FaultLake], servers: FaultServers) -> Iterator[Killed]:
     """One server, killed once with all cases under way, and started again."""
-    found = Killed(in_flight=_in_flight(make_lake, servers))
+    found = Killed()
     try:
+        # First, for it takes long: a request that is held for minutes is given up by who sent it.
         found.stood = _stood(make_lake)
+        found.in_flight = _in_flight(make_lake, servers)
         for write in found.in_flight.values():
             write.held.wait_caught(DEADLINE)
             write.table.lake.disconnect()
