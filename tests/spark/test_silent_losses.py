@@ -255,7 +255,7 @@ def test_l9_a_batch_that_is_not_the_one_that_landed_touches_neither_ledger_nor_i
     assert again.digest == landed.batch.digest != stale.digest
 
     with pytest.raises(RuntimeError, match="carries digest"):
-        run._record(lake.lake, lake.lake.table(text), stale, again, "stale")
+        run._record(lake.lake, lake.lake.table(text), stale, again, "stale", print)
 
     assert [one.id for one in store.inbox.waiting(text)] == [waiting.id]
     assert kit.ledger(lake, "items") == before
