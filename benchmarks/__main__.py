@@ -20,6 +20,7 @@ MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "load": (),
     "intake": (),
     "tick": (),
+    "merge": (),
     "commit_requests": (),
     "row_queue": (),
 }
