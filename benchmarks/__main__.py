@@ -15,7 +15,7 @@ import sys
 import time
 from typing import Any
 
-#: Modules by name, and what they are told; none takes longer than a few minutes on two quiet cores.
+#: Modules by name, and what they are told; none takes longer than ten minutes on two quiet cores.
 MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "load": (),
     "intake": (),
