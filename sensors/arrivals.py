@@ -1,7 +1,7 @@
 """What the messages of a tick say, sorted: hints by table, and what is no table's."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,7 +78,7 @@ def sort_messages(
         tables = set(known)
         intake = Intake()
         for message in messages:
-            intake.add(_sorted_alone(message, config, tables, barren, room - _discovered(tables - known, config)))
+            intake.add(_sorted_alone(message, config, tables, barren, room - discovered(tables - known, config)))
     known |= tables
     return intake
 
@@ -135,7 +135,8 @@ def _too_many(table: TableKey, config: LakeConfig) -> str:
     )
 
 
-def _discovered(tables: Collection[TableKey], config: LakeConfig) -> int:
+def discovered(tables: Iterable[TableKey], config: LakeConfig) -> int:
+    """How many of these tables are tables by discovery."""
     return sum(config.table_for(table) is None for table in tables)
 
 

@@ -11,10 +11,7 @@ from tidegate.assets.sources import dead_letters_of
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.sensors.intake import take_in
-from tidegate.sensors.misses import judge
-
-#: Events that a tick tells of in its log because they are no table's.
-_MOST_LINES = 10
+from tidegate.sensors.misses import judge, told
 
 
 def build_dead_letters_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
@@ -37,9 +34,8 @@ def build_dead_letters_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
         handles = lake.open()
         queues = {one.queue.name: one.queue for one in dead_letter_queues(handles)}
         taken = take_in(handles, queues=[queues[name] for name in names])
-        for row in [row for row in taken.rows if row["outcome"] != "own_file"][:_MOST_LINES]:
-            what = f"s3://{row['bucket']}/{row['key']}" if "key" in row else row["detail"]
-            context.log.warning(f"{row['outcome']}: {what}: {row['reason']}")
+        for line in told(taken.rows):
+            context.log.warning(line)
         for name, error in taken.failures.items():
             context.log.error(f"dead-letter queue {name} could not be drained: {error}")
         judged = judge(context.cursor, datetime.now(UTC).strftime("%Y-%m-%d"), names, taken.rows)

@@ -20,8 +20,8 @@ from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.root import is_table_key
 from tidegate.resources.object_store import parallel
 from tidegate.resources.queue import Message, Queue
-from tidegate.sensors.arrivals import Intake, sort_by_what_is_there
-from tidegate.sensors.misses import judge
+from tidegate.sensors.arrivals import Intake, discovered, sort_by_what_is_there
+from tidegate.sensors.misses import judge, told
 from tidegate.sensors.row_arrivals import rows_as_objects
 from tidegate.sensors.runs import FAILURES_TAG, TableRuns, table_runs
 from tidegate.sensors.sharing import share
@@ -34,9 +34,8 @@ BRONZE_JOB = dg.define_asset_job(
     description="Brings one bronze table up to date with its inbox.",
 )
 
-#: Lines of one kind in a tick's log: events that are no table's (the intake log has all), and objects in the inbox that
-#: are no manifests (`tidegate check` names all).
-_MOST_LINES = 10
+#: Objects in the inbox that are no manifests, as lines of a tick's log; `tidegate check` names all.
+_MOST_STRAYS = 10
 #: The part of a tick's time that its receives may take: what they brought is worked off, and the inbox read, after it.
 _RECEIVING = 0.75
 #: Seconds after which Dagster gives a tick up; what it has received is then no longer kept from others.
@@ -70,7 +69,7 @@ def take_in(lake: Lake, *, seconds: float | None = None, queues: Sequence[Queue]
             for messages in chunks:
                 before = set(known)
                 intake = _sorted(lake, queue, messages, known, room)
-                room -= sum(lake.config.table_for(table) is None for table in known - before)
+                room -= discovered(known - before, lake.config)
                 _keep(lake, queue.name, intake)
                 queue.delete(messages)
                 total.add(intake)
@@ -97,7 +96,7 @@ def room_today(births: Mapping[TableKey, float | None], config: LakeConfig, now:
         return 0
     midnight = now - now % _DAY
     new = (table for table, born in births.items() if born is None or born >= midnight)
-    return max(0, config.discovery.per_day - sum(config.table_for(table) is None for table in new))
+    return max(0, config.discovery.per_day - discovered(new, config))
 
 
 def _received(
@@ -215,10 +214,9 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
             f"{'' if turns.whole else 'at least '}{turns.hints} hints wait for {len(turns.seen)} tables"
         )
         context.log.info(said)
-        for row in [row for row in taken.rows if row["outcome"] != "own_file"][:_MOST_LINES]:
-            what = f"s3://{row['bucket']}/{row['key']}" if "key" in row else row["detail"]
-            context.log.warning(f"{row['outcome']}: {what}: {row['reason']}")
-        for stray in turns.strays[:_MOST_LINES]:
+        for line in told(taken.rows):
+            context.log.warning(line)
+        for stray in turns.strays[:_MOST_STRAYS]:
             context.log.error(stray)
         today = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
         judged = judge(context.cursor, today, [one.known_as for one in config.every_queue], taken.rows)

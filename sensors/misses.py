@@ -13,6 +13,9 @@ import dagster as dg
 from tidegate.assets.check_events import as_event
 from tidegate.assets.queue_checks import MISSES, result
 
+#: Events that a tick's log tells one by one.
+_MOST_TOLD = 10
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -30,6 +33,19 @@ class Judged:
     def failed(self) -> bool:
         """Whether a check failed."""
         return not all(one.passed for one in self.evaluations)
+
+
+def told(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line for each of the first events that lead to nothing, own files left out; the intake log has all.
+
+    Args:
+        rows: what a tick wrote to the intake log.
+    """
+    lines = []
+    for row in [row for row in rows if row["outcome"] != "own_file"][:_MOST_TOLD]:
+        what = f"s3://{row['bucket']}/{row['key']}" if "key" in row else row["detail"]
+        lines.append(f"{row['outcome']}: {what}: {row['reason']}")
+    return lines
 
 
 def judge(cursor: str | None, today: str, queues: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Judged:

@@ -16,7 +16,7 @@ from tidegate.assets.held_tables import PARTITION_TAG
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.table_key import TableKey
 from tidegate.sensors.intake import BRONZE_JOB
-from tidegate.sensors.runs import FAILURES_TAG, TableRuns, table_runs
+from tidegate.sensors.runs import FAILED, FAILURES_TAG, TableRuns, ended, table_runs
 
 #: Runs of this sensor that may be queued or at work at a time: half of the places of runs, for a listing is long.
 MOST_LISTING = 2
@@ -25,7 +25,6 @@ _TICK_SECONDS = 30
 _PRIORITY = {"dagster/priority": "-1"}
 #: Seconds in which a listing that failed is asked for again, and the runs of them that a tick fetches.
 _LATELY, _MOST_RECORDS = 7200.0, 1000
-_FAILED = [dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 
 
 @dataclass
@@ -102,7 +101,7 @@ def requests(
         json.loads(cursor or "{}"),
         now,
         runs=runs,
-        broken={table: _ended(record) for table, record in broken.items()},
+        broken={table: ended(record) for table, record in broken.items()},
         most=MOST_LISTING - runs.tagged,
     )
     return found, [_request(table, runs, broken.get(table)) for table in found.tables]
@@ -115,11 +114,7 @@ def _broken(instance: dg.DagsterInstance, now: float) -> dict[str, dg.RunRecord]
     latest: dict[str, dg.RunRecord] = {}
     for record in instance.get_run_records(wanted, limit=_MOST_RECORDS):  # the newest first
         latest.setdefault(record.dagster_run.tags.get(PARTITION_TAG, ""), record)
-    return {table: record for table, record in latest.items() if record.dagster_run.status in _FAILED}
-
-
-def _ended(record: dg.RunRecord) -> float:
-    return record.end_time or record.update_timestamp.replace(tzinfo=UTC).timestamp()
+    return {table: record for table, record in latest.items() if record.dagster_run.status in FAILED}
 
 
 def _request(table: str, runs: TableRuns, broken: dg.RunRecord | None) -> dg.RunRequest:

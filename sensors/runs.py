@@ -8,7 +8,8 @@ import dagster as dg
 
 from tidegate.assets.held_tables import ACTIVE, PARTITION_TAG, SHARED_JOB, failed_tables, held_tables
 
-_FAILED = [dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
+#: How runs end that did not do their work.
+FAILED = [dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 _LONGEST_BACKOFF = 3600.0
 #: Tag of a run that follows failed ones: how many, in a row.
 FAILURES_TAG = "tidegate/failures"
@@ -69,7 +70,7 @@ def _failures(instance: dg.DagsterInstance, job: str, now: float) -> dict[str, F
     since = datetime.fromtimestamp(now - 2 * _LONGEST_BACKOFF, UTC)
     latest: dict[str, dg.RunRecord] = {}
     for name in (job, SHARED_JOB):
-        failed = dg.RunsFilter(job_name=name, statuses=_FAILED, updated_after=since)
+        failed = dg.RunsFilter(job_name=name, statuses=FAILED, updated_after=since)
         for record in instance.get_run_records(failed, limit=_MOST_RECORDS):
             for table in failed_tables(record.dagster_run):
                 if table not in latest or latest[table].storage_id < record.storage_id:
@@ -83,7 +84,7 @@ def _failures(instance: dg.DagsterInstance, job: str, now: float) -> dict[str, F
         table = record.dagster_run.tags[PARTITION_TAG]
         if table in latest and record.storage_id > latest[table].storage_id:
             del latest[table]
-    return {table: Failures(_earlier(record) + 1, _ended(record)) for table, record in latest.items()}
+    return {table: Failures(_earlier(record) + 1, ended(record)) for table, record in latest.items()}
 
 
 def _earlier(record: dg.RunRecord) -> int:
@@ -92,7 +93,8 @@ def _earlier(record: dg.RunRecord) -> int:
     return int(said) if said.isdecimal() and said.isascii() else 0
 
 
-def _ended(record: dg.RunRecord) -> float:
+def ended(record: dg.RunRecord) -> float:
+    """Epoch seconds at which a run ended; of one whose end nobody wrote down, at which it changed last."""
     return record.end_time or record.update_timestamp.replace(tzinfo=UTC).timestamp()
 
 
@@ -122,8 +124,8 @@ def rest_seconds(instance: dg.DagsterInstance, job: str, pace: float, now: float
     """
     failures, latest = 0, 0.0
     for record in instance.get_run_records(dg.RunsFilter(job_name=job), limit=12):
-        if record.dagster_run.status not in _FAILED:
+        if record.dagster_run.status not in FAILED:
             break
         failures += 1
-        latest = max(latest, _ended(record))
+        latest = max(latest, ended(record))
     return Failures(failures, latest).rest(pace, now)
