@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 from boto3.exceptions import Boto3Error
 from botocore.exceptions import BotoCoreError, ClientError
 
+from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.planning import Forbidden, Found, Gone, Probe, Unavailable
 
 if TYPE_CHECKING:
@@ -74,10 +75,10 @@ class ObjectStore:
             if status == 404:
                 return Gone()
             if status == 403:
-                return Forbidden(_first_line(error))
-            return Unavailable(_first_line(error))
+                return Forbidden(first_line(error))
+            return Unavailable(first_line(error))
         except BotoCoreError as error:
-            return Unavailable(_first_line(error))
+            return Unavailable(first_line(error))
         return _found(answer, answer["ContentLength"])
 
     def head_with_tail(self, bucket: str, key: str, length: int) -> tuple[Probe, bytes]:
@@ -110,7 +111,7 @@ class ObjectStore:
         except ClientError as error:
             if _status(error) == 404:
                 return False
-            raise StoreError(f"s3://{bucket}: {_first_line(error)}") from error
+            raise StoreError(f"s3://{bucket}: {first_line(error)}") from error
         return True
 
     def tail(self, bucket: str, key: str, etag: str, length: int) -> bytes:
@@ -158,7 +159,7 @@ class ObjectStore:
         try:
             self._client.upload_file(str(file), bucket, key)
         except (Boto3Error, ClientError, BotoCoreError) as error:
-            raise StoreError(f"s3://{bucket}/{key} cannot be written: {_first_line(error)}") from error
+            raise StoreError(f"s3://{bucket}/{key} cannot be written: {first_line(error)}") from error
         found = self.head(bucket, key)
         if not isinstance(found, Found):
             raise StoreError(f"s3://{bucket}/{key} was written, and now S3 says {found}")
@@ -203,15 +204,15 @@ class ObjectStore:
             )
         except ClientError as error:
             if _code(error) == "NoSuchBucket":
-                raise StoreError(f"s3://{bucket}/{key}: {_first_line(error)}") from error
+                raise StoreError(f"s3://{bucket}/{key}: {first_line(error)}") from error
             if _status(error) in (404, 412):
                 kind = ObjectGone if _status(error) == 404 else ObjectChanged
                 raise kind(f"s3://{source_bucket}/{source_key} changed while it was read") from error
             if _status(error) == 400:
-                raise ObjectForbidden(f"s3://{source_bucket}/{source_key}: {_first_line(error)}") from error
+                raise ObjectForbidden(f"s3://{source_bucket}/{source_key}: {first_line(error)}") from error
             raise _refused(source_bucket, source_key, error) from error
         except BotoCoreError as error:
-            raise StoreError(f"s3://{source_bucket}/{source_key}: {_first_line(error)}") from error
+            raise StoreError(f"s3://{source_bucket}/{source_key}: {first_line(error)}") from error
 
     def delete_if(self, bucket: str, key: str, etag: str) -> None:
         """Delete an object, if it still has this etag.
@@ -322,7 +323,7 @@ class ObjectStore:
                 raise kind(f"s3://{bucket}/{key} changed or went while it was read") from error
             raise _refused(bucket, key, error) from error
         except BotoCoreError as error:
-            raise StoreError(f"s3://{bucket}/{key}: {_first_line(error)}") from error
+            raise StoreError(f"s3://{bucket}/{key}: {first_line(error)}") from error
 
 
 def _found(answer: Mapping[str, Any], size: int) -> Found:
@@ -334,7 +335,7 @@ def _found(answer: Mapping[str, Any], size: int) -> Found:
 def _refused(bucket: str, key: str, error: ClientError) -> StoreError:
     # Wrong or expired credentials are 403 too, and no object's fault.
     kind = ObjectForbidden if _status(error) == 403 and _code(error) in _FORBIDDEN else StoreError
-    return kind(f"s3://{bucket}/{key}: {_first_line(error)}")
+    return kind(f"s3://{bucket}/{key}: {first_line(error)}")
 
 
 def parallel(call: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
@@ -357,10 +358,6 @@ def _code(error: ClientError) -> str:
 
 def _version(version_id: str | None) -> Any:
     return {"VersionId": version_id} if version_id else {}
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
 
 
 def _encoded(body: str | bytes) -> bytes:

@@ -9,6 +9,7 @@ import dagster as dg
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.assets.health.remembered import missed_today, quarantined_since
+from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.health import Health, QueueHealth, TableHealth, by_urgency
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake import Lake
@@ -71,16 +72,12 @@ def _queue(queue: Queue, missed: dict[str, int], unknown: list[str]) -> QueueHea
     try:
         depths = queue.depths()
     except (BotoCoreError, ClientError) as error:
-        unknown.append(f"queue {queue.name}: {_line(error)}")
+        unknown.append(f"queue {queue.name}: {first_line(error)}")
         return None
     dead = None
     if depths.dead_letters:
         try:
             dead = queue.beside(depths.dead_letters).depths().waiting
         except (BotoCoreError, ClientError) as error:
-            unknown.append(f"dead-letter queue {depths.dead_letters}: {_line(error)}")
+            unknown.append(f"dead-letter queue {depths.dead_letters}: {first_line(error)}")
     return QueueHealth(queue.name, depths.waiting, depths.in_flight, dead, missed)
-
-
-def _line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]

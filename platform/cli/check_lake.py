@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from tidegate.platform.cli.findings import Failed, Finding, checked, permitted, status_of
 from tidegate.platform.core.after_load import moves_to
 from tidegate.platform.core.drift import drift
+from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.lake import LakeConfig, TableSpec
 from tidegate.platform.core.object_key import parse_s3_uri
 from tidegate.platform.core.table_key import TableKey
@@ -166,7 +167,7 @@ def _procedures(remote: SparkRemote, store: LakeStore) -> str:
         with session_of_its_own(remote) as session:
             Delta(remote, lambda: session).table_state(store.uri("_tidegate-check"))
     except PySparkException as error:
-        line = str(error).splitlines()[0]
+        line = first_line(error)
         raise Failed(
             f"tidegate.system.table_state cannot be called ({line}): start the server with Tidegate's jars and "
             "spark.sql.catalog.tidegate, as docs/configuration.md says"

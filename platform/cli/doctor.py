@@ -15,6 +15,7 @@ from rich.text import Text
 from tidegate.platform.cli.doctor_logs import LogDoctor
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.findings import Failed, Finding, checked, show
+from tidegate.platform.core.first_line import first_line
 from tidegate.resources.aws import Aws
 from tidegate.resources.commit_table import CommitTable
 from tidegate.resources.delta import Delta
@@ -81,7 +82,7 @@ def _repair(delta: Delta, doctor: LogDoctor, location: str) -> str:
         for _ in range(2):
             delta.table_state(location)
     except PySparkException as error:
-        raise Failed(str(error).splitlines()[0]) from None
+        raise Failed(first_line(error)) from None
     return f"settled; {doctor.close(location)} entries closed, {doctor.sweep(location)} staged commits swept"
 
 
@@ -94,7 +95,7 @@ def commit_table(delta: Delta, aws: Aws) -> CommitTable:
     try:
         address = delta.commit_table()
     except PySparkException as error:
-        raise Failed(f"the server does not say which: {str(error).splitlines()[0]}") from None
+        raise Failed(f"the server does not say which: {first_line(error)}") from None
     if log_store(delta) == _CLASSIC:
         address = replace(address, region=_classic_region(delta))
     if address.region is None:
@@ -186,7 +187,7 @@ def check_jars(delta: Delta) -> str:
         jars = delta.jars()
     except PySparkException as error:
         raise Failed(
-            f"the server does not know tidegate.system.jars ({str(error).splitlines()[0]}): its Tidegate jar is "
+            f"the server does not know tidegate.system.jars ({first_line(error)}): its Tidegate jar is "
             "missing or older than this program; build it by `make jars`"
         ) from None
     if missing := [component for component, jar in jars.items() if jar is None]:

@@ -10,6 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, 
 from rich.console import Console
 from rich.text import Text
 
+from tidegate.platform.core.first_line import first_line
 from tidegate.resources.object_store import StoreError
 
 _BAD_CREDENTIALS = frozenset(
@@ -78,7 +79,7 @@ def explain_aws(error: ClientError | BotoCoreError) -> str:
         return "no AWS credentials were found: set AWS_PROFILE, or the variables of AWS's default chain"
     if isinstance(error, NoRegionError):
         return "no AWS region is set: set AWS_REGION, or `region` in the AWS profile"
-    return f"AWS cannot be reached: {_first_line(error)}; check the network and AWS_ENDPOINT_URL"
+    return f"AWS cannot be reached: {first_line(error)}; check the network and AWS_ENDPOINT_URL"
 
 
 def permitted(action: str, resource: str, call: Callable[..., Any], **arguments: Any) -> Any:
@@ -122,9 +123,5 @@ def _answered(error: ClientError) -> str:
     if code_of(error) in _BAD_CREDENTIALS:
         return f"AWS does not accept the credentials ({code_of(error)}): renew them, or choose others with AWS_PROFILE"
     if is_denied(error):
-        return f"permission missing: {_first_line(error)}"
-    return _first_line(error)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
+        return f"permission missing: {first_line(error)}"
+    return first_line(error)

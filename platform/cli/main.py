@@ -16,6 +16,7 @@ from rich.console import Console
 from tidegate.platform.cli.environment import environment_settings
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.findings import explain_aws
+from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.lake import LakeConfigError
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.resources.object_store import StoreError
@@ -238,11 +239,11 @@ def main() -> None:
         sys.exit(f"error: {explain_aws(error)}")
     except PySparkException as error:
         # Its other lines are a trace of the server.
-        sys.exit(f"error: {_first_line(error)}")
+        sys.exit(f"error: {first_line(error)}")
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
-        print(f"error: {_first_line(error)}\n", file=sys.stderr)
+        print(f"error: {first_line(error)}\n", file=sys.stderr)
         traceback.print_exc()
         sys.exit(1)
 
@@ -255,11 +256,6 @@ def _console() -> Console:
 
 def _lake(given: Path | None) -> Path:
     return given or environment_settings().lake_yaml
-
-
-def _first_line(error: Exception) -> str:
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return lines[0].strip() if lines else type(error).__name__
 
 
 if __name__ == "__main__":

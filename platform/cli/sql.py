@@ -20,6 +20,7 @@ from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.findings import explain_aws
 from tidegate.platform.cli.time_travel import reach_silver
+from tidegate.platform.core.first_line import first_line
 
 _SCHEMAS = ("bronze", "silver", "ledger", "lake")
 
@@ -48,7 +49,7 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int) -> None
             more = frame.count() - limit if len(rows) > limit else 0
         except PySparkException as error:
             if _is_unknown_table(error):
-                told, tables = _first_line(error), _tables(session)
+                told, tables = first_line(error), _tables(session)
                 without = "".join(f"; {one}" for one in [*unbegun(told, tables), *unnamed])
                 raise CommandError(f"{told} Tables there are: {', '.join(tables) or 'none yet'}{without}") from None
             raise
@@ -104,11 +105,6 @@ def _readable() -> Iterator[None]:
     try:
         yield
     except PySparkException as error:
-        raise CommandError(_first_line(error)) from None
+        raise CommandError(first_line(error)) from None
     except (BotoCoreError, ClientError) as error:
         raise CommandError(f"the lake's bucket cannot be read: {explain_aws(error)}") from None
-
-
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
