@@ -17,7 +17,12 @@ EVERY = 64
 
 def is_due(before: int, after: int) -> bool:
     """Whether a table that went from one batch to another should be compacted; pure."""
-    return before // EVERY < after // EVERY
+    return passes(EVERY, before, after)
+
+
+def passes(number: int, before: int, after: int) -> bool:
+    """Whether a multiple of a number lies behind one batch and not behind the other; pure."""
+    return before // number < after // number
 
 
 def compact(delta: Delta, location: str, name: str, log: Callable[[str], None]) -> None:

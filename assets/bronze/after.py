@@ -15,7 +15,7 @@ from tidegate.platform.core.after_load import MoveOrTag, moved_key, takes_away
 from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.ledger import LastState, Status
-from tidegate.platform.core.manifest import TAKEN, Hint, Manifest
+from tidegate.platform.core.manifest import TAKEN, Hint, chunked
 from tidegate.platform.core.object_key import parse_s3_uri
 from tidegate.platform.core.planning import Found, Gone
 from tidegate.resources.lake import Lake, Table
@@ -104,9 +104,7 @@ def _settle(lake: Lake, table: Table, loaded: Mapping[str, str], log: Callable[[
     found = act(lake, table, loaded)
     hints = [Hint(key, event_name=TAKEN, taken=etag) for key, etag in found.taken.items()]
     most = table.spec.max_files
-    lake.store.inbox.put(
-        [Manifest.taken(table.text, hints[start : start + most]) for start in range(0, len(hints), most)]
-    )
+    lake.store.inbox.put(chunked(table.text, "after", hints, most))
     lake.store.after.put(table.text, found.failed, most)
     log(f"after load: {found.done} of {len(loaded)} files done" + _told(found.failed))
 

@@ -28,7 +28,7 @@ def server_lost(lake: Lake, table: Table, files: Sequence[SourceFile]) -> Server
     """Note durably which files were being read; the error to raise."""
     name = LOST_ALONE if len(files) == 1 else LOST
     hints = [Hint(file.candidate.key, event_name=name, read=file.candidate.found.etag) for file in files]
-    lake.store.inbox.put([Manifest.lost(table.text, hints)])
+    lake.store.inbox.put([Manifest.new(table.text, "lost", hints)])
     such = f"{files[0].candidate.key} alone" if len(files) == 1 else f"{len(files)} files"
     return ServerLost(
         f"the Spark server was lost while it read {such} of {table.text}; its log says why. Nothing was changed: the "

@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from itertools import islice
 
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.manifest import Hint, Manifest
+from tidegate.platform.core.manifest import Hint, chunked
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_root.quarantine import KeptMessage
 from tidegate.resources.ledger import Quarantined
@@ -91,7 +90,7 @@ def redrive_objects(
     """
     size = min(rate, lake.table(text).spec.max_files)
     hints = [Hint(one.key, event_name="Redriven", redriven=True) for one in found]
-    manifests = [Manifest.new(text, "redrive", part) for part in _parts(hints, size)]
+    manifests = list(chunked(text, "redrive", hints, size))
     address = lake.store.operations.put(
         "redrive", by, table=text, choice=choice.plain(), objects=len(found), manifests=[one.id for one in manifests]
     )
@@ -163,9 +162,3 @@ def as_message(body: str) -> str:
     if isinstance(content, dict) and "s3" in content and "Records" not in content:
         return json.dumps({"Records": [content]}, ensure_ascii=False)
     return body
-
-
-def _parts(hints: Iterable[Hint], size: int) -> Iterator[list[Hint]]:
-    rest = iter(hints)
-    while part := list(islice(rest, max(1, size))):
-        yield part

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from pyspark.errors import PySparkException
 
-from tidegate.assets.compaction import compact, is_due
+from tidegate.assets.compaction import compact, is_due, passes
 from tidegate.assets.silver.changes import Changes, gather
 from tidegate.assets.silver.pending import Pending, pending
+from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.schema.column_types import Field, quoted, simple_type
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, needs_mapping
 from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
@@ -65,7 +66,7 @@ def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda
         except PySparkException as error:
             if not (error.getCondition() or "").startswith(_OVERTAKEN) or attempt == _ATTEMPTS - 1:
                 raise
-            log(f"another commit came first, looking again: {str(error).splitlines()[0]}")
+            log(f"another commit came first, looking again: {first_line(error)}")
             time.sleep(0.2 * 2**attempt)
     raise AssertionError("unreachable: the last attempt returns or raises")
 
@@ -175,7 +176,7 @@ def _properties(properties: Mapping[str, str]) -> str:
 
 
 def _purge(lake: Lake, work: Pending) -> None:
-    if work.n // _PURGE_EVERY != (work.mark or 0) // _PURGE_EVERY:
+    if passes(_PURGE_EVERY, work.mark or 0, work.n):
         command(
             lake.delta.session,
             f"DELETE FROM delta.`{work.location}` WHERE {DELETED} AND {CHANGED_AT} < "

@@ -19,6 +19,9 @@ _STEM = re.compile(
 _MOST_BYTES = 10**18
 
 _LOST, _TAKEN = "lost-", "taken-"
+#: How ids begin, by origin: of the note of what was being read when the Spark server was lost, and of what after-load
+#: took away.
+_BEGINNINGS = {"lost": _LOST, "after": _TAKEN}
 
 #: Event name of a key that a listing lacks.
 MISSING = "Missing"
@@ -90,18 +93,8 @@ class Manifest:
 
     @classmethod
     def new(cls, table: str, origin: str, hints: Sequence[Hint]) -> Manifest:
-        """A manifest with a fresh, time-ordered id."""
-        return cls(table, f"{ULID()}-{_tally(hints)}", origin, tuple(hints))
-
-    @classmethod
-    def lost(cls, table: str, hints: Sequence[Hint]) -> Manifest:
-        """The note of what was being read when the Spark server was lost; its id says what it is."""
-        return cls(table, f"{_LOST}{ULID()}-{_tally(hints)}", "lost", tuple(hints))
-
-    @classmethod
-    def taken(cls, table: str, hints: Sequence[Hint]) -> Manifest:
-        """What after-load took away; its id says so."""
-        return cls(table, f"{_TAKEN}{ULID()}-{_tally(hints)}", "after", tuple(hints))
+        """A manifest with a fresh, time-ordered id; that of ``lost`` and ``after`` says what it is."""
+        return cls(table, f"{_BEGINNINGS.get(origin, '')}{ULID()}-{_tally(hints)}", origin, tuple(hints))
 
     @classmethod
     def deferred(cls, table: str, n: int, digest: str, hints: Sequence[Hint]) -> Manifest:

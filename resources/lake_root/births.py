@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake_root.root import LakeRoot, is_table_key
-from tidegate.resources.object_store import StoreError
+from tidegate.resources.object_store import Listed, StoreError
 
 
 @dataclass(frozen=True)
@@ -73,22 +74,20 @@ class Births:
 
     def times(self) -> dict[str, float]:
         """Epoch seconds at which each table's birth record was written, by S3's clock; a reset writes it anew."""
-        start = self._root.key("tables", "")
-        found = {item.key[len(start) :]: item for item in self._root.objects.under(self._root.bucket, start)}
-        return {name.removesuffix(".json"): item.modified for name, item in found.items() if _is_birth(name)}
+        return {name.removesuffix(".json"): item.modified for name, item in self._listed() if _is_birth(name)}
 
     def strays(self) -> list[str]:
         """A sentence for each object that is no birth record; it names the object, and what to do."""
         return [
             f"{self._root.address(self._root.key('tables', name))} is no table's birth record and is skipped. "
             "Move it away"
-            for name in self._names()
+            for name, _ in self._listed()
             if not _is_birth(name)
         ]
 
-    def _names(self) -> list[str]:
+    def _listed(self) -> Iterator[tuple[str, Listed]]:
         start = self._root.key("tables", "")
-        return [item.key[len(start) :] for item in self._root.objects.under(self._root.bucket, start)]
+        return ((item.key[len(start) :], item) for item in self._root.objects.under(self._root.bucket, start))
 
     def _key(self, table: str) -> str:
         return self._root.key("tables", f"{table}.json")

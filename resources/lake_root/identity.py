@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cached_property
 from urllib.parse import quote
@@ -47,23 +48,25 @@ class Identity:
         Raises:
             StoreError: it does not, or did not answer.
         """
-        objects, bucket = self._root.objects, self._root.bucket
-        proven = self._root.key("proven", f"{quote(objects.endpoint, safe='')}.delete.json")
-        if self._deletes_proven or objects.get(bucket, proven) is not None:
+        if not self._deletes_proven:
+            self._prove_once(".delete", self._root.objects.prove_conditional_delete)
             self._deletes_proven = True
-            return
-        objects.prove_conditional_delete(bucket, self._root.key(f"probe-{uuid.uuid4()}"))
-        objects.put(bucket, proven, json.dumps({"endpoint": objects.endpoint, "at": datetime.now(UTC).isoformat()}))
-        self._deletes_proven = True
 
     def _prove_endpoint(self) -> None:
+        objects = self._root.objects
+
+        def prove(bucket: str, key: str) -> None:
+            if not objects.bucket_exists(bucket):
+                raise StoreError(f"the lake's bucket s3://{bucket} does not exist: create it, or correct lake.root")
+            objects.prove_conditional_put(bucket, key)
+
+        self._prove_once("", prove)
+
+    def _prove_once(self, what: str, prove: Callable[[str, str], None]) -> None:
         """Once for each endpoint: a lake may be moved to another one, or reached through it."""
         objects, bucket = self._root.objects, self._root.bucket
-        endpoint = objects.endpoint
-        proven = self._root.key("proven", f"{quote(endpoint, safe='')}.json")
+        proven = self._root.key("proven", f"{quote(objects.endpoint, safe='')}{what}.json")
         if objects.get(bucket, proven) is not None:
             return
-        if not objects.bucket_exists(bucket):
-            raise StoreError(f"the lake's bucket s3://{bucket} does not exist: create it, or correct lake.root")
-        objects.prove_conditional_put(bucket, self._root.key(f"probe-{uuid.uuid4()}"))
-        objects.put(bucket, proven, json.dumps({"endpoint": endpoint, "at": datetime.now(UTC).isoformat()}))
+        prove(bucket, self._root.key(f"probe-{uuid.uuid4()}"))
+        objects.put(bucket, proven, json.dumps({"endpoint": objects.endpoint, "at": datetime.now(UTC).isoformat()}))
