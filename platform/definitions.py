@@ -13,7 +13,8 @@ from tidegate.assets.operations.jobs import redrive_job
 from tidegate.assets.queue_checks import build_queue_checks
 from tidegate.assets.silver.asset import build_silver_assets
 from tidegate.assets.sources import source_assets
-from tidegate.platform.core.lake import LakeConfig, load_lake
+from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.lake_file import load_lake
 from tidegate.resources.lake_resource import LakeResource, lake_path
 from tidegate.sensors.dead_letters import build_dead_letters_sensor
 from tidegate.sensors.health import build_health_sensor

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from tidegate.platform.core.lake import LakeConfig, load_lake
+from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.lake_file import load_lake
 from tidegate.resources.aws import Aws
 from tidegate.resources.lake import Lake, open_lake
 from tidegate.resources.spark import session_of_its_own

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.alarms import template, without_dead_letters
-from tidegate.platform.core.lake import load_lake
+from tidegate.platform.core.lake_file import load_lake
 
 
 def run_alarms(lake: Path) -> None:

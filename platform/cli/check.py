@@ -25,7 +25,8 @@ from tidegate.platform.cli.check_queues import CheckedQueue, check_queue
 from tidegate.platform.cli.environment import Client, client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.findings import Failed, Finding, checked, show
-from tidegate.platform.core.lake import LakeConfig, LakeConfigError
+from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.lake_file import LakeConfigError
 from tidegate.platform.core.object_key import parse_s3_uri
 from tidegate.platform.core.routing import Routed, route
 from tidegate.platform.core.table_key import TableKey

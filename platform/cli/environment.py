@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.core.lake import LakeConfigError
+from tidegate.platform.core.lake_file import LakeConfigError
 from tidegate.platform.local.stack_file import StackInfo, client_environ, find_stack, find_starting
 from tidegate.resources.settings import Settings
 from tidegate.resources.spark import SparkUnreachable

@@ -17,7 +17,7 @@ from tidegate.platform.cli.environment import environment_settings
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.findings import explain_aws
 from tidegate.platform.core.first_line import first_line
-from tidegate.platform.core.lake import LakeConfigError
+from tidegate.platform.core.lake_file import LakeConfigError
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.resources.object_store import StoreError
 from tidegate.resources.spark import SparkUnreachable

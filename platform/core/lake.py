@@ -3,39 +3,30 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property, lru_cache
-from os import PathLike
-from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
 
 from tidegate.platform.core.after_load import moves_to
 from tidegate.platform.core.file_format import Format, mode_of
-from tidegate.platform.core.lake_checks import (
-    RowQueuePlace,
-    cross_problems,
-    folder_problems,
-    row_queue_problems,
-)
+from tidegate.platform.core.lake_checks import TablePart, lake_problems
 from tidegate.platform.core.lake_fields import (
     MAX_FILES_DEFAULT,
     MAX_LAG_DEFAULT,
     POLICY_DEFAULT,
     WINDOW_DEFAULT,
     Bucket,
-    Folder,
     MaxFiles,
     MaxLag,
     Model,
     Name,
-    Prefix,
     ReconcileInterval,
     Root,
     Window,
+    valid,
 )
-from tidegate.platform.core.lake_yaml import Problem, read_yaml, validation_problems
 from tidegate.platform.core.object_key import parse_s3_uri
 from tidegate.platform.core.queue_spec import QueueSpec as QueueSpec
 from tidegate.platform.core.row_objects import rows_prefix
@@ -149,7 +140,7 @@ class LakeConfig(Model):
     def _fill_table_defaults(cls, data: Any) -> Any:
         if not isinstance(data, Mapping) or not isinstance(data.get("tables"), list | tuple):
             return data
-        defaults = {name: data[name] for name in _INHERITED if _is_valid(name, data.get(name))}
+        defaults = {name: data[name] for name in _INHERITED if valid(_INHERITED[name], data.get(name)) is not None}
         tables = [
             {**defaults, **_prefix_of_rows(data, table), **table} if isinstance(table, Mapping) else table
             for table in data["tables"]
@@ -158,18 +149,11 @@ class LakeConfig(Model):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        files = {i: (spec.name, None if spec.row_queue else spec.prefix) for i, spec in enumerate(self.tables)}
-        rows = {
-            index: RowQueuePlace(spec.name, spec.row_queue, spec.prefix)
+        parts = {
+            index: TablePart(spec.name, spec.prefix, bool(spec.row_queue), spec.row_queue, moves_to(spec.after_load))
             for index, spec in enumerate(self.tables)
-            if spec.row_queue
         }
-        folders = {index: moves_to(spec.after_load) for index, spec in enumerate(self.tables)}
-        problems = [
-            *cross_problems(self.lake.bucket, self.buckets, files),
-            *row_queue_problems(self.lake.root, [name for queue in self.queues for name in queue.names], rows),
-            *folder_problems(self.lake.root, {index: prefix for index, (_, prefix) in files.items()}, folders),
-        ]
+        problems = list(lake_problems(self.lake.root, self.buckets, self.queues, parts))
         if problems:
             raise ValueError("; ".join(str(problem) for problem in problems))
         return self
@@ -266,111 +250,9 @@ def _discovered(key: TableKey, format: Format, window: int, max_files: int, max_
     )
 
 
-class LakeConfigError(ValueError):
-    """A `lake.yaml` that cannot be used; its text has one line a problem: `file:line: field: message`.
-
-    Attributes:
-        problems: The lines.
-    """
-
-    def __init__(self, problems: list[str]) -> None:
-        self.problems = problems
-        super().__init__("\n".join(problems))
-
-
-def load_lake(path: str | PathLike[str], env: Mapping[str, str] | None = None) -> LakeConfig:
-    """Reads and checks a `lake.yaml`.
-
-    Args:
-        path: The file.
-        env: Values for `${NAME}` and `${NAME:-default}`; the process's environment when None.
-
-    Raises:
-        LakeConfigError: All problems of the file at once.
-    """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise LakeConfigError(
-            [f"{path}: there is no such file; --lake or TIDEGATE_LAKE must name your lake.yaml"]
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise LakeConfigError([f"{path}: cannot be read: {error}"]) from None
-    document = read_yaml(text, env)
-    problems = list(document.problems)
-    config: LakeConfig | None = None
-    if document.data is not None:
-        try:
-            config = LakeConfig.model_validate(document.data)
-        except ValidationError as error:
-            places = {problem.where for problem in problems}
-            cross = list(_cross_problems_of_valid_parts(document.data))
-            # The model's own complaint about parts that do not fit together names no field, `cross` does.
-            own = (told for told in validation_problems(LakeConfig, error) if told.where or not cross)
-            problems += [problem for problem in (*own, *cross) if problem.where not in places]
-    elif not problems:
-        problems.append(Problem((), "the file is empty; docs/configuration.md shows a lake.yaml"))
-    if problems or config is None:
-        placed = sorted(
-            (problem.line or document.line_of(problem.where), document.told(problem)) for problem in problems
-        )
-        raise LakeConfigError([f"{path}:{line}: {message}" for line, message in dict.fromkeys(placed)])
-    return config
-
-
-def _is_valid(name: str, value: Any) -> bool:
-    return _parsed(_INHERITED[name], value) is not None
-
-
-def _parsed(kind: Any, value: Any) -> Any:
-    try:
-        return TypeAdapter(kind).validate_python(value)
-    except ValidationError:
-        return None
-
-
 def _prefix_of_rows(data: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, str]:
     """The prefix of a table whose rows come in a queue; where root or name is invalid, that is told elsewhere."""
     if table.get("row_queue") is None:
         return {}
-    lake = _parsed(LakeSpec, data.get("lake"))
-    return {"prefix": rows_prefix(lake.root if lake else "s3://lake", _parsed(Name, table.get("name")) or "rows")}
-
-
-def _cross_problems_of_valid_parts(data: Any) -> Iterator[Problem]:
-    if not isinstance(data, Mapping):
-        return
-    listed = data.get("tables")
-    tables = {
-        index: table
-        for index, table in enumerate(listed if isinstance(listed, list) else ())
-        if isinstance(table, Mapping)
-    }
-    files = {
-        index: (_parsed(Name, table.get("name")), _parsed(Prefix, table.get("prefix")))
-        for index, table in tables.items()
-        if table.get("row_queue") is None
-    }
-    rows = {
-        index: RowQueuePlace(
-            _parsed(Name, table.get("name")),
-            _parsed(QueueSpec, table["row_queue"]),
-            _parsed(Prefix, table.get("prefix")),
-        )
-        for index, table in tables.items()
-        if table.get("row_queue") is not None
-    }
-    names = {**files, **{index: (place.name, None) for index, place in rows.items()}}
-    lake = _parsed(LakeSpec, data.get("lake"))
-    buckets = _parsed(tuple[Bucket, ...], data.get("buckets"))
-    yield from cross_problems(lake.bucket if lake else None, buckets, dict(sorted(names.items())))
-    queues = _parsed(tuple[QueueSpec, ...], data.get("queues")) or ()
-    yield from row_queue_problems(lake.root if lake else None, [name for queue in queues for name in queue.names], rows)
-    folders = {index: _parsed(Folder, _move_of(table)) for index, table in tables.items()}
-    prefixes = {index: prefix for index, (_, prefix) in files.items()}
-    yield from folder_problems(lake.root if lake else None, prefixes, folders)
-
-
-def _move_of(table: Mapping[str, Any]) -> Any:
-    after_load = table.get("after_load")
-    return after_load.get("move") if isinstance(after_load, Mapping) else None
+    lake = valid(LakeSpec, data.get("lake"))
+    return {"prefix": rows_prefix(lake.root if lake else "s3://lake", valid(Name, table.get("name")) or "rows")}

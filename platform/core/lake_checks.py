@@ -6,47 +6,69 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from tidegate.platform.core.lake_yaml import Problem
+from tidegate.platform.core.object_key import parse_s3_uri
 from tidegate.platform.core.queue_spec import QueueSpec
 from tidegate.platform.core.row_objects import rows_prefix
 from tidegate.platform.core.table_key import TableKey
 
 
 @dataclass(frozen=True)
-class RowQueuePlace:
-    """What a table with a row queue says of itself, as far as it is valid.
+class TablePart:
+    """What a table says of itself, as far as it is valid: None for what is not there, or is not.
 
     Attributes:
-        name: the table's.
-        queue: the queue.
-        prefix: what is given as such.
+        name: its SQL name.
+        prefix: where its files land; of a table with a row queue, what is given as such.
+        has_rows: whether its rows come in a queue.
+        row_queue: that queue.
+        folder: what its files are moved to after they were loaded.
     """
 
     name: str | None
-    queue: QueueSpec | None
     prefix: str | None
+    has_rows: bool
+    row_queue: QueueSpec | None
+    folder: str | None
+
+    @property
+    def files(self) -> str | None:
+        """The prefix of a table whose files a producer puts."""
+        return None if self.has_rows else self.prefix
 
 
-def row_queue_problems(
-    root: str | None, queues: Collection[str], tables: Mapping[int, RowQueuePlace]
+def lake_problems(
+    root: str | None,
+    buckets: Collection[str] | None,
+    queues: Collection[QueueSpec],
+    tables: Mapping[int, TablePart],
 ) -> Iterator[Problem]:
-    """What does not fit together of row queues.
+    """What does not fit together, as far as the parts are known.
 
     Args:
-        root: the lake root, None when it is invalid.
-        queues: names of the queues of events and of their dead-letter queues.
-        tables: the tables with a row queue by their index.
+        root: `s3://` address of the lake root, None when it is invalid.
+        buckets: The source buckets, None when they are invalid.
+        queues: The queues of events.
+        tables: The tables by their index.
     """
+    yield from _prefix_problems(root, buckets, tables)
+    yield from _row_queue_problems(root, {name for queue in queues for name in queue.names}, tables)
+    yield from _folder_problems(root, tables)
+
+
+def _row_queue_problems(root: str | None, queues: set[str], tables: Mapping[int, TablePart]) -> Iterator[Problem]:
     before: dict[str, int] = {}
     for index, table in tables.items():
+        if not table.has_rows:
+            continue
         if table.prefix and root and table.name and table.prefix != rows_prefix(root, table.name):
             message = "the rows of a row queue are kept below the lake root, not at a prefix; remove one of the two"
             yield Problem(("tables", index, "prefix"), message, beside=("tables", index, "row_queue"))
-        if table.queue is None:
+        if table.row_queue is None:
             continue
         place = ("tables", index, "row_queue")
-        if table.queue.known_as.endswith(".fifo"):
+        if table.row_queue.known_as.endswith(".fifo"):
             yield Problem(place, "a row queue is a standard queue: a FIFO queue gives its dead letters another time")
-        for name in table.queue.names:
+        for name in table.row_queue.names:
             if name in queues:
                 yield Problem(place, f"the queue {name!r} is also in `queues`: events and rows need one each")
             elif name in before:
@@ -56,18 +78,10 @@ def row_queue_problems(
             before.setdefault(name, index)
 
 
-def cross_problems(
-    lake_bucket: str | None,
-    buckets: tuple[str, ...] | None,
-    tables: Mapping[int, tuple[str | None, str | None]],
+def _prefix_problems(
+    root: str | None, buckets: Collection[str] | None, tables: Mapping[int, TablePart]
 ) -> Iterator[Problem]:
-    """What does not fit together, as far as the parts are known.
-
-    Args:
-        lake_bucket: Bucket of the lake root, None when it is invalid.
-        buckets: The source buckets, None when they are invalid.
-        tables: Name and prefix of the tables by their index, None for an invalid one.
-    """
+    lake_bucket = parse_s3_uri(root)[0] if root else None
     if lake_bucket and buckets and lake_bucket in buckets:
         yield Problem(
             ("lake", "root"),
@@ -75,37 +89,31 @@ def cross_problems(
             f"about themselves; put the lake in a bucket of its own (say s3://{lake_bucket}-lake/), or take "
             f"{lake_bucket!r} off `buckets`",
         )
-    for index, (name, prefix) in tables.items():
+    for index, table in tables.items():
+        name, prefix = table.name, table.files
         bucket = TableKey.from_uri(prefix).bucket if prefix else None
         if bucket and buckets and bucket not in buckets:
             yield Problem(("tables", index, "prefix"), f"the bucket {bucket!r} is not in `buckets`; add it there")
-        for other in range(index):
-            other_name, other_prefix = tables.get(other, (None, None))
-            if name and name == other_name:
+        for other, before in tables.items():
+            if other >= index:
+                continue
+            if name and name == before.name:
                 message = f"{name!r} is also the name of tables[{other}]; names are unique"
                 yield Problem(("tables", index, "name"), message, beside=("tables", other, "name"))
-            if prefix and other_prefix and (prefix.startswith(other_prefix) or other_prefix.startswith(prefix)):
-                message = f"{prefix} overlaps {other_prefix} of tables[{other}]; table prefixes never overlap"
+            if prefix and before.files and _overlap(prefix, before.files):
+                message = f"{prefix} overlaps {before.files} of tables[{other}]; table prefixes never overlap"
                 yield Problem(("tables", index, "prefix"), message, beside=("tables", other, "prefix"))
 
 
-def folder_problems(
-    lake_root: str | None, prefixes: Mapping[int, str | None], folders: Mapping[int, str | None]
-) -> Iterator[Problem]:
-    """What does not fit together of the folders that files are moved to after they were loaded.
-
-    Args:
-        lake_root: `s3://` address of the lake root, None when it is invalid.
-        prefixes: Prefix of the tables by their index, None for an invalid one.
-        folders: What they move to, None where they do not.
-    """
-    for index, folder in folders.items():
+def _folder_problems(root: str | None, tables: Mapping[int, TablePart]) -> Iterator[Problem]:
+    for index, table in tables.items():
+        folder = table.folder
         where = ("tables", index, "after_load", "move")
         if not folder:
             continue
-        if lake_root and _overlap(folder, f"{lake_root.rstrip('/')}/"):
-            yield Problem(where, f"{folder} overlaps the lake root {lake_root}; move to a folder beside it")
-        for other, prefix in prefixes.items():
+        if root and _overlap(folder, f"{root.rstrip('/')}/"):
+            yield Problem(where, f"{folder} overlaps the lake root {root}; move to a folder beside it")
+        for other, prefix in ((other, one.files) for other, one in tables.items()):
             if prefix and _overlap(folder, prefix):
                 yield Problem(
                     where,

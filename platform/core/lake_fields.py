@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import keyword
 import re
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
 
 from tidegate.platform.core.object_key import is_hidden, parse_s3_uri
 from tidegate.platform.core.schema.column_types import any_type, simple_type
@@ -133,6 +141,14 @@ def _checked_condition(text: str) -> str:
     except SqlglotError as error:
         raise ValueError(f"{text!r} is not a condition of Spark SQL, such as `op = 'D'`") from error
     return text
+
+
+def valid(kind: Any, value: Any) -> Any:
+    """A value as its type takes it; None for one that it does not take."""
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError:
+        return None
 
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]

@@ -13,7 +13,8 @@ import yaml
 from pyspark.sql import Row
 
 from tidegate.assets.bronze.asset import TABLES, TRIGGER_TAG
-from tidegate.platform.core.lake import LakeConfig, load_lake
+from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.lake_file import load_lake
 from tidegate.platform.core.table_key import TableKey
 from tidegate.platform.core.table_spec import TableSpec
 from tidegate.platform.definitions import build_definitions

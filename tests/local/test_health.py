@@ -13,7 +13,7 @@ import yaml
 from tidegate.assets.health.asset import LAKE_HEALTH, build_health_checks
 from tidegate.platform.cli.check_metrics import check_metrics
 from tidegate.platform.core.alarms import template
-from tidegate.platform.core.lake import load_lake
+from tidegate.platform.core.lake_file import load_lake
 from tidegate.platform.core.manifest import Hint, Manifest
 from tidegate.platform.definitions import build_definitions
 from tidegate.platform.local.aws import REGION, LocalAws

@@ -13,7 +13,7 @@ from tidegate.assets.bronze import parquet_footers
 from tidegate.assets.bronze import run as bronze_run
 from tidegate.assets.bronze.load import _Load
 from tidegate.assets.bronze.run import run_table
-from tidegate.platform.core.lake import load_lake
+from tidegate.platform.core.lake_file import load_lake
 from tidegate.platform.testing import TestLake
 from tidegate.resources.aws import Aws
 from tidegate.resources.lake import Lake, open_lake

@@ -18,7 +18,7 @@ from tidegate.assets.operations.jobs import redrive_job
 from tidegate.assets.operations.reset import SEAMS, ResetRefused, look_at_reset, reset_table
 from tidegate.platform.cli.redrive import choice_of, run_redrive
 from tidegate.platform.cli.reset import run_reset
-from tidegate.platform.core.lake import load_lake
+from tidegate.platform.core.lake_file import load_lake
 from tidegate.platform.testing import TestLake
 from tidegate.resources.lake_root.batches import GenerationRetired
 

@@ -11,7 +11,8 @@ import pytest
 import yaml
 from dagster._core.definitions.sensor_definition import SensorExecutionData
 
-from tidegate.platform.core.lake import LakeConfig, load_lake
+from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.lake_file import load_lake
 from tidegate.platform.definitions import build_definitions
 from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource

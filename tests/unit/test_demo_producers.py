@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tidegate.platform.core.lake import load_lake
+from tidegate.platform.core.lake_file import load_lake
 from tidegate.platform.demo import lake_file, oracle, producers
 from tidegate.platform.demo.flights_export import REMOVED_FILE
 from tidegate.platform.demo.mending import lake_file_of, say

@@ -16,7 +16,8 @@ from tidegate.platform.cli.policy import lets_send
 from tidegate.platform.core.alarms import template
 from tidegate.platform.core.csv_options import CsvOptions
 from tidegate.platform.core.health import Health, QueueHealth, TableHealth
-from tidegate.platform.core.lake import DiscoverySpec, IntakeSpec, LakeConfig, LakeSpec, QueueSpec, load_lake
+from tidegate.platform.core.lake import DiscoverySpec, IntakeSpec, LakeConfig, LakeSpec, QueueSpec
+from tidegate.platform.core.lake_file import load_lake
 from tidegate.platform.core.metrics import NAMESPACE, metric_data
 from tidegate.platform.core.table_spec import SilverSpec, TableSpec
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.infer import run_infer
 from tidegate.platform.core.infer import Entry, as_lake_yaml, guess_tables
-from tidegate.platform.core.lake import load_lake
+from tidegate.platform.core.lake_file import load_lake
 from tidegate.platform.core.sniff import Sniffed, format_of_bytes, sniff_csv, sniff_json, unpacked
 
 

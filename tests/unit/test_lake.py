@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.platform.core.after_load import moves_to, takes_away
-from tidegate.platform.core.lake import DiscoverySpec, LakeConfig, LakeConfigError, load_lake
+from tidegate.platform.core.lake import DiscoverySpec, LakeConfig
+from tidegate.platform.core.lake_file import LakeConfigError, load_lake
 from tidegate.platform.core.lake_schema import schema_text
 from tidegate.platform.core.lake_yaml import read_yaml
 from tidegate.platform.core.table_key import TableKey

@@ -22,7 +22,8 @@ from tests.unit.conftest import PAPER
 from tidegate.assets.bronze import look
 from tidegate.assets.bronze.asset import LISTED_TAG, RECONCILE, TABLES, TRIGGER_TAG, note_listing
 from tidegate.assets.bronze.look import Clock, list_prefix
-from tidegate.platform.core.lake import LakeConfig, load_lake
+from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.lake_file import load_lake
 from tidegate.platform.core.ledger import LastState, Status
 from tidegate.platform.core.manifest import MISSING
 from tidegate.platform.core.table_key import TableKey

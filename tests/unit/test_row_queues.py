@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from tidegate.assets.bronze.once import keep_once
 from tidegate.assets.bronze.prepared import Prepared
-from tidegate.platform.core.lake import LakeConfig, LakeConfigError, load_lake
+from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.lake_file import LakeConfigError, load_lake
 from tidegate.platform.core.ledger import LedgerRow, Status
 from tidegate.platform.core.routing import Unrouted, route, rows_route
 from tidegate.platform.core.row_message import RowOrigin, row_of
