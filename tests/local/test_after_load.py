@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from tests.support.fault_proxy import FaultProxy
-from tests.support.seams import Died
+from tests.support.seams import dying_in
 from tidegate.assets.bronze import after
 from tidegate.assets.bronze.after import SEAMS, act, after_batch, after_notes, note_what_lies_there
 from tidegate.platform.cli.check_after_load import check_after_load
 from tidegate.platform.core.after_load import MoveOrTag
 from tidegate.platform.core.ledger import LastState, LedgerRow, Status
 from tidegate.platform.core.table_key import TableKey
-from tidegate.platform.local.aws import REGION, LocalAws
+from tidegate.platform.local.aws import REGION
 from tidegate.platform.local.provision import Clients
 from tidegate.resources.lake_root.after_notes import files_of
 from tidegate.resources.lake_root.store import LakeStore
@@ -95,12 +95,6 @@ class Place:
 MakePlace = Callable[..., Place]
 
 
-@pytest.fixture(scope="module")
-def proxy(local_aws: LocalAws) -> Iterator[FaultProxy]:
-    with FaultProxy(local_aws.endpoint) as running:
-        yield running
-
-
 @pytest.fixture
 def place(proxy: FaultProxy) -> Iterator[MakePlace]:
     yield lambda after_load, **more: Place(proxy.endpoint, after_load, **more)
@@ -110,17 +104,6 @@ def place(proxy: FaultProxy) -> Iterator[MakePlace]:
 def row(loaded: dict[str, str], status: Status = COMMITTED, **more: Any) -> LedgerRow:
     ((key, etag),) = loaded.items()
     return LedgerRow(key, status, etag=etag, **more)
-
-
-def die_at(monkeypatch: pytest.MonkeyPatch, seam: str, work: Callable[[], object]) -> None:
-    def die(name: str) -> None:
-        if name == seam:
-            raise Died(name)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(after, "seam", die)
-        with pytest.raises(Died):
-            work()
 
 
 def overwrite_at(monkeypatch: pytest.MonkeyPatch, seam: str, write: Callable[[], object]) -> None:
@@ -184,7 +167,8 @@ def test_a_run_that_dies_while_it_takes_files_away_is_repeated(
 ) -> None:
     at = place(after_load)
     loaded = at.load("a.csv", "1")
-    die_at(monkeypatch, seam, lambda: at.batch(row(loaded)))
+    with dying_in(after, seam):
+        at.batch(row(loaded))
     for _ in range(2):
         at.batch(row(loaded))
         assert at.there() == ({"done/a.csv": "1"} if after_load == "move" else {})

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-import boto3
 import pytest
 
 from tests.support.objects import Objects
@@ -23,6 +22,7 @@ from tidegate.assets.operations.dead_letters import (
 from tidegate.assets.operations.redrive import Choice
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.local.aws import REGION, LocalAws
+from tidegate.platform.local.provision import Clients
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.queue import Message, Queue
 from tidegate.sensors.intake import take_in
@@ -37,15 +37,8 @@ LAKE = {
 
 
 @pytest.fixture(scope="module")
-def sqs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with LocalAws(tmp_path_factory.mktemp("messages") / "aws", 0) as aws:
-        yield boto3.client(
-            "sqs",
-            endpoint_url=aws.endpoint,
-            region_name=REGION,
-            aws_access_key_id="test",
-            aws_secret_access_key="test",
-        )
+def sqs(local_aws: LocalAws) -> Any:
+    return Clients.connect(local_aws.endpoint, REGION, key="test", secret="test").sqs
 
 
 @pytest.fixture

@@ -8,15 +8,9 @@ import pytest
 
 from tests.support.fault_proxy import FaultProxy
 from tidegate.platform.core.planning import Forbidden, Found, Gone, Probe, Unavailable
-from tidegate.platform.local.aws import REGION, LocalAws
+from tidegate.platform.local.aws import REGION
 from tidegate.platform.local.provision import Clients
 from tidegate.resources.object_store import ObjectChanged, ObjectForbidden, ObjectStore, StoreError
-
-
-@pytest.fixture(scope="module")
-def proxy(local_aws: LocalAws) -> Iterator[FaultProxy]:
-    with FaultProxy(local_aws.endpoint) as running:
-        yield running
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import yaml
 from pyspark.errors import PySparkException
 from rich.console import Console
 
-from tests.support.seams import Died, Standing, seams_watched
+from tests.support.seams import Standing, dying_in, seams_watched
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.operations import reset
 from tidegate.assets.operations.jobs import redrive_job
@@ -24,17 +24,6 @@ from tidegate.resources.lake_root.batches import GenerationRetired
 
 MakeLake = Callable[..., TestLake]
 SILVER = {"keys": ["id"], "order": "at", "every": 10}
-
-
-def _dies_at(seam: str, work: Callable[[], object]) -> None:
-    def die(name: str) -> None:
-        if name == seam:
-            raise Died(name)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reset, "seam", die)
-        with pytest.raises(Died):
-            work()
 
 
 def _configure(lake: TestLake, **table: Any) -> None:
@@ -76,7 +65,8 @@ def test_a_wedged_table_begins_anew_and_a_reset_that_dies_is_finished_by_repeati
             kit.run(lake, "orders")
 
     for seam in SEAMS:
-        _dies_at(seam, lambda: _reset(lake, "orders"))
+        with dying_in(reset, seam):
+            _reset(lake, "orders")
         if seam not in ("birth", "list"):
             with pytest.raises((GenerationRetired, PySparkException)):
                 kit.run(lake, "orders")

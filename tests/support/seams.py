@@ -61,6 +61,18 @@ def dying_at(seam: str, last: Callable[[], None] = lambda: None) -> Iterator[Non
         yield
 
 
+@contextmanager
+def dying_in(module: object, seam: str) -> Iterator[None]:
+    """The block's operation dies at a seam of a module, which it must reach."""
+
+    def die(name: str) -> None:
+        if name == seam:
+            raise Died(name)
+
+    with pytest.raises(Died), patch.object(module, "seam", die):
+        yield
+
+
 class Standing:
     """A run that stands still at a seam until it is told to go on.
 

@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 
 from tests.support.objects import Objects
-from tests.support.seams import Died
+from tests.support.seams import dying_in
 from tests.unit.conftest import PAPER
 from tidegate.assets.health.shown import Shown
 from tidegate.assets.operations import dead_letters
@@ -182,14 +182,8 @@ def test_a_dead_letter_is_deleted_after_it_was_sent_and_only_if_it_was(monkeypat
     )
     pair = DeadLetters(SimpleNamespace(name="events", send_again=send), queue)  # type: ignore[arg-type]
 
-    def die(name: str) -> None:
-        if name == "redrive-sent":
-            raise Died(name)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(dead_letters, "seam", die)
-        with pytest.raises(Died):
-            redrive_dead_letters(handles, pair, Choice(), by="somebody")
+    with dying_in(dead_letters, "redrive-sent"):
+        redrive_dead_letters(handles, pair, Choice(), by="somebody")
     assert done == ["send m0", "send m2"]
     next(received)
     done.clear()

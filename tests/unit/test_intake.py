@@ -278,16 +278,10 @@ def odd_records(draw: st.DrawFn) -> dict[str, Any]:
 @example('{"\\ud800x":1}')
 def test_no_message_whatsoever_makes_a_tick_fail(odd: str) -> None:
     """What cannot be understood is kept with its reason, and what came with it is taken in."""
-    objects, deleted = Objects(), []
-    messages = [Message("odd", odd, "r1"), Message("good", body(record("orders/good.json")), "r2")]
-    queue = SimpleNamespace(name="q", drain=lambda **_: [messages], delete=deleted.extend)
-    store = LakeStore(objects, "s3://lake/root")  # type: ignore[arg-type]
-    found = take_in(SimpleNamespace(config=LAKE, queues=[queue], store=store))  # type: ignore[arg-type]
-    assert deleted == messages
+    objects, found = tick_of(odd)
     assert sum(map(len, found.hints.values())) + sum(found.counters.values()) == found.received
     kept = [key for key in objects.bodies if key.startswith("root/quarantine/messages/odd-")]
     assert len(kept) == found.counters.get("malformed", 0)
-    assert any(b"orders/good.json" in text for key, text in objects.bodies.items() if "/inbox/" in key)
 
 
 def hostile(**changes: Any) -> str:
@@ -376,16 +370,16 @@ def test_f18_a_message_that_the_code_stumbles_over_is_set_apart_alone(monkeypatc
     ]
 
 
-def tick_of(odd: str) -> tuple[InMemory, Intake]:
+def tick_of(odd: str) -> tuple[Objects, Intake]:
     """A tick that receives this between nothing and a good message: what it keeps, and what it took in."""
-    objects, deleted = InMemory(), []
+    objects, deleted = Objects(), []
     messages = [Message("odd", odd, "r1"), Message("good", body(record("orders/good.json")), "r2")]
     queue = SimpleNamespace(name="q", drain=lambda **_: [messages], delete=deleted.extend)
     store = LakeStore(objects, "s3://lake/root")  # type: ignore[arg-type]
     taken = take_in(SimpleNamespace(config=LAKE, queues=[queue], store=store))  # type: ignore[arg-type]
     assert deleted == messages
     assert taken.hints[ORDERS][-1].key == "orders/good.json"
-    assert any("orders/good.json" in text for key, text in objects.bodies.items() if "/inbox/" in key)
+    assert any(b"orders/good.json" in text for key, text in objects.bodies.items() if "/inbox/" in key)
     return objects, taken
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.objects import Objects
-from tests.support.seams import Died
+from tests.support.seams import dying_in
 from tidegate.assets.operations import redrive
 from tidegate.assets.operations.redrive import (
     Choice,
@@ -57,17 +56,6 @@ def test_what_is_meant(choice: Choice, meant: bool) -> None:
     assert choice.takes("orders/2026/a b.csv", "its name ends in .gz, but it is not gzip", NOON) == meant
 
 
-def _dies_at(monkeypatch: pytest.MonkeyPatch, seam: str, work: Callable[[], object]) -> None:
-    def die(name: str) -> None:
-        if name == seam:
-            raise Died(name)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(redrive, "seam", die)
-        with pytest.raises(Died):
-            work()
-
-
 def test_objects_become_hints_at_the_rate_that_was_asked_for(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [Quarantined(f"orders/{i}.csv", "bad", NOON) for i in range(250)]
     slept: list[float] = []
@@ -86,7 +74,8 @@ def test_objects_become_hints_at_the_rate_that_was_asked_for(lake: Any, monkeypa
     assert (entry["operation"], entry["by"], entry["table"], entry["objects"]) == ("redrive", "somebody", ORDERS, 250)
     assert sorted(entry["manifests"]) == sorted(one.id for one in waiting)
     # What was asked for is told, even if nothing came of it.
-    _dies_at(monkeypatch, "redrive-log", go)
+    with dying_in(redrive, "redrive-log"):
+        go()
     assert len(list(lake.store.operations.entries())) == 2
     assert len(lake.store.inbox.waiting(ORDERS)) == 5
 
@@ -101,7 +90,8 @@ def test_messages_leave_the_quarantine_after_they_were_sent(lake: Any, monkeypat
         redrive_messages(lake, quarantined_messages(lake, choice), choice, by="somebody")
 
     choice = Choice(reason="not json")
-    _dies_at(monkeypatch, "redrive-sent", go)
+    with dying_in(redrive, "redrive-sent"):
+        go()
     assert lake.sent == ["{ no JSON"]
     assert len(quarantined_messages(lake, choice)) == 2, "sent, and perhaps once more: never lost"
     go()

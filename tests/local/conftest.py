@@ -1,0 +1,17 @@
+"""Fixtures of the tests that need a local AWS and no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.fault_proxy import FaultProxy
+from tidegate.platform.local.aws import LocalAws
+
+
+@pytest.fixture(scope="module")
+def proxy(local_aws: LocalAws) -> Iterator[FaultProxy]:
+    """A way to the local AWS on which requests can be held, cut and refused."""
+    with FaultProxy(local_aws.endpoint) as running:
+        yield running
