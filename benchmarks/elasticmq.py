@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.support.processes import listens
 from tidegate.platform.local.jars import require_java
-from tidegate.platform.local.ports import LOOPBACK, free_port, listening
+from tidegate.platform.local.ports import LOOPBACK, free_port
 from tidegate.platform.local.process import spawn
 
 _JARS = Path(__file__).resolve().parents[1] / "platform" / "jvm" / "elasticmq" / "target" / "lib"
@@ -38,11 +38,7 @@ def elasticmq(home: Path) -> Iterator[str]:
     java = [str(require_java()), "-Xmx1g", "-cp", f"{_JARS}/*", *(f"-D{name}={on}" for name, on in settings.items())]
     process = spawn("ElasticMQ", [*java, "org.elasticmq.server.Main"], log=home / "elasticmq.log", cwd=home)
     try:
-        end = time.monotonic() + 60.0
-        while not listening(port, 1.0):
-            if time.monotonic() > end or not process.alive:
-                raise RuntimeError(f"ElasticMQ did not start\n{process.tail()}")
-            time.sleep(0.1)
+        listens(process, port)
         yield f"http://{LOOPBACK}:{port}"
     finally:
         process.stop()

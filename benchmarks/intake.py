@@ -13,13 +13,13 @@ import json
 import os
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from benchmarks.elasticmq import elasticmq
 from benchmarks.machine import Machine
+from benchmarks.messages import receive_all, send_all
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.local.aws import REGION
 from tidegate.resources.lake import Lake
@@ -61,34 +61,6 @@ def body(n: int) -> str:
     return json.dumps({"Records": [event]})
 
 
-def fill(sqs: Any, url: str, events: int) -> None:
-    """Let so many messages wait."""
-
-    def send(first: int) -> None:
-        some = range(first, min(first + 10, events))
-        entries = [{"Id": str(n), "MessageBody": body(n)} for n in some]
-        failed = sqs.send_message_batch(QueueUrl=url, Entries=entries).get("Failed")
-        assert not failed, failed
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(send, range(0, events, 10)))
-
-
-def bare(sqs: Any, url: str, threads: int) -> int:
-    """Receive and delete until the queue is empty; how many messages."""
-
-    def work(_: int) -> int:
-        done = 0
-        while messages := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, WaitTimeSeconds=1).get("Messages"):
-            entries = [{"Id": str(i), "ReceiptHandle": one["ReceiptHandle"]} for i, one in enumerate(messages)]
-            sqs.delete_message_batch(QueueUrl=url, Entries=entries)
-            done += len(messages)
-        return done
-
-    with ThreadPoolExecutor(threads) as pool:
-        return sum(pool.map(work, range(threads)))
-
-
 def resident() -> int:
     """MB of memory that this process holds."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
@@ -124,12 +96,12 @@ def ticks(lake: Lake, events: int) -> dict[str, Any]:
 
 def measured(sqs: Any, url: str, lake: Lake, events: int, threads: int) -> dict[str, Any]:
     """Both on one server, the bare loop first."""
-    fill(sqs, url, events)
+    send_all(sqs, url, events, body)
     begun, cpu = time.monotonic(), time.process_time()
-    done = bare(sqs, url, threads)
+    done = receive_all(sqs, url, threads)
     seconds, cpu = time.monotonic() - begun, time.process_time() - cpu
     assert done == events, f"{events} messages were sent, {done} came"
-    fill(sqs, url, events)
+    send_all(sqs, url, events, body)
     tidegate = ticks(lake, events)
     return {
         "events": events,

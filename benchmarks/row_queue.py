@@ -13,11 +13,11 @@ import argparse
 import json
 import statistics
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import Machine, Spent, spending
+from benchmarks.messages import receive_all, send_all
 from tidegate.assets.bronze.run import run_table
 from tidegate.platform.testing import TestLake
 from tidegate.sensors.intake import take_in
@@ -41,34 +41,12 @@ def main() -> None:
         print(json.dumps({**found, **_runs(machine, lake, told.messages, told.rounds)}, indent=2))
 
 
-def _bodies(messages: int) -> list[str]:
-    return [
-        json.dumps({"id": one, "name": f"row {one}", "price": one / 4, "tags": ["a", "b"]}) for one in range(messages)
-    ]
+def _body(n: int) -> str:
+    return json.dumps({"id": n, "name": f"row {n}", "price": n / 4, "tags": ["a", "b"]})
 
 
 def _fill(lake: TestLake, messages: int) -> None:
-    sqs, url, bodies = lake.clients.sqs, lake.lake.queues[1].url, _bodies(messages)
-
-    def send(start: int) -> None:
-        entries: list[Any] = [{"Id": str(i), "MessageBody": one} for i, one in enumerate(bodies[start : start + 10])]
-        sqs.send_message_batch(QueueUrl=url, Entries=entries)
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(send, range(0, messages, 10)))
-
-
-def _bare(lake: TestLake) -> None:
-    sqs, url = lake.clients.sqs, lake.lake.queues[1].url
-
-    def loop(_: int) -> None:
-        while found := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
-            gone: list[Any] = [{"Id": str(i), "ReceiptHandle": one["ReceiptHandle"]} for i, one in enumerate(found)]
-            sqs.delete_message_batch(QueueUrl=url, Entries=gone)
-
-    lake.clients.sqs.set_queue_attributes(QueueUrl=url, Attributes={"ReceiveMessageWaitTimeSeconds": "1"})
-    with ThreadPoolExecutor(_THREADS) as pool:
-        list(pool.map(loop, range(_THREADS)))
+    send_all(lake.clients.sqs, lake.lake.queues[1].url, messages, _body)
 
 
 def _ticks(lake: TestLake, messages: int, rounds: int) -> dict[str, Any]:
@@ -81,7 +59,7 @@ def _ticks(lake: TestLake, messages: int, rounds: int) -> dict[str, Any]:
         ticks.append(spent)
         _fill(lake, messages)
         with spending() as spent:
-            _bare(lake)
+            receive_all(lake.clients.sqs, lake.lake.queues[1].url, _THREADS)
         bare.append(spent)
     return {"tick": _shown(ticks), "bare": _shown(bare), "ratio_of_cpu": _ratio(bare, ticks, "cpu"),
             "ratio": _ratio(bare, ticks, "seconds")}  # fmt: skip
@@ -90,7 +68,7 @@ def _ticks(lake: TestLake, messages: int, rounds: int) -> dict[str, Any]:
 def _runs(machine: Machine, lake: TestLake, messages: int, rounds: int) -> dict[str, Any]:
     """The last of some runs: the first ones warm the server up and bring the rows that lie there already."""
     found: dict[str, Any] = {}
-    body = "".join(f"{one}\n" for one in _bodies(messages))
+    body = "".join(f"{_body(n)}\n" for n in range(messages))
     for table in ("files", "clicks"):
         for number in range(rounds + 1):
             if table == "files":

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.support.processes import listens
 from tidegate.platform.local.jars import require_java
-from tidegate.platform.local.ports import LOOPBACK, free_port, listening
+from tidegate.platform.local.ports import LOOPBACK, free_port
 from tidegate.platform.local.process import Process, spawn
 
 _JARS = Path(__file__).resolve().parents[2] / "platform" / "jvm" / "dynamodb-local" / "target" / "lib"
@@ -43,13 +43,7 @@ class DynamoDbLocal:
         self._process = spawn(
             "DynamoDB Local", [*java, _MAIN, *options], log=self._home / "dynamodb.log", cwd=self._home
         )
-        end = time.monotonic() + 60.0
-        while not listening(self.port, 1.0):
-            if time.monotonic() > end or not self._process.alive:
-                tail = self._process.tail()
-                self._process.stop()
-                raise AssertionError(f"DynamoDB Local did not start\n{tail}")
-            time.sleep(0.1)
+        listens(self._process, self.port)
         return self
 
     def __exit__(

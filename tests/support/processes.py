@@ -8,6 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
+from tidegate.platform.local.ports import listening
+from tidegate.platform.local.process import Process
+
 
 def gone(pid: int) -> bool:
     """No process of that id, or one that only waits to be reaped."""
@@ -16,6 +19,21 @@ def gone(pid: int) -> bool:
             return stat.read().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:
         return True
+
+
+def listens(process: Process, port: int, deadline: float = 60.0) -> None:
+    """Wait until a server that was just started accepts connections.
+
+    Raises:
+        RuntimeError: it ended, or does not within so many seconds; it is stopped then.
+    """
+    end = time.monotonic() + deadline
+    while not listening(port, 1.0):
+        if time.monotonic() > end or not process.alive:
+            tail = process.tail()
+            process.stop()
+            raise RuntimeError(f"{process.name} did not start\n{tail}")
+        time.sleep(0.1)
 
 
 def eventually(met: Callable[[], bool], deadline: float = 15.0) -> bool:
