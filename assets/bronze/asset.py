@@ -6,7 +6,8 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.bronze.run import Done, run_table
-from tidegate.assets.bronze.shown import Before, Now, Shown, Waits, check_specs, page_key, row_count
+from tidegate.assets.bronze.shown import Shown, check_specs, page_key
+from tidegate.assets.bronze.table_states import Before, Now, Waits, row_count
 from tidegate.assets.sources import queue_keys, table_owners
 from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.lake import LakeConfig
@@ -25,8 +26,6 @@ RECONCILE = "reconcile"
 #: The tag of a run that lists: the key that it came to, behind which a repetition goes on; empty after the last one.
 LISTED_TAG = "tidegate/listed-to"
 ALLOW_REMOVALS_TAG = "tidegate/allow-removals"
-
-
 #: Batches that are looked at for one with news: a load and what after-load took away take turns.
 _LOOKS_BACK = 5
 

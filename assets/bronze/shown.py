@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import dagster as dg
 
 from tidegate.assets.bronze.run import Done
+from tidegate.assets.bronze.table_states import Before, Now
 from tidegate.assets.check_events import as_event
 from tidegate.assets.columns import column_changes, column_schema
 from tidegate.assets.volume import volume
@@ -18,7 +19,6 @@ from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.ledger import OVERWRITTEN, LedgerRow, Status
 from tidegate.platform.core.row_objects import RowObject
 from tidegate.platform.core.table_spec import TableSpec
-from tidegate.resources.delta import TableState
 
 WRITE_ONCE_CHECK = "write_once_keys"
 QUARANTINE_CHECK = "nothing_quarantined"
@@ -37,53 +37,6 @@ _AFTER_LOAD = "No file that was loaded waits to be moved, deleted or tagged, as 
 
 
 @dataclass(frozen=True)
-class Before:
-    """What the last materialization showed of a table; None where there is none, or it showed nothing of it."""
-
-    columns: dg.TableSchema | None = None
-    rows: int | None = None
-    version: int | None = None
-
-    @classmethod
-    def of(cls, metadata: Mapping[str, Any]) -> Before:
-        """From the values of a materialization's metadata."""
-        rows = metadata.get("dagster/partition_row_count", metadata.get("dagster/row_count"))
-        return cls(metadata.get("dagster/column_schema"), rows, metadata.get("delta_version"))
-
-
-@dataclass(frozen=True)
-class Waits:
-    """Files that are loaded, and that after-load could not take away or tag.
-
-    Attributes:
-        files: how many.
-        reasons: of some of them, by key.
-    """
-
-    files: int = 0
-    reasons: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Now:
-    """The table as it is after the run.
-
-    Attributes:
-        name: SQL name in the schemas ``bronze`` and ``ledger``.
-        uri: ``s3://`` address.
-        state: None as long as nothing can be read from it.
-        rows: None likewise.
-        waits: for after-load; None where lake.yaml asks for none.
-    """
-
-    name: str
-    uri: str = ""
-    state: TableState | None = None
-    rows: int | None = None
-    waits: Waits | None = None
-
-
-@dataclass(frozen=True)
 class Shown:
     """A run's batches, and what they made of the table.
 
@@ -96,7 +49,7 @@ class Shown:
 
     done: Sequence[Done]
     now: Now
-    before: Before = Before()
+    before: Before = field(default_factory=Before)
     last: Batch | None = None
 
     @property
@@ -258,27 +211,6 @@ def check_specs(
             dg.AssetCheckSpec(name, asset=asset, partitions_def=partitions, description=description)
             for name, description in descriptions.items()
         ]
-
-
-def row_count(before: Before, done: Sequence[Done], version: int, count: Callable[[], int]) -> int:
-    """Rows of a table.
-
-    What was shown last and what the batches since then brought tell it without a look at the table, unless somebody
-    else has committed too, or files were removed.
-
-    Args:
-        before: what was shown last.
-        done: the batches of the run.
-        version: of the table now.
-        count: asks the table.
-    """
-    rows, since = before.rows, before.version
-    if done and done[0].batch.n == 1:
-        rows, since = 0, -1
-    landed = [one.batch for one in done if one.landed.outcome == "committed"]
-    if rows is None or since is None or since + len(done) != version or any(batch.removes for batch in landed):
-        return count()
-    return rows + sum(add.records for batch in landed for add in batch.adds)
 
 
 def _came_again(row: LedgerRow) -> int:

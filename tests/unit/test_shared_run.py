@@ -18,7 +18,8 @@ from tidegate.assets.bronze import asset
 from tidegate.assets.bronze.asset import BRONZE, TABLES, TRIGGER_TAG
 from tidegate.assets.bronze.run import Done
 from tidegate.assets.bronze.shared_run import SharedRun
-from tidegate.assets.bronze.shown import Before, Now, Shown
+from tidegate.assets.bronze.shown import Shown
+from tidegate.assets.bronze.table_states import Before, Now
 from tidegate.assets.held_tables import FAILED_TAG, SHARED_JOB, failed_tables, held_tables, shared_config
 from tidegate.platform.core.batch import Add, Batch
 from tidegate.platform.core.ledger import LedgerRow, Status

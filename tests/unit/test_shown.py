@@ -13,7 +13,8 @@ from tests.unit.conftest import Paper
 from tidegate.assets.bronze import asset
 from tidegate.assets.bronze.asset import BRONZE, TABLES, last_shown
 from tidegate.assets.bronze.run import Done
-from tidegate.assets.bronze.shown import MOST_TOLD, Before, Now, Shown, Waits, check_specs, row_count
+from tidegate.assets.bronze.shown import MOST_TOLD, Shown, check_specs
+from tidegate.assets.bronze.table_states import Before, Now, Waits, row_count
 from tidegate.assets.columns import column_changes, column_schema
 from tidegate.platform.core.batch import Add, Batch, Remove
 from tidegate.platform.core.ledger import LedgerRow, Status
