@@ -18,6 +18,7 @@ from typing import Any
 #: Modules by name, and what they are told; none takes longer than ten minutes on two quiet cores.
 MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "load": (),
+    "register": (),
     "intake": (),
     "tick": (),
     "merge": (),

@@ -4,7 +4,7 @@ Starts its own local AWS and a Spark server as tests have it, with a counting pr
 is the whole of `run_table` after one event. Prints JSON: the requests of the median run of each mode by name, the
 medians of all, and the CPU seconds of the client (with its children) and the server, measured without proxies.
 
-    python -m benchmarks.one_file_run [--runs 10] [--files 1] [--only register]
+    python -m benchmarks.one_file_run [--runs 10] [--warm-up 6] [--files 1] [--only register]
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import statistics
 import tempfile
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,7 +43,6 @@ from tidegate.resources.lake import Lake, open_lake
 from tidegate.resources.spark import session_of_its_own
 
 MODES = ("register", "load")
-WARM_UP = 6
 _VOLATILE = (
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22,27}"), "<uuid>"),
     (re.compile(r"\b[0-9A-HJKMNP-TV-Z]{26}\b"), "<ulid>"),
@@ -119,13 +119,15 @@ class Bench:
 
     def arrive(self, lake: Lake) -> None:
         """Files and the events of them."""
-        hints = []
-        for _ in range(self.files):
-            self.n += 1
-            key = f"{self.mode}/{self.n}.{'json' if self.mode == 'load' else 'parquet'}"
-            self.clients.s3.put_object(Bucket="landing", Key=key, Body=_body(self.mode, self.n))
-            hints.append(Hint(key, event_id=f"e{self.n}#0", event_name="ObjectCreated:Put"))
+        first, self.n = self.n + 1, self.n + self.files
+        with ThreadPoolExecutor(8) as pool:
+            hints = list(pool.map(self._put, range(first, self.n + 1)))
         lake.store.inbox.put([Manifest.new(self.text, "intake", hints)])
+
+    def _put(self, n: int) -> Hint:
+        key = f"{self.mode}/{n}.{'json' if self.mode == 'load' else 'parquet'}"
+        self.clients.s3.put_object(Bucket="landing", Key=key, Body=_body(self.mode, n))
+        return Hint(key, event_id=f"e{n}#0", event_name="ObjectCreated:Put")
 
     def run(self, lake: Lake) -> float:
         """Seconds of the run after an arrival."""
@@ -135,16 +137,16 @@ class Bench:
         return time.monotonic() - begun
 
 
-def requests(bench: Bench, direct: Lake, lake: Lake, sides: list[Side], runs: int) -> dict[str, Any]:
+def requests(bench: Bench, direct: Lake, lake: Lake, sides: list[Side], runs: int, warm_up: int) -> dict[str, Any]:
     """The requests of warm runs through the proxies."""
     s3, dynamodb, every, seconds = [], [], [], []
-    for count in range(WARM_UP + runs):
+    for count in range(warm_up + runs):
         bench.arrive(direct)
         for side in sides:
             side.since()
         took = bench.run(lake)
         last = [one for side in sides for one in side.since()]
-        if count >= WARM_UP:
+        if count >= warm_up:
             dynamodb.append(sum("DynamoDB" in one for one in last))
             s3.append(len(last) - dynamodb[-1])
             every.append(last)
@@ -160,9 +162,9 @@ def requests(bench: Bench, direct: Lake, lake: Lake, sides: list[Side], runs: in
     }
 
 
-def costs(bench: Bench, lake: Lake, server: SparkServer, runs: int) -> dict[str, float]:
+def costs(bench: Bench, lake: Lake, server: SparkServer, runs: int, warm_up: int) -> dict[str, float]:
     """CPU seconds and seconds of warm runs without proxies."""
-    for _ in range(WARM_UP):
+    for _ in range(warm_up):
         bench.arrive(lake)
         bench.run(lake)
     found = []
@@ -185,6 +187,7 @@ def main() -> None:
     """Measure and print JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=10, help="measured runs of each mode")
+    parser.add_argument("--warm-up", type=int, default=6, help="runs before those that are measured")
     parser.add_argument("--files", type=int, default=1, help="files of each run")
     parser.add_argument("--only", choices=MODES, help="one mode")
     parser.add_argument("--no-requests", action="store_true", help="costs alone")
@@ -233,9 +236,9 @@ def main() -> None:
                 bench = Bench(clients, config, mode, chosen.files)
                 bench.n = 10_000_000 if proxied else 0
                 found = (
-                    requests(bench, direct, lake, sides, chosen.runs)
+                    requests(bench, direct, lake, sides, chosen.runs, chosen.warm_up)
                     if proxied
-                    else costs(bench, lake, server, chosen.runs)
+                    else costs(bench, lake, server, chosen.runs, chosen.warm_up)
                 )
                 result.setdefault(mode, {}).update(found)
             server.stop()

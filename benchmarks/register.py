@@ -1,0 +1,111 @@
+"""Registering many Parquet files: beside GET and parse of their footers, and the memory of client and server.
+
+The bare loop asks S3 for the last 64 KiB of each file with as many threads as a run, and parses the footer. A run is
+the whole of `run_table` for 10,000 files, which are one batch; the memory is what the processes hold after it.
+Requests are counted by `benchmarks.one_file_run --files 10000`. Prints JSON.
+
+    python -m benchmarks.register [--files 20000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.machine import Machine, spending
+from tidegate.assets.bronze.run import run_table
+from tidegate.platform.core.manifest import Hint, Manifest
+from tidegate.platform.testing import TestLake
+from tidegate.resources.aws import Aws
+
+#: Those of a run (`resources/object_store.py`).
+_THREADS = 32
+_TAIL = 64 << 10
+#: Files of a run, which are one batch.
+_BATCH = 10_000
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.register")
+    parser.add_argument("--files", type=int, default=20_000)
+    files = parser.parse_args().files
+    with (
+        tempfile.TemporaryDirectory(prefix="tg") as folder,
+        Machine(Path(folder)) as machine,
+        machine.lake("many", [{"name": "files", "prefix": "files/"}]) as lake,
+    ):
+        _run(lake, _arrive(lake, 0, 1))
+        keys = _arrive(lake, 1, files)
+        with spending() as bare:
+            _bare(machine, lake.bucket, keys)
+        held = []
+        with spending() as ours:
+            for first in range(0, files, _BATCH):
+                _run(lake, keys[first : first + _BATCH])
+                held.append(_megabytes(machine))
+        found = {
+            "files": files,
+            "bare": vars(bare),
+            "runs": vars(ours),
+            "runs_by_bare": round(ours.seconds / bare.seconds, 2),
+            "runs_by_bare_of_cpu": round(ours.cpu / bare.cpu, 2),
+            "megabytes_after_each_batch": held,
+        }
+        print(json.dumps(found, indent=2))
+
+
+def _arrive(lake: TestLake, first: int, files: int) -> list[str]:
+    def put(n: int) -> str:
+        sink = io.BytesIO()
+        ids = range(n * 10, n * 10 + 10)
+        columns = {"id": pa.array(ids, pa.int64()), "name": [f"row {i}" for i in ids], "price": [i / 4 for i in ids]}
+        pq.write_table(pa.table(columns), sink)
+        key = f"files/{n:08d}.parquet"
+        lake.clients.s3.put_object(Bucket=lake.bucket, Key=key, Body=sink.getvalue())
+        return key
+
+    with ThreadPoolExecutor(8) as pool:
+        return list(pool.map(put, range(first, first + files)))
+
+
+def _run(lake: TestLake, keys: list[str]) -> None:
+    """A run that registers these files."""
+    hints = [Hint(key, event_id=f"{key}#0", event_name="ObjectCreated:Put") for key in keys]
+    lake.lake.store.inbox.put([Manifest.new(lake.key("files"), "intake", hints)])
+    (done,) = run_table(lake.lake, lake.key("files"), run_id="bench")
+    assert len(done.batch.adds) == len(keys), done.batch.counts()
+
+
+def _bare(machine: Machine, bucket: str, keys: list[str]) -> None:
+    s3 = Aws.of({**machine.aws.environ, "AWS_ENDPOINT_URL": machine.aws.endpoint}).client("s3")
+
+    def read(key: str) -> int:
+        body = s3.get_object(Bucket=bucket, Key=key, Range=f"bytes=-{_TAIL}")["Body"].read()
+        return int(pq.read_metadata(io.BytesIO(body)).num_rows)
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        assert sum(pool.map(read, keys)) == 10 * len(keys)
+
+
+def _megabytes(machine: Machine) -> dict[str, int]:
+    server = machine.spark.process
+    assert server is not None
+    return {"client": _resident(os.getpid()), "server": _resident(server.pid)}
+
+
+def _resident(pid: int) -> int:
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") >> 20
+
+
+if __name__ == "__main__":
+    main()
