@@ -44,8 +44,8 @@ smoke: $(BIN)/.dev $(DIST)/spark-classes.jsa ## The fast tests, and one file thr
 mutants: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Mistakes in the code of the invariants, one at a time: tests must find each (ARGS="a word of its name")
 	$(BIN)/python -m tests.mutants $(ARGS)
 
-soak: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Hours of racing, killed and paused writers (ARGS="--seed N" for another course)
-	$(BIN)/python -m pytest -s tests/faults/test_log_store_alone.py --soak $(ARGS)
+soak: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Half an hour of files, lost messages and kills, then racing writers (ARGS="--seed N" for another course)
+	$(BIN)/python -m pytest -s tests/faults/test_soak.py tests/faults/test_log_store_alone.py --soak $(ARGS)
 
 bench: $(BIN)/.dev $(DIST)/.built $(ELASTICMQ)/.fetched ## What each piece of work costs, as JSON (ARGS="load" measures that alone; docs/benchmarks.md)
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -18,8 +18,8 @@ pytest_plugins = [
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--soak", action="store_true", help="let races of writers go on for long")
-    parser.addoption("--seed", type=int, default=20_261_121, help="of the kills and pauses in races of writers")
+    parser.addoption("--soak", action="store_true", help="let random courses go on for long")
+    parser.addoption("--seed", type=int, default=20_261_121, help="of random courses")
 
 
 def pytest_configure() -> None:

@@ -360,6 +360,10 @@ class Watched:
         """The ledger's header rows by batch number; exactly one each, without a gap."""
         return self._headers(self._ledger())
 
+    def told_by_listings(self) -> Counter[str]:
+        """Keys of the decisions that no event asked for."""
+        return Counter(row["key"] for row in self._ledger() if row["kind"] == "row" and row["event_id"] is None)
+
     def check(self) -> None:
         """Everything that went in is where it belongs, once; and nothing else is."""
         store = self.lake.lake.store

@@ -100,7 +100,7 @@ KEYS = st.builds(lambda name, number: f"t/{name}{number}.csv", NAMES, st.integer
     st.integers(1, 7),
     st.sets(st.integers(1, 12)),
 )
-def test_a_listing_finds_exactly_what_no_event_told_wherever_it_dies(
+def test_f21_a_listing_finds_exactly_what_no_event_told_wherever_it_dies(
     present: dict[str, str], chance: random.Random, at_once: int, dies: set[int]
 ) -> None:
     """Of some objects neither the arrival, nor the overwrite, nor the removal was told."""

@@ -1,0 +1,232 @@
+"""A random course of files, lost and doubled messages and deaths of runs; then every file is there once.
+
+`make soak` goes on for half an hour, with killed processes and killed servers; the seed is printed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from collections import Counter
+from pathlib import Path
+from urllib.parse import unquote_plus
+
+import pytest
+
+from tests.support.client import wait_until
+from tests.support.harness import FaultLake, Watched
+from tests.support.seams import Died, doing
+from tidegate.assets.bronze.run import SEAMS, run_table
+from tidegate.sensors.intake import take_in
+
+#: Rounds, and seconds.
+_SHORT, _LONG = 6, 1800.0
+#: Copies of a message that arrive; none: it is lost.
+_COPIES, _WEIGHTS = (0, 1, 2, 3), (15, 60, 20, 5)
+_LISTED_EVERY = 10
+
+
+class Course:
+    """What happens to a lake, at random, and what of it nobody told.
+
+    Args:
+        lake: its tables have no files yet.
+        rng: decides.
+        killing: processes and servers are killed as well.
+
+    Attributes:
+        lost: keys whose last change no message told, by table, since the last listing.
+        listed: keys that listings had to find so far, by table.
+        happened: what happened how often.
+    """
+
+    def __init__(self, lake: FaultLake, rng: random.Random, *, killing: bool) -> None:
+        self.lake, self.rng, self.killing = lake, rng, killing
+        self.lost: dict[str, list[str]] = {name: [] for name in lake.tables}
+        self.listed: dict[str, Counter[str]] = {name: Counter() for name in lake.tables}
+        self.happened: Counter[str] = Counter()
+        self._settled: dict[str, list[str]] = {name: [] for name in lake.tables}
+        #: Keys that got the bytes once more, in this round, that they have: of these nobody need know.
+        self._same: set[str] = set()
+        self._disturbed = lake.disturbed()
+
+    def round(self, n: int) -> None:
+        """Files come and go, their messages are tampered with, and runs die before one does the work."""
+        self._same.clear()
+        changes = sum(self._change(table, n) for table in self.lake.tables.values())
+        self._take_in(self._tamper(changes))
+        for table in self.rng.sample([*self.lake.tables.values()], len(self.lake.tables)):
+            for _ in range(self.rng.randrange(3)):
+                self._die(table)
+            if self.killing and self.rng.random() < 0.1:
+                self._kill(table)
+            table.run()
+        if self.killing and self.rng.random() < 0.03:
+            self._kill_server()
+
+    def list_all(self) -> None:
+        """Listings find what nobody told, and nothing else; then all is as it should be."""
+        for name, table in self.lake.tables.items():
+            run_table(self.lake.lake, table.text, run_id="listing", listing=True)
+            self.listed[name].update(self.lost[name])
+            table.events[None] += len(self.lost[name])
+            self.happened["found by a listing"] += len(self.lost[name])
+            self.lost[name] = []
+            assert table.told_by_listings() == self.listed[name]
+            assert run_table(self.lake.lake, table.text, run_id="again", listing=True) == []
+            table.check()
+        wait_until(self._nothing_waits, "a queue without messages")
+
+    def _nothing_waits(self) -> bool:
+        assert self._tick() == 0, "a message came that no change had sent"
+        return self.lake.lake.queues[0].depth() == (0, 0)
+
+    def _change(self, table: Watched, n: int) -> int:
+        """Some changes of a table's files, of which S3 sends a message each; how many."""
+        settled, changes = self._settled[table.name], 0
+        lost = {*self.lost[table.name]}
+        known = [stem for stem in settled if table.key(stem) not in lost]
+        # Few are removed at a time: a run asks before it removes most of a table.
+        if len(known) > 6:
+            for stem in self.rng.sample(known, 3):
+                if changes < 1 or self.rng.random() < 0.5:
+                    table.remove(stem)
+                    settled.remove(stem)
+                else:
+                    table.again(stem)
+                    self._same.add(table.key(stem))
+                changes += 1
+        for i in range(self.rng.randint(2, 5)):
+            kind = self.rng.choices(("put", "mixed", "bad"), (8, 1, 1))[0]
+            stem = f"{kind}-{n}-{i}"
+            getattr(table, kind)(stem)
+            if kind == "put":
+                settled.append(stem)
+            changes += 1
+        self.happened["changes"] += changes
+        return changes
+
+    def _tamper(self, changes: int) -> int:
+        """Lose some messages, double some, and mix all up; how many there are now."""
+        sqs, url = self.lake.clients.sqs, self.lake.lake.queues[0].url
+        told: list[tuple[str, str]] = []
+        others: list[str] = []
+
+        def all_came() -> bool:
+            for message in sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []):
+                body = message["Body"]
+                key = _changed_key(body)
+                if key:
+                    told.append((key, body))
+                else:
+                    others.append(body)
+                sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+            return len(told) >= changes
+
+        wait_until(all_came, f"the messages of {changes} changes")
+        kept = [body for key, body in told for _ in range(self._copies(key))]
+        for body in self.rng.sample(kept + others, len(kept + others)):
+            sqs.send_message(QueueUrl=url, MessageBody=body)
+        return len(kept)
+
+    def _copies(self, key: str) -> int:
+        """How many messages of a change arrive, and what comes of that."""
+        table = self.lake.tables[key.partition("/")[0]]
+        copies = self.rng.choices(_COPIES, _WEIGHTS)[0]
+        if copies:
+            table.outcomes[key, "duplicate"] += copies - 1
+            self.happened["doubled"] += copies > 1
+        elif key in self._same:
+            table.outcomes[key, "duplicate"] -= 1
+            self.happened["lost without harm"] += 1
+        else:
+            self.lost[table.name].append(key)
+            self.happened["lost"] += 1
+        return copies
+
+    def _take_in(self, changes: int) -> None:
+        """Ticks until these changes have become hints."""
+        hints = 0
+
+        def all_told() -> bool:
+            nonlocal hints
+            hints += self._tick()
+            return hints >= changes
+
+        wait_until(all_told, f"the hints of {changes} messages")
+
+    def _tick(self) -> int:
+        taken = take_in(self.lake.lake, seconds=0.9)
+        for key, hints in taken.hints.items():
+            watched = next(one for one in self.lake.tables.values() if one.text == key.encode())
+            watched.events.update(hint.event_id for hint in hints)
+        return sum(map(len, taken.hints.values()))
+
+    def _die(self, table: Watched) -> None:
+        """A run that dies at a seam, if it comes there."""
+        chosen = self.rng.choice(SEAMS)
+
+        def die(name: str) -> None:
+            if name == chosen:
+                raise Died(name)
+
+        try:
+            with doing(die):
+                run_table(self._disturbed, table.text, run_id=f"dies at {chosen}")
+        except Died:
+            self.happened["deaths"] += 1
+
+    def _kill(self, table: Watched) -> None:
+        """A run in a process that is killed at any moment; what it asked of Spark goes on there."""
+        client = table.client()
+        time.sleep(self.rng.uniform(0.5, 4))
+        client.kill()
+        self.happened["processes killed"] += 1
+
+    def _kill_server(self) -> None:
+        self.lake.servers.kill_spark()
+        self.lake.disconnect()
+        self.lake.servers.restart_spark()
+        self._disturbed = self.lake.disturbed()
+        self.happened["servers killed"] += 1
+
+
+def _changed_key(body: str) -> str | None:
+    """The producer's file of which a message tells; None of Delta's own, and of S3's test of the queue."""
+    for record in json.loads(body).get("Records", []):
+        key = unquote_plus(record["s3"]["object"]["key"])
+        return None if "/_" in key else key
+    return None
+
+
+def _megabytes(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 20
+
+
+@pytest.mark.timeout(3600)
+def test_f14_a_soak_of_random_load_deaths_and_lost_and_doubled_messages(
+    lake: FaultLake, request: pytest.FixtureRequest
+) -> None:
+    """Every file once, whatever happened; listings find exactly the changes whose messages were lost.
+
+    A long soak asks that the memory of the last third is that of the first, less a tenth.
+    """
+    long = bool(request.config.getoption("--soak"))
+    seed = request.config.getoption("--seed")
+    print(f"seed {seed}")
+    course, began, n, held = Course(lake, random.Random(seed), killing=long), time.monotonic(), 0, []
+    while time.monotonic() - began < _LONG if long else n < _SHORT:
+        n += 1
+        course.round(n)
+        held.append(_megabytes(os.getpid()))
+        if n % _LISTED_EVERY == 0:
+            course.list_all()
+            print(f"{time.monotonic() - began:.0f} s, {n} rounds, {held[-1]} MB: {dict(course.happened)}", flush=True)
+    course.list_all()
+    print(f"{n} rounds: {dict(course.happened)}")
+    assert {"lost", "doubled", "deaths"} <= course.happened.keys()
+    if long:
+        third = n // 3
+        assert max(held[-third:]) <= 1.1 * max(held[:third]), held
