@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.planning import BATCH_BYTES
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake_root.inbox import Backlog
 
@@ -34,7 +35,7 @@ class Turns:
 
 
 def is_ready(backlog: Backlog, config: LakeConfig, now: float) -> bool:
-    """Whether the table's oldest hint has waited for the window, or its hints reach the cap.
+    """Whether the table's oldest hint has waited for the window, or a batch is full: of hints, or of bytes.
 
     Args:
         backlog: of a table.
@@ -42,7 +43,8 @@ def is_ready(backlog: Backlog, config: LakeConfig, now: float) -> bool:
         now: epoch seconds.
     """
     pace = config.pace(TableKey.decode(backlog.folder))
-    return now - backlog.since >= pace.window or backlog.hints >= pace.max_files
+    full = backlog.hints >= pace.max_files or backlog.size >= BATCH_BYTES
+    return full or now - backlog.since >= pace.window
 
 
 def take_turns(

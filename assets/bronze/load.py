@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 
 from tidegate.assets.bronze.both import check_both
 from tidegate.assets.bronze.formats.format import SourceFile
-from tidegate.assets.bronze.loadable import BATCH_BYTES, bounded, loadable
+from tidegate.assets.bronze.loadable import bounded, loadable
 from tidegate.assets.bronze.look import Work
 from tidegate.assets.bronze.losses import blame, server_lost, sets_to_read
 from tidegate.assets.bronze.once import keep_once
@@ -24,7 +24,7 @@ from tidegate.assets.bronze.source_columns import SOURCE_FIELDS, source, source_
 from tidegate.assets.bronze.spark_errors import Fault, explained, fault_of
 from tidegate.platform.core.batch import Add
 from tidegate.platform.core.object_key import partition_values
-from tidegate.platform.core.planning import Candidate, Found
+from tidegate.platform.core.planning import BATCH_BYTES, Candidate, Found
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS

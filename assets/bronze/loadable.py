@@ -11,13 +11,10 @@ from tidegate.assets.bronze.formats.parquet_files import Parquet
 from tidegate.assets.bronze.parquet_footers import parquet_footers
 from tidegate.assets.bronze.prepared import Prepared
 from tidegate.assets.bronze.source_files import source_file, staged
-from tidegate.platform.core.planning import Candidate, Plan
+from tidegate.platform.core.planning import BATCH_BYTES, Candidate, Plan
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.object_store import StoreError, parallel
-
-#: Bytes, as they lie in S3, that one batch loads: what is more waits for the next, so that a run ends in its time.
-BATCH_BYTES = 4 << 30
 
 
 def bounded(candidates: Iterable[Candidate], plan: Plan, prepared: Prepared) -> list[Candidate]:

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field, replace
 from tidegate.platform.core.ledger import OVERWRITTEN, SETTLED, LastState, LedgerRow, Status, columns_of
 from tidegate.platform.core.manifest import Hint
 
+#: Bytes, as they lie in S3, that one batch loads: what is more waits for the next, so that a run ends in its time.
+BATCH_BYTES = 4 << 30
+
 _ROW = columns_of(LedgerRow)
 
 

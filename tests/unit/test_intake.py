@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.support.objects import Objects as InMemory
 from tidegate.platform.core.lake import DiscoverySpec, LakeConfig
 from tidegate.platform.core.manifest import Hint, Manifest
-from tidegate.platform.core.planning import Found, Gone, Probe, Unavailable
+from tidegate.platform.core.planning import BATCH_BYTES, Found, Gone, Probe, Unavailable
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake_root.inbox import Backlog
 from tidegate.resources.lake_root.store import LakeStore
@@ -530,20 +530,25 @@ def test_an_event_without_a_table_fails_the_check_of_its_queue_until_a_day_has_p
 
 
 @pytest.mark.parametrize(
-    ("table", "hints", "age", "expected"),
+    ("table", "hints", "size", "age", "expected"),
     [
-        ("orders", 1, 4.9, False),
-        ("orders", 1, 5, True),
-        ("orders", 2, 0, False),
-        ("orders", 3, 0, True),
-        ("items", 1, 59, False),  # a discovered table has the lake's window
-        ("items", 1, 60, True),
-        ("items", 99, 0, False),
-        ("items", 100, 0, True),
+        ("orders", 1, 0, 4.9, False),
+        ("orders", 1, 0, 5, True),
+        ("orders", 2, 0, 0, False),
+        ("orders", 3, 0, 0, True),
+        ("orders", 2, BATCH_BYTES - 1, 0, False),
+        ("orders", 2, BATCH_BYTES, 0, True),
+        ("items", 1, 0, 59, False),  # a discovered table has the lake's window
+        ("items", 1, 0, 60, True),
+        ("items", 99, 0, 0, False),
+        ("items", 100, 0, 0, True),
+        ("items", 1, BATCH_BYTES, 0, True),
     ],
 )
-def test_a_table_is_ready_after_its_window_or_at_its_cap(table: str, hints: int, age: float, expected: bool) -> None:
-    assert is_ready(Backlog(f"landing.{table}", hints, 100), LAKE, 100 + age) is expected
+def test_a_table_is_ready_after_its_window_or_with_a_full_batch(
+    table: str, hints: int, size: int, age: float, expected: bool
+) -> None:
+    assert is_ready(Backlog(f"landing.{table}", hints, 100, size=size), LAKE, 100 + age) is expected
 
 
 def due(turns: Turns) -> list[str]:
