@@ -156,8 +156,7 @@ def test_a_partition_is_listed_by_a_click_and_the_morning_is_read(page: Page, ui
     names = {"flights", "weather", "planes", "airports", "airlines", "delays", "fleet", "tidegate-events"}
     rows = {row[0]: row for row in (text.split("\t") for text in page.inner_text("body").splitlines()) if len(row) > 1}
     assert names <= rows.keys()
-    # A picture of the last hour, in letters; three files of weather were refused, in both runs of the demo.
-    assert re.search("[▁-█]", rows["weather"][-1])
+    # Three files of weather were refused, in both runs of the demo.
     assert int(rows["weather"][-2]) > 0
     page.get_by_role("button", name="Plots").or_(page.get_by_text("Plots", exact=True)).first.click()
     page.get_by_text("pending_files").first.wait_for()
