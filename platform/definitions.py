@@ -9,7 +9,7 @@ from tidegate.assets.bronze.pages import build_page_checks, table_pages
 from tidegate.assets.bronze.shared_job import build_shared_job
 from tidegate.assets.dead_letter_checks import build_dead_letter_checks
 from tidegate.assets.health.asset import build_health_checks, build_lake_health
-from tidegate.assets.operations.jobs import redrive_job
+from tidegate.assets.operations.jobs import rebuild_job, redrive_job
 from tidegate.assets.queue_checks import build_queue_checks
 from tidegate.assets.silver.asset import build_silver_assets
 from tidegate.assets.sources import source_assets
@@ -45,7 +45,13 @@ def build_definitions(config: LakeConfig, lake: LakeResource) -> dg.Definitions:
             *build_dead_letter_checks(config),
             *build_health_checks(config),
         ],
-        jobs=[BRONZE_JOB, shared, redrive_job, *[silver_job(spec) for spec in config.tables if spec.silver]],
+        jobs=[
+            BRONZE_JOB,
+            shared,
+            redrive_job,
+            rebuild_job,
+            *[silver_job(spec) for spec in config.tables if spec.silver],
+        ],
         sensors=[
             build_intake_sensor(config, shared),
             *build_dead_letters_sensor(config),

@@ -39,6 +39,21 @@ class Quarantined:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """Bytes of an object that entered bronze, by the last batch that read them.
+
+    Attributes:
+        rows: that it brought.
+        n: the batch.
+    """
+
+    key: str
+    etag: str
+    rows: int
+    n: int
+
+
+@dataclass(frozen=True)
 class Decision:
     """What a batch decided of one object."""
 
@@ -117,14 +132,14 @@ class Ledger:
         found = self._at(version).where(tells_a_state()).groupBy("key").agg(last).collect()
         return {row["key"]: _state(row["last"]) for row in found}
 
-    def committed(self, version: int) -> list[tuple[str, str, int]]:
-        """Key, etag and rows of every object that entered bronze, as of a ledger version."""
+    def committed(self, version: int) -> list[Reading]:
+        """Every object that entered bronze, as of a ledger version; one that was overwritten, for each of its etags."""
         if version < 0:
             return []
         found = self._at(version).where((F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED)))
-        # The last: a redrive may have replaced what the first brought.
-        rows = found.groupBy("key", "etag").agg(F.max_by("rows", "n").alias("rows")).collect()
-        return [(row["key"], row["etag"], row["rows"] or 0) for row in rows]
+        # The last: it may have replaced what the first brought.
+        rows = found.groupBy("key", "etag").agg(F.max_by("rows", "n").alias("rows"), F.max("n").alias("n")).collect()
+        return [Reading(row["key"], row["etag"], row["rows"] or 0, row["n"]) for row in rows]
 
     def quarantined(self, version: int) -> list[Quarantined]:
         """The objects whose last decision was the quarantine, of all or some rows, as of a ledger version, by key."""

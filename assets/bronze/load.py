@@ -25,7 +25,7 @@ from tidegate.assets.bronze.spark_errors import Fault, explained, fault_of
 from tidegate.platform.core.batch import Add
 from tidegate.platform.core.object_key import partition_values
 from tidegate.platform.core.planning import BATCH_BYTES, Candidate, Found
-from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.column_types import Field, any_type
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.partitions import check_partition
@@ -39,7 +39,7 @@ def prepare_load(lake: Lake, table: Table, work: Work) -> Prepared:
 
     Rows that do not fit are set apart under ``quarantine/rows`` with their source, reason and raw text, in a folder
     that the ledger's reason names; files that cannot be read are quarantined; files that changed while they were read
-    are deferred. Where a redrive reads a file again, the rows that the table has of it leave.
+    are deferred. Where a redrive or a rebuild reads a file again, the rows that the table has of it leave.
 
     Raises:
         StoreError: S3 did not answer.
@@ -232,8 +232,10 @@ class _Load:
         return [file for file, count in counts if count and not count.good and not (evolves and count.unknown)]
 
     def _inferred(self, files: Sequence[SourceFile]) -> list[Field]:
+        """The columns of files; of those that lake.yaml names, the types are its own."""
+        said = {name.lower(): any_type(kind) for name, kind in self.table.spec.columns.items()}
         return [
-            field
+            replace(field, type=said.get(field.name.lower(), field.type))
             for group in _grouped(files)
             for field in group[0].format.infer(self.lake.delta, group, self.table.spec)
             if not _in(field.name, self.prepared.schema.partitions)

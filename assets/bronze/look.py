@@ -10,8 +10,8 @@ from tidegate.assets.bronze.parquet_footers import probe_with_footer
 from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.file_format import format_of
 from tidegate.platform.core.ledger import SETTLED, Header, LastState, Status
-from tidegate.platform.core.manifest import MISSING, Hint, chunked, is_note
-from tidegate.platform.core.planning import Gone, Plan, Probe, TakenHint, make_plan
+from tidegate.platform.core.manifest import MISSING, Hint, chunked, is_note, is_rebuild
+from tidegate.platform.core.planning import BATCH_BYTES, Gone, Plan, Probe, TakenHint, make_plan
 from tidegate.platform.core.routing import Routed, route, rows_route
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_root.births import Birth
@@ -91,13 +91,7 @@ def look(
         TooManyRemovals: see ``REMOVAL_SHARE``.
     """
     waiting = _in_order(lake.store.inbox.waiting(table.text) if waiting is None else waiting)
-    ids: list[str] = []
-    total = 0
-    for one in waiting:
-        if ids and total + one.hints > table.spec.max_files:
-            break
-        ids.append(one.id)
-        total += one.hints
+    ids = _of_one_batch(waiting, table.spec.max_files)
     manifests = lake.store.inbox.read(table.text, ids)
     if not manifests:
         return None
@@ -115,9 +109,26 @@ def look(
 
 
 def _in_order(waiting: Sequence[Waiting]) -> list[Waiting]:
-    """Oldest first; before all, notes of a lost server, of which the newest says most."""
+    """Oldest first; before all, notes of a lost server, of which the newest says most; behind all, a rebuild's."""
     notes = [one for one in waiting if is_note(one.id)]
-    return [*reversed(notes), *(one for one in waiting if not is_note(one.id))]
+    others = [one for one in waiting if not is_note(one.id)]
+    return [*reversed(notes), *sorted(others, key=lambda one: is_rebuild(one.id))]
+
+
+def _of_one_batch(waiting: Sequence[Waiting], most_hints: int) -> list[str]:
+    """Ids of the manifests that one batch takes, whole, in their order.
+
+    Of a rebuild's no more than a batch loads: what is put off is asked for again by each batch, and a rebuild puts all
+    of a table into the inbox.
+    """
+    ids: list[str] = []
+    hints = size = 0
+    for one in waiting:
+        hints, size = hints + one.hints, size + one.size
+        if ids and (hints > most_hints or (is_rebuild(one.id) and size > BATCH_BYTES)):
+            break
+        ids.append(one.id)
+    return ids
 
 
 def _probes(lake: Lake, table: Table, keys: Sequence[str], states: Mapping[str, LastState]) -> dict[str, Probe]:

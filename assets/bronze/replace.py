@@ -1,4 +1,4 @@
-"""Files that a redrive has read again: the rows that their last reading brought leave in the commit of the new ones."""
+"""Files that a redrive or a rebuild reads again: the rows of their last reading leave in the new ones' commit."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ class Replacing:
             if delta.table_state(location).version == version:
                 return self._too_much(again, most_bytes)
         raise RuntimeError(
-            f"others committed to bronze.{self._work.birth.name} during each of {_LOOKS} looks for the rows that a "
-            "redrive replaces. Nothing was changed: run the table again"
+            f"others committed to bronze.{self._work.birth.name} during each of {_LOOKS} looks for the rows of "
+            "files that are read again. Nothing was changed: run the table again"
         )
 
     def finish(self, prepared: Prepared) -> None:

@@ -95,7 +95,7 @@ def run_table(
             break
         done.append(one)
         first = first and one.found
-        if not one.batch.rows and not first:
+        if one.batch.deferred and not one.batch.rows and not first:
             break  # Every hint was put off: S3 does not answer for them now, and to go on would be to spin.
     if done:
         _compact(lake, done[0].batch, done[-1].batch, log)

@@ -6,6 +6,7 @@ import dagster as dg
 from pydantic import Field
 
 from tidegate.assets.operations.dead_letters import dead_letter_queues, peek, redrive_dead_letters
+from tidegate.assets.operations.rebuild import look_at_rebuild, rebuild_table
 from tidegate.assets.operations.redrive import (
     RATE,
     Choice,
@@ -75,6 +76,46 @@ def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: Lake
 def redrive_job() -> None:
     """The job of one op."""
     redrive_op()
+
+
+class RebuildConfig(dg.Config):
+    """Which table is read again."""
+
+    table: str = Field(description="Table key (the partition) of a loaded table.")
+    dry_run: bool = Field(True, description="Only show what would be read again.")
+
+
+@dg.op(description="Every file of a loaded table is put into its inbox, to be read again.")
+def rebuild_op(context: dg.OpExecutionContext, config: RebuildConfig, lake: LakeResource) -> None:
+    """Rebuild the table that the configuration says."""
+    handles, log = lake.open(), context.log.info
+    if config.dry_run:
+        found = look_at_rebuild(handles, config.table)
+    else:
+        found = rebuild_table(handles, config.table, by=f"run {context.run_id}", log=log)
+    for one in found.kept[:20]:
+        log(f"{one.rows} rows of {one.key} stay as they are: S3 has that file no more, or with other bytes")
+    context.add_output_metadata(
+        {
+            "dry_run": config.dry_run,
+            "files": found.again,
+            "other_files": found.others,
+            "bytes": found.size,
+            "kept_files": len(found.kept),
+            "kept_rows": found.kept_rows,
+            "after_batch": found.n,
+        }
+    )
+
+
+@dg.job(
+    name="rebuild",
+    executor_def=dg.in_process_executor,
+    description="Every file of a loaded table is read again, as lake.yaml says today; readers never see it empty.",
+)
+def rebuild_job() -> None:
+    """The job of one op; runs of the table's partition do the work."""
+    rebuild_op()
 
 
 def moment(text: str) -> datetime | None:

@@ -68,7 +68,7 @@ def look_at_reset(lake: Lake, text: str) -> Reset:
     clock = read_clock(table)
     committed = table.ledger.committed(clock.version)
     # A registered table's rows are its files', and those are not touched.
-    lost = [] if table.birth.registered else [(key, rows) for key, etag, rows in committed if present.get(key) != etag]
+    lost = [] if table.birth.registered else [one for one in committed if present.get(one.key) != one.etag]
     registered = _registers(table, table.birth, present)
     location = _prefix(table) if registered else _own(lake, table)
     state = lake.delta.table_state(location)
@@ -85,9 +85,9 @@ def look_at_reset(lake: Lake, text: str) -> Reset:
         location,
         objects=len(present),
         committed=len(committed),
-        rows=sum(rows for _, _, rows in committed),
-        lost=tuple(key for key, _ in lost),
-        lost_rows=sum(rows for _, rows in lost),
+        rows=sum(one.rows for one in committed),
+        lost=tuple(one.key for one in lost),
+        lost_rows=sum(one.rows for one in lost),
         live_files=lake.delta.table_state(table.birth.location).files,
     )
 

@@ -38,7 +38,7 @@ class Changes:
         why_full: why it is the whole bronze table instead of the batches since the mark; None if it is not.
         batches: how many batches it holds.
         volume: what those brought, as metadata.
-        replaced: rows of a loaded table left it, since a redrive read their file again.
+        replaced: rows of a loaded table left it, since a redrive or a rebuild read their file again.
     """
 
     view: str
@@ -80,7 +80,7 @@ def gather(delta: Delta, work: Pending) -> Changes:
     return Changes(view, why, len(batches), volume(batches))
 
 
-_REPLACED = "a redrive replaced rows of bronze"
+_REPLACED = "files were read again, and their rows in bronze replaced"
 _REMOVED = "files were removed from bronze, and on_removed is full"
 
 

@@ -208,7 +208,8 @@ def _statement(work: Pending, changes: Changes, names: Sequence[str]) -> str:
     targets, values = ", ".join(quoted(name) for name in every), ", ".join(f"s.{quoted(name)}" for name in every)
     # A full merge that follows removals makes silver what bronze's live rows say, older rows included.
     rebuilds = changes.why_full is not None and work.spec.on_removed == "full"
-    # So does one that follows a redrive, but for the rows of before a reset (batch 0): of those it says nothing.
+    # So does one that follows a redrive or a rebuild, but for the rows of before a reset (batch 0): of those bronze
+    # says nothing.
     ours = f"t.{CHANGED_BATCH} > 0"
     if rebuilds:
         matched, gone = "WHEN MATCHED", "WHEN NOT MATCHED BY SOURCE THEN DELETE"

@@ -197,6 +197,19 @@ def reset(
 
 
 @app.command()
+def rebuild(
+    table: Annotated[str, typer.Argument(help="Its SQL name, its key, or its s3:// prefix.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without it, only what would be done is shown.")] = False,
+    lake: LakeFile = None,
+    home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
+) -> None:
+    """Read every file of a loaded table again, as lake.yaml says today; its readers never see it empty."""
+    from tidegate.platform.cli.rebuild import run_rebuild
+
+    run_rebuild(_console(), table, lake, home, yes=yes)
+
+
+@app.command()
 def redrive(
     table: Annotated[str | None, typer.Argument(help="SQL name, key or s3:// prefix; default: every table.")] = None,
     messages: Annotated[

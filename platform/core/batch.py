@@ -203,11 +203,12 @@ class Batch:
         }
 
 
+_LATER = ("read", "size", "taken", "replaces", "decided")
+
+
 def _hint(hint: Hint) -> dict[str, Any]:
-    # As above: no hint had it once.
-    return {
-        name: value for name, value in vars(hint).items() if name not in ("read", "size", "taken") or value is not None
-    }
+    # As above: no hint had these once.
+    return {name: value for name, value in vars(hint).items() if name not in _LATER or value is not None}
 
 
 def _canonical(body: dict[str, Any]) -> str:

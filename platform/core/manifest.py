@@ -13,15 +13,16 @@ from ulid import ULID
 
 FORMAT = 1
 _STEM = re.compile(
-    r"^(?:(?:lost-|taken-)?[0-9A-HJKMNP-TV-Z]{26}|deferred-\d{20}(?:-[0-9a-f]{8})?)-(\d+)(?:-(\d+)-(\d+))?$", re.ASCII
+    r"^(?:(?:lost-|taken-|rebuild-)?[0-9A-HJKMNP-TV-Z]{26}|deferred-\d{20}(?:-[0-9a-f]{8})?)-(\d+)(?:-(\d+)-(\d+))?$",
+    re.ASCII,
 )
 #: What an id says at most, of bytes: an exabyte. An event may say anything, and a key of S3 has a length.
 _MOST_BYTES = 10**18
 
-_LOST, _TAKEN = "lost-", "taken-"
-#: How ids begin, by origin: of the note of what was being read when the Spark server was lost, and of what after-load
-#: took away.
-_BEGINNINGS = {"lost": _LOST, "after": _TAKEN}
+_LOST, _TAKEN, _REBUILD = "lost-", "taken-", "rebuild-"
+#: How ids begin, by origin: of the note of what was being read when the Spark server was lost, of what after-load took
+#: away, and of what is read again although nothing happened to it.
+_BEGINNINGS = {"lost": _LOST, "after": _TAKEN, "rebuild": _REBUILD}
 
 #: Event name of a key that a listing lacks.
 MISSING = "Missing"
@@ -47,6 +48,9 @@ class Hint:
         read: etag of the bytes that were being read when the Spark server was lost.
         size: bytes of the object, as the event or the listing said.
         taken: etag of the bytes that after-load took away, once they were in the table.
+        replaces: batch whose rows of the key's present bytes leave when these are read again: a rebuild's.
+        decided: batch of the ledger's last word of the key when that rebuild began; after another one ``replaces``
+            says nothing any more.
     """
 
     key: str
@@ -59,6 +63,8 @@ class Hint:
     read: str | None = None
     size: int | None = None
     taken: str | None = None
+    replaces: int | None = None
+    decided: int | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,8 @@ class Manifest:
     Attributes:
         table: table key.
         id: the object's name without ``.json``; ends in what ``Tally`` has, so that a listing tells the backlog.
-        origin: who wrote it: ``intake``, ``listing``, ``deferred``, ``redrive``, ``lost`` or ``after``.
+        origin: who wrote it: ``intake``, ``listing``, ``deferred``, ``redrive``, ``rebuild``, ``lost`` or
+            ``after``.
     """
 
     table: str
@@ -93,7 +100,7 @@ class Manifest:
 
     @classmethod
     def new(cls, table: str, origin: str, hints: Sequence[Hint]) -> Manifest:
-        """A manifest with a fresh, time-ordered id; that of ``lost`` and ``after`` says what it is."""
+        """A manifest with a fresh, time-ordered id; that of ``lost``, ``after`` and ``rebuild`` says what it is."""
         return cls(table, f"{_BEGINNINGS.get(origin, '')}{ULID()}-{_tally(hints)}", origin, tuple(hints))
 
     @classmethod
@@ -150,6 +157,11 @@ def is_taken(manifest_id: str) -> bool:
     return manifest_id.startswith(_TAKEN)
 
 
+def is_rebuild(manifest_id: str) -> bool:
+    """Whether a manifest is a rebuild's, from its id alone: nothing new waits in it."""
+    return manifest_id.startswith(_REBUILD)
+
+
 def tally_of(manifest_id: str) -> Tally:
     """What a manifest's id says of its hints; one of an older lake says no more than how many they are.
 
@@ -159,17 +171,35 @@ def tally_of(manifest_id: str) -> Tally:
     match = _STEM.match(manifest_id)
     if not match:
         raise ValueError(
-            f"'{manifest_id}' is not a manifest's id (<ULID>-<hints>-<bytes>-<oldest>, or the same behind lost- or "
-            "taken-, or instead of the ULID deferred-<n>-<digest>)"
+            f"'{manifest_id}' is not a manifest's id (<ULID>-<hints>-<bytes>-<oldest>, or the same behind lost-, "
+            "taken- or rebuild-, or instead of the ULID deferred-<n>-<digest>)"
         )
     hints, size, oldest = match.groups()
     return Tally(int(hints), int(size or 0), int(oldest or 0) or None)
 
 
-def chunked(table: str, origin: str, hints: Sequence[Hint], cap: int) -> Iterator[Manifest]:
-    """Manifests of at most ``cap`` hints each: a batch takes whole manifests only, so none may exceed the cap."""
-    for start in range(0, len(hints), cap):
-        yield Manifest.new(table, origin, hints[start : start + cap])
+def chunked(
+    table: str, origin: str, hints: Sequence[Hint], cap: int, most_bytes: int = _MOST_BYTES
+) -> Iterator[Manifest]:
+    """Manifests of at most ``cap`` hints each: a batch takes whole manifests only, so none may exceed the cap.
+
+    Args:
+        table: table key.
+        origin: who writes them.
+        hints: what they say.
+        cap: most hints of one.
+        most_bytes: most bytes of the objects of one, as far as they were told, unless it has one hint only.
+    """
+    some: list[Hint] = []
+    size = 0
+    for hint in hints:
+        size += hint.size or 0
+        if some and (len(some) == cap or size > most_bytes):
+            yield Manifest.new(table, origin, some)
+            some, size = [], hint.size or 0
+        some.append(hint)
+    if some:
+        yield Manifest.new(table, origin, some)
 
 
 def _tally(hints: Sequence[Hint]) -> str:

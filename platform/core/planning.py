@@ -66,7 +66,8 @@ class Candidate:
     """A key whose present object should enter the table.
 
     Attributes:
-        replaces: the batch whose rows of the same bytes leave the table when this one's enter: a redrive's.
+        replaces: the batch whose rows of the same bytes leave the table when this one's enter: a redrive's or a
+            rebuild's.
     """
 
     key: str
@@ -134,7 +135,7 @@ def make_plan(
             plan.deferred += [item.hint for item in items]
             continue
         if isinstance(probe, Found) and _wants(probe, state, items, registered):
-            replaces = state.n if state and _replaces(probe, state, items) else None
+            replaces = _replaces(probe, state, items) if state else None
             plan.candidates.append(Candidate(key, probe, lead, replaces))
             plan.followers[key] = others
             continue
@@ -181,7 +182,7 @@ def _wants(probe: Found, state: LastState | None, items: Sequence[TakenHint], re
     if state is None or state.status in (Status.REMOVED, Status.UNAPPLIED):
         return True
     if state.status in SETTLED:
-        return not registered and (probe.etag != state.etag or _replaces(probe, state, items))
+        return not registered and (probe.etag != state.etag or _replaces(probe, state, items) is not None)
     if any(item.hint.redriven for item in items):
         return True
     # Quarantined: the same bytes stay there until somebody redrives them. A write-once key that was overwritten
@@ -189,9 +190,17 @@ def _wants(probe: Found, state: LastState | None, items: Sequence[TakenHint], re
     return probe.etag != state.etag and not (registered and (state.reason or "").startswith(OVERWRITTEN))
 
 
-def _replaces(probe: Found, state: LastState, items: Sequence[TakenHint]) -> bool:
-    """Whether an object that is in the table is read again: some of its rows were set apart, and a person says so."""
-    return state.partly and probe.etag == state.etag and any(item.hint.redriven for item in items)
+def _replaces(probe: Found, state: LastState, items: Sequence[TakenHint]) -> int | None:
+    """The batch that brought an object that is in the table and is read again; None if it is not.
+
+    A person says so: of one of which rows were set apart, and in a rebuild. What a rebuild knew holds as long as the
+    ledger says nothing new of the key, so a hint that comes twice, or late, replaces nothing.
+    """
+    if probe.etag != state.etag or state.status not in (Status.COMMITTED, Status.MOVED):
+        return None
+    if state.partly and any(item.hint.redriven for item in items):
+        return state.n
+    return next((item.hint.replaces for item in items if item.hint.decided == state.n), None)
 
 
 def _moved(state: LastState | None, taken_away: Collection[str]) -> str | None:

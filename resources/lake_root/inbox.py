@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby, islice
+from math import inf
 
-from tidegate.platform.core.manifest import Manifest, tally_of
+from tidegate.platform.core.manifest import Manifest, is_rebuild, tally_of
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake_root.root import LakeRoot, is_table_key
 from tidegate.resources.object_store import Listed, parallel
@@ -22,7 +23,8 @@ class Waiting:
     Attributes:
         since: epoch seconds of its writing, by S3's clock.
         size: bytes of the objects, as far as they were told.
-        oldest: epoch seconds of the oldest event, or ``since`` where no event told one.
+        oldest: epoch seconds of the oldest event, or ``since`` where no event told one; infinite of a rebuild's, in
+            which nothing waits that is not in the table.
     """
 
     table: str
@@ -56,7 +58,7 @@ class Backlog:
         since: epoch seconds of the oldest manifest, by S3's clock.
         strays: as in ``Contents``.
         size: bytes of the objects that wait, as far as they were told.
-        oldest: epoch seconds of the oldest event that waits.
+        oldest: epoch seconds of the oldest event that waits; infinite where only a rebuild's hints do.
         whole: whether that is all; if not, more wait.
     """
 
@@ -140,7 +142,7 @@ class Inbox:
             if stem == name:
                 raise ValueError(f"'{name}' does not end in .json")
             tally = tally_of(stem)
-            oldest = min(tally.oldest or item.modified, item.modified)
+            oldest = inf if is_rebuild(stem) else min(tally.oldest or item.modified, item.modified)
             found.append(Waiting(folder, stem, tally.hints, item.modified, tally.size, oldest))
         except ValueError as error:
             strays.append(f"{self._root.address(item.key)} is no manifest and is skipped: {error}. Move it away")

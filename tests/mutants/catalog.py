@@ -271,7 +271,7 @@ MUTANTS = (
         "committed bytes enter again",
         6,
         _PLANNING,
-        "        return not registered and (probe.etag != state.etag or _replaces(probe, state, items))\n",
+        "        return not registered and (probe.etag != state.etag or _replaces(probe, state, items) is not None)\n",
         "        return not registered\n",
         ("tests/unit/test_planning.py",),
     ),
@@ -333,6 +333,14 @@ MUTANTS = (
         "        replacing.finish(self.prepared)\n",
         "",
         ("tests/spark/test_replace.py",),
+    ),
+    Mutant(
+        "a hint of a rebuild that comes twice replaces rows that are gone",
+        2,
+        _PLANNING,
+        "if item.hint.decided == state.n), None)",
+        "if item.hint.replaces), None)",
+        ("tests/unit/test_rebuild.py",),
     ),
     Mutant(
         "a file that is refused gives the table its columns",

@@ -22,6 +22,8 @@ HINTS = st.lists(
         sequencer=st.none() | TEXT.filter(bool),
         redriven=st.booleans(),
         size=st.none() | st.integers(0, 10**30),
+        replaces=st.none() | st.integers(1, 10**6),
+        decided=st.none() | st.integers(1, 10**6),
     ),
     max_size=6,
 )
@@ -112,6 +114,12 @@ def test_no_manifest_exceeds_the_cap_and_none_is_empty(cap: int, number: int) ->
     assert [hint for manifest in made for hint in manifest.hints] == hints
     assert all(0 < len(manifest.hints) <= cap for manifest in made)
     assert len({manifest.id for manifest in made}) == len(made) == -(-number // cap)
+
+
+def test_a_manifest_holds_so_many_bytes_of_objects_or_one_object() -> None:
+    hints = [Hint(str(i), size=size) for i, size in enumerate([3, 3, 3, 20, 1, 0, 0, 0])]
+    made = [[hint.size for hint in one.hints] for one in chunked("t", "rebuild", hints, 3, most_bytes=7)]
+    assert made == [[3, 3], [3], [20], [1, 0, 0], [0]]
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,14 @@ def test_every_event_ends_as_one_row_or_is_deferred(
     """Invariant 6, whatever becomes of the candidates and of the entries to drop."""
     taken = [
         TakenHint(
-            Hint(key, f"e{i}" if event else None, redriven=redriven, taken=None if event or registered else etag),
+            Hint(
+                key,
+                f"e{i}" if event else None,
+                redriven=redriven,
+                taken=None if event or registered else etag,
+                replaces=2 if redriven else None,
+                decided=3 if redriven else None,
+            ),
             manifest,
         )
         for i, (key, event, redriven, manifest, etag) in enumerate(items)

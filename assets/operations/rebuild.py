@@ -1,0 +1,180 @@
+"""Rebuild: every file of a loaded table is read again as lake.yaml says today, and its rows replaced.
+
+It produces hints, as a listing does. A run replaces a file's rows as it does those of a redriven one, so readers see
+the old rows of a file until the commit that has the new ones (docs/decisions/0058-rebuild.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from tidegate.assets.bronze.look import own_objects, read_clock
+from tidegate.platform.core.batch import Create
+from tidegate.platform.core.drift import drift
+from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.ledger import LastState, Status
+from tidegate.platform.core.manifest import Hint, chunked, is_rebuild
+from tidegate.platform.core.planning import BATCH_BYTES
+from tidegate.resources.lake import Lake, Table
+from tidegate.resources.lake_root.births import Birth
+from tidegate.resources.ledger import Reading
+from tidegate.resources.object_store import Listed
+
+#: Event name of a rebuild's hints.
+REBUILD = "Rebuild"
+#: States of a key whose bytes are in the table.
+_IN_TABLE = (Status.COMMITTED, Status.MOVED)
+#: Keys that an entry of the operations log names.
+_MOST_NAMED = 100
+
+
+class RebuildRefused(RuntimeError):
+    """A rebuild would not do what is wanted; the message says what does."""
+
+
+@dataclass(frozen=True)
+class Rebuild:
+    """What a rebuild finds, and does.
+
+    Attributes:
+        table: as it is.
+        name: its SQL name.
+        n: the last batch of the ledger before; what is read again has a later one.
+        hints: what is read again, in the order in which it came.
+        others: files among them that are not in the table: quarantined, or never told of.
+        size: bytes of them all.
+        kept: readings whose bytes S3 has no more, or other ones under their key: their rows stay as they are.
+        waiting: files of an earlier rebuild that wait in the inbox.
+    """
+
+    table: Table
+    name: str
+    n: int
+    hints: tuple[Hint, ...]
+    others: int
+    size: int
+    kept: tuple[Reading, ...]
+    waiting: int
+
+    @property
+    def again(self) -> int:
+        """Files that are in the table and are read again."""
+        return len(self.hints) - self.others
+
+    @property
+    def kept_rows(self) -> int:
+        """Rows that stay as they are."""
+        return sum(one.rows for one in self.kept)
+
+
+def look_at_rebuild(lake: Lake, text: str) -> Rebuild:
+    """What a rebuild of a table would do; changes nothing.
+
+    Raises:
+        RebuildRefused: there is no table, its files are the table, or lake.yaml says other columns than it has.
+        StoreError: S3 does not answer.
+    """
+    table = lake.table(text)
+    birth = _loaded(table)
+    _require_columns(lake, table, birth)
+    clock = read_clock(table)
+    states, readings = table.ledger.live_keys(clock.version), table.ledger.committed(clock.version)
+    present = {item.key: item for item in own_objects(lake, table)}
+    hints = hints_of(present.values(), states, readings)
+    return Rebuild(
+        table,
+        birth.name,
+        clock.n,
+        tuple(hints),
+        others=sum(hint.replaces is None for hint in hints),
+        size=sum(item.size for item in present.values()),
+        kept=tuple(one for one in readings if one.rows and not _is_present(one, present)),
+        waiting=sum(one.hints for one in lake.store.inbox.waiting(text) if is_rebuild(one.id)),
+    )
+
+
+def hints_of(present: Iterable[Listed], states: Mapping[str, LastState], readings: Iterable[Reading]) -> list[Hint]:
+    """The hints of a rebuild, those first that came first: rows that lie in one data file leave it together.
+
+    Args:
+        present: the objects under the table's prefix.
+        states: what the ledger said last of keys.
+        readings: the bytes that entered the table.
+    """
+    read_in = {(one.key, one.etag): one.n for one in readings}
+    hints = []
+    for item in present:
+        state, n = states.get(item.key), read_in.get((item.key, item.etag))
+        if state is not None and n is not None and state.status in _IN_TABLE and state.etag == item.etag:
+            hints.append(Hint(item.key, event_name=REBUILD, size=item.size, replaces=n, decided=state.n))
+        else:
+            hints.append(Hint(item.key, event_name=REBUILD, size=item.size, redriven=True))
+    return sorted(hints, key=lambda hint: (hint.replaces is None, hint.replaces or 0, hint.key))
+
+
+def rebuild_table(lake: Lake, text: str, *, by: str, log: Callable[[str], None] = lambda _: None) -> Rebuild:
+    """Put every file of a table into its inbox, to be read again; the runs that follow do it, batch by batch.
+
+    Repeating it, also one that died, has all files read again: those that wait already are read once.
+
+    Args:
+        lake: handles.
+        text: table key.
+        by: who asks for it.
+        log: takes progress, a line at a time.
+
+    Raises:
+        RebuildRefused: see `look_at_rebuild`.
+        StoreError: S3 does not answer.
+    """
+    found = look_at_rebuild(lake, text)
+    address = lake.store.operations.put(
+        "rebuild",
+        by,
+        table=text,
+        after_batch=found.n,
+        files=len(found.hints),
+        kept=len(found.kept),
+        kept_rows=found.kept_rows,
+        some_kept=[one.key for one in found.kept[:_MOST_NAMED]],
+    )
+    seam("rebuild-log")
+    log(f"logged as {address}")
+    done = 0
+    for manifest in chunked(text, "rebuild", found.hints, found.table.spec.max_files, BATCH_BYTES):
+        lake.store.inbox.put([manifest])
+        seam("rebuild-manifest")
+        done += len(manifest.hints)
+        log(f"{done} of {len(found.hints)} files of {text} are in the inbox")
+    return found
+
+
+def _loaded(table: Table) -> Birth:
+    if table.birth is None:
+        raise RebuildRefused(
+            f"{table.key.uri} has no table yet, so there is nothing to rebuild: its next file makes one"
+        )
+    if table.birth.registered:
+        raise RebuildRefused(
+            f"bronze.{table.birth.name} is registered: its files are the table, so there is nothing to read again. "
+            "Write them anew under other keys and remove the old ones; or say `mode: load` in lake.yaml, and `tidegate "
+            "reset`"
+        )
+    return table.birth
+
+
+def _require_columns(lake: Lake, table: Table, birth: Birth) -> None:
+    """Rows of two types cannot lie in one column, so a rebuild keeps the types that the table has."""
+    schema = lake.delta.table_state(birth.location).schema
+    now = Create(schema.to_spark(), schema.partitions, {}, birth.name)
+    if differs := drift(lake.config.table_for(table.key), birth.registered, now):
+        raise RebuildRefused(
+            f"{'; '.join(differs)}. A rebuild keeps the columns that a table has: only a reset gives them other types, "
+            "and its readers see the table empty until the next run"
+        )
+
+
+def _is_present(reading: Reading, present: Mapping[str, Listed]) -> bool:
+    item = present.get(reading.key)
+    return item is not None and item.etag == reading.etag
