@@ -23,6 +23,7 @@ from tests.support.fault_proxy import FaultProxy
 from tests.support.fault_rules import Hold
 from tests.support.seams import Standing, dying_at
 from tidegate.assets.bronze.run import Done, run_table
+from tidegate.assets.operations.rebuild import REBUILD
 from tidegate.platform.core.manifest import Hint, Manifest
 from tidegate.platform.core.table_key import TableKey
 from tidegate.platform.local.aws import REGION, LocalAws
@@ -244,6 +245,17 @@ class Watched:
         self.events[None] += 1
         self.outcomes[self.key(stem), "committed"] += 1
 
+    def rebuild(self, stem: str) -> None:
+        """Have a file that is wholly in the table read again; it brings the same rows, and they must be there once."""
+        if self.registered:
+            return
+        ledger, key = self.lake.lake.table(self.text).ledger, self.key(stem)
+        n = ledger.memory(*ledger.clock(), [key])[1][key].n
+        hint = Hint(key, event_name=REBUILD, replaces=n, decided=n)
+        self.lake.lake.store.inbox.put([Manifest.new(self.text, "rebuild", [hint])])
+        self.events[None] += 1
+        self.outcomes[key, "committed"] += 1
+
     def overwrite(self, stem: str, count: int = 3) -> None:
         """Other rows under a committed key: loaded tables have both, registered ones refuse the key."""
         old = self._content[stem][1]
@@ -288,7 +300,7 @@ class Watched:
         self.put(FLAKY)
 
     def second_wave(self) -> None:
-        """As the first, and a removal, an overwritten key and a redrive."""
+        """As the first, and a removal, an overwritten key, a redrive and a rebuild."""
         self.put("d")
         self.put("e", 1)
         self.again("b")
@@ -298,6 +310,7 @@ class Watched:
         self.remove("a")
         self.overwrite("c")
         self.redrive("mixed")
+        self.rebuild("b")
         self.put(f"{FLAKY}2")
 
     def run(self) -> list[Done]:

@@ -1,0 +1,92 @@
+"""A rebuild reads every file again: a file's rows are replaced in one commit, and no version lacks or doubles one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import yaml
+from rich.console import Console
+
+from tests.support.seams import dying_at, seams_watched
+from tidegate.assets.operations.rebuild import look_at_rebuild
+from tidegate.platform.cli.rebuild import run_rebuild
+from tidegate.platform.core.lake_file import load_lake
+from tidegate.platform.core.manifest import Manifest
+from tidegate.platform.testing import TestLake
+
+SALES = {
+    "name": "sales",
+    "prefix": "sales/",
+    "format": "csv",
+    "columns": {"id": "int", "at": "int", "v": "string"},
+    "schema": "strict",
+    "max_files": 3,
+}
+
+
+def test_a_rebuild_replaces_the_rows_of_every_file_and_each_version_has_all_of_them(
+    tidegate_lake: Callable[..., TestLake],
+    kit: Any,
+    environment: Callable[[TestLake], None],
+    console: Console,
+    said: Callable[[], str],
+) -> None:
+    lake = tidegate_lake([SALES])
+    text, files = lake.key("sales"), [f"f{number}.csv" for number in range(4)]
+    for number, name in enumerate([*files, "gone.csv"]):
+        lake.put(f"sales/{name}", f"id,at,v\n{2 * number},1,-\n{2 * number + 1},1,-\n")
+    lake.put("sales/more.csv", "id,at,v,price\n90,1,-,1.5\n")
+    kit.run(lake, "sales")
+    lake.delete("sales/gone.csv")
+    before = kit.state(lake, "sales").version
+    assert kit.fate(lake, "sales")["more.csv"][0] == "quarantined"
+
+    # A dash means nothing from now on, and a new column is welcome.
+    body = yaml.safe_load(lake.path.read_text())
+    body["tables"][0] |= {"csv": {"nulls": ["-"]}, "schema": "evolve"}
+    body["tables"][0]["columns"]["price"] = "decimal(9,2)"
+    lake.path.write_text(yaml.safe_dump(body))
+    lake.config = lake.lake.config = load_lake(lake.path)
+    environment(lake)
+    run_rebuild(console, "sales", None, None, yes=False)
+    assert "4 files that are in the table" in said()
+    assert "1 files that are not in the table (quarantined, or not told of) are tried" in said()
+    assert "KEPT     2 rows stay as they are" in said()
+    assert "sales/gone.csv" in said()
+    assert lake.lake.store.inbox.waiting() == [], "nothing was changed"
+    run_rebuild(console, "sales", None, None, yes=True)
+    inbox = lake.lake.store.inbox
+    hints = [hint for one in inbox.read(text, [one.id for one in inbox.waiting(text)]) for hint in one.hints]
+    first = look_at_rebuild(lake.lake, text)
+    assert (first.waiting, first.n) == (5, 2)
+
+    with seams_watched(), dying_at("commit"):
+        kit.run(lake, "sales", listing=False)
+    done = kit.run(lake, "sales", listing=False)
+    assert all(add.records for one in done for add in one.batch.adds), "nothing stays of a data file that left whole"
+
+    location, seen = kit.location(lake, "sales"), []
+    for version in range(before, kit.state(lake, "sales").version + 1):
+        query = (
+            f"SELECT regexp_extract(_source_path, '[^/]+$', 0), count(*), count(DISTINCT id), count(v) FROM {{t}} "
+            f"VERSION AS OF {version} GROUP BY 1"
+        )
+        rows = {row[0]: tuple(row[1:]) for row in kit.query(lake, query, t=location)}
+        assert rows.pop("gone.csv") == (2, 2, 2), "what S3 has no more stays as it was"
+        rows.pop("more.csv", None)
+        assert rows.keys() == set(files)
+        assert {of_file[:2] for of_file in rows.values()} == {(2, 2)}, "no row is missing, and none is there twice"
+        assert {of_file[2] for of_file in rows.values()} <= {0, 2}, "a file is as it was, or as it is to be"
+        seen.append(sum(of_file[2] == 0 for of_file in rows.values()))
+    assert (seen[0], seen[-1]) == (0, 4), "every row has its new meaning"
+    assert 3 in seen, "batch by batch"
+    assert kit.bronze(lake, "sales", "id, CAST(price AS string)")[-1] == (90, "1.50")
+    assert kit.state(lake, "sales").schema.named("price").type.sql() == "decimal(9,2)", "as lake.yaml says"
+    kept = f"SELECT DISTINCT _source_path FROM {{t}} WHERE _batch <= {first.n}"
+    assert [row[0] for row in kit.query(lake, kept, t=location)] == [f"s3://{lake.bucket}/sales/gone.csv"]
+
+    # The same hints once more change nothing.
+    inbox.put([Manifest.new(text, "rebuild", hints[:3])])
+    (done,) = kit.run(lake, "sales", listing=False)
+    assert (done.batch.adds, done.batch.removes, done.batch.rows) == ((), (), ())
