@@ -45,12 +45,14 @@ class Reading:
     Attributes:
         rows: that it brought.
         n: the batch.
+        told: ISO 8601 time of the newest event that such a batch knew of; None where none did.
     """
 
     key: str
     etag: str
     rows: int
     n: int
+    told: str | None = None
 
 
 @dataclass(frozen=True)
@@ -138,8 +140,13 @@ class Ledger:
             return []
         found = self._at(version).where((F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED)))
         # The last: it may have replaced what the first brought.
-        rows = found.groupBy("key", "etag").agg(F.max_by("rows", "n").alias("rows"), F.max("n").alias("n")).collect()
-        return [Reading(row["key"], row["etag"], row["rows"] or 0, row["n"]) for row in rows]
+        last = (
+            F.max_by("rows", "n").alias("rows"),
+            F.max("n").alias("n"),
+            F.max(F.unix_micros("event_time")).alias("at"),
+        )
+        rows = found.groupBy("key", "etag").agg(*last).collect()
+        return [Reading(row["key"], row["etag"], row["rows"] or 0, row["n"], _iso(row["at"])) for row in rows]
 
     def quarantined(self, version: int) -> list[Quarantined]:
         """The objects whose last decision was the quarantine, of all or some rows, as of a ledger version, by key."""
@@ -233,6 +240,10 @@ def _plain(row: LedgerRow) -> dict[str, Any]:
     if row.event_time:
         body["event_time"] = _micros(datetime.fromisoformat(row.event_time))
     return body
+
+
+def _iso(micros: int | None) -> str | None:
+    return None if micros is None else (_EPOCH + timedelta(microseconds=micros)).isoformat()
 
 
 def _micros(time: datetime) -> int:

@@ -27,7 +27,7 @@ def source_address(table: Table, file: SourceFile) -> str:
 def source(table: Table, file: SourceFile) -> dict[str, Any]:
     """A file, and what its rows have that its content does not say (``LoadRequest.Source`` of platform/jvm)."""
     candidate = file.candidate
-    time = candidate.taken.hint.event_time
+    time = candidate.taken.hint.event_time or candidate.taken.hint.told
     return {
         "path": file.path,
         "size": file.size,

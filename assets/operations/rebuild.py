@@ -7,7 +7,7 @@ the old rows of a file until the commit that has the new ones (docs/decisions/00
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegate.assets.bronze.look import own_objects, read_clock
 from tidegate.platform.core.batch import Create
@@ -102,14 +102,15 @@ def hints_of(present: Iterable[Listed], states: Mapping[str, LastState], reading
         states: what the ledger said last of keys.
         readings: the bytes that entered the table.
     """
-    read_in = {(one.key, one.etag): one.n for one in readings}
+    read = {(one.key, one.etag): one for one in readings}
     hints = []
     for item in present:
-        state, n = states.get(item.key), read_in.get((item.key, item.etag))
-        if state is not None and n is not None and state.status in _IN_TABLE and state.etag == item.etag:
-            hints.append(Hint(item.key, event_name=REBUILD, size=item.size, replaces=n, decided=state.n))
+        hint = Hint(item.key, event_name=REBUILD, size=item.size)
+        state, last = states.get(item.key), read.get((item.key, item.etag))
+        if state and last and state.status in _IN_TABLE and state.etag == item.etag:
+            hints.append(replace(hint, replaces=last.n, decided=state.n, told=last.told))
         else:
-            hints.append(Hint(item.key, event_name=REBUILD, size=item.size, redriven=True))
+            hints.append(replace(hint, redriven=True))
     return sorted(hints, key=lambda hint: (hint.replaces is None, hint.replaces or 0, hint.key))
 
 

@@ -12,6 +12,7 @@ from tidegate.assets.operations.rebuild import Rebuild, RebuildRefused, look_at_
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.reset import table_named
+from tidegate.platform.core.after_load import moves_to
 from tidegate.resources.lake import Lake
 
 _SHOWN = 20
@@ -72,6 +73,8 @@ def told(lake: Lake, found: Rebuild) -> list[str]:
         ]
         if len(keys) > _SHOWN:
             lines.append(f"             and {len(keys) - _SHOWN} more")
+        if folder := moves_to(found.table.spec.after_load):
+            lines.append(f"             after_load moved files to {folder}: docs/after-load.md says how they come back")
     if found.waiting:
         lines.append(f"  before   {found.waiting} files of an earlier rebuild still wait; none of them is read twice")
     lines.append(

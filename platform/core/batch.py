@@ -203,7 +203,7 @@ class Batch:
         }
 
 
-_LATER = ("read", "size", "taken", "replaces", "decided")
+_LATER = ("read", "size", "taken", "replaces", "decided", "told")
 
 
 def _hint(hint: Hint) -> dict[str, Any]:

@@ -51,6 +51,7 @@ class Hint:
         replaces: batch whose rows of the key's present bytes leave when these are read again: a rebuild's.
         decided: batch of the ledger's last word of the key when that rebuild began; after another one ``replaces``
             says nothing any more.
+        told: ISO 8601 time of the event that told of these bytes when they were read before: a rebuild's.
     """
 
     key: str
@@ -65,6 +66,7 @@ class Hint:
     taken: str | None = None
     replaces: int | None = None
     decided: int | None = None
+    told: str | None = None
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,10 @@ def test_a_rebuild_replaces_the_rows_of_every_file_and_each_version_has_all_of_t
     for number, name in enumerate([*files, "gone.csv"]):
         lake.put(f"sales/{name}", f"id,at,v\n{2 * number},1,-\n{2 * number + 1},1,-\n")
     lake.put("sales/more.csv", "id,at,v,price\n90,1,-,1.5\n")
-    kit.run(lake, "sales")
+    lake.intake()
+    kit.run(lake, "sales", listing=False)
+    events = kit.bronze(lake, "sales", "id, _source_event_time")
+    assert None not in [at for _, at in events]
     lake.delete("sales/gone.csv")
     before = kit.state(lake, "sales").version
     assert kit.fate(lake, "sales")["more.csv"][0] == "quarantined"
@@ -82,6 +85,8 @@ def test_a_rebuild_replaces_the_rows_of_every_file_and_each_version_has_all_of_t
     assert (seen[0], seen[-1]) == (0, 4), "every row has its new meaning"
     assert 3 in seen, "batch by batch"
     assert kit.bronze(lake, "sales", "id, CAST(price AS string)")[-1] == (90, "1.50")
+    told = kit.bronze(lake, "sales", "id, _source_event_time")
+    assert [row for row in told if row[0] < 90] == events, "that is when the files came"
     assert kit.state(lake, "sales").schema.named("price").type.sql() == "decimal(9,2)", "as lake.yaml says"
     kept = f"SELECT DISTINCT _source_path FROM {{t}} WHERE _batch <= {first.n}"
     assert [row[0] for row in kit.query(lake, kept, t=location)] == [f"s3://{lake.bucket}/sales/gone.csv"]

@@ -24,6 +24,7 @@ HINTS = st.lists(
         size=st.none() | st.integers(0, 10**30),
         replaces=st.none() | st.integers(1, 10**6),
         decided=st.none() | st.integers(1, 10**6),
+        told=st.none() | st.just("2024-05-01T10:00:00+00:00"),
     ),
     max_size=6,
 )

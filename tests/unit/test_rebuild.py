@@ -53,7 +53,7 @@ def test_files_are_read_again_in_the_order_in_which_they_came() -> None:
         "again": LastState(Status.REMOVED, None, 5),
     }
     readings = [
-        Reading("late", "e1", 4, 7),
+        Reading("late", "e1", 4, 7, "2026-01-01T00:00:00+00:00"),
         Reading("early", "e1", 4, 2),
         Reading("back", "e1", 4, 6),
         Reading("overwritten", "e0", 4, 3),
@@ -65,6 +65,8 @@ def test_files_are_read_again_in_the_order_in_which_they_came() -> None:
     assert [(hint.key, hint.replaces, hint.decided) for hint in hints if not hint.redriven] == [
         ("early", 2, 2), ("back", 6, 9), ("late", 7, 7),
     ]  # fmt: skip
+    assert [hint.told for hint in hints[:3]] == [None, None, "2026-01-01T00:00:00+00:00"]
+    assert all(hint.event_time is None for hint in hints), "nothing has just happened to them"
     assert [hint.key for hint in hints[3:]] == ["again", "bad", "overwritten", "unknown"]
     assert all(hint.redriven and hint.replaces is None for hint in hints[3:])
 
