@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import inf
 from typing import Any
 
 from ulid import ULID
@@ -180,9 +181,7 @@ def tally_of(manifest_id: str) -> Tally:
     return Tally(int(hints), int(size or 0), int(oldest or 0) or None)
 
 
-def chunked(
-    table: str, origin: str, hints: Sequence[Hint], cap: int, most_bytes: int = _MOST_BYTES
-) -> Iterator[Manifest]:
+def chunked(table: str, origin: str, hints: Sequence[Hint], cap: int, most_bytes: float = inf) -> Iterator[Manifest]:
     """Manifests of at most ``cap`` hints each: a batch takes whole manifests only, so none may exceed the cap.
 
     Args:

@@ -11,6 +11,7 @@ import pytest
 from tests.support.client import wait_until
 from tests.support.seams import Died
 from tidegate.assets.bronze.look import own_objects
+from tidegate.assets.operations.rebuild import rebuild_table
 from tidegate.assets.operations.redrive import Choice, quarantined_messages, redrive_messages, redrive_objects
 from tidegate.assets.operations.redrive import quarantined_objects as quarantined
 from tidegate.platform.core.row_message import RowOrigin
@@ -109,6 +110,13 @@ def test_a_message_is_one_row_however_often_it_comes(
     assert (again.batch.adds, kit.state(lake, "clicks").files) == ((), files)
     assert len({row[0] for row in kit.bronze(lake, "clicks", "_message_id")}) == 5
     assert kit.run(lake, "clicks") == [], "a listing has nothing new"
+
+    # All objects are read again, and what leaves with the batch does not count as there.
+    before = kit.bronze(lake, "clicks", columns)
+    rebuild_table(lake.lake, lake.key("clicks"), by="somebody")
+    (done,) = kit.run(lake, "clicks", listing=False)
+    assert (len(done.batch.removes), sum(row.rows or 0 for row in done.batch.rows)) == (files, 5)
+    assert kit.bronze(lake, "clicks", columns) == before
 
 
 def test_what_is_no_row_comes_back_as_the_message_that_it_was(tidegate_lake: MakeLake, kit: Any) -> None:
