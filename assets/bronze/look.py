@@ -109,25 +109,29 @@ def look(
 
 
 def _in_order(waiting: Sequence[Waiting]) -> list[Waiting]:
-    """Oldest first; before all, notes of a lost server, of which the newest says most; behind all, a rebuild's."""
+    """Notes of a lost server, of which the newest says most; then the others, oldest first, and a rebuild's last.
+
+    Where there are notes a rebuild's are first: it may be what they tell of, and has to end with them.
+    """
     notes = [one for one in waiting if is_note(one.id)]
     others = [one for one in waiting if not is_note(one.id)]
-    return [*reversed(notes), *sorted(others, key=lambda one: is_rebuild(one.id))]
+    return [*reversed(notes), *sorted(others, key=lambda one: is_rebuild(one.id) != bool(notes))]
 
 
 def _of_one_batch(waiting: Sequence[Waiting], most_hints: int) -> list[str]:
-    """Ids of the manifests that one batch takes, whole, in their order.
+    """Ids of the manifests that one batch takes, whole, in their order; notes are taken beside the bound.
 
     Of a rebuild's no more than a batch loads: what is put off is asked for again by each batch, and a rebuild puts all
     of a table into the inbox.
     """
-    ids: list[str] = []
+    ids = [one.id for one in waiting if is_note(one.id)]
     hints = size = 0
-    for one in waiting:
-        hints, size = hints + one.hints, size + one.size
-        if ids and (hints > most_hints or (is_rebuild(one.id) and size > BATCH_BYTES)):
+    for one in waiting[len(ids) :]:
+        full = hints + one.hints > most_hints or (is_rebuild(one.id) and size + one.size > BATCH_BYTES)
+        if hints and full:
             break
         ids.append(one.id)
+        hints, size = hints + one.hints, size + one.size
     return ids
 
 

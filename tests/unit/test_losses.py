@@ -10,9 +10,10 @@ from pyspark.errors import PySparkException
 
 from tests.support.objects import Objects
 from tidegate.assets.bronze import load
-from tidegate.assets.bronze.look import _in_order
+from tidegate.assets.bronze.look import _in_order, _of_one_batch
 from tidegate.assets.bronze.losses import ServerLost, blame, server_lost, sets_to_read
-from tidegate.platform.core.manifest import LOST, LOST_ALONE, Hint
+from tidegate.platform.core.ledger import LastState, Status
+from tidegate.platform.core.manifest import LOST, LOST_ALONE, Hint, Manifest
 from tidegate.platform.core.planning import Candidate, Found, Plan, TakenHint, make_plan
 from tidegate.resources.lake_root.inbox import Waiting
 from tidegate.resources.lake_root.store import LakeStore
@@ -78,6 +79,27 @@ def test_the_newest_note_is_taken_first_then_the_oldest_hints() -> None:
     ids = ["01HXYZ0000000000000000000A-1", "lost-01HXYZ0001000000000000000A-9", "lost-01HXYZ0002000000000000000A-1"]
     waiting = [Waiting(ORDERS, id, 1, float(since)) for since, id in enumerate(ids)]
     assert [one.id for one in _in_order(waiting)] == [ids[2], ids[1], ids[0]]
+
+
+def test_a_file_of_a_rebuild_that_loses_the_server_ends_with_its_notes_though_events_come(lake: Any) -> None:
+    """Else its hint would stay behind, and lose the server again: what is refused keeps its state."""
+    table: Any = SimpleNamespace(text=ORDERS)
+    keys = [f"orders/{i}.csv" for i in range(10)]
+    hints = [Hint(key, event_name="Rebuild", replaces=1, decided=1) for key in keys]
+    lake.store.inbox.put([page := Manifest.new(ORDERS, "rebuild", hints)])
+    for losses in range(9):
+        ids = _of_one_batch(_in_order(lake.store.inbox.waiting(ORDERS)), len(keys))
+        taken = [TakenHint(hint, one.id) for one in lake.store.inbox.read(ORDERS, ids) for hint in one.hints]
+        found, known = Found("e1", 1, 1), LastState(Status.COMMITTED, "e1", 1)
+        plan = make_plan(taken, dict.fromkeys(keys, found), dict.fromkeys(keys, known), registered=False)
+        assert page.id in ids
+        assert [one.replaces for one in plan.candidates] == [1] * len(keys)
+        if blame(plan, next(one for one in plan.candidates if one.key == keys[7])):
+            break
+        sets = sets_to_read(plan, [_file(key) for key in keys])
+        server_lost(lake, table, next(some for some in sets if any(file.candidate.key == keys[7] for file in some)))
+        lake.store.inbox.put([Manifest.new(ORDERS, "intake", [Hint(f"new{losses}", f"{losses}#0")])])
+    assert losses == 3
 
 
 @pytest.mark.parametrize("gone", [SparkUnreachable("nobody answers"), PySparkException("[SESSION_CHANGED]")])

@@ -166,12 +166,12 @@ def test_events_go_before_a_rebuild_which_takes_what_one_batch_loads(monkeypatch
         return Waiting(ORDERS, id, hints, 0.0, size)
 
     first, second, third = (waits(f"rebuild-01HXYZ000{i}000000000000000A-4-9-0", 4, 9) for i in range(3))
-    event, note = waits("01HXYZ0009000000000000000A-4-9-0", 4, 9), waits("lost-01HXYZ0009000000000000000A-1", 1, 0)
-    ordered = _in_order([first, second, third, event, note])
-    assert ordered == [note, event, first, second, third]
-    assert _of_one_batch(ordered, 13) == [note.id, event.id, first.id, second.id]
+    event = waits("01HXYZ0009000000000000000A-4-9-0", 4, 9)
+    ordered = _in_order([first, second, third, event])
+    assert ordered == [event, first, second, third]
+    assert _of_one_batch(ordered, 12) == [event.id, first.id, second.id]
     monkeypatch.setattr(look, "BATCH_BYTES", 18)
-    assert _of_one_batch(ordered, 13) == [note.id, event.id, first.id]
+    assert _of_one_batch(ordered, 12) == [event.id, first.id]
     assert _of_one_batch([event, waits("01HXYZ0009000000000000000B-4-9-0", 4, 99)], 13) == [
         event.id, "01HXYZ0009000000000000000B-4-9-0",
     ], "what registers files has no bound of bytes"  # fmt: skip
