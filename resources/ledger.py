@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, Row
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from tidegate.platform.core.batch import Batch
@@ -130,9 +130,17 @@ class Ledger:
         """The last state of every key, as of a ledger version."""
         if version < 0:
             return {}
-        last = F.max_by(F.struct(*_STATE), F.struct("n", "position")).alias("last")
-        found = self._at(version).where(tells_a_state()).groupBy("key").agg(last).collect()
-        return {row["key"]: _state(row["last"]) for row in found}
+        return {row["key"]: _state(row) for row in self.last_states(version).collect()}
+
+    def last_states(self, version: int) -> DataFrame:
+        """The last state of every key, and when it was recorded, as of a ledger version: a query, not yet asked."""
+        if version < 0:
+            columns = {"key": "STRING", **columns_of(LastState), "recorded_at": "TIMESTAMP"}
+            ddl = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+            return self._delta.session.createDataFrame([], ddl)
+        last = F.max_by(F.struct(*_STATE, "recorded_at"), F.struct("n", "position")).alias("last")
+        found: DataFrame = self._at(version).where(tells_a_state()).groupBy("key").agg(last)
+        return found.select("key", "last.*")
 
     def committed(self, version: int) -> list[Reading]:
         """Every object that entered bronze, as of a ledger version; one that was overwritten, for each of its etags."""

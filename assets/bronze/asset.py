@@ -1,10 +1,12 @@
 """The bronze asset: one dynamic partition per table prefix."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import dagster as dg
 
+from tidegate.assets.bronze.inventoried import Inventoried
 from tidegate.assets.bronze.run import Done, run_table
 from tidegate.assets.bronze.shown import Shown, check_specs, page_key
 from tidegate.assets.bronze.table_states import Before, Now, Waits, row_count
@@ -75,6 +77,7 @@ def work_off(context: dg.OpExecutionContext, lake: Lake, text: str, *, said: str
         said: what stands before each line of the log.
     """
     tags = context.run.tags
+    compared: list[Inventoried] = []
     done = run_table(
         lake,
         text,
@@ -85,8 +88,11 @@ def work_off(context: dg.OpExecutionContext, lake: Lake, text: str, *, said: str
         # Of one table, so a shared run, which lists none, has no such tag.
         after="" if said else tags.get(LISTED_TAG, ""),
         came_to=lambda key: None if said else note_listing(context.instance, context.run_id, key),
+        inventoried=compared.append,
     )
     shown = show(lake, text, done, last_shown(context.instance, BRONZE, text))
+    if compared:
+        shown = replace(shown, inventoried=compared[0])
     for line in shown.warnings():
         context.log.warning(f"{said}{line}")
     return shown

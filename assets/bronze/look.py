@@ -9,7 +9,7 @@ from tidegate.assets.bronze.after import note_what_lies_there
 from tidegate.assets.bronze.parquet_footers import probe_with_footer
 from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.file_format import format_of
-from tidegate.platform.core.ledger import SETTLED, Header, LastState, Status
+from tidegate.platform.core.ledger import PRESENT, Header, LastState
 from tidegate.platform.core.manifest import MISSING, Hint, chunked, is_note, is_rebuild
 from tidegate.platform.core.planning import BATCH_BYTES, Gone, Plan, Probe, TakenHint, make_plan
 from tidegate.platform.core.routing import Routed, route, rows_route
@@ -23,8 +23,6 @@ REMOVAL_FLOOR = 10
 REMOVAL_SHARE = 0.5
 #: Objects of a listing after which its hints are written: a hundred requests.
 LISTED_AT_ONCE = 100_000
-#: States of which a listing that lacks the key tells.
-_PRESENT = SETTLED - {Status.MOVED}
 #: How events of objects that go begin, and what a listing says of a key that it lacks.
 _REMOVED = ("ObjectRemoved", "LifecycleExpiration", MISSING)
 
@@ -100,7 +98,7 @@ def look(
     previous, states = table.ledger.memory(clock.version, clock.n, keys)
     probes = _probes(lake, table, keys, states)
     if any(isinstance(probe, Gone) for probe in probes.values()):
-        _require_bucket(lake, table)
+        require_bucket(lake, table)
     birth = lake.bear(table, keys[0])
     plan = make_plan(taken, probes, states, registered=birth.registered)
     if not allow_removals:
@@ -150,11 +148,14 @@ def _probes(lake: Lake, table: Table, keys: Sequence[str], states: Mapping[str, 
 def own_objects(lake: Lake, table: Table, after: str = "") -> Iterator[Listed]:
     """The objects under a table's prefix that are its sources, in key order; from the first key after ``after`` on."""
     for item in lake.store.objects.under(table.key.bucket, table.key.prefix, after):
-        found = rows_route(table.key.bucket, item.key, lake.config) or route(
-            table.key.bucket, item.key, lake.config, {table.key}
-        )
-        if isinstance(found, Routed) and found.table == table.key:
+        if is_source(lake, table, item.key):
             yield item
+
+
+def is_source(lake: Lake, table: Table, key: str) -> bool:
+    """Whether an object of a table's bucket is one of its sources."""
+    found = rows_route(table.key.bucket, key, lake.config) or route(table.key.bucket, key, lake.config, {table.key})
+    return isinstance(found, Routed) and found.table == table.key
 
 
 def list_prefix(
@@ -175,7 +176,7 @@ def list_prefix(
     Raises:
         StoreError: the source bucket is gone or S3 does not answer.
     """
-    _require_bucket(lake, table)
+    require_bucket(lake, table)
     states = table.ledger.live_keys(clock.version)
     # The ledger's keys in the order of the listing, to tell the missing ones as it goes on.
     known = iter(sorted(key for key in states if key > after))
@@ -188,7 +189,7 @@ def list_prefix(
         """Hints of the keys that the ledger has before the next one that is there."""
         nonlocal next_known
         while next_known is not None and (upto is None or next_known <= upto):
-            if next_known != upto and states[next_known].status in _PRESENT:
+            if next_known != upto and states[next_known].status in PRESENT:
                 hints.append(Hint(next_known, event_name=MISSING))
             next_known = next(known, None)
 
@@ -224,7 +225,12 @@ def unfinished(table: Table, clock: Clock, waiting: Sequence[Waiting]) -> Batch 
     return batch if batch and not {one.id for one in waiting}.isdisjoint(batch.manifests) else None
 
 
-def _require_bucket(lake: Lake, table: Table) -> None:
+def require_bucket(lake: Lake, table: Table) -> None:
+    """Stop where a table's bucket is gone: none of its files is believed to be.
+
+    Raises:
+        StoreError: it is gone, or S3 did not answer.
+    """
     if not lake.store.objects.bucket_exists(table.key.bucket):
         raise StoreError(
             f"the source bucket s3://{table.key.bucket} does not exist, so no file of {table.text} is believed "

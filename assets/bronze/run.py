@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tidegate.assets.bronze.after import after_batch, after_notes
 from tidegate.assets.bronze.decide import decide
+from tidegate.assets.bronze.inventoried import Inventoried, compare_inventory
 from tidegate.assets.bronze.load import prepare_load
 from tidegate.assets.bronze.look import Clock, Work, decided, list_prefix, look, read_clock, unfinished
 from tidegate.assets.bronze.prepared import Prepared
@@ -45,6 +46,7 @@ def run_table(
     log: Callable[[str], None] = lambda _: None,
     after: str = "",
     came_to: Callable[[str], None] = lambda _: None,
+    inventoried: Callable[[Inventoried], None] = lambda _: None,
 ) -> list[Done]:
     """Bring one bronze table up to date with its inbox.
 
@@ -52,11 +54,13 @@ def run_table(
         lake: handles.
         text: table key.
         run_id: Dagster's run id, for the ledger.
-        listing: first turn the prefix's listing into hints: for runs that no event asked for.
+        listing: first turn the prefix's listing, or the table's inventory, into hints: for runs that no event asked
+            for.
         allow_removals: let a batch remove most of a registered table's files.
         log: takes progress, a line at a time.
         after: key to which the listing of an earlier run came; this one's goes on behind it.
         came_to: told the key to which the listing came; empty when it came to its end.
+        inventoried: told what the comparison with the table's inventory found, where it has one.
 
     Returns:
         What was committed, oldest first; empty if nothing was waiting.
@@ -72,7 +76,10 @@ def run_table(
 
         if after:
             log(f"listing {table.key.uri}: it goes on behind {after}, where an earlier run came to")
-        list_prefix(lake, table, clock, after=after, listed=listed)
+        if table.spec.inventory:
+            inventoried(compare_inventory(lake, table, clock, after=after, came_to=came_to, log=log))
+        else:
+            list_prefix(lake, table, clock, after=after, listed=listed)
 
     if listing:
         for line in lake.drift(lake.table(text)):

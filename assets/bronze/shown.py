@@ -10,6 +10,7 @@ from typing import Any
 
 import dagster as dg
 
+from tidegate.assets.bronze.inventoried import Inventoried
 from tidegate.assets.bronze.run import Done
 from tidegate.assets.bronze.table_states import Before, Now
 from tidegate.assets.check_events import as_event
@@ -45,12 +46,14 @@ class Shown:
         now: the table after them.
         before: what was shown last.
         last: of a run without news, the last batch before it that had some: what its checks speak of.
+        inventoried: what the run's comparison with the table's inventory found, where there was one.
     """
 
     done: Sequence[Done]
     now: Now
     before: Before = field(default_factory=Before)
     last: Batch | None = None
+    inventoried: Inventoried | None = None
 
     @property
     def landed(self) -> list[Batch]:
@@ -103,6 +106,13 @@ class Shown:
             found["quarantine"] = _as_table(bad)
         if self.now.waits:
             found["waits_for_after_load"] = self.now.waits.files
+        if one := self.inventoried:
+            found |= {
+                "inventory": one.uri,
+                "inventory_created": dg.MetadataValue.timestamp(one.created),
+                "inventory_keys": one.keys,
+                "inventory_differences": one.differing,
+            }
         state = self.now.state
         if state:
             found |= {

@@ -150,7 +150,9 @@ class LakeConfig(Model):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         parts = {
-            index: TablePart(spec.name, spec.prefix, bool(spec.row_queue), spec.row_queue, moves_to(spec.after_load))
+            index: TablePart(
+                spec.name, spec.prefix, bool(spec.row_queue), spec.row_queue, moves_to(spec.after_load), spec.inventory
+            )
             for index, spec in enumerate(self.tables)
         }
         problems = list(lake_problems(self.lake.root, self.buckets, self.queues, parts))
@@ -203,6 +205,11 @@ class LakeConfig(Model):
         address = f"s3://{bucket}/{key}"
         return next((folder for folder in self._folders_of_moved if address.startswith(folder)), None)
 
+    def folder_of_inventory(self, bucket: str, key: str) -> str | None:
+        """The `s3://` folder of an inventory that S3 delivers, if an object lies in one."""
+        address = f"s3://{bucket}/{key}"
+        return next((folder for folder in self._folders_of_inventories if address.startswith(folder)), None)
+
     def discovered(self, key: TableKey, format: Format) -> TableSpec:
         """The table that discovery makes of a prefix whose files have that format."""
         return _discovered(key, format, self.window, self.max_files, self.max_lag, self.policy)
@@ -214,6 +221,10 @@ class LakeConfig(Model):
     @cached_property
     def _folders_of_moved(self) -> list[str]:
         return sorted({folder for spec in self.tables if (folder := moves_to(spec.after_load))})
+
+    @cached_property
+    def _folders_of_inventories(self) -> list[str]:
+        return sorted({spec.inventory for spec in self.tables if spec.inventory})
 
     @cached_property
     def _prefixes(self) -> dict[str, tuple[list[str], list[TableSpec]]]:

@@ -22,6 +22,7 @@ class TablePart:
         has_rows: whether its rows come in a queue.
         row_queue: that queue.
         folder: what its files are moved to after they were loaded.
+        inventory: where S3 delivers the inventory that it is compared with.
     """
 
     name: str | None
@@ -29,6 +30,7 @@ class TablePart:
     has_rows: bool
     row_queue: QueueSpec | None
     folder: str | None
+    inventory: str | None
 
     @property
     def files(self) -> str | None:
@@ -53,6 +55,7 @@ def lake_problems(
     yield from _prefix_problems(root, buckets, tables)
     yield from _row_queue_problems(root, {name for queue in queues for name in queue.names}, tables)
     yield from _folder_problems(root, tables)
+    yield from _inventory_problems(tables)
 
 
 def _row_queue_problems(root: str | None, queues: set[str], tables: Mapping[int, TablePart]) -> Iterator[Problem]:
@@ -119,6 +122,18 @@ def _folder_problems(root: str | None, tables: Mapping[int, TablePart]) -> Itera
                     where,
                     f"{folder} overlaps {prefix} of tables[{other}], which would take the moved files for its own; "
                     "move to a folder beside it",
+                    beside=("tables", other, "prefix"),
+                )
+
+
+def _inventory_problems(tables: Mapping[int, TablePart]) -> Iterator[Problem]:
+    for index, table in tables.items():
+        for other, prefix in ((other, one.files) for other, one in tables.items()):
+            if table.inventory and prefix and _overlap(table.inventory, prefix):
+                yield Problem(
+                    ("tables", index, "inventory"),
+                    f"{table.inventory} overlaps {prefix} of tables[{other}], which would take the inventory's files "
+                    "for its own; have it delivered elsewhere",
                     beside=("tables", other, "prefix"),
                 )
 

@@ -91,4 +91,5 @@ def _part(table: Mapping[str, Any]) -> TablePart:
         queue is not None,
         valid(QueueSpec, queue),
         valid(Folder, after_load.get("move")) if isinstance(after_load, Mapping) else None,
+        valid(Folder, table.get("inventory")),
     )

@@ -74,6 +74,8 @@ def route(bucket: str, key: str, config: LakeConfig, known: Collection[TableKey]
         )
     if folder := config.folder_of_moved(bucket, key):
         return Unrouted("own_file", f"it lies below {folder}, where after_load puts files that were loaded")
+    if folder := config.folder_of_inventory(bucket, key):
+        return Unrouted("own_file", f"it lies below {folder}, where S3 delivers an inventory")
     format = format_of(key)
     spec = config.table_holding(bucket, key)
     if spec is None:

@@ -17,6 +17,7 @@ from tidegate.platform.core.lake_fields import (
     WINDOW_DEFAULT,
     Condition,
     Cron,
+    Folder,
     MaxFiles,
     MaxLag,
     Model,
@@ -107,6 +108,8 @@ class TableSpec(Model):
     """Seconds that an event may wait beyond the window before the table counts as behind."""
     reconcile_interval: ReconcileInterval | None = None
     """Seconds between two listings of the prefix, which find what no event told."""
+    inventory: Folder | None = None
+    """`s3://` folder in which S3 delivers an inventory of the bucket, which is read instead of listing the prefix."""
     owners: tuple[Owner, ...] = ()
     """Owners shown by Dagster: `team:<name>` or an email address."""
     description: Text | None = None
@@ -123,6 +126,13 @@ class TableSpec(Model):
         if info.data.get("row_queue"):
             raise ValueError("the rows of a row queue are JSON lines without folders, and loaded; remove it")
         return value
+
+    @field_validator("inventory")
+    @classmethod
+    def _not_of_our_files(cls, inventory: str | None, info: ValidationInfo) -> str | None:
+        if info.data.get("row_queue"):
+            raise ValueError("the files of a row queue lie below the lake root, and are few; remove it")
+        return inventory
 
     @field_validator("columns")
     @classmethod

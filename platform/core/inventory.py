@@ -1,0 +1,106 @@
+"""What an S3 Inventory says of itself: its manifest."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+InventoryFormat = Literal["csv", "orc", "parquet"]
+#: What Tidegate reads of an object's line.
+InventoryField = Literal["key", "size", "etag", "islatest", "isdeletemarker"]
+
+_FORMATS: dict[str, InventoryFormat] = {"CSV": "csv", "ORC": "orc", "Parquet": "parquet"}
+#: Names of the columns in ``fileSchema``, which each format writes in its own way.
+_NAMES = {
+    "csv": re.compile(r"([^,\s]+)"),
+    "orc": re.compile(r"(\w+)\s*:"),
+    "parquet": re.compile(r"(?:required|optional)\s+\w+\s+(\w+)"),
+}
+#: A delivery's folder: when S3 began to look at the bucket.
+_DELIVERY = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\dZ", re.ASCII)
+
+
+class InventoryError(RuntimeError):
+    """An inventory that cannot be used; the message names the object and says what to do."""
+
+
+@dataclass(frozen=True)
+class InventoryFile:
+    """One file with a part of an inventory's lines.
+
+    Attributes:
+        md5: of its bytes, in hex.
+    """
+
+    key: str
+    size: int
+    md5: str
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """A delivery of an S3 Inventory that is complete.
+
+    Attributes:
+        uri: ``s3://`` address of its manifest.json.
+        bucket: where that and its files lie.
+        created: epoch seconds at which S3 began to look at the source bucket.
+        columns: names in the order of ``fileSchema``, as the files have them.
+        files: with the lines, in no order.
+    """
+
+    uri: str
+    bucket: str
+    created: float
+    format: InventoryFormat
+    columns: tuple[str, ...]
+    files: tuple[InventoryFile, ...]
+
+    @classmethod
+    def from_manifest(cls, body: bytes, uri: str, source: str) -> Inventory:
+        """Read a manifest.json.
+
+        Args:
+            body: its bytes.
+            uri: its ``s3://`` address.
+            source: the bucket that it should be of.
+
+        Raises:
+            InventoryError: it is no manifest, is of another bucket, or of a kind that is not read.
+        """
+        try:
+            told: dict[str, Any] = json.loads(body)
+            of, format = str(told["sourceBucket"]), str(told["fileFormat"])
+            created = int(told["creationTimestamp"]) / 1000
+            schema = str(told["fileSchema"])
+            files = tuple(
+                InventoryFile(str(one["key"]), int(one["size"]), str(one["MD5checksum"])) for one in told["files"]
+            )
+        except KeyError as error:
+            raise InventoryError(f"{uri} is no manifest of an S3 Inventory: it has no {error}") from None
+        except (TypeError, ValueError) as error:
+            raise InventoryError(f"{uri} is no manifest of an S3 Inventory: {error}") from None
+        if of != source:
+            raise InventoryError(
+                f"{uri} is an inventory of the bucket {of}, and the table's files lie in {source}: let `inventory` "
+                "name the folder of that bucket's"
+            )
+        if format not in _FORMATS:
+            raise InventoryError(f"{uri}: its format {format} is not read; choose CSV, ORC or Parquet")
+        known = _FORMATS[format]
+        found = cls(uri, uri.split("/")[2], created, known, tuple(_NAMES[known].findall(schema)), files)
+        if found.column("key") is None:
+            raise InventoryError(f"{uri}: its fileSchema has no column Key: {schema}")
+        return found
+
+    def column(self, field: InventoryField) -> str | None:
+        """The name of a field's column in the files; None where the inventory's configuration left it out."""
+        return next((name for name in self.columns if name.replace("_", "").lower() == field), None)
+
+
+def deliveries(folders: Iterable[str]) -> list[str]:
+    """Those of some folders that are an inventory's deliveries, the newest first."""
+    return sorted((name for name in folders if _DELIVERY.fullmatch(name)), reverse=True)
