@@ -12,6 +12,7 @@ from rich.text import Text
 from tidegate.platform.cli.check_after_load import check_after_load
 from tidegate.platform.cli.check_buckets import check_bucket
 from tidegate.platform.cli.check_foreign import check_foreign, folders_above
+from tidegate.platform.cli.check_inventory import check_inventory
 from tidegate.platform.cli.check_lake import (
     check_born,
     check_discovered,
@@ -113,6 +114,8 @@ def findings(
     for spec in config.tables:
         if spec.after_load != "keep":
             yield check_after_load(s3, spec)
+        if spec.inventory:
+            yield check_inventory(store.objects, spec)
     if reachable:
         yield checked("tables: listed", lambda: _listed(store.table_keys(), known))
         yield checked("lake root: nothing strange", lambda: _no_strays(store))

@@ -1,0 +1,210 @@
+"""S3 Inventory in place of a listing: what it shows, in each format, and what becomes of it in a run."""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import pytest
+
+from tests.support.inventory import FORMATS, Line, deliver
+from tidegate.assets.bronze import inventoried
+from tidegate.platform.core.inventory import InventoryError
+from tidegate.platform.core.ledger import LastState, Status, columns_of
+from tidegate.platform.testing import TestLake
+from tidegate.resources.inventories import newest_inventory
+from tidegate.resources.inventory_differences import Difference, inventory_differences
+
+MakeLake = Callable[..., TestLake]
+NOW = float(int(time.time()))
+BEFORE, AFTER = NOW - 60, NOW + 60
+_STATES = {"key": "STRING", **columns_of(LastState), "recorded_at": "TIMESTAMP"}
+
+
+class Destination:
+    """A bucket that inventories are delivered to."""
+
+    def __init__(self) -> None:
+        self.bucket = f"inventories-{uuid.uuid4().hex[:8]}"
+        self.prefix = "all/landing/daily/"
+        self.folder = f"s3://{self.bucket}/{self.prefix}"
+
+    def deliver(self, lake: TestLake, lines: list[Line], created: float = NOW, **options: Any) -> None:
+        existing = {one["Name"] for one in lake.clients.s3.list_buckets()["Buckets"]}
+        if self.bucket not in existing:
+            lake.clients.s3.create_bucket(Bucket=self.bucket)
+        found = deliver(lines, prefix=self.prefix, source=lake.bucket, created=created, **options)
+        found.put(lake.clients.s3, self.bucket)
+
+
+def differences(
+    lake: TestLake, folder: str, states: dict[str, tuple[LastState, float]], most: int = 1000, **options: Any
+) -> tuple[list[Difference], int]:
+    """All differences, in pages of ``most``, and how many keys the inventory has."""
+    inventory = newest_inventory(lake.lake.store.objects, folder, lake.bucket)
+    rows = [
+        (key, str(state.status), state.etag, state.n, state.reason, state.bad_rows, datetime.fromtimestamp(at, UTC))
+        for key, (state, at) in states.items()
+    ]
+    ddl = ", ".join(f"{name} {kind}" for name, kind in _STATES.items())
+    known = lake.lake.delta.session.createDataFrame(rows, ddl)
+    wanted = {"after": "", "left": False, **options}
+    found: list[Difference] = []
+    while True:
+        page = inventory_differences(lake.lake.delta, inventory, "t/", known, most=most, **wanted)
+        found += page.found
+        if len(page.found) < most:
+            return found, page.keys
+        wanted["after"] = page.found[-1].key
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_f21_an_inventory_shows_exactly_what_no_event_told(
+    format: Literal["CSV", "ORC", "Parquet"], tidegate_lake: MakeLake
+) -> None:
+    """Whatever the keys are called; and nothing that the ledger was told after the inventory was begun."""
+    lake, at, chance = tidegate_lake([]), Destination(), random.Random(14)
+    lines: list[Line] = [
+        Line("other/x", 1, "e1"),
+        Line("t/_delta_log/0.json", 1, "e1"),
+        Line("t/.hidden/x.csv", 1, "e1"),
+    ]
+    states: dict[str, tuple[LastState, float]] = {}
+    wanted: list[tuple[str, str, int | None]] = []
+    for number in range(200):
+        name = chance.choice(["a", "b/c", "k=1/x y", "1+1", "50%41", "ü", "\U0001f30a", 'quo"te,', "_k=1/x"])
+        key = f"t/{name}{number}.csv"
+        told_at, newer = chance.choice([(BEFORE, False), (BEFORE, False), (AFTER, True)])
+        fate = chance.choice(["told", "arrived", "overwritten", "gone", "removed", "moved", "back", "marker"])
+        here, state = Line(key, number, "e1"), LastState(Status.COMMITTED, "e1", 1)
+        if fate == "arrived":
+            lines.append(here)
+            wanted.append((key, "listed", number))
+            continue
+        if fate in ("overwritten", "back"):
+            state = (
+                LastState(Status.COMMITTED, "e0", 1) if fate == "overwritten" else LastState(Status.REMOVED, None, 1)
+            )
+            wanted += [] if newer else [(key, "listed", number)]
+        if fate in ("gone", "marker"):
+            wanted += [] if newer else [(key, "missing", None)]
+        if fate in ("removed", "moved"):
+            state = LastState(Status(fate), "e1", 1)
+        states[key] = (state, told_at)
+        if fate not in ("gone", "removed", "moved", "marker"):
+            lines += [here, Line(key, 7, "e7", latest=False)]
+        if fate == "marker":
+            lines += [Line(key, None, None, marker=True), Line(key, 7, "e1", latest=False)]
+    at.deliver(lake, lines, format=format)
+
+    found, keys = differences(lake, at.folder, states)
+
+    assert [(one.key, one.kind, one.size) for one in found] == sorted(wanted, key=lambda one: one[0].encode())
+    assert keys == sum(one.key.startswith("t/") and one.latest and not one.marker for one in lines) - 2
+
+
+def test_pages_fields_that_are_left_out_and_files_that_lie_there_still(tidegate_lake: MakeLake) -> None:
+    lake, at = tidegate_lake([]), Destination()
+    lines = [Line(f"t/{name}", 1, "e1") for name in "abcde"]
+    at.deliver(lake, lines, versions=False, without=["ETag", "Size"])
+    committed = LastState(Status.COMMITTED, "e0", 1, bad_rows=0)
+    states = {
+        "t/a": (committed, BEFORE),
+        "t/f": (committed, BEFORE),
+        "t/b": (LastState(Status.REMOVED, None, 1), BEFORE),
+    }
+    found, keys = differences(lake, at.folder, states, most=2)
+    assert [(one.key, one.kind, one.size) for one in found] == [
+        ("t/b", "listed", None), ("t/c", "listed", None), ("t/d", "listed", None), ("t/e", "listed", None),
+        ("t/f", "missing", None),
+    ]  # fmt: skip
+    assert keys == 5
+
+    at.deliver(lake, lines[:3], created=NOW + 60, format="Parquet")
+    left = {
+        "t/a": (LastState(Status.COMMITTED, "e1", 1), BEFORE),
+        "t/b": (LastState(Status.MOVED, "e1", 1), BEFORE),
+        "t/c": (LastState(Status.QUARANTINED, "e1", 1), BEFORE),
+    }
+    assert differences(lake, at.folder, left) == ([], 3)
+    found, _ = differences(lake, at.folder, left, left=True)
+    assert [(one.key, one.kind, one.state) for one in found] == [
+        ("t/a", "left", left["t/a"][0]),
+        ("t/b", "left", left["t/b"][0]),
+    ]
+    at.deliver(lake, [], created=NOW + 120, format="Parquet")
+    assert differences(lake, at.folder, {"t/a": (committed, BEFORE)})[1] == 0
+
+
+def test_what_no_event_told_comes_in_by_the_inventory_and_what_is_newer_stays(
+    tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run by hand; the pages are small, and so are the batches."""
+    at = Destination()
+    lake = tidegate_lake(
+        [{"name": "orders", "prefix": "orders/", "format": "json", "max_files": 2, "inventory": at.folder}]
+    )
+    monkeypatch.setattr(inventoried, "LISTED_AT_ONCE", 3)
+
+    def land(name: str, id: int) -> None:
+        lake.put(f"orders/{name}", kit.lines({"id": id}))
+
+    def lose_events() -> None:
+        for queue in lake.lake.queues:
+            lake.clients.sqs.purge_queue(QueueUrl=queue.url)
+
+    with pytest.raises(InventoryError, match="there is no bucket inventories"):
+        lake.materialize("bronze", "orders")
+    for id, name in enumerate(("told.json", "overwritten 1+1.json", "gone.json", "went.json")):
+        land(name, id)
+    lake.intake()
+    kit.run(lake, "orders", listing=False)
+
+    land("overwritten 1+1.json", 10)
+    lake.delete("orders/gone.json")
+    for id in (11, 12, 13):
+        land(f"day={id}/ü x.json", id)
+    lake.put("orders/_SUCCESS", "")
+    lose_events()
+    lines = [
+        Line(item["Key"], item["Size"], item["ETag"].strip('"'))
+        for item in lake.clients.s3.list_objects_v2(Bucket=lake.bucket)["Contents"]
+    ]
+    lines += [Line("orders/gone.json", 9, "0" * 32, latest=False), Line("orders/gone.json", None, None, marker=True)]
+    began = time.time()
+    at.deliver(lake, lines, began)
+    # What comes and goes after the inventory was begun, and is told as ever.
+    land("late.json", 14)
+    lake.delete("orders/went.json")
+    land("day=11/ü x.json", 15)
+    lake.intake()
+    kit.run(lake, "orders", listing=False)
+    assert kit.bronze(lake, "orders", "id") == [(0,), (1,), (14,), (15,), (2,), (3,)]
+
+    told = kit.metadata(lake.materialize("bronze", "orders"))
+
+    assert kit.bronze(lake, "orders", "id") == [(0,), (1,), (10,), (12,), (13,), (14,), (15,), (2,), (3,)]
+    assert {key: status for key, (status, _) in kit.fate(lake, "orders").items()} == {
+        "told.json": "committed", "overwritten 1+1.json": "committed", "gone.json": "removed", "went.json": "removed",
+        "late.json": "committed", **{f"day={id}/ü x.json": "committed" for id in (11, 12, 13)},
+    }  # fmt: skip
+    assert (told["inventory_keys"], told["inventory_differences"], told["files"], told["removed"]) == (6, 4, 3, 1)
+    assert told["inventory"].startswith(at.folder)
+    assert told["inventory_created"] == pytest.approx(began, abs=0.002)
+    assert lake.lake.store.inbox.waiting() == []
+    told = kit.metadata(lake.materialize("bronze", "orders"))
+    assert (told["inventory_differences"], told["batches"]) == (0, 0), "the same inventory tells nothing new"
+
+    # An inventory that shows what is not so: S3 is asked, and nothing becomes of it, however many batches it takes.
+    stale = [Line(f"orders/was{id}.json", 1, "e1") for id in range(5)]
+    at.deliver(lake, [line for line in lines if line.key != "orders/told.json"] + stale, time.time() + 60)
+    before = kit.bronze(lake, "orders", "id")
+    told = kit.metadata(lake.materialize("bronze", "orders"))
+    assert told["inventory_differences"] >= 7
+    assert kit.bronze(lake, "orders", "id") == before
+    assert lake.lake.store.inbox.waiting() == []
+    assert kit.fate(lake, "orders")["told.json"] == ("committed", "")

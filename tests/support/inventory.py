@@ -1,0 +1,167 @@
+"""S3 Inventories as S3 delivers them: unsorted files of three formats, a manifest, and its checksum at last."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import random
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+from urllib.parse import quote_plus
+
+import pyarrow as pa
+import pyarrow.orc as orc
+import pyarrow.parquet as pq
+
+FORMATS: tuple[Literal["CSV", "ORC", "Parquet"], ...] = ("CSV", "ORC", "Parquet")
+#: Name in a CSV's fileSchema, in that of the others, and type there.
+COLUMNS = {
+    "Bucket": ("bucket", pa.string()),
+    "Key": ("key", pa.string()),
+    "VersionId": ("version_id", pa.string()),
+    "IsLatest": ("is_latest", pa.bool_()),
+    "IsDeleteMarker": ("is_delete_marker", pa.bool_()),
+    "Size": ("size", pa.int64()),
+    "LastModifiedDate": ("last_modified_date", pa.timestamp("ms", "UTC")),
+    "ETag": ("e_tag", pa.string()),
+}
+_OF_VERSIONS = ("VersionId", "IsLatest", "IsDeleteMarker")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One version of an object; a delete marker has neither size nor etag."""
+
+    key: str
+    size: int | None
+    etag: str | None
+    latest: bool = True
+    marker: bool = False
+
+    def cells(self, source: str) -> dict[str, Any]:
+        return {
+            "Bucket": source,
+            "Key": self.key,
+            "VersionId": uuid.uuid4().hex,
+            "IsLatest": self.latest,
+            "IsDeleteMarker": self.marker,
+            "Size": self.size,
+            "LastModifiedDate": datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+            "ETag": self.etag,
+        }
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What makes up one delivery.
+
+    Attributes:
+        objects: bodies by key, in the order of their delivery: the checksum comes last.
+        manifest: key of manifest.json.
+        checksum: key of manifest.checksum.
+        data: keys of the files with the lines.
+    """
+
+    objects: dict[str, bytes]
+    manifest: str
+    checksum: str
+    data: tuple[str, ...]
+
+    def put(self, s3: Any, bucket: str) -> None:
+        for key, body in self.objects.items():
+            s3.put_object(Bucket=bucket, Key=key, Body=body)
+
+
+def deliver(
+    lines: Sequence[Line],
+    *,
+    prefix: str,
+    source: str,
+    created: float,
+    format: Literal["CSV", "ORC", "Parquet"] = "CSV",
+    versions: bool = True,
+    without: Sequence[str] = (),
+    files: int = 2,
+) -> Delivery:
+    """A delivery.
+
+    Args:
+        lines: in any order.
+        prefix: of the destination: ``<prefix>/<source bucket>/<configuration>/``.
+        source: bucket.
+        created: epoch seconds.
+        format: of the files.
+        versions: whether it is an inventory of all versions.
+        without: fields that its configuration leaves out.
+        files: how many the lines are spread over.
+    """
+    left_out = {*without, *(() if versions else _OF_VERSIONS)}
+    columns = [name for name in COLUMNS if name not in left_out]
+    shuffled = [line for line in lines if versions or (line.latest and not line.marker)]
+    random.Random(len(shuffled)).shuffle(shuffled)
+    objects: dict[str, bytes] = {}
+    told = []
+    for part in range(files):
+        body = _body([line.cells(source) for line in shuffled[part::files]], columns, format)
+        key = f"{prefix}data/{uuid.uuid4()}{'.csv.gz' if format == 'CSV' else f'.{format.lower()}'}"
+        objects[key] = body
+        told.append({"key": key, "size": len(body), "MD5checksum": hashlib.md5(body).hexdigest()})
+    data = tuple(objects)
+    manifest = {
+        "sourceBucket": source,
+        "destinationBucket": "arn:aws:s3:::somewhere",
+        "version": "2016-11-30",
+        "creationTimestamp": str(int(created * 1000)),
+        "fileFormat": format,
+        "fileSchema": _schema(columns, format),
+        "files": told,
+    }
+    text = json.dumps(manifest, indent=2).encode()
+    folder = f"{prefix}{datetime.fromtimestamp(created, UTC):%Y-%m-%dT%H-%MZ}/"
+    objects[f"{folder}manifest.json"] = text
+    objects[f"{folder}manifest.checksum"] = hashlib.md5(text).hexdigest().encode() + b"\n"
+    return Delivery(objects, f"{folder}manifest.json", f"{folder}manifest.checksum", data)
+
+
+def _body(rows: list[dict[str, Any]], columns: list[str], format: str) -> bytes:
+    if format == "CSV":
+        return gzip.compress("".join(f"{','.join(_cell(n, row[n]) for n in columns)}\n" for row in rows).encode())
+    schema = pa.schema([COLUMNS[name] for name in columns])
+    table = pa.Table.from_pylist([{COLUMNS[name][0]: row[name] for name in columns} for row in rows], schema)
+    target = io.BytesIO()
+    if format == "ORC":
+        orc.write_table(table, target)
+    else:
+        pq.write_table(table, target)
+    return target.getvalue()
+
+
+def _cell(name: str, value: Any) -> str:
+    if name == "Key":
+        return f'"{quote_plus(value, safe="/")}"'
+    if isinstance(value, bool):
+        return f'"{str(value).lower()}"'
+    if isinstance(value, datetime):
+        return f'"{value:%Y-%m-%dT%H:%M:%S.000Z}"'
+    return f'"{"" if value is None else value}"'
+
+
+def _schema(columns: list[str], format: str) -> str:
+    if format == "CSV":
+        return ", ".join(columns)
+    if format == "ORC":
+        kinds = {"bool": "boolean", "int64": "bigint", "timestamp[ms, tz=UTC]": "timestamp"}
+        fields = (f"{COLUMNS[name][0]}:{kinds.get(str(COLUMNS[name][1]), 'string')}" for name in columns)
+        return f"struct<{','.join(fields)}>"
+    kinds = {"bool": "boolean {}", "int64": "int64 {}", "timestamp[ms, tz=UTC]": "int64 {} (TIMESTAMP_MILLIS)"}
+    fields = (
+        f"{'required' if name in ('Bucket', 'Key') else 'optional'} "
+        f"{kinds.get(str(COLUMNS[name][1]), 'binary {} (UTF8)').format(COLUMNS[name][0])};"
+        for name in columns
+    )
+    return f"message s3.inventory {{ {' '.join(fields)} }}"
