@@ -255,9 +255,17 @@ MUTANTS = (
         "a bucket that is gone counts as an empty one",
         8,
         _LOOK,
-        "    if any(isinstance(probe, Gone) for probe in probes.values()):\n        _require_bucket(lake, table)\n",
+        "    if any(isinstance(probe, Gone) for probe in probes.values()):\n        require_bucket(lake, table)\n",
         "",
         ("tests/spark/test_look.py::test_a_bucket_that_is_gone_stops_the_run_and_removes_nothing",),
+    ),
+    Mutant(
+        "an inventory knows more than what the ledger was told later",
+        6,
+        "resources/inventory_differences.py",
+        ' & ~F.col("newer")',
+        "",
+        ("tests/spark/test_inventory.py::test_f21_an_inventory_shows_exactly_what_no_event_told",),
     ),
     Mutant(
         "403 is taken for 404",

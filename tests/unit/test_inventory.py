@@ -103,10 +103,10 @@ def test_an_inventory_s_folder_is_no_table_s_and_its_files_are_no_sources(tmp_pa
             load(inventory=folder)
         assert "tables[0].inventory" in str(error.value)
         assert says in str(error.value)
+    path = tmp_path / "rows.yaml"
+    rows = {"name": "rows", "row_queue": {"name": "rows"}, "inventory": FOLDER}
+    path.write_text(yaml.safe_dump({**PAPER, "tables": [rows]}))
     with pytest.raises(LakeConfigError, match="the files of a row queue lie below the lake root, and are few"):
-        path = tmp_path / "rows.yaml"
-        rows = {"name": "rows", "row_queue": {"name": "rows"}, "inventory": FOLDER}
-        path.write_text(yaml.safe_dump({**PAPER, "tables": [rows]}))
         load_lake(path)
 
 
