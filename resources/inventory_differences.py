@@ -103,6 +103,8 @@ def inventory_differences(
 
 def _rows(delta: Delta, inventory: Inventory, prefix: str) -> DataFrame:
     """Key, size and etag of the table's objects that are present versions."""
+    if not inventory.files:  # of an empty bucket, or prefix
+        return delta.session.createDataFrame([], "key STRING, size BIGINT, etag STRING")
     reader = delta.session.read.format(inventory.format)
     if inventory.format == "csv":
         # As RFC 4180 has it, and without a header.

@@ -134,8 +134,10 @@ def test_pages_fields_that_are_left_out_and_files_that_lie_there_still(tidegate_
         ("t/a", "left", left["t/a"][0]),
         ("t/b", "left", left["t/b"][0]),
     ]
-    at.deliver(lake, [], created=NOW + 120, format="Parquet")
-    assert differences(lake, at.folder, {"t/a": (committed, BEFORE)})[1] == 0
+    for later, files in ((120, 1), (180, 0)):
+        at.deliver(lake, [], created=NOW + later, files=files)
+        found, keys = differences(lake, at.folder, {"t/a": (committed, BEFORE)})
+        assert ([(one.key, one.kind) for one in found], keys) == ([("t/a", "missing")], 0)
 
 
 def test_what_no_event_told_comes_in_by_the_inventory_and_what_is_newer_stays(
