@@ -90,7 +90,7 @@ def inventory_differences(
     )
     differ = told.where(F.col("kind").isNotNull() & ~F.col("newer") & (F.col("key") > after))
     try:
-        rows = differ.orderBy("key").limit(most).toArrow().to_pylist()
+        rows = differ.orderBy("key").limit(most).toArrow()
         keys = cast(int, counted.get.get("keys", 0))
     except PySparkException as error:
         delta.require_session()
@@ -98,7 +98,7 @@ def inventory_differences(
             f"Spark cannot compare the inventory {inventory.uri} with the ledger: {first_line(error)}. If S3 refused "
             "it: Spark's role needs s3:GetObject on the inventory's files, and kms:Decrypt where KMS encrypts them"
         ) from error
-    return Differences([_difference(row) for row in rows], keys)
+    return Differences([_difference(row) for batch in rows.to_batches() for row in batch.to_pylist()], keys)
 
 
 def _rows(delta: Delta, inventory: Inventory, prefix: str) -> DataFrame:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import pytest
 
 from tests.support.inventory import FORMATS, Line, deliver
+from tidegate.platform.core.inventory import InventoryError
 from tidegate.platform.core.ledger import LastState, Status, columns_of
 from tidegate.platform.testing import TestLake
 from tidegate.resources.inventories import newest_inventory
@@ -134,6 +135,11 @@ def test_pages_fields_that_are_left_out_and_files_that_lie_there_still(tidegate_
         ("t/a", "left", left["t/a"][0]),
         ("t/b", "left", left["t/b"][0]),
     ]
+    inventory = newest_inventory(lake.lake.store.objects, at.folder, lake.bucket)
+    lake.clients.s3.delete_object(Bucket=at.bucket, Key=inventory.files[0].key)
+    empty = lake.lake.table(lake.key("t")).ledger.last_states(-1)
+    with pytest.raises(InventoryError, match=f"Spark cannot compare the inventory {inventory.uri} with the ledger: "):
+        inventory_differences(lake.lake.delta, inventory, "t/", empty, after="", most=9, left=False)
     for later, files in ((120, 1), (180, 0)):
         at.deliver(lake, [], created=NOW + later, files=files)
         found, keys = differences(lake, at.folder, {"t/a": (committed, BEFORE)})
