@@ -74,31 +74,34 @@ def inventory_differences(
         PySparkException: the server is gone, or was restarted.
         SparkUnreachable: likewise.
     """
-    counted = Observation()
-    listed = _rows(delta, inventory, prefix).observe(counted, F.count(F.lit(1)).alias("keys"))
-    here, there = listed.alias("here"), states.alias("there")
-    both = here.join(there, F.col("here.key") == F.col("there.key"), "full_outer")
-    told = both.select(
-        F.coalesce("here.key", "there.key").alias("key"),
-        _kind(left).alias("kind"),
-        F.col("here.size").alias("here_size"),
-        F.col("here.etag").alias("here_etag"),
-        *(F.col(f"there.{name}") for name in ("status", "etag", "n", "reason", "bad_rows")),
-        F.coalesce(F.col("there.recorded_at") >= F.timestamp_seconds(F.lit(inventory.created)), F.lit(False)).alias(
-            "newer"
-        ),
-    )
-    differ = told.where(F.col("kind").isNotNull() & ~F.col("newer") & (F.col("key") > after))
     try:
-        rows = differ.orderBy("key").limit(most).toArrow()
-        keys = cast(int, counted.get.get("keys", 0))
+        return _ask(_rows(delta, inventory, prefix), inventory, states, after, most, left)
     except PySparkException as error:
         delta.require_session()
         raise InventoryError(
             f"Spark cannot compare the inventory {inventory.uri} with the ledger: {first_line(error)}. If S3 refused "
             "it: Spark's role needs s3:GetObject on the inventory's files, and kms:Decrypt where KMS encrypts them"
         ) from error
-    return Differences([_difference(row) for batch in rows.to_batches() for row in batch.to_pylist()], keys)
+
+
+def _ask(listed: DataFrame, inventory: Inventory, states: DataFrame, after: str, most: int, left: bool) -> Differences:
+    counted = Observation()
+    listed = listed.observe(counted, F.count(F.lit(1)).alias("keys"))
+    here, there = listed.alias("here"), states.alias("there")
+    both = here.join(there, F.col("here.key") == F.col("there.key"), "full_outer")
+    began = F.timestamp_seconds(F.lit(inventory.created))
+    told = both.select(
+        F.coalesce("here.key", "there.key").alias("key"),
+        _kind(left).alias("kind"),
+        F.col("here.size").alias("here_size"),
+        F.col("here.etag").alias("here_etag"),
+        *(F.col(f"there.{name}") for name in ("status", "etag", "n", "reason", "bad_rows")),
+        F.coalesce(F.col("there.recorded_at") >= began, F.lit(False)).alias("newer"),
+    )
+    differ = told.where(F.col("kind").isNotNull() & ~F.col("newer") & (F.col("key") > after))
+    rows = differ.orderBy("key").limit(most).toArrow()
+    found = [_difference(row) for batch in rows.to_batches() for row in batch.to_pylist()]
+    return Differences(found, cast(int, counted.get.get("keys", 0)))
 
 
 def _rows(delta: Delta, inventory: Inventory, prefix: str) -> DataFrame:
