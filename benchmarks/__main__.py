@@ -22,6 +22,7 @@ MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "intake": (),
     "tick": (),
     "merge": (),
+    "ledger": (),
     "commit_requests": (),
     "row_queue": (),
 }

@@ -146,22 +146,22 @@ def measure(machine: Machine, rows: int, files: int, megabytes: int) -> dict[str
         for form in FORMATS
         for kind, options in (("declared", {"columns": _DECLARED}), ("first", {}))
     ]
-    with machine.lake("load", tables) as lake:
-        for form in FORMATS:
-            table = f"{form}_declared"
-            for seed, share in ((1, 10), (2, 1)):
-                paths = _put(lake, table, form, rows // share, files, seed=seed)
-                bare = _bare(lake, form, paths, table)
-                ours = _ours(lake, table)
-            found[f"{form}, clean"] = _told(bare, ours)
-            found[f"{form}, ten rows"] = _small(machine, lake, form)
-            paths = _put(lake, table, form, rows, files, seed=3, bad=True)
-            found[f"{form}, 1 % bad"] = _told(_bare(lake, form, paths, f"{table}_bad"), _ours(lake, table))
-            paths = _put(lake, f"{form}_first", form, rows, files, seed=4)
-            found[f"{form}, first, inferred"] = _told(
-                _bare(lake, form, paths, f"{form}_first", infer=True), _ours(lake, f"{form}_first")
-            )
-        found["csv, one large file"] = _large(machine, lake, megabytes)
+    lake = machine.lake("load", tables)
+    for form in FORMATS:
+        table = f"{form}_declared"
+        for seed, share in ((1, 10), (2, 1)):
+            paths = _put(lake, table, form, rows // share, files, seed=seed)
+            bare = _bare(lake, form, paths, table)
+            ours = _ours(lake, table)
+        found[f"{form}, clean"] = _told(bare, ours)
+        found[f"{form}, ten rows"] = _small(machine, lake, form)
+        paths = _put(lake, table, form, rows, files, seed=3, bad=True)
+        found[f"{form}, 1 % bad"] = _told(_bare(lake, form, paths, f"{table}_bad"), _ours(lake, table))
+        paths = _put(lake, f"{form}_first", form, rows, files, seed=4)
+        found[f"{form}, first, inferred"] = _told(
+            _bare(lake, form, paths, f"{form}_first", infer=True), _ours(lake, f"{form}_first")
+        )
+    found["csv, one large file"] = _large(machine, lake, megabytes)
     return found
 
 

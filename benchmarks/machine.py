@@ -10,6 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql.connect.session import SparkSession
+
 from tests.support.costs import cpu_seconds
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
@@ -59,6 +61,9 @@ class Machine:
         server = SparkServer(self.home / "spark", self.aws.environ, port=0, memory="4g", conf=conf)
         self._running.callback(server.stop)
         server.start(150.0)
+        # All lakes share one session. Left open, its clean-up at exit asks a server that is gone, for ten minutes.
+        session = SparkSession.builder.remote(server.remote.url).getOrCreate()
+        self._running.callback(session.stop)
         return server
 
     def __enter__(self) -> Machine:
@@ -76,16 +81,11 @@ class Machine:
             endpoint or self.aws.endpoint, REGION, key=aws["AWS_ACCESS_KEY_ID"], secret=aws["AWS_SECRET_ACCESS_KEY"]
         )
 
-    @contextmanager
-    def lake(self, name: str, tables: list[dict[str, Any]]) -> Iterator[TestLake]:
+    def lake(self, name: str, tables: list[dict[str, Any]]) -> TestLake:
         """A lake of its own."""
         folder = self.home / name
         folder.mkdir()
-        lake = TestLake(self, folder, name, tables, {"discovery": False})  # type: ignore[arg-type]
-        try:
-            yield lake
-        finally:
-            lake.close()
+        return TestLake(self, folder, name, tables, {"discovery": False})  # type: ignore[arg-type]
 
     def jobs(self) -> int:
         """Spark jobs that the server has begun so far."""

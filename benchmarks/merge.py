@@ -81,7 +81,8 @@ def main() -> None:
     sizes = {"small": chosen.small, "large": chosen.large}
     silver = {"keys": ["id"], "order": "at", "every": 60}
     tables = [{"name": name, "prefix": f"{name}/", "format": "parquet", "silver": silver} for name in sizes]
-    with tempfile.TemporaryDirectory() as home, Machine(Path(home)) as machine, machine.lake("merge", tables) as lake:
+    with tempfile.TemporaryDirectory() as home, Machine(Path(home)) as machine:
+        lake = machine.lake("merge", tables)
         found: dict[str, Any] = {name: _measured(lake, name, rows, chosen.merges) for name, rows in sizes.items()}
     found["large_by_small"] = round(found["large"]["seconds"] / found["small"]["seconds"], 2)
     found["cpu_large_by_small"] = round(found["large"]["cpu_seconds"] / found["small"]["cpu_seconds"], 2)

@@ -38,11 +38,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.register")
     parser.add_argument("--files", type=int, default=20_000)
     files = parser.parse_args().files
-    with (
-        tempfile.TemporaryDirectory(prefix="tg") as folder,
-        Machine(Path(folder)) as machine,
-        machine.lake("many", [{"name": "files", "prefix": "files/"}]) as lake,
-    ):
+    with tempfile.TemporaryDirectory(prefix="tg") as folder, Machine(Path(folder)) as machine:
+        lake = machine.lake("many", [{"name": "files", "prefix": "files/"}])
         _run(lake, _arrive(lake, 0, 1))
         keys = _arrive(lake, 1, files)
         with spending() as bare:

@@ -32,11 +32,8 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=5000)
     parser.add_argument("--rounds", type=int, default=3)
     told = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory(prefix="tg") as folder,
-        Machine(Path(folder)) as machine,
-        machine.lake("rows", _TABLES) as lake,
-    ):
+    with tempfile.TemporaryDirectory(prefix="tg") as folder, Machine(Path(folder)) as machine:
+        lake = machine.lake("rows", _TABLES)
         found = {"messages": told.messages, **_ticks(lake, told.messages, told.rounds)}
         print(json.dumps({**found, **_runs(machine, lake, told.messages, told.rounds)}, indent=2))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +30,14 @@ def tidegate_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalSt
 
 
 @pytest.fixture
-def tidegate_lake(tidegate_stack: LocalStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeLake]:
+def tidegate_lake(tidegate_stack: LocalStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeLake:
     """Makes lakes: ``tidegate_lake([{"name": "orders", "prefix": "orders/"}], discovery=False)``."""
     for name, value in tidegate_stack.environ.items():
         monkeypatch.setenv(name, value)
-    with ExitStack() as closing:
 
-        def make(tables: list[dict[str, Any]] | None = None, **more: Any) -> TestLake:
-            folder = tmp_path / uuid.uuid4().hex[:8]
-            folder.mkdir()
-            lake = TestLake(tidegate_stack, folder, folder.name, tables or [], more)
-            closing.callback(lake.close)
-            return lake
+    def make(tables: list[dict[str, Any]] | None = None, **more: Any) -> TestLake:
+        folder = tmp_path / uuid.uuid4().hex[:8]
+        folder.mkdir()
+        return TestLake(tidegate_stack, folder, folder.name, tables or [], more)
 
-        yield make
+    return make

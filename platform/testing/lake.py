@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -66,7 +65,6 @@ class TestLake:
         self.clients: Clients = stack.clients()
         self.config: LakeConfig = load_lake(self.path)
         provision(self.clients, Resources.of(self.config))
-        self._exit = ExitStack()
 
     @cached_property
     def resource(self) -> LakeResource:
@@ -155,10 +153,6 @@ class TestLake:
         """Run a query on the shared Spark server, after giving this lake's tables their names."""
         self.lake.name_tables()
         return self.lake.delta.session.sql(query).collect()
-
-    def close(self) -> None:
-        """Close the Spark session."""
-        self._exit.close()
 
 
 def _placed(table: Mapping[str, Any], bucket: str, lake: str) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from pydantic import ValidationError
 
@@ -15,7 +13,7 @@ from tidegate.platform.testing import TestLake
 
 
 @pytest.fixture(scope="session")
-def landing(tidegate_stack: LocalStack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Landing]:
+def landing(tidegate_stack: LocalStack, tmp_path_factory: pytest.TempPathFactory) -> Landing:
     """The lake; a case is landed when it is first asked for."""
     tables, unknown = [], {}
     for case in CASES:
@@ -26,5 +24,4 @@ def landing(tidegate_stack: LocalStack, tmp_path_factory: pytest.TempPathFactory
         except ValidationError as error:
             unknown[case.name] = f"lake.yaml does not take its options: {error}"
     lake = TestLake(tidegate_stack, tmp_path_factory.mktemp("foreign"), "foreign", tables, {"discovery": False})
-    yield Landing(lake, tmp_path_factory.mktemp("files"), unknown)
-    lake.close()
+    return Landing(lake, tmp_path_factory.mktemp("files"), unknown)

@@ -6,7 +6,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 import org.apache.parquet.HadoopReadOptions;
 import org.apache.parquet.ParquetReadOptions;
 import org.apache.parquet.column.page.PageReadStore;
@@ -45,8 +44,7 @@ public record LedgerFile(List<LedgerRow> headers, Map<String, LedgerRow> last) {
         FilterApi.and(
             FilterApi.eq(FilterApi.longColumn("n"), n), FilterApi.eq(kind, Binary.fromString("header")));
     if (!keys.isEmpty()) {
-      var asked = keys.stream().map(Binary::fromString).collect(Collectors.toSet());
-      wanted = FilterApi.or(wanted, FilterApi.in(FilterApi.binaryColumn("key"), asked));
+      wanted = FilterApi.or(wanted, FilterApi.userDefined(FilterApi.binaryColumn("key"), new AskedKeys(keys)));
     }
     FilterCompat.Filter filter = FilterCompat.get(wanted);
     return collect(file, HadoopReadOptions.builder(conf).withRecordFilter(filter).build(), filter);

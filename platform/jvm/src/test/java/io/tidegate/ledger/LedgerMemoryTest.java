@@ -1,6 +1,7 @@
 package io.tidegate.ledger;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -19,7 +20,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.parquet.HadoopReadOptions;
+import org.apache.parquet.filter2.compat.FilterCompat;
+import org.apache.parquet.filter2.predicate.FilterApi;
+import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.util.HadoopInputFile;
+import org.apache.parquet.io.api.Binary;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
@@ -186,6 +192,28 @@ class LedgerMemoryTest {
       assertEquals(wanted, part.last());
       assertEquals(List.of(), LedgerFile.find(input, conf, n + 1, List.of()).headers());
     }
+  }
+
+  @Test
+  void ofALargeFileOnlyPagesThatMayHoldAKeyAreRead() throws Exception {
+    String written = folder.resolve("pages").toUri().toString();
+    spark
+        .range(0, 5000, 1, 1)
+        .selectExpr("printf('%05d', id) AS key")
+        .write()
+        .option("parquet.page.row.count.limit", "100")
+        .parquet(written);
+    Path file = Files.list(folder.resolve("pages")).filter(one -> one.toString().endsWith(".parquet")).findFirst().get();
+    var input = HadoopInputFile.fromPath(new org.apache.hadoop.fs.Path(file.toUri()), new Configuration());
+    // The ends of the file are among them: between the least and the greatest lies every page.
+    var asked = new AskedKeys(List.of("00000", "02550", "04999", "0", "5"));
+    var filter = FilterCompat.get(FilterApi.userDefined(FilterApi.binaryColumn("key"), asked));
+    var options = HadoopReadOptions.builder(new Configuration()).withRecordFilter(filter).build();
+    try (ParquetFileReader reader = ParquetFileReader.open(input, options)) {
+      assertEquals(300, reader.getFilteredRecordCount());
+    }
+    assertTrue(asked.keep(Binary.fromString("02550")));
+    assertFalse(asked.keep(Binary.fromString("02551")));
   }
 
   @Test

@@ -1,0 +1,117 @@
+"""Looks into ledgers: the header and the last states of some keys, beside a ledger of few rows.
+
+A ledger gets its rows by SQL, as its appends and their merges leave them: files of 4,000 rows, each sorted by key. The
+keys of one begin with a date, so its newest files have the newest keys; those of another are without any order in time,
+so each file may hold any key. The looks ask for the header of the last batch and for keys of batches before it, the
+newest ones where they have dates, other keys each time; then once more after `OPTIMIZE`, which clusters the rows by key.
+Prints JSON.
+
+    python -m benchmarks.ledger [--small 100000] [--large 2000000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import Machine, Spent, spending
+from tidegate.assets.bronze.run import run_table
+from tidegate.platform.testing import TestLake
+from tidegate.resources.ledger import Ledger
+from tidegate.resources.spark import command
+
+#: Rows of about 256 KiB, beyond which appends merge files no more (decision 48).
+_FILE = 4_000
+#: Keys that a look asks for.
+_ASKED = (1, 100, 1_000)
+_LOOKS = 5
+
+
+#: Names of objects, of their number.
+_KEYS = {
+    "dated": "concat('many/', lpad(id, 12, '0'), '.json')",
+    "random": "concat('many/', sha1(cast(id AS STRING)), '.json')",
+}
+
+
+def _fill(lake: TestLake, ledger: Ledger, rows: int, key: str) -> None:
+    parts = (
+        f"REPARTITION_BY_RANGE({max(1, rows // _FILE)}"
+        if key == _KEYS["dated"]
+        else f"REPARTITION({max(1, rows // _FILE)}"
+    )
+    query = (
+        f"INSERT INTO delta.`{ledger.location}` (kind, n, run_id, bronze_version, recorded_at, position, key, status, "
+        "etag, size, event_id, event_name, event_time, rows) "
+        f"SELECT /*+ {parts}, id) */ 'row', id DIV 1000 - {rows}, 'bench', 1, current_timestamp(), "
+        f"cast(id AS INT), {key}, 'committed', md5(cast(id AS STRING)), 1000, uuid(), 'ObjectCreated:Put', "
+        f"current_timestamp(), 10 FROM range({rows})"
+    )
+    command(lake.lake.delta.session, query)
+
+
+def _looked(lake: TestLake, ledger: Ledger, rows: int, key: str) -> dict[str, Any]:
+    """Medians by keys asked for."""
+    version, n = ledger.clock()
+    step, found = iter(range(1, rows)), {}
+    for asked in _ASKED:
+        looks: list[Spent] = []
+        for _ in range(_LOOKS):
+            ids = [rows - next(step) for _ in range(asked)]
+            keys = [row["key"] for row in lake.sql(f"SELECT {key} AS key FROM VALUES {_values(ids)} AS t(id)")]
+            with spending() as spent:
+                header, states = ledger.memory(version, n, keys)
+            assert header is not None
+            assert len(states) == len(set(keys)), (len(states), asked)
+            looks.append(spent)
+        middle = sorted(looks, key=lambda one: one.cpu)[_LOOKS // 2]
+        found[str(asked)] = {"seconds": middle.seconds, "cpu_seconds": middle.cpu}
+    return found
+
+
+def _values(ids: list[int]) -> str:
+    return ", ".join(f"({one})" for one in ids)
+
+
+def _measured(lake: TestLake, table: str, rows: int, key: str) -> dict[str, Any]:
+    lake.put(f"{table}/first.json", b'{"id": 1}\n')
+    (done,) = run_table(lake.lake, lake.key(table), run_id="bench", listing=True)
+    assert done.landed.outcome == "committed"
+    ledger = lake.lake.table(lake.key(table)).ledger
+    _fill(lake, ledger, rows, key)
+    print(f"  {table}: {rows} rows are there", file=sys.stderr)
+    appended = _looked(lake, ledger, rows, key)
+    with spending() as clustering:
+        command(lake.lake.delta.session, f"OPTIMIZE delta.`{ledger.location}`")
+    return {
+        "rows": rows,
+        "appended": appended,
+        "clustered": _looked(lake, ledger, rows, key),
+        "clustering": {"seconds": clustering.seconds, "cpu_seconds": clustering.cpu},
+    }
+
+
+def main() -> None:
+    """Measure and print JSON."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.ledger")
+    parser.add_argument("--small", type=int, default=100_000)
+    parser.add_argument("--large", type=int, default=2_000_000)
+    chosen = vars(parser.parse_args())
+    names = [f"{kind}_{size}" for kind in _KEYS for size in chosen]
+    tables = [{"name": name, "prefix": f"{name}/", "format": "json"} for name in names]
+    with tempfile.TemporaryDirectory(prefix="tg") as home, Machine(Path(home)) as machine:
+        lake = machine.lake("ledger", tables)
+        found: dict[str, Any] = {
+            f"{kind}_{size}": _measured(lake, f"{kind}_{size}", rows, key)
+            for kind, key in _KEYS.items()
+            for size, rows in chosen.items()
+        }
+    print(json.dumps(found, indent=2))
+
+
+if __name__ == "__main__":
+    main()
