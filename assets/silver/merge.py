@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 from tidegate.assets.compaction import compact, is_due, passes
 from tidegate.assets.silver.changes import Changes, gather
 from tidegate.assets.silver.pending import Pending, pending
+from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.schema.column_types import Field, quoted, simple_type
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, needs_mapping
@@ -18,6 +19,9 @@ from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
 from tidegate.platform.core.table_spec import TableSpec
 from tidegate.resources.lake import CHANGED_AT, CHANGED_BATCH, DELETED, SILVER_COLUMNS, Lake
 from tidegate.resources.spark import command
+
+#: The seams of a merge, in order; each lies right after the step that it is named for.
+SEAMS = ("silver-create", "silver-gather", "silver-merge")
 
 _ATTEMPTS = 6
 #: How Delta's conditions begin of a commit that another one came before.
@@ -77,12 +81,15 @@ def _merge(lake: Lake, work: Pending, log: Callable[[str], None]) -> Merged:
         _widen(lake, work, columns)
     else:
         _create(lake, work, columns)
+    seam("silver-create")
     _purge(lake, work)
     changes = gather(lake.delta, work)
+    seam("silver-gather")
     if changes.why_full:
         log(f"full merge: {changes.why_full}")
     statement = _statement(work, changes, [field.name for field in columns])
     merged = lake.delta.merge(work.location, statement, changes.view, work.app_id, work.n)
+    seam("silver-merge")
     if (merged.txn or 0) < work.n:
         raise RuntimeError(
             f"the merge of silver.{work.table.spec.name} returned, but its table says batch {merged.txn}, not "

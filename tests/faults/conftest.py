@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -43,9 +43,9 @@ def make_lake(servers: FaultServers, tmp_path_factory: pytest.TempPathFactory) -
     """Makes lakes with tables of these names; all they started has ended after the module."""
     with ExitStack() as closing:
 
-        def make(*tables: str, name: str | None = None) -> FaultLake:
+        def make(*tables: str, name: str | None = None, merged: Iterable[str] = ()) -> FaultLake:
             folder = tmp_path_factory.mktemp("lake")
-            lake = FaultLake(servers, folder, name or uuid.uuid4().hex[:8], tables)
+            lake = FaultLake(servers, folder, name or uuid.uuid4().hex[:8], tables, merged)
             closing.callback(lake.close)
             return lake
 

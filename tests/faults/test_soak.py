@@ -1,4 +1,4 @@
-"""A random course of files, lost and doubled messages and deaths of runs; then every file is there once.
+"""A random course of files and rows, lost and doubled messages and deaths; then every file and row is there once.
 
 `make soak` goes on for half an hour, with killed processes and killed servers; the seed is printed.
 """
@@ -10,6 +10,7 @@ import os
 import random
 import time
 from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from urllib.parse import unquote_plus
 
@@ -17,8 +18,12 @@ import pytest
 
 from tests.support.client import wait_until
 from tests.support.harness import FaultLake, Watched
+from tests.support.row_course import RowCourse
 from tests.support.seams import Died, doing
 from tidegate.assets.bronze.run import SEAMS, run_table
+from tidegate.assets.silver.merge import SEAMS as SILVER_SEAMS
+from tidegate.assets.silver.merge import merge_table
+from tidegate.resources.lake import Lake
 from tidegate.sensors.intake import take_in
 
 #: Rounds, and seconds.
@@ -26,13 +31,17 @@ _SHORT, _LONG = 6, 1800.0
 #: Copies of a message that arrive; none: it is lost.
 _COPIES, _WEIGHTS = (0, 1, 2, 3), (15, 60, 20, 5)
 _LISTED_EVERY = 10
+#: Rounds between two merges, and between two runs of the rows' table.
+_MERGED_EVERY, _ROWS_EVERY = 3, 2
+#: The table with a silver one.
+_MERGED = "load"
 
 
 class Course:
     """What happens to a lake, at random, and what of it nobody told.
 
     Args:
-        lake: its tables have no files yet.
+        lake: its tables have no files yet; ``load`` has a silver table, ``rows`` a row queue.
         rng: decides.
         killing: processes and servers are killed as well.
 
@@ -47,24 +56,34 @@ class Course:
         self.lost: dict[str, list[str]] = {name: [] for name in lake.tables}
         self.listed: dict[str, Counter[str]] = {name: Counter() for name in lake.tables}
         self.happened: Counter[str] = Counter()
+        self.rows = RowCourse(lake, rng)
         self._settled: dict[str, list[str]] = {name: [] for name in lake.tables}
         #: Keys that got the bytes once more, in this round, that they have: of these nobody need know.
         self._same: set[str] = set()
         self._disturbed = lake.disturbed()
 
     def round(self, n: int) -> None:
-        """Files come and go, their messages are tampered with, and runs die before one does the work."""
+        """Files and rows come and go, their messages are tampered with, and runs die before one does the work."""
         self._same.clear()
         changes = sum(self._change(table, n) for table in self.lake.tables.values())
         self._take_in(self._tamper(changes))
-        for table in self.rng.sample([*self.lake.tables.values()], len(self.lake.tables)):
-            for _ in range(self.rng.randrange(3)):
-                self._die(table)
-            if self.killing and self.rng.random() < 0.1:
-                self._kill(table)
-            table.run()
+        self.rows.round()
+        names = [*self.lake.tables, *([] if n % _ROWS_EVERY else ["rows"])]
+        for name in self.rng.sample(names, len(names)):
+            self._run(name)
+        if n % _MERGED_EVERY == 0:
+            self._merge()
         if self.killing and self.rng.random() < 0.03:
             self._kill_server()
+
+    def _run(self, name: str) -> None:
+        """Runs of a table that die, and one that does the work."""
+        text = self.lake.key(name)
+        for _ in range(self.rng.randrange(3)):
+            self._die(SEAMS, lambda lake: run_table(lake, text, run_id="dies"))
+        if self.killing and self.rng.random() < 0.1:
+            self._kill(name)
+        run_table(self.lake.lake, text, run_id="fresh")
 
     def list_all(self) -> None:
         """Listings find what nobody told, and nothing else; then all is as it should be."""
@@ -78,6 +97,34 @@ class Course:
             assert run_table(self.lake.lake, table.text, run_id="again", listing=True) == []
             table.check()
         wait_until(self._nothing_waits, "a queue without messages")
+        self.rows.all_come()
+        run_table(self.lake.lake, self.rows.text, run_id="listing", listing=True)
+        assert run_table(self.lake.lake, self.rows.text, run_id="again", listing=True) == []
+        self.rows.check()
+        self._merge()
+        self._check_silver()
+
+    def _merge(self) -> None:
+        """Merges that die, and one that does the work."""
+        spec = self.lake.spec(_MERGED)
+        for _ in range(self.rng.randrange(2)):
+            self._die(SILVER_SEAMS, lambda lake: merge_table(lake, spec))
+        if self.killing and self.rng.random() < 0.2:
+            self._kill(_MERGED, merging=True)
+        merge_table(self.lake.lake, spec)
+        self.happened["merges"] += 1
+
+    def _check_silver(self) -> None:
+        """Of each pair the newer row, once."""
+        assert merge_table(self.lake.lake, self.lake.spec(_MERGED)) is None
+        location = self.lake.lake.store.uri("silver", _MERGED)
+        silver = self.lake.lake.delta.session.read.format("delta").load(location).select("pair", "id", "name")
+        newest = {i // 2: i for i in sorted(self.lake.tables[_MERGED].rows)}
+        assert sorted(map(tuple, silver.collect())) == [(pair, i, f"row {i}") for pair, i in sorted(newest.items())]
+
+    def told(self) -> dict[str, int]:
+        """What happened how often, to files and to rows."""
+        return {**self.happened, **self.rows.happened}
 
     def _nothing_waits(self) -> bool:
         assert self._tick() == 0, "a message came that no change had sent"
@@ -158,15 +205,15 @@ class Course:
         wait_until(all_told, f"the hints of {changes} messages")
 
     def _tick(self) -> int:
-        taken = take_in(self.lake.lake, seconds=0.9)
+        taken = take_in(self.lake.lake, seconds=0.9, queues=self.lake.lake.queues[:1])
         for key, hints in taken.hints.items():
             watched = next(one for one in self.lake.tables.values() if one.text == key.encode())
             watched.events.update(hint.event_id for hint in hints)
         return sum(map(len, taken.hints.values()))
 
-    def _die(self, table: Watched) -> None:
-        """A run that dies at a seam, if it comes there."""
-        chosen = self.rng.choice(SEAMS)
+    def _die(self, seams: Sequence[str], work: Callable[[Lake], object]) -> None:
+        """A run or a merge that dies at a seam, if it comes there."""
+        chosen = self.rng.choice(seams)
 
         def die(name: str) -> None:
             if name == chosen:
@@ -174,16 +221,16 @@ class Course:
 
         try:
             with doing(die):
-                run_table(self._disturbed, table.text, run_id=f"dies at {chosen}")
+                work(self._disturbed)
         except Died:
-            self.happened["deaths"] += 1
+            self.happened["deaths" if seams is SEAMS else "merges' deaths"] += 1
 
-    def _kill(self, table: Watched) -> None:
-        """A run in a process that is killed at any moment; what it asked of Spark goes on there."""
-        client = table.client()
+    def _kill(self, name: str, *, merging: bool = False) -> None:
+        """A run or a merge in a process that is killed at any moment; what it asked of Spark goes on there."""
+        client = self.lake.client(name, merging=merging)
         time.sleep(self.rng.uniform(0.5, 4))
         client.kill()
-        self.happened["processes killed"] += 1
+        self.happened["merging processes killed" if merging else "processes killed"] += 1
 
     def _kill_server(self) -> None:
         self.lake.servers.kill_spark()
@@ -207,15 +254,16 @@ def _megabytes(pid: int) -> int:
 
 @pytest.mark.timeout(3600)
 def test_f14_a_soak_of_random_load_deaths_and_lost_and_doubled_messages(
-    lake: FaultLake, request: pytest.FixtureRequest
+    make_lake: Callable[..., FaultLake], request: pytest.FixtureRequest
 ) -> None:
-    """Every file once, whatever happened; listings find exactly the changes whose messages were lost.
+    """Every file and every row once, whatever happened; listings find exactly the changes whose messages were lost.
 
     A long soak asks that the memory of the last third is that of the first, less a tenth.
     """
     long = bool(request.config.getoption("--soak"))
     seed = request.config.getoption("--seed")
     print(f"seed {seed}")
+    lake = make_lake("reg", "load", "rows", merged=[_MERGED])
     course, began, n, held = Course(lake, random.Random(seed), killing=long), time.monotonic(), 0, []
     while time.monotonic() - began < _LONG if long else n < _SHORT:
         n += 1
@@ -223,10 +271,10 @@ def test_f14_a_soak_of_random_load_deaths_and_lost_and_doubled_messages(
         held.append(_megabytes(os.getpid()))
         if n % _LISTED_EVERY == 0:
             course.list_all()
-            print(f"{time.monotonic() - began:.0f} s, {n} rounds, {held[-1]} MB: {dict(course.happened)}", flush=True)
+            print(f"{time.monotonic() - began:.0f} s, {n} rounds, {held[-1]} MB: {course.told()}", flush=True)
     course.list_all()
-    print(f"{n} rounds: {dict(course.happened)}")
-    assert {"lost", "doubled", "deaths"} <= course.happened.keys()
+    print(f"{n} rounds: {course.told()}")
+    assert {"lost", "doubled", "deaths", "rows late", "rows doubled", "ticks' deaths"} <= course.told().keys()
     if long:
         third = n // 3
         assert max(held[-third:]) <= 1.1 * max(held[:third]), held

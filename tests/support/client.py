@@ -1,4 +1,4 @@
-"""A bronze run in a process of its own, which tests kill and stop."""
+"""A bronze run, or a silver merge, in a process of its own, which tests kill and stop."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.support.child import end_with_parent
 from tidegate.assets.bronze.run import run_table
+from tidegate.assets.silver.merge import merge_table
 from tidegate.platform.local.process import tail
 from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake import Lake
@@ -27,7 +28,12 @@ _LIFETIME = 240
 # Forked from a process that has imported everything already: importing costs more than a run.
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(
-    ["tidegate.assets.bronze.run", "tidegate.resources.lake_resource", "pyspark.sql.connect.session"]
+    [
+        "tidegate.assets.bronze.run",
+        "tidegate.assets.silver.merge",
+        "tidegate.resources.lake_resource",
+        "pyspark.sql.connect.session",
+    ]
 )
 
 
@@ -50,6 +56,7 @@ class Client:
         table: table key.
         seam: where it is to be killed; None: nowhere.
         rounds: run that often, each time as soon as there is a file ``go-<round>`` in the folder.
+        merging: it is a merge of the table's silver instead of a bronze run.
     """
 
     def __init__(
@@ -60,13 +67,14 @@ class Client:
         table: str,
         seam: str | None = None,
         rounds: int = 0,
+        merging: bool = False,
     ) -> None:
         self.seam = seam
         self._marker = folder / f"marker-{name}"
         self._log = folder / f"client-{name}.log"
         failpoint = {"TIDEGATE_FAILPOINT": f"{seam}:kill:{self._marker}"} if seam else {}
         self._process = _processes.Process(
-            target=_main, args=({**environ, **failpoint}, self._log, table, folder, rounds), daemon=True
+            target=_main, args=({**environ, **failpoint}, self._log, table, folder, rounds, merging), daemon=True
         )
         self._process.start()
 
@@ -125,7 +133,7 @@ class Client:
         return found.stdout.strip().startswith("T")
 
 
-def _main(environ: Mapping[str, str], log: Path, text: str, folder: Path, rounds: int) -> None:
+def _main(environ: Mapping[str, str], log: Path, text: str, folder: Path, rounds: int, merging: bool) -> None:
     end_with_parent(signal.SIGKILL)
     signal.alarm(_LIFETIME)
     with log.open("ab") as sink:
@@ -141,6 +149,10 @@ def _main(environ: Mapping[str, str], log: Path, text: str, folder: Path, rounds
         aws=AwsResource(max_attempts=1),
     )
     with resource.opened() as lake:
+        if merging:
+            (spec,) = (spec for spec in lake.config.tables if spec.table_key.encode() == text)
+            merge_table(lake, spec, functools.partial(print, flush=True))
+            return
         if not rounds:
             _run(lake, text)
             return

@@ -44,6 +44,8 @@ FLAKY = "flaky"
 #: What a file of a loaded table gets once it is in bronze.
 TAGS = {"tidegate": "loaded"}
 LOADED: dict[str, Any] = {"format": "json", "after_load": {"tag": TAGS}}
+#: What a table gets whose silver is merged, too: of each pair of rows the newer one.
+MERGED: dict[str, Any] = {"silver": {"keys": ["pair"], "order": "id", "every": 10}}
 
 _ids = itertools.count(1)
 
@@ -98,20 +100,29 @@ class FaultServers:
 
 
 class FaultLake(TestLake):
-    """A lake on the fault servers; everything it started is stopped by ``close``."""
+    """A lake on the fault servers; everything it started is stopped by ``close``.
+
+    Args:
+        servers: they may be killed.
+        folder: for its files.
+        name: unique among the lakes of the servers.
+        tables: names of tables, which say their kinds: see ``Watched``. ``rows…`` has a row queue and no watch.
+        merged: names of those that have a silver table.
+    """
 
     __test__ = False
 
-    def __init__(self, servers: FaultServers, folder: Path, name: str, tables: Iterable[str]) -> None:
+    def __init__(
+        self, servers: FaultServers, folder: Path, name: str, tables: Iterable[str], merged: Iterable[str] = ()
+    ) -> None:
         self.servers = servers
         self.folder = folder
         self.clients_started: list[Client] = []
         self.standing: list[Standing] = []
-        configured = [
-            {"name": table, "prefix": f"{table}/", **({} if table.startswith("reg") else LOADED)} for table in tables
-        ]
+        tables, merged = list(tables), set(merged)
+        configured = [{**_source(table), **(MERGED if table in merged else {})} for table in tables]
         super().__init__(servers, folder, name, configured, {"discovery": False})  # type: ignore[arg-type]
-        self.tables = {table: Watched(self, table) for table in tables}
+        self.tables = {table: Watched(self, table) for table in tables if not table.startswith("rows")}
 
     @cached_property
     def lake(self) -> Lake:
@@ -130,13 +141,13 @@ class FaultLake(TestLake):
 
         wait_until(drained, "the notifications of all puts and deletes")
 
-    def client(self, table: str, seam: str | None = None, *, rounds: int = 0) -> Client:
-        """A run of a table in a process of its own, whose S3 is the proxy; at a seam it is killed."""
+    def client(self, table: str, seam: str | None = None, *, rounds: int = 0, merging: bool = False) -> Client:
+        """A run, or a merge, of a table in a process of its own, whose S3 is the proxy; at a seam it is killed."""
         environ = {**os.environ, **self.stack.aws.environ}
         environ |= self.servers.spark.remote.environ | {"TIDEGATE_LAKE": str(self.path)}
         environ["AWS_ENDPOINT_URL"] = self.servers.proxy.endpoint
         name = f"{len(self.clients_started)}-{seam}"
-        client = Client(name, self.folder, environ, self.tables[table].text, seam, rounds)
+        client = Client(name, self.folder, environ, self.key(table), seam, rounds, merging)
         self.clients_started.append(client)
         return client
 
@@ -177,6 +188,12 @@ class FaultLake(TestLake):
         for run in self.standing:
             run.abandon()
         self._exit.close()
+
+
+def _source(table: str) -> dict[str, Any]:
+    if table.startswith("rows"):
+        return {"name": table, "row_queue": {"name": table}}
+    return {"name": table, "prefix": f"{table}/", **({} if table.startswith("reg") else LOADED)}
 
 
 class Watched:
@@ -467,7 +484,7 @@ class Watched:
         self._content[stem] = (body, ids)
 
     def _body(self, ids: list[int]) -> bytes:
-        rows = [{"id": i, "name": f"row {i}"} for i in ids]
+        rows = [{"id": i, "pair": i // 2, "name": f"row {i}"} for i in ids]
         if not self.registered:
             return "".join(json.dumps(row) + "\n" for row in rows).encode()
         body = io.BytesIO()

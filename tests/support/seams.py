@@ -1,4 +1,4 @@
-"""Bronze runs that die or stand still between two steps, in a thread of the test's own process.
+"""Bronze runs and silver merges that die or stand still between two steps, in a thread of the test's own process.
 
 A seam lies between two steps, where a run holds nothing open, so what an exception unwinds there is the process alone:
 ``Table.dies_at`` compares every object of the lake before and after. Real SIGKILLs and SIGSTOPs are beside them in the
@@ -17,6 +17,7 @@ import pytest
 
 from tests.support.client import DEADLINE
 from tidegate.assets.bronze import run
+from tidegate.assets.silver import merge
 
 _here = threading.local()
 
@@ -34,7 +35,7 @@ def seams_watched() -> Iterator[None]:
         action: Callable[[str], None] = getattr(_here, "action", original)
         action(name)
 
-    with patch.object(run, "seam", seam):
+    with patch.object(run, "seam", seam), patch.object(merge, "seam", seam):
         yield
 
 
