@@ -17,7 +17,8 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,8 @@ intake: {seconds: 10, events: 5000, threads: 2, every: 1}
 discovery: {per_day: 10000}
 window: 0
 """
-_BUCKET = "bench-landing"
+#: The landing bucket of the lake.yaml.
+BUCKET = "bench-landing"
 
 
 class Bench:
@@ -61,14 +63,26 @@ class Bench:
         """CPU seconds by part, so far."""
         return {name: cpu_seconds(guard) for name, guard in self._guards.items()}
 
+    def idle(self, seconds: float) -> dict[str, float]:
+        """CPU seconds a second by part, while nothing is put."""
+        before = self.burnt()
+        time.sleep(seconds)
+        return {name: (value - before[name]) / seconds for name, value in self.burnt().items()}
+
     def commits(self, table: str) -> int:
         """Commits in a table's Delta log."""
-        listed = self._s3.list_objects_v2(Bucket=_BUCKET, Prefix=f"{table}/_delta_log/0")
+        listed = self._s3.list_objects_v2(Bucket=BUCKET, Prefix=f"{table}/_delta_log/0")
         return sum(one["Key"].endswith(".json") for one in listed.get("Contents", []))
+
+    def files(self, table: str) -> int:
+        """Files that have joined a table, by its Delta log."""
+        listed = self._s3.list_objects_v2(Bucket=BUCKET, Prefix=f"{table}/_delta_log/0").get("Contents", [])
+        keys = [one["Key"] for one in listed if one["Key"].endswith(".json")]
+        return sum(self._s3.get_object(Bucket=BUCKET, Key=key)["Body"].read().count(b'{"add":') for key in keys)
 
     def put(self, table: str, name: str) -> None:
         """One file."""
-        self._s3.put_object(Bucket=_BUCKET, Key=f"{table}/{name}.parquet", Body=self._body)
+        self._s3.put_object(Bucket=BUCKET, Key=f"{table}/{name}.parquet", Body=self._body)
 
     def wait(self, done: Callable[[], bool], seconds: float = 300, every: float = 0.05) -> float:
         """Seconds until it is true."""
@@ -98,9 +112,9 @@ class Bench:
             self.rest()
         return {"visible_after": [round(one, 2) for one in seconds], "p50": round(statistics.median(seconds), 2)}
 
-    def all_at_once(self, tables: int, files: int) -> dict[str, Any]:
+    def all_at_once(self, tables: int, files: int, kind: str = "cold") -> dict[str, Any]:
         """A file for each of many tables: its first, or which one it is."""
-        names = [f"cold{number:03}" for number in range(tables)]
+        names = [f"{kind}{number:03}" for number in range(tables)]
         for name in names:
             self.put(name, str(files))
         took = self.wait(lambda: all(self.commits(name) >= files for name in names), 1_500, 1.0)
@@ -127,6 +141,22 @@ class Bench:
         return found | {"cpu_each": parts, "all_but_aws": round(mine, 2), "runs": self.runs() - runs}
 
 
+@contextmanager
+def platform(lake: str, *, ui: bool = False) -> Iterator[Bench]:
+    """The local platform with Dagster, for a lake.yaml whose bucket is ``BUCKET``; it ends with the block."""
+    with tempfile.TemporaryDirectory(prefix="tg") as folder:
+        home = Path(folder)
+        (home / "lake.yaml").write_text(lake)
+        stack = LocalStack(home / "h", lake=home / "lake.yaml", aws_port=0, spark_port=0, on_ready=name_tables)
+        with stack:
+            dagster = DagsterProcesses(home / "h", client_environ(stack.environ), 0 if ui else None)
+            try:
+                dagster.start()
+                yield Bench(stack, dagster)
+            finally:
+                dagster.stop()
+
+
 def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser()
@@ -136,38 +166,22 @@ def main() -> None:
     parser.add_argument("--rests", type=float, default=5)
     parser.add_argument("--idle", type=float, default=20)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="tg") as folder:
-        home = Path(folder)
-        (home / "lake.yaml").write_text(_LAKE)
-        stack = LocalStack(home / "h", lake=home / "lake.yaml", aws_port=0, spark_port=0, on_ready=name_tables)
-        with stack:
-            dagster = DagsterProcesses(home / "h", client_environ(stack.environ))
-            try:
-                dagster.start()
-                bench = Bench(stack, dagster)
-                print(json.dumps({"first": bench.one_by_one(1, 0)}), flush=True)
-                bench.one_by_one(2, 0)
-                burnt = bench.burnt()
-                time.sleep(arguments.idle)
-                idle = {name: (value - burnt[name]) / arguments.idle for name, value in bench.burnt().items()}
-                print(json.dumps({"idle_cpu_a_second": {n: round(v, 3) for n, v in idle.items()}}), flush=True)
-                if arguments.files:
-                    found = bench.measured(
-                        lambda: bench.one_by_one(arguments.files, arguments.rests), idle, arguments.files
-                    )
-                    print(json.dumps({"one_by_one": found}), flush=True)
-                for files in (1, 2) if arguments.tables else ():
-                    found = bench.measured(
-                        lambda files=files: bench.all_at_once(arguments.tables, files), idle, arguments.tables
-                    )
-                    print(json.dumps({"all_at_once": {"file": files} | found}), flush=True)
-                for files in (1, 2) if arguments.own else ():
-                    found = bench.measured(
-                        lambda files=files: bench.each_by_itself(arguments.own, files), idle, arguments.own
-                    )
-                    print(json.dumps({"each_by_itself": {"file": files} | found}), flush=True)
-            finally:
-                dagster.stop()
+    with platform(_LAKE) as bench:
+        print(json.dumps({"first": bench.one_by_one(1, 0)}), flush=True)
+        bench.one_by_one(2, 0)
+        idle = bench.idle(arguments.idle)
+        print(json.dumps({"idle_cpu_a_second": {n: round(v, 3) for n, v in idle.items()}}), flush=True)
+        if arguments.files:
+            found = bench.measured(lambda: bench.one_by_one(arguments.files, arguments.rests), idle, arguments.files)
+            print(json.dumps({"one_by_one": found}), flush=True)
+        for files in (1, 2) if arguments.tables else ():
+            found = bench.measured(
+                lambda files=files: bench.all_at_once(arguments.tables, files), idle, arguments.tables
+            )
+            print(json.dumps({"all_at_once": {"file": files} | found}), flush=True)
+        for files in (1, 2) if arguments.own else ():
+            found = bench.measured(lambda files=files: bench.each_by_itself(arguments.own, files), idle, arguments.own)
+            print(json.dumps({"each_by_itself": {"file": files} | found}), flush=True)
 
 
 if __name__ == "__main__":

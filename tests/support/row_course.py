@@ -52,7 +52,7 @@ class RowCourse:
         self.happened["rows"] += len(new)
         late, self._late = self._late, []
         self._send(late + self._tampered({*new}))
-        if self.rng.random() < 0.4:
+        if self.rng.random() < 0.6:
             self._die()
         else:
             self._tick()
