@@ -10,14 +10,14 @@ import os
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote_plus
 
 import pytest
 
 from tests.support.client import wait_until
-from tests.support.harness import FaultLake, Watched
+from tests.support.harness import FaultLake, Watched, slot
 from tests.support.row_course import RowCourse
 from tests.support.seams import Died, doing
 from tidegate.assets.bronze.run import SEAMS, run_table
@@ -80,7 +80,8 @@ class Course:
         """Runs of a table that die, and one that does the work."""
         text = self.lake.key(name)
         for _ in range(self.rng.randrange(3)):
-            self._die(SEAMS, lambda lake: run_table(lake, text, run_id="dies"))
+            seam = self.rng.choice(SEAMS)
+            self.happened["deaths"] += self._dies(seam, lambda lake: run_table(lake, text, run_id="dies"))
         if self.killing and self.rng.random() < 0.1:
             self._kill(name)
         run_table(self.lake.lake, text, run_id="fresh")
@@ -105,25 +106,26 @@ class Course:
         self._check_silver()
 
     def _merge(self) -> None:
-        """A merge that dies, and one that does the work."""
+        """A merge that dies, at its table's birth at each seam, and one that does the work."""
         spec = self.lake.spec(_MERGED)
-        self._die(SILVER_SEAMS, lambda lake: merge_table(lake, spec))
+        for seam in SILVER_SEAMS if not self.happened["merges"] else [self.rng.choice(SILVER_SEAMS)]:
+            self.happened["merges' deaths"] += self._dies(seam, lambda lake: merge_table(lake, spec))
         if self.killing and self.rng.random() < 0.2:
             self._kill(_MERGED, merging=True)
         merge_table(self.lake.lake, spec)
         self.happened["merges"] += 1
 
     def _check_silver(self) -> None:
-        """Of each pair the newer row, once."""
+        """Of each slot the newest row, once."""
         assert merge_table(self.lake.lake, self.lake.spec(_MERGED)) is None
         location = self.lake.lake.store.uri("silver", _MERGED)
-        silver = self.lake.lake.delta.session.read.format("delta").load(location).select("pair", "id", "name")
-        newest = {i // 2: i for i in sorted(self.lake.tables[_MERGED].rows)}
-        assert sorted(map(tuple, silver.collect())) == [(pair, i, f"row {i}") for pair, i in sorted(newest.items())]
+        silver = self.lake.lake.delta.session.read.format("delta").load(location).select("slot", "id", "name")
+        newest = {slot(i): i for i in sorted(self.lake.tables[_MERGED].rows)}
+        assert sorted(map(tuple, silver.collect())) == [(key, i, f"row {i}") for key, i in sorted(newest.items())]
 
     def told(self) -> dict[str, int]:
         """What happened how often, to files and to rows."""
-        return {**self.happened, **self.rows.happened}
+        return {what: times for what, times in (self.happened | self.rows.happened).items() if times}
 
     def _nothing_waits(self) -> bool:
         assert self._tick() == 0, "a message came that no change had sent"
@@ -210,19 +212,19 @@ class Course:
             watched.events.update(hint.event_id for hint in hints)
         return sum(map(len, taken.hints.values()))
 
-    def _die(self, seams: Sequence[str], work: Callable[[Lake], object]) -> None:
-        """A run or a merge that dies at a seam, if it comes there."""
-        chosen = self.rng.choice(seams)
+    def _dies(self, seam: str, work: Callable[[Lake], object]) -> bool:
+        """Whether a run or a merge came to this seam, where it dies."""
 
         def die(name: str) -> None:
-            if name == chosen:
+            if name == seam:
                 raise Died(name)
 
         try:
             with doing(die):
                 work(self._disturbed)
         except Died:
-            self.happened["deaths" if seams is SEAMS else "merges' deaths"] += 1
+            return True
+        return False
 
     def _kill(self, name: str, *, merging: bool = False) -> None:
         """A run or a merge in a process that is killed at any moment; what it asked of Spark goes on there."""
