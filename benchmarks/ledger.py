@@ -3,7 +3,7 @@
 A ledger gets its rows by SQL, as its appends and their merges leave them: files of 4,000 rows, each sorted by key. The
 keys of one begin with a date, so its newest files have the newest keys; those of another are without any order in time,
 so each file may hold any key. The looks ask for the header of the last batch and for keys of batches before it, the
-newest ones where they have dates, other keys each time; then once more after `OPTIMIZE`, which clusters the rows by key.
+newest ones where they have dates, other keys each time; then once more after `OPTIMIZE`, which clusters rows by key.
 Prints JSON.
 
     python -m benchmarks.ledger [--small 100000] [--large 2000000]
