@@ -6,7 +6,6 @@ import io
 import json
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -128,19 +127,14 @@ def kit() -> Kit:
 
 
 @pytest.fixture(scope="module")
-def module_lake(
-    tidegate_stack: LocalStack, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[..., TestLake]]:
+def module_lake(tidegate_stack: LocalStack, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., TestLake]:
     """As ``tidegate_lake``, for a lake that many tests look at."""
-    with ExitStack() as closing:
 
-        def make(tables: list[dict[str, Any]], **more: Any) -> TestLake:
-            name = uuid.uuid4().hex[:8]
-            lake = TestLake(tidegate_stack, tmp_path_factory.mktemp(name), name, tables, more)
-            closing.callback(lake.close)
-            return lake
+    def make(tables: list[dict[str, Any]], **more: Any) -> TestLake:
+        name = uuid.uuid4().hex[:8]
+        return TestLake(tidegate_stack, tmp_path_factory.mktemp(name), name, tables, more)
 
-        yield make
+    return make
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,7 @@ class FaultLake(TestLake):
         self.folder = folder
         self.clients_started: list[Client] = []
         self.standing: list[Standing] = []
+        self._exit = ExitStack()
         tables, merged = list(tables), set(merged)
         configured = [{**_source(table), **(MERGED if table in merged else {})} for table in tables]
         super().__init__(servers, folder, name, configured, {"discovery": False})  # type: ignore[arg-type]
