@@ -69,12 +69,15 @@ def check_bucket(
 
 def _reachable(s3: S3Client, bucket: str) -> str:
     try:
-        permitted("s3:ListBucket", f"arn:aws:s3:::{bucket}", s3.head_bucket, Bucket=bucket)
+        # Not by a HEAD, whose refusal has no body: it could not be told from that of wrong credentials.
+        permitted("s3:ListBucket", f"arn:aws:s3:::{bucket}", s3.list_objects_v2, Bucket=bucket, MaxKeys=1)
     except ClientError as error:
         if status_of(error) == 404:
             raise Failed(f"there is no bucket {bucket}: create it, or correct lake.yaml") from None
         if status_of(error) == 301:
-            raise Failed(f"{bucket} is in another region: set AWS_REGION to the bucket's") from None
+            raise Failed(
+                f"{bucket} is in another region: set AWS_REGION, and AWS_ENDPOINT_URL if you use it, to the bucket's"
+            ) from None
         raise
     return ""
 

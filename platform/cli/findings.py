@@ -61,11 +61,12 @@ def checked(what: str, check: Callable[[], str]) -> Finding:
 
     Args:
         what: what is checked.
-        check: returns what it found; raises `Failed` with the remedy, or what AWS answers.
+        check: returns what it found; raises `Failed` with the remedy, or what AWS answers. A ``ValueError`` is an
+            object of the lake that is damaged: its message names it, and the other checks go on.
     """
     try:
         return Finding(what, True, check())
-    except (Failed, StoreError) as failed:
+    except (Failed, StoreError, ValueError) as failed:
         return Finding(what, False, str(failed))
     except (ClientError, BotoCoreError) as error:
         return Finding(what, False, explain_aws(error))

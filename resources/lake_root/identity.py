@@ -38,9 +38,19 @@ class Identity:
         return chosen
 
     def chosen(self) -> str | None:
-        """The lake's UUID if it has been chosen; nothing is proven or written for it."""
-        body = self._root.objects.get(self._root.bucket, self._root.key("lake.json"))
-        return None if body is None else str(json.loads(body)["lake"])
+        """The lake's UUID if it has been chosen; nothing is proven or written for it.
+
+        Raises:
+            ValueError: ``lake.json`` is damaged; the message names it.
+        """
+        key = self._root.key("lake.json")
+        body = self._root.objects.get(self._root.bucket, key)
+        try:
+            return None if body is None else str(json.loads(body)["lake"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{self._root.address(key)} does not hold the lake's identity ({error}): restore its first version"
+            ) from error
 
     def prove_conditional_delete(self) -> None:
         """Prove once that this endpoint heeds ``If-Match`` of deletes and copies: after-load rests on it.

@@ -242,9 +242,9 @@ def test_a_bucket_behind_a_topic_or_eventbridge_needs_that_service_in_the_policy
 @pytest.mark.parametrize(
     ("answers", "remedy"),
     [
-        ({"head_bucket": refusal("404", 404)}, "there is no bucket landing"),
-        ({"head_bucket": refusal("403", 403)}, "allow s3:ListBucket on arn:aws:s3:::landing"),
-        ({"head_bucket": refusal("301", 301)}, "in another region"),
+        ({"list_objects_v2": refusal("404", 404)}, "there is no bucket landing"),
+        ({"list_objects_v2": refusal("403", 403)}, "allow s3:ListBucket on arn:aws:s3:::landing"),
+        ({"list_objects_v2": refusal("301", 301)}, "in another region: set AWS_REGION, and AWS_ENDPOINT_URL"),
         ({"head_object": refusal("403", 403)}, "allow s3:GetObject on arn:aws:s3:::landing/*"),
         (
             {"get_bucket_notification_configuration": refusal("AccessDenied", 403)},
@@ -373,7 +373,7 @@ def test_whether_metrics_can_be_published(answer: Any, ok: bool, detail: str) ->
 
 
 def test_nothing_is_found_in_order_in_a_bucket_that_is_not_there() -> None:
-    s3 = Client(head_bucket=refusal("NoSuchBucket", 404))
+    s3 = Client(list_objects_v2=refusal("NoSuchBucket", 404))
     using: Any = SimpleNamespace(
         settings=SimpleNamespace(aws=SimpleNamespace(client=lambda name: s3, queues=lambda region: sqs()))
     )
