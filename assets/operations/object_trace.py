@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from tidegate.platform.core.after_load import moves_to
 from tidegate.platform.core.ledger import SETTLED, Status
-from tidegate.platform.core.planning import Forbidden, Found, Gone, Probe
+from tidegate.platform.core.planning import Forbidden, Found, Gone, Probe, Unavailable
 from tidegate.platform.core.routing import Routed, route, rows_route
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake import Lake, Table
@@ -103,8 +103,8 @@ def _present(probe: Probe) -> str:
         case Gone():
             return "no such object"
         case Forbidden():
-            return "S3 does not give it to us (403)"
-    return "S3 does not answer for it now"
+            return f"S3 does not give it to us (403): {probe.detail}"
+    return f"S3 does not answer for it now: {probe.detail}"
 
 
 def _modified(probe: Probe) -> datetime | None:
@@ -167,6 +167,8 @@ def _verdict(lake: Lake, way: _Way, key: str) -> str:
             "seconds, or materialize that partition of bronze"
         )
     last = way.last
+    if isinstance(way.probe, Forbidden | Unavailable) and (last is None or last.row.status is not Status.QUARANTINED):
+        return _unseen(way, key)
     present = way.probe.etag if isinstance(way.probe, Found) else None
     if last is None:
         return _untold(lake, way)
@@ -178,10 +180,21 @@ def _verdict(lake: Lake, way: _Way, key: str) -> str:
             return f"it was {f'moved to {folder}' if folder else 'taken away by after_load'} once it was in {way.name}"
         if last.row.status in SETTLED:
             return f"it is gone, and nothing has told of that: materialize the partition {way.table.text}"
-        return "it is gone, and the table knows"
+        follows = way.table.birth is not None and way.table.birth.registered
+        return f"it is gone, and {way.name} knows: " + ("its rows left with it" if follows else "loaded rows stay")
     if last.row.status in SETTLED and present == last.row.etag:
         return f"its present bytes are in {way.name} since version {last.stamp.bronze_version}"
     return f"its present bytes are not in {way.name}, and nothing has told of them. {_remedy(lake, way)}"
+
+
+def _unseen(way: _Way, key: str) -> str:
+    """What S3 did not show cannot be compared with what the table has."""
+    known = f"whether {way.name} has its present bytes cannot be told"
+    if isinstance(way.probe, Forbidden):
+        # Without the second, S3 refuses what is not there too.
+        bucket = f"arn:aws:s3:::{way.table.key.bucket}"
+        return f"{known}: allow s3:GetObject on {bucket}/{key} and s3:ListBucket on {bucket}, and ask again"
+    return f"{known}: ask again when S3 answers"
 
 
 def _untold(lake: Lake, way: _Way) -> str:

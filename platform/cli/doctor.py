@@ -20,6 +20,7 @@ from tidegate.resources.aws import Aws
 from tidegate.resources.commit_table import CommitTable
 from tidegate.resources.delta import Delta
 from tidegate.resources.lake import Lake
+from tidegate.resources.object_store import StoreError
 
 DYNAMODB_STORE = "io.tidegate.storage.DynamoDbLogStore"
 _CLASSIC = "io.delta.storage.S3DynamoDBLogStore"
@@ -69,7 +70,11 @@ def _examined(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding]:
         else:
             yield checked(f"DynamoDB table {entries.name}", partial(check_table, entries))
     doctor = LogDoctor(opened.store.objects, entries)
-    for name, location in locations(opened):
+    for found in locations(opened):
+        if isinstance(found, Finding):
+            yield found
+            continue
+        name, location = found
         if repair:
             yield checked(f"{name}: repair", partial(_repair, opened.delta, doctor, location))
         yield from doctor.examine(name, location)
@@ -219,10 +224,14 @@ def check_table(entries: CommitTable) -> str:
     return f"{state.billing}, TTL on expireTime, in {entries.where}"
 
 
-def locations(opened: Lake) -> Iterator[tuple[str, str]]:
-    """Every Delta table of the lake: what it is called, and where it is."""
+def locations(opened: Lake) -> Iterator[tuple[str, str] | Finding]:
+    """Every Delta table of the lake: what it is called, and where it is; a problem where that is not known."""
     for text in opened.store.births.tables():
-        table = opened.table(text)
+        try:
+            table = opened.table(text)
+        except (StoreError, ValueError) as error:
+            yield Finding(f"table {text}: where it is", False, str(error))
+            continue
         if table.birth is not None:
             yield f"bronze.{table.birth.name}", table.birth.location
             yield f"ledger.{table.birth.name}", table.ledger.location

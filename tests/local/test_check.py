@@ -25,7 +25,7 @@ from tidegate.resources.object_store import ObjectStore
 from tidegate.resources.settings import Settings
 
 LAKE = """
-lake: {{root: s3://lake-{tag}/root}}
+lake: {{root: s3://lake-{tag}/own}}
 queues: [{{name: q-{tag}, dlq: q-{tag}-dlq}}]
 buckets: [landing-{tag}]
 metrics: cloudwatch
@@ -123,9 +123,9 @@ IN_ORDER = [
     ("bucket landing: notification", "created and removed objects, to the queue"),
     ("bucket landing: may send to the queue", r"q-\w+ takes from s3\.amazonaws\.com"),
     ("bucket landing: no Delta table of somebody else's", ""),
-    ("lake root s3://lake/root/: reachable", ""),
-    ("lake root s3://lake/root/: write, read, list, delete", "allowed"),
-    ("lake root s3://lake/root/: conditional put", "of 8 racing creations one won"),
+    ("lake root s3://lake/own/: reachable", ""),
+    ("lake root s3://lake/own/: write, read, list, delete", "allowed"),
+    ("lake root s3://lake/own/: conditional put", "of 8 racing creations one won"),
     ("table orders: its log can be written", "allowed"),
     ("table sales: after_load is allowed", "deleted"),
     ("tables: listed", "0 in the lake"),
@@ -267,24 +267,24 @@ BUCKET_FAULTS: dict[str, tuple[Callable[[Shore], object], dict[str, str]]] = {
 LAKE_FAULTS: dict[str, tuple[Callable[[Shore], object], dict[str, str]]] = {
     "the credentials have expired": (
         lambda at: at.deny("GET", f"^/{at.lake}/?($|\\?list-type)", XML % b"ExpiredToken"),
-        {"lake root s3://lake/root/: reachable": r"does not accept the credentials \(ExpiredToken\): renew them"},
+        {"lake root s3://lake/own/: reachable": r"does not accept the credentials \(ExpiredToken\): renew them"},
     ),
     "S3 cannot be reached": (
         lambda at: at.proxy.cut("GET", f"^/{at.lake}/?($|\\?list-type)", None),
-        {"lake root s3://lake/root/: reachable": "AWS cannot be reached: .* check the network and AWS_ENDPOINT_URL"},
+        {"lake root s3://lake/own/: reachable": "AWS cannot be reached: .* check the network and AWS_ENDPOINT_URL"},
     ),
     "the lake's bucket is not there": (
         lambda at: at.clients.s3.delete_bucket(Bucket=at.lake),
-        {"lake root s3://lake/root/: reachable": "there is no bucket lake-.*: create it, or correct lake.root"},
+        {"lake root s3://lake/own/: reachable": "there is no bucket lake-.*: create it, or correct lake.root"},
     ),
     "ListBucket of the lake is denied": (
         lambda at: at.deny("GET|HEAD", f"^/{at.lake}/?($|\\?list-type)"),
-        {"lake root s3://lake/root/: reachable": "allow s3:ListBucket on arn:aws:s3:::lake-"},
+        {"lake root s3://lake/own/: reachable": "allow s3:ListBucket on arn:aws:s3:::lake-"},
     ),
     **{
         f"{action} in the lake is denied": (
-            lambda at, method=method: at.deny(method, f"^/{at.lake}/root/_tidegate-check-"),
-            {"lake root s3://lake/root/: write": rf"allow s3:{action} on arn:aws:s3:::lake-\w+/root/\*"},
+            lambda at, method=method: at.deny(method, f"^/{at.lake}/own/_tidegate-check-"),
+            {"lake root s3://lake/own/: write": rf"allow s3:{action} on arn:aws:s3:::lake-\w+/own/\*"},
         )
         for method, action in (("PUT", "PutObject"), ("GET", "GetObject"), ("DELETE", "DeleteObject"))
     },
@@ -301,7 +301,7 @@ LAKE_FAULTS: dict[str, tuple[Callable[[Shore], object], dict[str, str]]] = {
         {"table sales: after_load is allowed": "it ignores If-Match, so after_load cannot be used"},
     ),
     "strays in the inbox and among the births": (
-        lambda at: (at.put(at.lake, "root/inbox/x/notes.txt"), at.put(at.lake, "root/tables/notes.txt")),
+        lambda at: (at.put(at.lake, "own/inbox/x/notes.txt"), at.put(at.lake, "own/tables/notes.txt")),
         {"lake root: nothing strange": r"tables/notes\.txt is no table's .* away; .*inbox/x/notes\.txt is no manifest"},
     ),
     "a table was born otherwise": (
@@ -309,12 +309,12 @@ LAKE_FAULTS: dict[str, tuple[Callable[[Shore], object], dict[str, str]]] = {
         {"table orders: as it was born": "born with mode load, lake.yaml says register, .* `tidegate reset orders`"},
     ),
     "a birth record is damaged": (
-        lambda at: at.put(at.lake, f"root/tables/{at.bucket}.orders.json", "{"),
+        lambda at: at.put(at.lake, f"own/tables/{at.bucket}.orders.json", "{"),
         {"table orders: as it was born": r"orders\.json is not a birth record .*: restore its first version"},
     ),
     "a batch is damaged": (
-        lambda at: at.put(at.lake, f"root/batches/{at.born('sales', registered=False)}/{1:020d}.json", "{"),
-        {"table sales: as it was born": rf"s3://lake-\w+/root/batches/landing-\w+\.sales/{1:020d}\.json"},
+        lambda at: at.put(at.lake, f"own/batches/{at.born('sales', registered=False)}/{1:020d}.json", "{"),
+        {"table sales: as it was born": rf"s3://lake-\w+/own/batches/landing-\w+\.sales/{1:020d}\.json"},
     ),
     "a reset was interrupted": (
         lambda at: at.store.batches(at.born("sales", registered=False)).retire(0, "somebody"),
@@ -322,10 +322,10 @@ LAKE_FAULTS: dict[str, tuple[Callable[[Shore], object], dict[str, str]]] = {
     ),
     "lake.json is damaged": (
         lambda at: (
-            at.put(at.lake, "root/lake.json", "{"),
+            at.put(at.lake, "own/lake.json", "{"),
             at.put(at.bucket, f"orders/_delta_log/{0:020d}.json", "{}"),
         ),
-        {"bucket landing: no Delta": r"s3://lake-\w+/root/lake\.json"},
+        {"bucket landing: no Delta": r"s3://lake-\w+/own/lake\.json"},
     ),
     "a discovered table holds a configured one": (
         lambda at: at.born("orders.eu", registered=False),

@@ -13,12 +13,15 @@ import pytest
 
 from tests.support.delta_log import ENTRIES, DeltaLog, commit_file
 from tidegate.platform.cli import doctor_logs
-from tidegate.platform.cli.doctor import check_table
+from tidegate.platform.cli.doctor import check_table, locations
 from tidegate.platform.cli.doctor_logs import LogDoctor
-from tidegate.platform.cli.findings import Failed
+from tidegate.platform.cli.findings import Failed, Finding
+from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
 from tidegate.resources.commit_table import CommitTable, CommitTableAddress
+from tidegate.resources.lake import Lake
+from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.object_store import Listed, ObjectStore
 
 OURS = ".tmp/00000000000000000002.json.0b2f8b0e-4f6c-8b57-9c6e-2f2f0e6f1a11"
@@ -314,3 +317,18 @@ def test_the_dynamodb_table_must_be_there_and_expire_its_items(clients: Clients,
     lossy = CommitTable(clients.dynamodb, CommitTableAddress(ENTRIES, possibly_lost=2))
     with pytest.raises(Failed, match="the server has closed 2 commits of other writers that are in no log"):
         check_table(lossy)
+
+
+def test_a_damaged_birth_record_is_a_problem_and_hides_no_other_table(clients: Clients) -> None:
+    config = LakeConfig.model_validate(
+        {"lake": {"root": "s3://lake/births"}, "queues": [{"name": "q"}], "buckets": ["landing"], "tables": []}
+    )
+    store = LakeStore(ObjectStore(clients.s3), config.lake.root)
+    clients.s3.put_object(Bucket="lake", Key="births/tables/landing.a.json", Body="{")
+    store.births.bear("landing.b", "b", registered=True)
+    problem, *others = locations(Lake(config, store, None, []))  # type: ignore[arg-type]
+    assert isinstance(problem, Finding)
+    assert (problem.what, problem.ok) == ("table landing.a: where it is", False)
+    assert "landing.a.json is not a birth record" in problem.detail
+    assert problem.detail.endswith("restore its first version")
+    assert others == [("bronze.b", "s3a://landing/b"), ("ledger.b", "s3a://lake/births/ledger/landing.b")]

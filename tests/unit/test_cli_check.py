@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from itertools import takewhile
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
+from rich.console import Console
 
-from tidegate.platform.cli.check import findings, parse_address
+from tidegate.platform.cli.check import findings, parse_address, run_check
 from tidegate.platform.cli.check_buckets import check_bucket
 from tidegate.platform.cli.check_lake import check_discovered, check_registered
 from tidegate.platform.cli.check_metrics import check_metrics
@@ -380,3 +383,40 @@ def test_nothing_is_found_in_order_in_a_bucket_that_is_not_there() -> None:
     of_bucket = takewhile(lambda found: not found.what.startswith("lake root"), findings(using, LAKE, set()))
     told = [(found.what, found.ok) for found in of_bucket if found.what.startswith("bucket ")]
     assert told == [(f"bucket {bucket}: reachable", False) for bucket in LAKE.buckets]
+
+
+@pytest.mark.parametrize(
+    ("missing", "remedy"),
+    [
+        (["AWS_REGION", "AWS_DEFAULT_REGION"], "no AWS region is set: set AWS_REGION, or `region` in the AWS profile"),
+        (["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"], "no AWS credentials were found: set AWS_PROFILE, or the"),
+    ],
+    ids=["region", "credentials"],
+)
+def test_without_region_or_credentials_nothing_is_asked_of_aws(
+    missing: list[str], remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environ = {
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_CONFIG_FILE": str(tmp_path / "none"),
+        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "none"),
+    }
+    for name in ("AWS_PROFILE", "AWS_DEFAULT_REGION", *environ):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environ.items():
+        if name not in missing:
+            monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lake.yaml").write_text("lake: {root: s3://lake/x}\nqueues: [{name: q}]\nbuckets: [landing]\n")
+    console = Console(file=io.StringIO(), width=1000, no_color=True)
+    assert not run_check(console, tmp_path / "lake.yaml", None, "s3://landing/flights/a.parquet")
+    said = console.file.getvalue()  # type: ignore[attr-defined]
+    assert f"FAILED AWS: region and credentials  {remedy}" in said
+    assert "ok     configuration  0 tables, 1 queues" in said
+    assert "queue q" not in said
+    # Where a key goes is told all the same.
+    assert "goes to bronze." in said
+    assert said.endswith("\n1 check failed\n")

@@ -1,0 +1,136 @@
+"""`tidegate trace` on a real S3: what depends on what S3 says of the object now, and on what the ledger said last."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.fault_proxy import FaultProxy
+from tidegate.assets.operations.object_trace import Trace, trace
+from tidegate.platform.core.after_load import MoveOrTag
+from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.ledger import LedgerRow, Stamp, Status
+from tidegate.platform.local.aws import REGION
+from tidegate.platform.local.provision import Clients
+from tidegate.resources.lake import Lake
+from tidegate.resources.lake_root.store import LakeStore
+from tidegate.resources.ledger import Decision
+from tidegate.resources.object_store import ObjectStore
+
+KEY = "sales/a.csv"
+
+
+class Way:
+    """A lake with one table, whose ledger is a list.
+
+    Attributes:
+        decisions: what the ledger says of the object.
+    """
+
+    def __init__(self, endpoint: str) -> None:
+        tag = uuid.uuid4().hex[:8]
+        self.bucket, self.root = f"landing-{tag}", f"lake-{tag}"
+        self.s3 = Clients.connect(endpoint, REGION, key="test", secret="test").s3
+        for bucket in (self.bucket, self.root):
+            self.s3.create_bucket(Bucket=bucket)
+        self.decisions: list[Decision] = []
+
+    def put(self, body: str) -> str:
+        """Write the object; its etag."""
+        return str(self.s3.put_object(Bucket=self.bucket, Key=KEY, Body=body)["ETag"].strip('"'))
+
+    def decided(self, status: Status, etag: str | None) -> None:
+        n = len(self.decisions) + 1
+        self.decisions.append(Decision(Stamp("row", n, "r", n, 0, 0), LedgerRow(KEY, status, etag=etag)))
+
+    def trace(self, after_load: Any = "keep") -> Trace:
+        spec = {"name": "sales", "prefix": f"s3://{self.bucket}/sales/", "format": "csv", "after_load": after_load}
+        config = LakeConfig.model_validate(
+            {
+                "lake": {"root": f"s3://{self.root}/own"},
+                "queues": [{"name": "q"}],
+                "buckets": [self.bucket],
+                "tables": [spec],
+            }
+        )
+        lake: Any = Lake(config, LakeStore(ObjectStore(self.s3), config.lake.root), None, [])  # type: ignore[arg-type]
+        opened = lake.table
+        ledger = SimpleNamespace(clock=lambda: (0, len(self.decisions)), history=lambda version, key: self.decisions)
+        lake.table = lambda text: SimpleNamespace(**{**vars(opened(text)), "ledger": ledger})
+        return trace(lake, self.bucket, KEY)
+
+
+@pytest.fixture
+def way(proxy: FaultProxy) -> Iterator[Way]:
+    yield Way(proxy.endpoint)
+    proxy.clear()
+
+
+def refused(proxy: FaultProxy) -> None:
+    proxy.status("HEAD", KEY, 403, None)
+
+
+def unanswered(proxy: FaultProxy) -> None:
+    # As a 503, which botocore would ask for again and again.
+    proxy.status("HEAD", KEY, 400, None)
+
+
+@pytest.mark.parametrize("last", [None, Status.COMMITTED], ids=["unknown", "committed"])
+@pytest.mark.parametrize(
+    ("fault", "stop", "remedy"),
+    [
+        (refused, "S3 does not give it to us (403): ", "allow s3:GetObject on arn:aws:s3:::{}/sales/a.csv"),
+        (unanswered, "S3 does not answer for it now: ", "ask again when S3 answers"),
+    ],
+)
+def test_what_s3_does_not_show_is_not_said_to_be_missing(
+    fault: Callable[[FaultProxy], None], stop: str, remedy: str, last: Status | None, way: Way, proxy: FaultProxy
+) -> None:
+    etag = way.put("id\n1\n")
+    if last is not None:
+        way.decided(last, etag)
+    fault(proxy)
+    found = way.trace()
+    assert found.stops[0].detail.startswith(stop)
+    assert found.verdict.startswith("whether bronze.sales has its present bytes cannot be told: ")
+    assert remedy.format(way.bucket) in found.verdict
+
+
+def test_what_is_in_quarantine_is_said_though_s3_refuses_it(way: Way, proxy: FaultProxy) -> None:
+    way.decided(Status.QUARANTINED, way.put("?"))
+    refused(proxy)
+    assert way.trace().verdict.startswith("it is in quarantine; once the cause is mended: tidegate redrive ")
+
+
+@pytest.mark.parametrize(
+    ("status", "after_load", "verdict"),
+    [
+        (Status.MOVED, "move", "it was moved to s3://{}/done/ once it was in bronze.sales"),
+        (Status.MOVED, "delete", "it was taken away by after_load once it was in bronze.sales"),
+        (Status.COMMITTED, "keep", "it is gone, and nothing has told of that: materialize the partition {}.sales"),
+        (Status.REMOVED, "keep", "it is gone, and bronze.sales knows: loaded rows stay"),
+    ],
+)
+def test_what_became_of_an_object_that_is_gone(status: Status, after_load: Any, verdict: str, way: Way) -> None:
+    way.decided(status, "e")
+    found = way.trace(MoveOrTag(move=f"s3://{way.bucket}/done/") if after_load == "move" else after_load)
+    assert found.stops[0].detail == "no such object"
+    assert found.verdict == verdict.format(way.bucket)
+
+
+def test_bytes_that_are_in_the_table_and_bytes_that_came_since(way: Way) -> None:
+    way.decided(Status.COMMITTED, way.put("id\n1\n"))
+    way.decided(Status.DUPLICATE, way.decisions[0].row.etag)
+    assert way.trace().verdict == "its present bytes are in bronze.sales since version 1"
+    way.put("id\n2\n")
+    assert way.trace().verdict.startswith("its present bytes are not in bronze.sales, and nothing has told of them. ")
+
+
+def test_rows_of_a_registered_table_leave_with_their_file(way: Way) -> None:
+    way.decided(Status.REMOVED, None)
+    LakeStore(ObjectStore(way.s3), f"s3://{way.root}/own").births.bear(f"{way.bucket}.sales", "sales", registered=True)
+    assert way.trace().verdict == "it is gone, and bronze.sales knows: its rows left with it"
