@@ -29,8 +29,6 @@ _FILE = 4_000
 #: Keys that a look asks for.
 _ASKED = (1, 100, 1_000)
 _LOOKS = 5
-
-
 #: Names of objects, of their number.
 _KEYS = {
     "dated": "concat('many/', lpad(id, 12, '0'), '.json')",
@@ -39,17 +37,14 @@ _KEYS = {
 
 
 def _fill(lake: TestLake, ledger: Ledger, rows: int, key: str) -> None:
-    parts = (
-        f"REPARTITION_BY_RANGE({max(1, rows // _FILE)}"
-        if key == _KEYS["dated"]
-        else f"REPARTITION({max(1, rows // _FILE)}"
-    )
+    parted = "REPARTITION_BY_RANGE" if key == _KEYS["dated"] else "REPARTITION"
     query = (
         f"INSERT INTO delta.`{ledger.location}` (kind, n, run_id, bronze_version, recorded_at, position, key, status, "
         "etag, size, event_id, event_name, event_time, rows) "
-        f"SELECT /*+ {parts}, id) */ 'row', id DIV 1000 - {rows}, 'bench', 1, current_timestamp(), "
-        f"cast(id AS INT), {key}, 'committed', md5(cast(id AS STRING)), 1000, uuid(), 'ObjectCreated:Put', "
-        f"current_timestamp(), 10 FROM range({rows})"
+        f"SELECT /*+ {parted}({max(1, rows // _FILE)}, id) */ "
+        f"'row', id DIV 1000 - {rows}, 'bench', 1, current_timestamp(), cast(id AS INT), {key}, "
+        "'committed', md5(cast(id AS STRING)), 1000, uuid(), 'ObjectCreated:Put', current_timestamp(), 10 "
+        f"FROM range({rows})"
     )
     command(lake.lake.delta.session, query)
 
@@ -101,15 +96,11 @@ def main() -> None:
     parser.add_argument("--small", type=int, default=100_000)
     parser.add_argument("--large", type=int, default=2_000_000)
     chosen = vars(parser.parse_args())
-    names = [f"{kind}_{size}" for kind in _KEYS for size in chosen]
-    tables = [{"name": name, "prefix": f"{name}/", "format": "json"} for name in names]
+    asked = {f"{kind}_{size}": (rows, key) for kind, key in _KEYS.items() for size, rows in chosen.items()}
+    tables = [{"name": name, "prefix": f"{name}/", "format": "json"} for name in asked]
     with tempfile.TemporaryDirectory(prefix="tg") as home, Machine(Path(home)) as machine:
         lake = machine.lake("ledger", tables)
-        found: dict[str, Any] = {
-            f"{kind}_{size}": _measured(lake, f"{kind}_{size}", rows, key)
-            for kind, key in _KEYS.items()
-            for size, rows in chosen.items()
-        }
+        found: dict[str, Any] = {name: _measured(lake, name, rows, key) for name, (rows, key) in asked.items()}
     print(json.dumps(found, indent=2))
 
 

@@ -71,14 +71,16 @@ class Bench:
 
     def commits(self, table: str) -> int:
         """Commits in a table's Delta log."""
-        listed = self._s3.list_objects_v2(Bucket=BUCKET, Prefix=f"{table}/_delta_log/0")
-        return sum(one["Key"].endswith(".json") for one in listed.get("Contents", []))
+        return len(self._log(table))
 
     def files(self, table: str) -> int:
         """Files that have joined a table, by its Delta log."""
+        bodies = (self._s3.get_object(Bucket=BUCKET, Key=key)["Body"].read() for key in self._log(table))
+        return sum(body.count(b'{"add":') for body in bodies)
+
+    def _log(self, table: str) -> list[str]:
         listed = self._s3.list_objects_v2(Bucket=BUCKET, Prefix=f"{table}/_delta_log/0").get("Contents", [])
-        keys = [one["Key"] for one in listed if one["Key"].endswith(".json")]
-        return sum(self._s3.get_object(Bucket=BUCKET, Key=key)["Body"].read().count(b'{"add":') for key in keys)
+        return [one["Key"] for one in listed if one["Key"].endswith(".json")]
 
     def put(self, table: str, name: str) -> None:
         """One file."""

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.inventory import Inventory, InventoryError, InventoryField
-from tidegate.platform.core.ledger import PRESENT, LastState, Status
+from tidegate.platform.core.ledger import IN_TABLE, PRESENT, LastState, Status
 from tidegate.resources.delta import Delta
 
 #: Work files of Spark, Delta and Tidegate, of which a registered table's prefix may have as many as sources. Whatever
@@ -142,7 +142,7 @@ def _kind(left: bool) -> Column:
     kind = F.when(here & (~known | (etag.isNotNull() & ~same) | back), "listed")
     kind = kind.when(~here & status.isin(*sorted(map(str, PRESENT))), "missing")
     if left:
-        loaded = status.isin(str(Status.COMMITTED), str(Status.MOVED))
+        loaded = status.isin(*sorted(map(str, IN_TABLE)))
         kind = kind.when(here & loaded & same, "left")
     return kind
 

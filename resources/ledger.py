@@ -130,7 +130,7 @@ class Ledger:
         """The last state of every key, as of a ledger version."""
         if version < 0:
             return {}
-        return {row["key"]: _state(row) for row in self.last_states(version).collect()}
+        return {row["key"]: _state(row) for row in self.last_states(version).select("key", *_STATE).collect()}
 
     def last_states(self, version: int) -> DataFrame:
         """The last state of every key, and when it was recorded, as of a ledger version: a query, not yet asked."""

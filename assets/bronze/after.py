@@ -14,7 +14,7 @@ from itertools import islice
 from tidegate.platform.core.after_load import MoveOrTag, moved_key, takes_away
 from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.ledger import LastState, Status
+from tidegate.platform.core.ledger import IN_TABLE, LastState, Status
 from tidegate.platform.core.manifest import TAKEN, Hint, chunked
 from tidegate.platform.core.object_key import parse_s3_uri
 from tidegate.platform.core.planning import Found, Gone
@@ -94,7 +94,7 @@ def _loaded(table: Table, keys: Sequence[str]) -> dict[str, str]:
 
 
 def _is_loaded(state: LastState, etag: str) -> bool:
-    return state.status in (Status.COMMITTED, Status.MOVED) and not state.partly and state.etag == etag
+    return state.status in IN_TABLE and not state.partly and state.etag == etag
 
 
 def _settle(lake: Lake, table: Table, loaded: Mapping[str, str], log: Callable[[str], None]) -> None:

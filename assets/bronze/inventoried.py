@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from tidegate.assets.bronze.after import note_what_lies_there
 from tidegate.assets.bronze.look import LISTED_AT_ONCE, REMOVAL_FLOOR, Clock, is_source, require_bucket
@@ -64,8 +63,7 @@ def compare_inventory(
     """
     require_bucket(lake, table)
     inventory = newest_inventory(lake.store.objects, table.spec.inventory or "", table.key.bucket, log)
-    began = datetime.fromtimestamp(inventory.created, UTC)
-    log(f"comparing the ledger with the inventory {inventory.uri} of {began:%Y-%m-%d %H:%M} UTC")
+    log(f"comparing the ledger with the inventory {inventory.uri} of {inventory.began}")
     if days := _days_too_old(inventory.created):
         log(f"WARNING: the inventory is {days} days old: does S3 still deliver it?")
     if inventory.column("etag") is None:

@@ -13,7 +13,7 @@ from tidegate.assets.bronze.look import own_objects, read_clock
 from tidegate.platform.core.batch import Create
 from tidegate.platform.core.drift import drift
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.ledger import LastState, Status
+from tidegate.platform.core.ledger import IN_TABLE, LastState
 from tidegate.platform.core.manifest import Hint, chunked, is_rebuild
 from tidegate.platform.core.planning import BATCH_BYTES
 from tidegate.resources.lake import Lake, Table
@@ -23,8 +23,6 @@ from tidegate.resources.object_store import Listed
 
 #: Event name of a rebuild's hints.
 REBUILD = "Rebuild"
-#: States of a key whose bytes are in the table.
-_IN_TABLE = (Status.COMMITTED, Status.MOVED)
 #: Keys that an entry of the operations log names.
 _MOST_NAMED = 100
 
@@ -80,16 +78,17 @@ def look_at_rebuild(lake: Lake, text: str) -> Rebuild:
     _require_columns(lake, table, birth)
     clock = read_clock(table)
     states, readings = table.ledger.live_keys(clock.version), table.ledger.committed(clock.version)
-    present = {item.key: item for item in own_objects(lake, table)}
-    hints = hints_of(present.values(), states, readings)
+    present = list(own_objects(lake, table))
+    etags = {item.key: item.etag for item in present}
+    hints = hints_of(present, states, readings)
     return Rebuild(
         table,
         birth.name,
         clock.n,
         tuple(hints),
         others=sum(hint.replaces is None for hint in hints),
-        size=sum(item.size for item in present.values()),
-        kept=tuple(one for one in readings if one.rows and not _is_present(one, present)),
+        size=sum(item.size for item in present),
+        kept=tuple(one for one in readings if one.rows and etags.get(one.key) != one.etag),
         waiting=sum(one.hints for one in lake.store.inbox.waiting(text) if is_rebuild(one.id)),
     )
 
@@ -107,7 +106,7 @@ def hints_of(present: Iterable[Listed], states: Mapping[str, LastState], reading
     for item in present:
         hint = Hint(item.key, event_name=REBUILD, size=item.size)
         state, last = states.get(item.key), read.get((item.key, item.etag))
-        if state and last and state.status in _IN_TABLE and state.etag == item.etag:
+        if state and last and state.status in IN_TABLE and state.etag == item.etag:
             hints.append(replace(hint, replaces=last.n, decided=state.n, told=last.told))
         else:
             hints.append(replace(hint, redriven=True))
@@ -174,8 +173,3 @@ def _require_columns(lake: Lake, table: Table, birth: Birth) -> None:
             f"{'; '.join(differs)}. A rebuild keeps the columns that a table has: only a reset gives them other types, "
             "and its readers see the table empty until the next run"
         )
-
-
-def _is_present(reading: Reading, present: Mapping[str, Listed]) -> bool:
-    item = present.get(reading.key)
-    return item is not None and item.etag == reading.etag

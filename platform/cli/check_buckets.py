@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from tidegate.platform.cli.check_queues import CheckedQueue
-from tidegate.platform.cli.findings import Failed, Finding, checked, is_denied, permitted, status_of
+from tidegate.platform.cli.findings import Failed, Finding, begin_listing, checked, is_denied, permitted, status_of
 from tidegate.platform.cli.policy import lets_send
 from tidegate.platform.core.file_format import format_of
 from tidegate.platform.core.table_spec import TableSpec
@@ -69,8 +69,7 @@ def check_bucket(
 
 def _reachable(s3: S3Client, bucket: str) -> str:
     try:
-        # Not by a HEAD, whose refusal has no body: it could not be told from that of wrong credentials.
-        permitted("s3:ListBucket", f"arn:aws:s3:::{bucket}", s3.list_objects_v2, Bucket=bucket, MaxKeys=1)
+        begin_listing(s3, bucket)
     except ClientError as error:
         if status_of(error) == 404:
             raise Failed(f"there is no bucket {bucket}: create it, or correct lake.yaml") from None
@@ -83,7 +82,7 @@ def _reachable(s3: S3Client, bucket: str) -> str:
 
 
 def _readable(s3: S3Client, bucket: str) -> str:
-    listing = permitted("s3:ListBucket", f"arn:aws:s3:::{bucket}", s3.list_objects_v2, Bucket=bucket, MaxKeys=1)
+    listing = begin_listing(s3, bucket)
     key = next((item["Key"] for item in listing.get("Contents", [])), f"tidegate-check-{uuid.uuid4()}")
     try:
         s3.head_object(Bucket=bucket, Key=key)

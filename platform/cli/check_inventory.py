@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from tidegate.platform.cli.findings import Failed, Finding, checked
 from tidegate.platform.core.inventory import InventoryError
 from tidegate.platform.core.table_spec import TableSpec
 from tidegate.resources.inventories import newest_inventory
-from tidegate.resources.object_store import ObjectStore, StoreError
+from tidegate.resources.object_store import ObjectStore
 
 
 def check_inventory(objects: ObjectStore, spec: TableSpec) -> Finding:
@@ -19,8 +17,6 @@ def check_inventory(objects: ObjectStore, spec: TableSpec) -> Finding:
 def _newest(objects: ObjectStore, spec: TableSpec) -> str:
     try:
         found = newest_inventory(objects, spec.inventory or "", spec.table_key.bucket)
-    except (InventoryError, StoreError) as error:
+    except InventoryError as error:
         raise Failed(str(error)) from None
-    return (
-        f"of {datetime.fromtimestamp(found.created, UTC):%Y-%m-%d %H:%M} UTC, {found.format}, {len(found.files)} files"
-    )
+    return f"of {found.began}, {found.format}, {len(found.files)} files"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import ClientError
 from pyspark.errors import PySparkException
 
-from tidegate.platform.cli.findings import Failed, Finding, checked, permitted, status_of
+from tidegate.platform.cli.findings import Failed, Finding, begin_listing, checked, permitted, status_of
 from tidegate.platform.core.after_load import moves_to
 from tidegate.platform.core.drift import drift
 from tidegate.platform.core.first_line import first_line
@@ -132,8 +132,7 @@ def _as_born(store: LakeStore, spec: TableSpec) -> str:
 
 def _reachable(s3: S3Client, bucket: str) -> str:
     try:
-        # Not by a HEAD, whose refusal has no body: it could not be told from that of wrong credentials.
-        permitted("s3:ListBucket", f"arn:aws:s3:::{bucket}", s3.list_objects_v2, Bucket=bucket, MaxKeys=1)
+        begin_listing(s3, bucket)
     except ClientError as error:
         if status_of(error) == 404:
             raise Failed(f"there is no bucket {bucket}: create it, or correct lake.root") from None

@@ -104,6 +104,18 @@ def permitted(action: str, resource: str, call: Callable[..., Any], **arguments:
         raise
 
 
+def begin_listing(s3: Any, bucket: str) -> Any:
+    """The answer to a listing of a bucket's first key.
+
+    A HEAD of the bucket would do less: its refusal has no body, and could not be told from that of wrong credentials.
+
+    Raises:
+        Failed: access is denied; the message names the permission.
+        ClientError: any other refusal.
+    """
+    return permitted("s3:ListBucket", f"arn:aws:s3:::{bucket}", s3.list_objects_v2, Bucket=bucket, MaxKeys=1)
+
+
 def is_denied(error: ClientError) -> bool:
     """Whether AWS knows who asks and refuses it."""
     code = code_of(error)

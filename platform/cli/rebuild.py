@@ -11,7 +11,7 @@ from rich.text import Text
 from tidegate.assets.operations.rebuild import Rebuild, RebuildRefused, look_at_rebuild, rebuild_table
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.reset import table_named
+from tidegate.platform.cli.table_named import table_named
 from tidegate.platform.core.after_load import moves_to
 from tidegate.resources.lake import Lake
 
@@ -61,7 +61,7 @@ def told(lake: Lake, found: Rebuild) -> list[str]:
         lines.append(
             f"  others   {found.others} files that are not in the table (quarantined, or not told of) are tried"
         )
-    if any(spec.silver and spec.table_key == found.table.key for spec in lake.config.tables):
+    if found.table.spec.silver:
         lines.append(
             f"  silver   silver.{found.name} is merged from all of bronze after each commit that replaced rows"
         )

@@ -20,7 +20,7 @@ from tidegate.assets.operations.redrive import (
 )
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.reset import table_named
+from tidegate.platform.cli.table_named import table_named
 
 _SHOWN = 20
 _PARTLY = "partly in quarantine; read again, and what they have in the table is replaced in one commit"

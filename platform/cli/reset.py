@@ -11,7 +11,7 @@ from rich.text import Text
 from tidegate.assets.operations.reset import Reset, ResetRefused, look_at_reset, reset_table
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.core.table_key import TableKey
+from tidegate.platform.cli.table_named import table_named
 from tidegate.resources.lake import Lake
 
 
@@ -52,35 +52,6 @@ def run_reset(
             raise CommandError(f"{refused}{hint}") from None
 
 
-def table_named(lake: Lake, name: str) -> str:
-    """The key of a table.
-
-    Args:
-        lake: handles.
-        name: its SQL name, its key, or its ``s3://`` prefix.
-
-    Raises:
-        CommandError: there is no such table.
-    """
-    if name.startswith("s3://"):
-        try:
-            return TableKey.from_uri(name if name.endswith("/") else f"{name}/").encode()
-        except ValueError as error:
-            raise CommandError(str(error)) from None
-    name = name.removeprefix("bronze.")
-    for spec in lake.config.tables:
-        if spec.name == name:
-            return spec.table_key.encode()
-    born = lake.store.births.tables()
-    if name in born:
-        return name
-    for text in born:
-        if (birth := lake.store.births.read(text)) and birth.name == name:
-            return text
-    known = ", ".join(sorted({spec.name for spec in lake.config.tables} | set(born)))
-    raise CommandError(f"there is no table {name!r}: give its SQL name, its key or its s3:// prefix; there are {known}")
-
-
 def told(lake: Lake, found: Reset) -> list[str]:
     """What becomes of a table, its rows, its ledger and silver, a line each."""
     birth, text = found.birth, found.table.text
@@ -98,7 +69,7 @@ def told(lake: Lake, found: Reset) -> list[str]:
         f"{found.table.ledger.location}; the new one begins with batch 1",
         f"  columns  come from the first files and lake.yaml anew; the table stays at {found.location}",
     ]
-    if any(spec.silver and spec.table_key == found.table.key for spec in lake.config.tables):
+    if found.table.spec.silver:
         lines.append(f"  silver   silver.{birth.name} keeps its rows; its next merge takes the whole table anew")
     if found.lost:
         lines.append(

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 InventoryFormat = Literal["csv", "orc", "parquet"]
@@ -95,6 +96,11 @@ class Inventory:
         if found.column("key") is None:
             raise InventoryError(f"{uri}: its fileSchema has no column Key: {schema}")
         return found
+
+    @property
+    def began(self) -> str:
+        """``created`` as people read it, to the minute."""
+        return f"{datetime.fromtimestamp(self.created, UTC):%Y-%m-%d %H:%M} UTC"
 
     def column(self, field: InventoryField) -> str | None:
         """The name of a field's column in the files; None where the inventory's configuration left it out."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -202,13 +202,11 @@ class LakeConfig(Model):
 
     def folder_of_moved(self, bucket: str, key: str) -> str | None:
         """The `s3://` folder of files that were moved after they were loaded, if an object lies in one."""
-        address = f"s3://{bucket}/{key}"
-        return next((folder for folder in self._folders_of_moved if address.startswith(folder)), None)
+        return _folder_of(self._folders_of_moved, bucket, key)
 
     def folder_of_inventory(self, bucket: str, key: str) -> str | None:
         """The `s3://` folder of an inventory that S3 delivers, if an object lies in one."""
-        address = f"s3://{bucket}/{key}"
-        return next((folder for folder in self._folders_of_inventories if address.startswith(folder)), None)
+        return _folder_of(self._folders_of_inventories, bucket, key)
 
     def discovered(self, key: TableKey, format: Format) -> TableSpec:
         """The table that discovery makes of a prefix whose files have that format."""
@@ -243,6 +241,12 @@ class LakeConfig(Model):
             **cls.model_json_schema(),
             "title": "Tidegate lake.yaml",
         }
+
+
+def _folder_of(folders: Iterable[str], bucket: str, key: str) -> str | None:
+    """The first of some `s3://` folders below which an object lies."""
+    address = f"s3://{bucket}/{key}"
+    return next((folder for folder in folders if address.startswith(folder)), None)
 
 
 @lru_cache(1000)  # asked for each event, of the same few tables

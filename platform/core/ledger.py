@@ -21,6 +21,8 @@ class Status(StrEnum):
 
 #: States in which the object's present bytes are accounted for: the same etag again is a duplicate.
 SETTLED = frozenset({Status.COMMITTED, Status.DUPLICATE, Status.MOVED, Status.PREEXISTING})
+#: States of a key whose last bytes are in the table.
+IN_TABLE = frozenset({Status.COMMITTED, Status.MOVED})
 #: States of a key that lies in its bucket, as far as the ledger knows: a listing that lacks it tells something.
 PRESENT = SETTLED - {Status.MOVED}
 

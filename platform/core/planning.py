@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidegate.platform.core.ledger import OVERWRITTEN, SETTLED, LastState, LedgerRow, Status, columns_of
+from tidegate.platform.core.ledger import IN_TABLE, OVERWRITTEN, SETTLED, LastState, LedgerRow, Status, columns_of
 from tidegate.platform.core.manifest import Hint
 
 #: Bytes, as they lie in S3, that one batch loads: what is more waits for the next, so that a run ends in its time.
@@ -196,7 +196,7 @@ def _replaces(probe: Found, state: LastState, items: Sequence[TakenHint]) -> int
     A person says so: of one of which rows were set apart, and in a rebuild. What a rebuild knew holds as long as the
     ledger says nothing new of the key, so a hint that comes twice, or late, replaces nothing.
     """
-    if probe.etag != state.etag or state.status not in (Status.COMMITTED, Status.MOVED):
+    if probe.etag != state.etag or state.status not in IN_TABLE:
         return None
     if state.partly and any(item.hint.redriven for item in items):
         return state.n

@@ -18,7 +18,7 @@ import pytest
 
 from tests.support.client import wait_until
 from tests.support.harness import FaultLake, Watched, slot
-from tests.support.row_course import RowCourse
+from tests.support.row_course import COPIES, WEIGHTS, RowCourse
 from tests.support.seams import Died, doing
 from tidegate.assets.bronze.run import SEAMS, run_table
 from tidegate.assets.silver.merge import SEAMS as SILVER_SEAMS
@@ -28,8 +28,6 @@ from tidegate.sensors.intake import take_in
 
 #: Rounds, and seconds.
 _SHORT, _LONG = 4, 1800.0
-#: Copies of a message that arrive; none: it is lost.
-_COPIES, _WEIGHTS = (0, 1, 2, 3), (15, 60, 20, 5)
 _LISTED_EVERY = 10
 #: Rounds between two merges, and between two runs of the rows' table.
 _MERGED_EVERY, _ROWS_EVERY = 3, 2
@@ -182,7 +180,7 @@ class Course:
     def _copies(self, key: str) -> int:
         """How many messages of a change arrive, and what comes of that."""
         table = self.lake.tables[key.partition("/")[0]]
-        copies = self.rng.choices(_COPIES, _WEIGHTS)[0]
+        copies = self.rng.choices(COPIES, WEIGHTS)[0]
         if copies:
             table.outcomes[key, "duplicate"] += copies - 1
             self.happened["doubled"] += copies > 1

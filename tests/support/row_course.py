@@ -15,8 +15,8 @@ from tidegate.resources.lake_root.inbox import Inbox
 from tidegate.resources.queue import Message, Queue
 from tidegate.sensors.intake import take_in
 
-#: Copies of a message that arrive at once; none: it comes in a later round.
-_COPIES, _WEIGHTS = (0, 1, 2, 3), (15, 60, 20, 5)
+#: Copies of a message that arrive at once; none: of a file it is lost, of a row it comes in a later round.
+COPIES, WEIGHTS = (0, 1, 2, 3), (15, 60, 20, 5)
 #: Between the object and its manifest, and between the manifest and the delete.
 _DEATHS = ((Inbox, "put"), (Queue, "delete"))
 
@@ -93,7 +93,7 @@ class RowCourse:
         return kept
 
     def _copies(self, message: Message) -> int:
-        copies = self.rng.choices(_COPIES, _WEIGHTS)[0]
+        copies = self.rng.choices(COPIES, WEIGHTS)[0]
         if not copies:
             self._late.append((message.body, message.origin))
             self.happened["rows late"] += 1

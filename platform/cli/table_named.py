@@ -1,0 +1,36 @@
+"""The table that a command's argument names."""
+
+from __future__ import annotations
+
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.core.table_key import TableKey
+from tidegate.resources.lake import Lake
+
+
+def table_named(lake: Lake, name: str) -> str:
+    """The key of a table.
+
+    Args:
+        lake: handles.
+        name: its SQL name, its key, or its ``s3://`` prefix.
+
+    Raises:
+        CommandError: there is no such table.
+    """
+    if name.startswith("s3://"):
+        try:
+            return TableKey.from_uri(name if name.endswith("/") else f"{name}/").encode()
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+    name = name.removeprefix("bronze.")
+    for spec in lake.config.tables:
+        if spec.name == name:
+            return spec.table_key.encode()
+    born = lake.store.births.tables()
+    if name in born:
+        return name
+    for text in born:
+        if (birth := lake.store.births.read(text)) and birth.name == name:
+            return text
+    known = ", ".join(sorted({spec.name for spec in lake.config.tables} | set(born)))
+    raise CommandError(f"there is no table {name!r}: give its SQL name, its key or its s3:// prefix; there are {known}")
