@@ -15,17 +15,18 @@ import sys
 import time
 from typing import Any
 
-#: Modules by name, and what they are told; `table_hour` takes twenty minutes, no other over ten on two quiet cores.
+#: Modules by name, and what they are told; each takes some minutes on two quiet cores.
 MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "load": (),
     "register": (),
+    "one_file_run": (),
+    "run_cost": ("--files", "20", "--tables", "100", "--own", "10"),
     "intake": (),
     "tick": (),
     "merge": (),
     "ledger": (),
     "commit_requests": (),
     "row_queue": (),
-    "table_hour": (),
 }
 
 

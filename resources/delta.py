@@ -73,8 +73,26 @@ class Landed:
 
 
 @dataclass(frozen=True)
+class Merging:
+    """Rows that are merged into a table by key.
+
+    Attributes:
+        rows: a query of the table's columns; no two of its rows have the same key.
+        keys: columns that tell rows apart.
+        newer: a condition over a row ``s`` and the table's row ``t`` of its key: ``s`` replaces ``t``. None where more
+            than that is to be done, which only the statement says.
+        statement: a MERGE that does the same, for tables and amounts of rows that the short way does not serve.
+    """
+
+    rows: str
+    keys: Sequence[str]
+    newer: str | None
+    statement: str
+
+
+@dataclass(frozen=True)
 class Merge:
-    """Rows that a MERGE changed, and the table's version and last txn of its application afterwards."""
+    """Rows that a merge changed, and the table's version and last txn of its application afterwards."""
 
     inserted: int
     updated: int
@@ -291,19 +309,32 @@ class Delta:
         """
         return int(self._call_one("live_view", table=location, view=view)["version"])
 
-    def merge(self, location: str, statement: str, source: str, app_id: str, number: int) -> Merge:
-        """Run a MERGE whose own commit carries the txn (app_id, number), so that it happens once.
+    def merge(self, location: str, merging: Merging, source: str, app_id: str, number: int) -> Merge:
+        """Merge rows in a commit that carries the txn (app_id, number), so that it happens once.
 
-        The session of this handle has no part in the txn; the statement reads its temporary views.
+        The session of this handle has no part in the txn; the queries read its temporary views.
 
         Args:
             location: ``s3a://`` URI of the table.
-            statement: the MERGE.
+            merging: what is merged.
             source: the temporary view that it reads; dropped afterwards.
             app_id: application of the txn.
             number: of the txn.
+
+        Raises:
+            PySparkException: ``TIDEGATE_BUSY`` or a ``DELTA_CONCURRENT…`` condition when another commit came first.
         """
-        row = self._call_one("merge", table=location, statement=statement, source=source, app_id=app_id, number=number)
+        row = self._call_one(
+            "merge",
+            table=location,
+            rows=merging.rows,
+            keys=json.dumps(list(merging.keys)),
+            newer=merging.newer or "",
+            statement=merging.statement,
+            source=source,
+            app_id=app_id,
+            number=number,
+        )
         return Merge(row["inserted"], row["updated"], row["deleted"], row["version"], row["txn"])
 
     def append(self, location: str, rows: Sequence[dict[str, Any]], app_id: str, number: int) -> bool:

@@ -22,6 +22,9 @@ from tidegate.resources.object_store import parallel
 
 #: Batches whose objects are read and whose files are named one by one; of more than these the ledger tells in a query.
 _MOST_BATCHES = 1000
+#: The same of a first merge, whose batches are those since the table's birth, and the most files that bronze may have.
+_MOST_FIRST_BATCHES = 100
+_MOST_FIRST_FILES = 1000
 #: Files whose batches are sent to every task, rather than that the rows are sorted by file.
 _MOST_SENT = 200_000
 #: Orders the rows of one file: Delta offers no row index, but within one split these ids grow in the rows' order.
@@ -58,17 +61,19 @@ def gather(delta: Delta, work: Pending) -> Changes:
     birth = work.table.birth
     if birth is None:
         raise AssertionError("a table with batches has been born")
-    if work.mark is None:
-        return _by_ledger(delta, work, birth, view, 0, "silver holds nothing of this bronze table as it is now")
-    if birth.registered and work.n - work.mark > _MOST_BATCHES:
+    mark = work.mark or 0
+    first = _FIRST if work.mark is None else None
+    if first and (work.n > _MOST_FIRST_BATCHES or work.bronze.files > _MOST_FIRST_FILES):
+        return _by_ledger(delta, work, birth, view, 0, first)
+    if birth.registered and work.n - mark > _MOST_BATCHES:
         if work.spec.on_removed == "full" and _removed(delta, work):
             return _by_ledger(delta, work, birth, view, 0, _REMOVED)
-        return _by_ledger(delta, work, birth, view, work.mark)
-    batches = _batches(work.table, work.mark, work.n)
-    removed = any(batch.removes for batch in batches)
+        return _by_ledger(delta, work, birth, view, mark)
+    batches = _batches(work.table, mark, work.n)
+    removed = first is None and any(batch.removes for batch in batches)
     if not birth.registered:
-        _loaded(delta, birth, 0 if removed else work.mark, work.n).createOrReplaceTempView(view)
-        return Changes(view, _REPLACED if removed else None, len(batches), volume(batches), replaced=removed)
+        _loaded(delta, birth, 0 if removed else mark, work.n).createOrReplaceTempView(view)
+        return Changes(view, _REPLACED if removed else first, len(batches), volume(batches), replaced=removed)
     if removed and work.spec.on_removed == "full":
         return _by_ledger(delta, work, birth, view, 0, _REMOVED)
     paths = {batch.n: [add.path for add in batch.adds] for batch in batches if batch.adds}
@@ -77,9 +82,10 @@ def gather(delta: Delta, work: Pending) -> Changes:
     why = _missing(len([path for path in missing if path not in explained]))
     if why:
         _whole(delta, birth).createOrReplaceTempView(view)
-    return Changes(view, why, len(batches), volume(batches))
+    return Changes(view, first or why, len(batches), volume(batches))
 
 
+_FIRST = "silver holds nothing of this bronze table as it is now"
 _REPLACED = "files were read again, and their rows in bronze replaced"
 _REMOVED = "files were removed from bronze, and on_removed is full"
 

@@ -17,6 +17,7 @@ from tidegate.platform.core.schema.column_types import Field, quoted, simple_typ
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, needs_mapping
 from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
 from tidegate.platform.core.table_spec import TableSpec
+from tidegate.resources.delta import Merging
 from tidegate.resources.lake import CHANGED_AT, CHANGED_BATCH, DELETED, SILVER_COLUMNS, Lake
 from tidegate.resources.spark import command
 
@@ -24,8 +25,8 @@ from tidegate.resources.spark import command
 SEAMS = ("silver-create", "silver-gather", "silver-merge")
 
 _ATTEMPTS = 6
-#: How Delta's conditions begin of a commit that another one came before.
-_OVERTAKEN = "DELTA_CONCURRENT"
+#: How the conditions begin of a commit that another one came before: Delta's and ours.
+_OVERTAKEN = ("DELTA_CONCURRENT", "TIDEGATE_BUSY")
 #: Expired tombstones are purged each time that the mark passes a multiple of this.
 _PURGE_EVERY = 50
 
@@ -87,8 +88,8 @@ def _merge(lake: Lake, work: Pending, log: Callable[[str], None]) -> Merged:
     seam("silver-gather")
     if changes.why_full:
         log(f"full merge: {changes.why_full}")
-    statement = _statement(work, changes, [field.name for field in columns])
-    merged = lake.delta.merge(work.location, statement, changes.view, work.app_id, work.n)
+    merging = _merging(work, changes, [field.name for field in columns])
+    merged = lake.delta.merge(work.location, merging, changes.view, work.app_id, work.n)
     seam("silver-merge")
     if (merged.txn or 0) < work.n:
         raise RuntimeError(
@@ -191,13 +192,13 @@ def _purge(lake: Lake, work: Pending) -> None:
         )
 
 
-def _statement(work: Pending, changes: Changes, names: Sequence[str]) -> str:
+def _merging(work: Pending, changes: Changes, names: Sequence[str]) -> Merging:
     keys = ", ".join(quoted(key) for key in work.spec.keys)
     order = quoted(work.spec.order)
     # On lines of its own: it may end in a comment.
     dead = f"coalesce((\n{work.spec.delete_when}\n), false)" if work.spec.delete_when else "false"
     listed = ", ".join(quoted(name) for name in names)
-    source = (
+    rows = (
         f"SELECT {listed}, {dead} AS {DELETED}, _tidegate_n AS {CHANGED_BATCH}, current_timestamp() AS {CHANGED_AT} "
         f"FROM (SELECT *, row_number() OVER (PARTITION BY {keys} ORDER BY {order} DESC NULLS LAST, "
         f"_tidegate_n DESC, _tidegate_path DESC, _tidegate_row DESC) AS _tidegate_place FROM {changes.view}) "
@@ -205,7 +206,7 @@ def _statement(work: Pending, changes: Changes, names: Sequence[str]) -> str:
     )
     same = " AND ".join(f"t.{quoted(key)} <=> s.{quoted(key)}" for key in work.spec.keys)
     # Batches of another table or generation are numbered anew: theirs say nothing against these.
-    anew = work.mark is None and work.silver.exists
+    anew = work.mark is None and work.silver.files > 0
     later = "" if anew else f" AND s.{CHANGED_BATCH} >= t.{CHANGED_BATCH}"
     newer = (
         f"s.{order} > t.{order} OR (t.{order} IS NULL AND s.{order} IS NOT NULL) OR (s.{order} <=> t.{order}{later})"
@@ -232,4 +233,5 @@ def _statement(work: Pending, changes: Changes, names: Sequence[str]) -> str:
         f"WHEN NOT MATCHED BY SOURCE {renumbered}" if renumbered else "",
         gone,
     ]
-    return f"MERGE INTO delta.`{work.location}` t USING ({source}) s ON {same} {' '.join(filter(None, clauses))}"
+    statement = f"MERGE INTO delta.`{work.location}` t USING ({rows}) s ON {same} {' '.join(filter(None, clauses))}"
+    return Merging(rows, work.spec.keys, None if gone or renumbered else newer, statement)

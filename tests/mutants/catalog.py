@@ -173,11 +173,22 @@ MUTANTS = (
         "a merge's mark stays on the session that other writes use",
         5,
         "resources/delta.py",
-        '        row = self._call_one("merge", ',
+        '        row = self._call_one(\n            "merge",\n',
         '        self.session.conf.set("spark.databricks.delta.write.txnAppId", app_id)\n'
         '        self.session.conf.set("spark.databricks.delta.write.txnVersion", str(number))\n'
-        '        row = self._call_one("merge", ',
+        '        row = self._call_one(\n            "merge",\n',
         ("tests/spark/test_silver_attacks.py::test_b5_the_txn_of_a_merge_does_not_leak_into_later_writes",),
+    ),
+    Mutant(
+        "a merge fails where another commit came first",
+        5,
+        _MERGE,
+        '_OVERTAKEN = ("DELTA_CONCURRENT", "TIDEGATE_BUSY")',
+        '_OVERTAKEN = ("DELTA_CONCURRENT",)',
+        (
+            "tests/spark/test_silver_attacks.py::"
+            "test_f24_a_merge_that_loses_to_another_commit_starts_again_from_a_fresh_look",
+        ),
     ),
     Mutant(
         "of two rows of a key the older one counts",
@@ -191,8 +202,8 @@ MUTANTS = (
         "an older row that comes late replaces a newer one",
         5,
         _MERGE,
-        'matched, gone = f"WHEN MATCHED AND ({newer})", ""',
-        'matched, gone = "WHEN MATCHED", ""',
+        "None if gone or renumbered else newer,",
+        '"true",',
         ("tests/spark/test_silver_attacks.py::test_b1_late_older_row_after_delete_does_not_resurrect",),
     ),
     Mutant(

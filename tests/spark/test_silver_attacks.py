@@ -13,6 +13,7 @@ import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from tidegate.assets.silver import merge as silver_merge
 from tidegate.assets.silver.merge import Merged
 from tidegate.assets.silver.pending import Pending, pending
 from tidegate.platform.testing import TestLake
+from tidegate.resources.delta import Merging
 from tidegate.resources.lake_root.batches import Batches
 
 MakeLake = Callable[..., TestLake]
@@ -235,6 +237,7 @@ def test_a_first_merge_knows_the_batch_of_every_file_and_reads_no_batch_objects(
     lake.delete("orders/gone.parquet")
     kit.run(lake, "orders")
     with monkeypatch.context() as patched:
+        patched.setattr(silver_changes, "_MOST_FIRST_BATCHES", 1)
         patched.setattr(Batches, "read", lambda self, n: pytest.fail(f"batch {n} was read"))
         merged = kit.merge(lake, "orders")
     assert (merged.batches, merged.volume["files"], merged.volume["rows"]) == (5, 5, 5)
@@ -257,36 +260,40 @@ def test_a_first_merge_knows_the_batch_of_every_file_and_reads_no_batch_objects(
 
 @pytest.fixture
 def merge_beside(kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Merged, int]]:
-    """Merges ``items`` beside a rival; what it did, and its attempts.
+    """Merges ``items`` beside a rival, in the short way or by Delta's MERGE; what it did, and its attempts.
 
     The merge is held while it reads its source, so its snapshots are older than what the rival commits.
     """
-    statement, source = silver_merge._statement, silver_merge.gather
+    merging, source = silver_merge._merging, silver_merge.gather
 
-    def beside(lake: TestLake, rival: Callable[[], object]) -> tuple[Merged, int]:
+    def beside(lake: TestLake, rival: Callable[[], object], *, by_delta: bool = False) -> tuple[Merged, int]:
         reading, go_on = tmp_path / uuid.uuid4().hex, tmp_path / uuid.uuid4().hex
         attempts: list[str] = []
 
-        def held(*given: Any) -> str:
+        def held(*given: Any) -> Merging:
             attempts.append("")
+            found = merging(*given)
+            assert found.newer, "a merge that only Delta can do tries nothing here"
+            if by_delta:
+                found = replace(found, newer=None)
             if len(attempts) > 1:
-                return statement(*given)
-            return re.sub(r"FROM changes_\w+", r"\g<0> WHERE hold(_tidegate_n)", statement(*given))
+                return found
+            return replace(found, rows=_held(found.rows), statement=_held(found.statement))
 
         def with_hold(delta: Any, work: Pending) -> Any:
             delta.session.udf.register("hold", _hold(reading, go_on), BooleanType())
             return source(delta, work)
 
-        monkeypatch.setattr(silver_merge, "_statement", held)
+        monkeypatch.setattr(silver_merge, "_merging", held)
         monkeypatch.setattr(silver_merge, "gather", with_hold)
         with ThreadPoolExecutor(1) as pool:
-            merging = pool.submit(kit.merge, lake, "items")
+            merged = pool.submit(kit.merge, lake, "items")
             _wait_for(reading)
             try:
                 rival()
             finally:
                 go_on.touch()
-            return merging.result(timeout=120), len(attempts)
+            return merged.result(timeout=120), len(attempts)
 
     return beside
 
@@ -298,14 +305,18 @@ def test_f24_a_merge_that_loses_to_another_commit_starts_again_from_a_fresh_look
     for n, v in ((1, "a"), (3, "b")):
         _land(lake, kit, str(n), _row(n, 1, v))
         kit.merge(lake, "items")
-    rivals = {
-        "OPTIMIZE {t}": (_row(1, 2, "A"), _row(2, 1, "c")),
-        "INSERT INTO {t} (id, at, v, _deleted, _changed_batch) VALUES (4, 0, 'foreign', false, 0)": (_row(4, 1, "d"),),
-    }
-    for n, (rival, rows) in enumerate(rivals.items(), start=3):
+    insert = "INSERT INTO {t} (id, at, v, _deleted, _changed_batch) VALUES (4, 0, 'foreign', false, 0)"
+    rivals = [
+        ("OPTIMIZE {t}", False, (_row(1, 2, "?"), _row(2, 1, "c"))),
+        ("OPTIMIZE {t}", True, (_row(1, 3, "A"),)),
+        (insert, True, (_row(4, 1, "d"),)),
+    ]
+    for n, (rival, by_delta, rows) in enumerate(rivals, start=3):
         _land(lake, kit, f"9{n}", *rows)
         merged, attempts = merge_beside(
-            lake, lambda rival=rival: kit.query(lake, rival, t=lake.lake.store.uri("silver", "items"))
+            lake,
+            lambda rival=rival: kit.query(lake, rival, t=lake.lake.store.uri("silver", "items")),
+            by_delta=by_delta,
         )
         assert attempts == 2, "the merge did not lose: nothing was tried here"
         assert merged.n == n
@@ -332,6 +343,10 @@ def test_f24_bronze_is_appended_to_compacted_and_vacuumed_during_a_merge(
     assert kit.silver(lake, "items", "id, v") == [(1, "a"), (2, "B")]
     assert kit.merge(lake, "items").n == 3
     assert kit.silver(lake, "items", "id, v") == [(1, "A"), (2, "B"), (3, "c")]
+
+
+def _held(query: str) -> str:
+    return re.sub(r"FROM changes_\w+", r"\g<0> WHERE hold(_tidegate_n)", query)
 
 
 def _hold(reading: Path, go_on: Path) -> Callable[[int], bool]:

@@ -182,21 +182,21 @@ public final class BatchCommit {
     List<Action> actions = new ArrayList<>();
     // Without lastUpdated a table that ever sets a retention would take the transaction for expired.
     actions.add(new SetTransaction(batch.appId(), batch.n(), Option.apply((Object) now)));
-    if (reason == null) {
-      batch.adds().forEach(add -> actions.add(addFile(add)));
-      for (Remove remove : batch.removes()) {
-        actions.add(live.at(remove.path(), remove.dvId()).removeWithTimestamp(now, true));
-      }
-    }
+    List<AddFile> added = reason == null ? batch.adds().stream().map(BatchCommit::addFile).toList() : List.of();
+    List<AddFile> removed =
+        reason == null
+            ? batch.removes().stream().map(remove -> live.at(remove.path(), remove.dvId())).toList()
+            : List.of();
+    actions.addAll(added);
+    removed.forEach(file -> actions.add(file.removeWithTimestamp(now, true)));
     CommitMark mark = reason == null ? CommitMark.committed(batch) : CommitMark.voided(batch, reason);
     long version = txn.commit(CollectionConverters.asScala(actions).toSeq(), operation(mark.json()));
-    boolean landed = reason == null;
     view.committed(
         version,
         mark.json(),
         Map.of(batch.appId(), batch.n()),
-        landed ? batch.adds().stream().map(Add::path).toList() : List.of(),
-        landed ? batch.removes().stream().map(Remove::path).toList() : List.of());
+        added,
+        removed.stream().map(AddFile::path).toList());
     return new Landed(version, mark.outcome(), batch.digest(), reason, false);
   }
 

@@ -77,7 +77,7 @@ public final class RowAppend {
     Action transaction = new SetTransaction(appId, number, Option.apply((Object) System.currentTimeMillis()));
     long version =
         txn.commit(CollectionConverters.asScala(List.of(transaction, add)).toSeq(), BatchCommit.operation(null));
-    view.committed(version, Map.of(appId, number), List.of(add), List.of());
+    view.committed(version, null, Map.of(appId, number), List.of(add), List.of());
     return version;
   }
 

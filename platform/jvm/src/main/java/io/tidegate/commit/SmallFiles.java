@@ -104,7 +104,7 @@ final class SmallFiles {
     actions.add(add);
     PinnedTransaction txn = new PinnedTransaction(view.log(), view.snapshot());
     long version = txn.commit(CollectionConverters.asScala(actions).toSeq(), BatchCommit.operation(null));
-    view.committed(version, Map.of(), List.of(add), files.stream().map(LiveFile::path).toList());
+    view.committed(version, null, Map.of(), List.of(add), files.stream().map(LiveFile::path).toList());
   }
 
   private List<Group> read(LiveFile file) throws IOException {

@@ -10,6 +10,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
@@ -29,7 +30,7 @@ public final class LiveEntries {
   }
 
   /**
-   * Looks {@code paths} up, in one pass over the snapshot's files if any may be live.
+   * Looks {@code paths} up, in one pass over the snapshot's files if any may be live and they are many.
    *
    * @param paths as a log writes them
    */
@@ -40,24 +41,27 @@ public final class LiveEntries {
       HashSet<String> asked = new HashSet<>();
       paths.forEach(path -> asked.add(LogPath.key(root, path)));
       List<String> wanted = table.maybeLive(asked);
-      if (wanted.isEmpty()) {
-        return new LiveEntries(root, found);
-      }
-      UDF1<String, String> key = path -> LogPath.key(root, path);
-      Dataset<Row> live =
-          table.snapshot().allFiles().toDF()
-              .withColumn("_key", udf(key, DataTypes.StringType).apply(col("path")));
-      Dataset<Row> keys = spark.createDataset(wanted, Encoders.STRING()).toDF("_key");
-      List<AddFile> files =
-          live.join(broadcast(keys), live.col("_key").equalTo(keys.col("_key")), "left_semi")
-              .drop("_key")
-              .as(org.apache.spark.sql.delta.implicits.package$.MODULE$.addFileEncoder())
-              .collectAsList();
-      for (AddFile file : files) {
+      for (AddFile file : wanted.isEmpty() ? List.<AddFile>of() : entries(spark, table, new HashSet<>(wanted))) {
         found.computeIfAbsent(LogPath.key(root, file.path()), k -> new ArrayList<>()).add(file);
       }
     }
     return new LiveEntries(root, found);
+  }
+
+  private static List<AddFile> entries(SparkSession spark, TableView table, Set<String> wanted) {
+    String root = table.root().toString();
+    List<LiveFile> few = table.fewFiles();
+    if (few != null) {
+      return few.stream().map(LiveFile::entry).filter(file -> wanted.contains(LogPath.key(root, file.path()))).toList();
+    }
+    UDF1<String, String> key = path -> LogPath.key(root, path);
+    Dataset<Row> live =
+        table.snapshot().allFiles().toDF().withColumn("_key", udf(key, DataTypes.StringType).apply(col("path")));
+    Dataset<Row> keys = spark.createDataset(List.copyOf(wanted), Encoders.STRING()).toDF("_key");
+    return live.join(broadcast(keys), live.col("_key").equalTo(keys.col("_key")), "left_semi")
+        .drop("_key")
+        .as(org.apache.spark.sql.delta.implicits.package$.MODULE$.addFileEncoder())
+        .collectAsList();
   }
 
   /** The live entries of the file that {@code path} names; more than one only in a log somebody else spoiled. */

@@ -6,29 +6,29 @@ import io.tidegate.Json;
 import org.apache.spark.sql.delta.actions.AddFile;
 
 /**
- * A live file with what its statistics say.
+ * A live file as the log has it.
  *
- * @param path as logged
- * @param size bytes
- * @param hasVector whether a deletion vector hides rows of it
- * @param stats Delta's statistics; missing where there are none
+ * @param entry the {@code add} action
  */
-public record LiveFile(String path, long size, boolean hasVector, JsonNode stats) {
-  static LiveFile of(AddFile file) {
-    return new LiveFile(file.path(), file.size(), file.deletionVector() != null, parsed(file.stats()));
+public record LiveFile(AddFile entry) {
+  /** As logged. */
+  public String path() {
+    return entry.path();
   }
 
-  /** Of the {@code add} action of a commit. */
-  static LiveFile of(JsonNode add) {
-    return new LiveFile(
-        add.path("path").asText(),
-        add.path("size").asLong(),
-        add.path("deletionVector").isObject(),
-        parsed(add.path("stats").asText(null)));
+  /** Bytes. */
+  public long size() {
+    return entry.size();
   }
 
-  private static JsonNode parsed(String stats) {
-    JsonNode read = stats == null ? null : Json.treeOrNull(stats);
+  /** Whether a deletion vector hides rows of it. */
+  public boolean hasVector() {
+    return entry.deletionVector() != null;
+  }
+
+  /** Delta's statistics; missing where there are none. They are parsed each time, for they would take much memory. */
+  public JsonNode stats() {
+    JsonNode read = entry.stats() == null ? null : Json.treeOrNull(entry.stats());
     return read == null ? MissingNode.getInstance() : read;
   }
 }

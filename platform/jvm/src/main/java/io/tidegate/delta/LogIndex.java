@@ -34,8 +34,8 @@ public final class LogIndex {
   /** Commits that are rather read one by one than by Delta's own means. */
   private static final int READ_SINGLY = 50;
 
-  /** Live files whose statistics are kept before anybody asks: reading a log twice costs more. */
-  private static final int FEW = 1000;
+  /** Live files whose entries are kept before anybody asks: reading a log twice costs more. */
+  static final int FEW = 1000;
 
   private static final long FNV_BASIS = 0xcbf29ce484222325L;
   private static final long FNV_PRIME = 0x100000001b3L;
@@ -74,7 +74,7 @@ public final class LogIndex {
     return reaches(view) ? plain.size() + encoded.size() : view.snapshot().numOfFiles();
   }
 
-  /** The files that are live in the view, with their statistics; null when the index is past it. */
+  /** The files that are live in the view, however many they are; null when the index is past it. */
   synchronized List<LiveFile> liveFiles(TableView view) throws IOException {
     filesWanted = true;
     if (!reaches(view)) {
@@ -85,6 +85,11 @@ public final class LogIndex {
       reaches(view);
     }
     return List.copyOf(files.values());
+  }
+
+  /** The files that are live in the view if they are few; null otherwise, or when the index is past it. */
+  synchronized List<LiveFile> fewFiles(TableView view) throws IOException {
+    return reaches(view) && files != null ? List.copyOf(files.values()) : null;
   }
 
   /** Those of the decoded paths that may be live in the view; the others are not. */
@@ -105,8 +110,7 @@ public final class LogIndex {
 
   /** Takes note of a commit that was made directly on the view, without reading it back. */
   synchronized void committed(TableView view, LoggedCommit commit) {
-    boolean isNext = begun && version == commit.version() - 1 && version == view.snapshot().version();
-    if (isNext && (!filesWanted || commit.files() != null)) {
+    if (begun && version == commit.version() - 1 && version == view.snapshot().version()) {
       fold(view, commit);
     }
   }
@@ -145,11 +149,13 @@ public final class LogIndex {
     clear();
     CollectionConverters.asJava(view.snapshot().transactions()).forEach((app, last) -> txns.put(app, (Long) last));
     String root = view.root().toString();
-    view.snapshot().allFiles().toDF().select("path").as(Encoders.STRING()).toLocalIterator()
-        .forEachRemaining(path -> add(root, path));
-    files = filesWanted ? files : null;
-    if (filesWanted) {
-      view.snapshot().allFiles().toLocalIterator().forEachRemaining(file -> files.put(file.path(), LiveFile.of(file)));
+    if (filesWanted || view.snapshot().numOfFiles() <= FEW) {
+      view.snapshot().allFiles().toLocalIterator().forEachRemaining(file -> files.put(file.path(), new LiveFile(file)));
+      files.keySet().forEach(path -> add(root, path));
+    } else {
+      files = null;
+      view.snapshot().allFiles().toDF().select("path").as(Encoders.STRING()).toLocalIterator()
+          .forEachRemaining(path -> add(root, path));
     }
     version = view.snapshot().version();
   }

@@ -8,6 +8,8 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.util.FileNames;
 
 /**
@@ -37,7 +39,7 @@ record LoggedCommit(
     return new LogIndex.Entry(version, operation, userMetadata, txns);
   }
 
-  /** Reads a commit's file, on demand with the statistics of its files; null when it is not there (any more). */
+  /** Reads a commit's file, on demand with the entries of its files; null when it is not there (any more). */
   static LoggedCommit read(TableView table, long version, boolean withFiles) throws IOException {
     String operation = null;
     String userMetadata = null;
@@ -61,7 +63,7 @@ record LoggedCommit(
         } else if (head.contains("\"add\"")) {
           added.add(path(line, ADD, "add"));
           if (withFiles) {
-            files.add(LiveFile.of(Json.treeOrNull(line).path("add")));
+            files.add(new LiveFile((AddFile) Action.fromJson(line)));
           }
         } else if (head.contains("\"remove\"")) {
           removed.add(path(line, REMOVE, "remove"));

@@ -92,9 +92,14 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
     return exists() ? indexed(index -> index.files(this)) : 0;
   }
 
-  /** The live files with their statistics, which are kept from the first question on; null where they are not known. */
+  /** The live files, whose entries are kept from the first question on; null where they are not known. */
   public List<LiveFile> liveFiles() {
     return exists() ? indexed(index -> index.liveFiles(this)) : List.of();
+  }
+
+  /** The live files if they are few enough to be kept anyway; else null, and Delta has to be asked. */
+  List<LiveFile> fewFiles() {
+    return exists() ? indexed(index -> index.fewFiles(this)) : List.of();
   }
 
   /** Those of the decoded paths that may be live; the others are not. */
@@ -110,26 +115,14 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
   /**
    * Takes note of a commit that was made directly on this view.
    *
-   * @param added paths as logged; likewise {@code removed}
+   * @param removed paths as logged
    */
   public void committed(
-      long version, String userMetadata, Map<String, Long> txns, List<String> added, List<String> removed) {
-    LogIndex.of(this).committed(this, new LoggedCommit(version, "WRITE", userMetadata, txns, added, removed, null));
-  }
-
-  /** As above, of a table whose live files are asked for. */
-  public void committed(long version, Map<String, Long> txns, List<AddFile> added, List<String> removed) {
+      long version, String userMetadata, Map<String, Long> txns, List<AddFile> added, List<String> removed) {
+    List<String> paths = added.stream().map(AddFile::path).toList();
+    List<LiveFile> files = added.stream().map(LiveFile::new).toList();
     LogIndex.of(this)
-        .committed(
-            this,
-            new LoggedCommit(
-                version,
-                "WRITE",
-                null,
-                txns,
-                added.stream().map(AddFile::path).toList(),
-                removed,
-                added.stream().map(LiveFile::of).toList()));
+        .committed(this, new LoggedCommit(version, "WRITE", userMetadata, txns, paths, removed, files));
   }
 
   private interface Asked<T> {

@@ -3,6 +3,7 @@ package io.tidegate.spark;
 import static org.apache.spark.sql.types.DataTypes.LongType;
 import static org.apache.spark.sql.types.DataTypes.StringType;
 
+import io.tidegate.Json;
 import io.tidegate.delta.TableView;
 import java.util.List;
 import java.util.Map;
@@ -11,9 +12,12 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code merge(table, statement, source, app_id, number)}: runs a MERGE whose commit carries the txn {@code (app_id,
- * number)}, and drops the temporary view that was its source; the rows that it changed, and the table's version and last
- * txn of that application afterwards.
+ * {@code merge(table, rows, keys, newer, statement, source, app_id, number)}: merges rows by key in a commit that carries
+ * the txn {@code (app_id, number)}, and drops the temporary view that was their source; how many rows it changed, and the
+ * table's version and last txn of that application afterwards.
+ *
+ * <p>{@link KeyedMerge} does it where it can, else {@code statement}, a MERGE that says the same. {@code newer} is empty
+ * where only the statement can.
  *
  * <p>A MERGE takes its txn from the session only, and a txn that is left in a session makes later writes of it vanish
  * without a word. So it is set on a copy of the session, which is used for nothing else.
@@ -25,6 +29,9 @@ final class MergeProcedure extends LocalProcedure {
         "run a MERGE once per transaction number",
         new StructType()
             .add("table", StringType)
+            .add("rows", StringType)
+            .add("keys", StringType)
+            .add("newer", StringType)
             .add("statement", StringType)
             .add("source", StringType)
             .add("app_id", StringType)
@@ -39,25 +46,40 @@ final class MergeProcedure extends LocalProcedure {
 
   @Override
   List<Object[]> run(SparkSession spark, Arguments arguments) {
-    Map<String, String> txn =
-        Map.of(
-            "spark.databricks.delta.write.txnAppId", arguments.text("app_id"),
-            "spark.databricks.delta.write.txnVersion", Long.toString(arguments.number("number")));
-    List<Row> changed;
+    Object[] changed;
     try {
-      changed = SharedCode.in(spark, txn, copy -> copy.sql(arguments.text("statement")).collectAsList());
+      changed = changed(spark, arguments);
     } finally {
       spark.catalog().dropTempView(arguments.text("source"));
     }
     TableView table = TableView.open(spark, arguments.text("table"));
     return List.<Object[]>of(
         new Object[] {
-          count(changed, "num_inserted_rows"),
-          count(changed, "num_updated_rows"),
-          count(changed, "num_deleted_rows"),
-          table.snapshot().version(),
-          table.lastTxn(arguments.text("app_id"))
+          changed[0], changed[1], changed[2], table.snapshot().version(), table.lastTxn(arguments.text("app_id"))
         });
+  }
+
+  private static Object[] changed(SparkSession spark, Arguments arguments) {
+    KeyedMerge.Work work =
+        new KeyedMerge.Work(
+            arguments.text("rows"),
+            Json.strings(arguments.text("keys"), "argument keys"),
+            arguments.text("newer"),
+            arguments.text("app_id"),
+            arguments.number("number"));
+    KeyedMerge.Changed changed =
+        SharedCode.in(spark, Map.of(), copy -> KeyedMerge.merge(copy, arguments.text("table"), work));
+    if (changed != null) {
+      return new Object[] {changed.inserted(), changed.updated(), 0L};
+    }
+    Map<String, String> txn =
+        Map.of(
+            "spark.databricks.delta.write.txnAppId", work.appId(),
+            "spark.databricks.delta.write.txnVersion", Long.toString(work.number()));
+    List<Row> told = SharedCode.in(spark, txn, copy -> copy.sql(arguments.text("statement")).collectAsList());
+    return new Object[] {
+      count(told, "num_inserted_rows"), count(told, "num_updated_rows"), count(told, "num_deleted_rows")
+    };
   }
 
   /** Nothing where that txn, or a later one, was there already. */

@@ -75,7 +75,7 @@ final class Staging {
   }
 
   /** The query's columns in the table's order and types; refuses what would lose a value. */
-  private static Dataset<Row> aligned(Dataset<Row> rows, StructType wanted) {
+  static Dataset<Row> aligned(Dataset<Row> rows, StructType wanted) {
     Map<String, StructField> given =
         Arrays.stream(rows.schema().fields())
             .collect(Collectors.toMap(f -> lower(f.name()), f -> f, (a, b) -> refuseTwice(a)));

@@ -1,0 +1,297 @@
+package io.tidegate.spark;
+
+import static org.apache.spark.sql.functions.broadcast;
+import static org.apache.spark.sql.functions.coalesce;
+import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.expr;
+import static org.apache.spark.sql.functions.lit;
+import static org.apache.spark.sql.functions.not;
+import static org.apache.spark.sql.functions.struct;
+import static org.apache.spark.sql.functions.when;
+import static org.apache.spark.sql.functions.xxhash64;
+
+import io.tidegate.TidegateException;
+import io.tidegate.TidegateException.Kind;
+import io.tidegate.delta.DeletionVectors;
+import io.tidegate.delta.LiveFile;
+import io.tidegate.delta.LogPath;
+import io.tidegate.delta.PinnedTransaction;
+import io.tidegate.delta.TableView;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.DeltaOperations;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
+import org.apache.spark.sql.delta.actions.FileAction;
+import org.apache.spark.sql.delta.actions.SetTransaction;
+import org.apache.spark.sql.delta.deletionvectors.RoaringBitmapArray;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.storage.StorageLevel;
+import scala.Option;
+import scala.collection.immutable.Map$;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * The merge of Delta for the common case, in a third of its jobs: rows of distinct keys replace older ones of a table.
+ *
+ * <p>One job makes the rows, one looks their keys up in the table, one writes those that are new or win. Deletion vectors
+ * hide the rows that they replace, and all of it is one commit, directly on the snapshot that was read. Delta's own MERGE
+ * rebuilds the table's state first, reads the table twice, and takes a job each for the vectors and their statistics.
+ */
+final class KeyedMerge {
+  /**
+   * @param rows a query whose rows have distinct keys and the table's columns
+   * @param keys columns that tell rows apart; NULL is a value
+   * @param newer a condition over a row {@code s} and the row {@code t} of its key: whether it replaces it
+   */
+  record Work(String rows, List<String> keys, String newer, String appId, long number) {}
+
+  /** What a merge changed. */
+  record Changed(long inserted, long updated) {}
+
+  /** Rows whose places in the table are kept in the driver's memory, some hundred bytes each. */
+  static final int MOST_ROWS = 100_000;
+
+  /** Bytes of rows, as Spark caches them, that are written by one task: Delta's own size of a file is of this order. */
+  private static final long BYTES_OF_A_TASK = 128L << 20;
+
+  private static final String PATH = "_tidegate_path";
+  private static final String INDEX = "_tidegate_index";
+
+  private final SparkSession spark;
+  private final TableView table;
+  private final Work work;
+  private final PinnedTransaction txn;
+
+  private KeyedMerge(SparkSession spark, TableView table, Work work) {
+    this.spark = spark;
+    this.table = table;
+    this.work = work;
+    this.txn = new PinnedTransaction(table.log(), table.snapshot());
+  }
+
+  /**
+   * Merges once per transaction number.
+   *
+   * @return null where Delta's own MERGE has to do it, and nothing was done: many rows, a table with features that a
+   *     merge has to serve (change data feed, row tracking, generated columns, partitions), or one where a key is twice
+   * @throws TidegateException somebody else committed meanwhile
+   */
+  static Changed merge(SparkSession spark, String location, Work work) {
+    TableView table = TableView.open(spark, location);
+    Long last = table.lastTxn(work.appId());
+    if (last != null && last >= work.number()) {
+      return new Changed(0, 0);
+    }
+    List<LiveFile> live = table.exists() && suits(table.snapshot()) ? table.liveFiles() : null;
+    if (live == null || (!live.isEmpty() && work.newer().isEmpty())) {
+      return null;
+    }
+    KeyedMerge merge = new KeyedMerge(spark, table, work);
+    try {
+      return live.isEmpty() ? merge.first() : merge.into(live.stream().map(LiveFile::entry).toList());
+    } catch (PinnedTransaction.SnapshotMoved e) {
+      throw new TidegateException(
+          Kind.BUSY, "somebody else committed to " + location + " while it was merged. Nothing is lost: merge it again.");
+    }
+  }
+
+  private static boolean suits(Snapshot snapshot) {
+    Map<String, String> properties = CollectionConverters.asJava(snapshot.metadata().configuration());
+    StructType schema = snapshot.metadata().schema();
+    return snapshot.metadata().partitionColumns().isEmpty()
+        && is(properties, "delta.enableDeletionVectors")
+        && !is(properties, "delta.enableChangeDataFeed")
+        && !is(properties, "delta.enableRowTracking")
+        && Stream.of(schema.fields())
+            .map(field -> field.metadata().json())
+            .noneMatch(json -> json.contains("delta.generationExpression") || json.contains("delta.identity."));
+  }
+
+  private static boolean is(Map<String, String> properties, String name) {
+    return Boolean.parseBoolean(properties.get(name));
+  }
+
+  /** Into an empty table: there is nothing to look up, however many rows there are. */
+  private Changed first() {
+    List<AddFile> added = write(spark.sql(work.rows()));
+    long rows = added.stream().mapToLong(file -> (Long) file.numPhysicalRecords().get()).sum();
+    commit(rows, new Changed(rows, 0), added, Map.of());
+    return new Changed(rows, 0);
+  }
+
+  private Changed into(List<AddFile> live) {
+    Dataset<Row> source = spark.sql(work.rows()).persist(StorageLevel.MEMORY_AND_DISK());
+    try {
+      long rows = source.count();
+      if (rows > MOST_ROWS) {
+        return null;
+      }
+      Map<AddFile, RoaringBitmapArray> replaced = new HashMap<>();
+      List<Row> kept = new ArrayList<>();
+      if (rows > 0 && !compare(source, live, replaced, kept)) {
+        return null;
+      }
+      long updated = replaced.values().stream().mapToLong(RoaringBitmapArray::cardinality).sum();
+      Changed changed = new Changed(rows - updated - kept.size(), updated);
+      List<AddFile> added = rows == kept.size() ? List.of() : write(without(kept, source).coalesce(tasks(source)));
+      commit(rows, changed, added, replaced);
+      return changed;
+    } finally {
+      source.unpersist(true);
+    }
+  }
+
+  /**
+   * Looks the rows' keys up in the table.
+   *
+   * @param replaced is given the rows of the table that are replaced, by file
+   * @param kept is given the keys whose rows in the table stay
+   * @return whether that is all there is to know
+   */
+  private boolean compare(
+      Dataset<Row> source, List<AddFile> live, Map<AddFile, RoaringBitmapArray> replaced, List<Row> kept) {
+    Dataset<Row> target =
+        table.log()
+            .createDataFrame(table.snapshot(), CollectionConverters.asScala(live).toSeq(), false, Option.empty())
+            .select(col("*"), col("_metadata.file_path").as(PATH), col("_metadata.row_index").as(INDEX));
+    Column newer = coalesce(expr(work.newer()), lit(false));
+    Column[] keys = work.keys().stream().map(key -> col("s." + quoted(key))).toArray(Column[]::new);
+    List<Row> found =
+        target.as("t")
+            .join(broadcast(source).as("s"), same("t", "s"))
+            .select(col("t." + PATH), col("t." + INDEX), newer, xxhash64(keys), when(not(newer), struct(keys)))
+            .collectAsList();
+    Map<String, AddFile> files =
+        live.stream().collect(Collectors.toMap(file -> LogPath.inMetadata(table.root(), file.path()), file -> file));
+    Set<Long> seen = new HashSet<>();
+    for (Row row : found) {
+      AddFile file = files.get(row.getString(0));
+      if (!seen.add(row.getLong(3)) || file.numPhysicalRecords().isEmpty()) {
+        return false;
+      }
+      if (row.getBoolean(2)) {
+        replaced.computeIfAbsent(file, f -> new RoaringBitmapArray()).add(row.getLong(1));
+      } else {
+        kept.add(row.getStruct(4));
+      }
+    }
+    return true;
+  }
+
+  private Dataset<Row> without(List<Row> kept, Dataset<Row> source) {
+    if (kept.isEmpty()) {
+      return source;
+    }
+    Dataset<Row> keys = spark.createDataFrame(kept, kept.get(0).schema());
+    return source.as("s").join(broadcast(keys).as("k"), same("s", "k"), "left_anti");
+  }
+
+  private Column same(String one, String other) {
+    return work.keys().stream()
+        .map(key -> col(one + "." + quoted(key)).eqNullSafe(col(other + "." + quoted(key))))
+        .reduce(Column::and)
+        .orElseThrow();
+  }
+
+  private static int tasks(Dataset<Row> cached) {
+    var plan = ((org.apache.spark.sql.classic.Dataset<Row>) cached).queryExecution().optimizedPlan();
+    return (int) Math.max(1, plan.stats().sizeInBytes().toLong() / BYTES_OF_A_TASK);
+  }
+
+  private List<AddFile> write(Dataset<Row> rows) {
+    var aligned = (org.apache.spark.sql.classic.Dataset<Row>) Staging.aligned(rows, table.snapshot().metadata().schema());
+    List<AddFile> added = new ArrayList<>();
+    for (FileAction file : CollectionConverters.asJava(txn.writeFiles(aligned))) {
+      if (file instanceof AddFile add) {
+        added.add(add);
+      }
+    }
+    return added;
+  }
+
+  private void commit(long rows, Changed changed, List<AddFile> written, Map<AddFile, RoaringBitmapArray> replaced) {
+    long now = System.currentTimeMillis();
+    List<AddFile> added = new ArrayList<>(written);
+    List<Action> removes = new ArrayList<>();
+    Map<AddFile, DeletionVectorDescriptor> vectors = DeletionVectors.hide(table, replaced);
+    vectors.forEach(
+        (file, vector) -> {
+          if (vector.cardinality() == (Long) file.numPhysicalRecords().get()) {
+            removes.add(file.removeWithTimestamp(now, true));
+          } else {
+            var both = file.removeRows(vector, true, true);
+            added.add(both._1());
+            removes.add(both._2());
+          }
+        });
+    List<Action> actions = new ArrayList<>(removes);
+    // Without lastUpdated a table that ever sets a retention would take the transaction for expired.
+    actions.add(new SetTransaction(work.appId(), work.number(), Option.apply((Object) now)));
+    actions.addAll(added);
+    txn.reads(work.appId());
+    txn.registerSQLMetrics(classic(), metrics(rows, changed, added.size(), removes.size()));
+    long version = txn.commit(CollectionConverters.asScala(actions).toSeq(), operation());
+    table.committed(
+        version,
+        null,
+        Map.of(work.appId(), work.number()),
+        added,
+        vectors.keySet().stream().map(AddFile::path).toList());
+  }
+
+  /** What {@code DESCRIBE HISTORY} tells of it. */
+  private scala.collection.immutable.Map<String, SQLMetric> metrics(
+      long rows, Changed changed, long filesAdded, long filesRemoved) {
+    Map<String, Long> values =
+        Map.of(
+            "operationNumSourceRows", rows,
+            "numTargetRowsInserted", changed.inserted(),
+            "numTargetRowsUpdated", changed.updated(),
+            "numTargetFilesAdded", filesAdded,
+            "numTargetFilesRemoved", filesRemoved);
+    Map<String, SQLMetric> metrics = new HashMap<>();
+    values.forEach(
+        (name, value) -> {
+          SQLMetric metric = SQLMetrics.createMetric(classic().sparkContext(), name);
+          metric.set(value);
+          metrics.put(name, metric);
+        });
+    return Map$.MODULE$.from(CollectionConverters.asScala(metrics));
+  }
+
+  private DeltaOperations.Operation operation() {
+    var matched = List.of(new DeltaOperations.MergePredicate(Option.apply(work.newer()), "update"));
+    var notMatched = List.of(new DeltaOperations.MergePredicate(Option.empty(), "insert"));
+    return new DeltaOperations.Merge(
+        Option.empty(),
+        Option.empty(),
+        Option.empty(),
+        Option.empty(),
+        CollectionConverters.asScala(matched).toSeq(),
+        CollectionConverters.asScala(notMatched).toSeq(),
+        CollectionConverters.asScala(List.<DeltaOperations.MergePredicate>of()).toSeq());
+  }
+
+  private org.apache.spark.sql.classic.SparkSession classic() {
+    return (org.apache.spark.sql.classic.SparkSession) spark;
+  }
+
+  private static String quoted(String name) {
+    return "`" + name.replace("`", "``") + "`";
+  }
+}
