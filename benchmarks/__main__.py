@@ -25,6 +25,7 @@ MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "tick": (),
     "merge": (),
     "ledger": (),
+    "large_table": (),
     "commit_requests": (),
     "row_queue": (),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -100,3 +101,9 @@ def spending() -> Iterator[Spent]:
     yield spent
     spent.seconds = round(time.monotonic() - begun, 2)
     spent.cpu = round(cpu_seconds() - before, 2)
+
+
+def resident(pid: int) -> int:
+    """Megabytes that a process holds in memory."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") >> 20

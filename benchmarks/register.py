@@ -20,7 +20,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.machine import Machine, spending
+from benchmarks.machine import Machine, resident, spending
 from tidegate.assets.bronze.run import run_table
 from tidegate.platform.core.manifest import Hint, Manifest
 from tidegate.platform.testing import TestLake
@@ -96,12 +96,7 @@ def _bare(machine: Machine, bucket: str, keys: list[str]) -> None:
 def _megabytes(machine: Machine) -> dict[str, int]:
     server = machine.spark.process
     assert server is not None
-    return {"client": _resident(os.getpid()), "server": _resident(server.pid)}
-
-
-def _resident(pid: int) -> int:
-    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") >> 20
+    return {"client": resident(os.getpid()), "server": resident(server.pid)}
 
 
 if __name__ == "__main__":

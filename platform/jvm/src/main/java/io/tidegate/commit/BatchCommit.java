@@ -171,7 +171,7 @@ public final class BatchCommit {
   }
 
   private Landed commit(TableView view, LiveEntries live, String reason) {
-    PinnedTransaction txn = new PinnedTransaction(view.log(), view.snapshot());
+    PinnedTransaction txn = new PinnedTransaction(view);
     txn.reads(batch.appId());
     if (!view.exists()) {
       txn.updateMetadataForNewTable(Birth.of(batch));

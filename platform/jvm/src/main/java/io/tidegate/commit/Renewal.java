@@ -68,7 +68,7 @@ public final class Renewal {
   }
 
   private static long commit(TableView view, Metadata metadata, String generation) {
-    PinnedTransaction txn = new PinnedTransaction(view.log(), view.snapshot());
+    PinnedTransaction txn = new PinnedTransaction(view);
     List<Action> actions = new ArrayList<>();
     if (view.exists()) {
       txn.updateMetadataForTableOverwrite(metadata);

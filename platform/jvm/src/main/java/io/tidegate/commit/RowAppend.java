@@ -71,7 +71,7 @@ public final class RowAppend {
   }
 
   private static long commit(TableView view, AddFile add, String appId, long number) {
-    PinnedTransaction txn = new PinnedTransaction(view.log(), view.snapshot());
+    PinnedTransaction txn = new PinnedTransaction(view);
     txn.reads(appId);
     // Without lastUpdated a table that ever sets a retention would take the transaction for expired.
     Action transaction = new SetTransaction(appId, number, Option.apply((Object) System.currentTimeMillis()));

@@ -102,7 +102,7 @@ final class SmallFiles {
     RowFile written = RowFile.write(memory, schema, rows);
     AddFile add = RowAppend.put(view, "merged-%s.parquet".formatted(UUID.randomUUID()), memory, written, false);
     actions.add(add);
-    PinnedTransaction txn = new PinnedTransaction(view.log(), view.snapshot());
+    PinnedTransaction txn = new PinnedTransaction(view);
     long version = txn.commit(CollectionConverters.asScala(actions).toSeq(), BatchCommit.operation(null));
     view.committed(version, null, Map.of(), List.of(add), files.stream().map(LiveFile::path).toList());
   }

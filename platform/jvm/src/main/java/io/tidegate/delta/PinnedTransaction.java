@@ -1,21 +1,38 @@
 package io.tidegate.delta;
 
+import org.apache.spark.sql.delta.CommittedTransaction;
 import org.apache.spark.sql.delta.CurrentTransactionInfo;
-import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.IsolationLevel;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.hooks.CheckpointHook$;
+import org.apache.spark.sql.delta.hooks.ChecksumHook$;
+import org.apache.spark.sql.delta.hooks.PostCommitHook;
 import scala.Option;
 import scala.Tuple2;
 
 /**
- * A Delta transaction that lands directly on its snapshot or not at all.
+ * A Delta transaction that lands directly on its snapshot or not at all, and leaves checkpoints to {@link Checkpoints}.
  *
  * <p>delta-spark rebases an append over whatever was committed meanwhile. Our preconditions were checked on the
  * snapshot, so a rebase would commit on a table that nobody has looked at; here the caller looks again instead.
  * The conflict check is the one place every rebase passes through, whatever the session's settings are.
  */
 public final class PinnedTransaction extends OptimisticTransaction {
+  /** Live files for which a table has one checkpoint less often than `delta.checkpointInterval` says. */
+  private static final long FILES_OF_A_STEP = 100_000;
+
+  /** A table has a checkpoint at least every so many intervals: who opens it reads the commits since the last one. */
+  private static final long RAREST = 10;
+
+  /**
+   * Live files from which on each commit has a checksum file, whatever the session says: a log that is read anew, as after
+   * each checkpoint, is known by it, where else the next commit has Delta compute the state of all files.
+   */
+  private static final long FILES_WITH_CHECKSUMS = 5_000;
+
+  private final long files;
+  private boolean checkpointIsDue;
 
   /** Somebody else committed the version that this transaction wanted. Perhaps it was an earlier try of our own. */
   public static final class SnapshotMoved extends RuntimeException {
@@ -24,8 +41,9 @@ public final class PinnedTransaction extends OptimisticTransaction {
     }
   }
 
-  public PinnedTransaction(DeltaLog log, Snapshot snapshot) {
-    super(log, Option.empty(), snapshot);
+  public PinnedTransaction(TableView table) {
+    super(table.log(), Option.empty(), table.snapshot());
+    this.files = table.files();
   }
 
   /** Takes part in Delta's own check that an application's transactions follow each other. */
@@ -37,5 +55,32 @@ public final class PinnedTransaction extends OptimisticTransaction {
   public Tuple2<Object, CurrentTransactionInfo> checkForConflicts(
       long checkVersion, CurrentTransactionInfo info, int attempt, IsolationLevel isolation) {
     throw new SnapshotMoved(checkVersion);
+  }
+
+  /** Never for Delta, which would count all live files of such a commit, for its log, by computing their state. */
+  @Override
+  public boolean isCheckpointNeeded(long version, Snapshot committed) {
+    checkpointIsDue = version != 0 && version % interval(deltaLog().checkpointInterval(metadata()), files) == 0;
+    return false;
+  }
+
+  /** Commits from one checkpoint of a table to the next; {@code given} by its properties. */
+  static long interval(int given, long files) {
+    return given * Math.min(RAREST, 1 + files / FILES_OF_A_STEP);
+  }
+
+  @Override
+  public void runPostCommitHook(PostCommitHook hook, CommittedTransaction committed) {
+    if (hook == CheckpointHook$.MODULE$) {
+      if (checkpointIsDue) {
+        Checkpoints.later(deltaLog(), committed.postCommitSnapshot(), committed.committedVersion());
+      }
+      return;
+    }
+    super.runPostCommitHook(hook, committed);
+    var checksum = committed.postCommitSnapshot().checksumOpt();
+    if (hook == ChecksumHook$.MODULE$ && files >= FILES_WITH_CHECKSUMS && checksum.isDefined()) {
+      writeChecksumFile(committed.committedVersion(), checksum.get());
+    }
   }
 }

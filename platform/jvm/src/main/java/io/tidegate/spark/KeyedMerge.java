@@ -81,7 +81,7 @@ final class KeyedMerge {
     this.spark = spark;
     this.table = table;
     this.work = work;
-    this.txn = new PinnedTransaction(table.log(), table.snapshot());
+    this.txn = new PinnedTransaction(table);
   }
 
   /**
@@ -129,6 +129,9 @@ final class KeyedMerge {
   /** Into an empty table: there is nothing to look up, however many rows there are. */
   private Changed first() {
     List<AddFile> added = write(spark.sql(work.rows()));
+    if (added.stream().anyMatch(file -> file.numPhysicalRecords().isEmpty())) {
+      return null;
+    }
     long rows = added.stream().mapToLong(file -> (Long) file.numPhysicalRecords().get()).sum();
     commit(rows, new Changed(rows, 0), added, Map.of());
     return new Changed(rows, 0);

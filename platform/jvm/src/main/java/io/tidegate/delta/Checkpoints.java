@@ -1,0 +1,67 @@
+package io.tidegate.delta;
+
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.Snapshot;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import scala.Option;
+
+/**
+ * Writes checkpoints behind the commits that asked for them, one at a time.
+ *
+ * <p>A checkpoint names every live file, so of a table with a million it takes half a minute, and it only saves readers
+ * time: nobody has to wait for it. One that dies with the server is made up for by a later commit's.
+ */
+final class Checkpoints {
+  private static final Logger LOG = LoggerFactory.getLogger(Checkpoints.class);
+  private static final Set<Path> WAITING = ConcurrentHashMap.newKeySet();
+  private static final ExecutorService WRITER =
+      Executors.newSingleThreadExecutor(
+          work -> {
+            Thread thread = new Thread(work, "tidegate-checkpoints");
+            thread.setDaemon(true);
+            return thread;
+          });
+
+  private Checkpoints() {}
+
+  /** Writes the checkpoint of a version soon, as Delta's hook would, unless one of its log is waiting already. */
+  static void later(DeltaLog log, Snapshot committed, long version) {
+    later(
+        log.logPath(),
+        () ->
+            log.checkpoint(
+                log.getSnapshotAt(
+                    version, Option.empty(), Option.apply(committed.checkpointProvider()), Option.empty(), false),
+                Option.empty()));
+  }
+
+  /** Has {@code write} run soon, unless a checkpoint of that log is waiting already. */
+  static void later(Path log, Runnable write) {
+    if (WAITING.add(log)) {
+      WRITER.execute(
+          () -> {
+            WAITING.remove(log);
+            try {
+              asTheServer(write);
+            } catch (RuntimeException e) {
+              LOG.warn("no checkpoint was written to {}; a later commit tries again", log, e);
+            }
+          });
+    }
+  }
+
+  /** In the session that is there as long as the server: the committer's may be closed by now. */
+  private static void asTheServer(Runnable write) {
+    var session = (org.apache.spark.sql.classic.SparkSession) SparkSession.getDefaultSession().get();
+    Thread.currentThread().setContextClassLoader(session.sharedState().jarClassLoader());
+    org.apache.spark.sql.classic.SparkSession.setActiveSession(session);
+    write.run();
+  }
+}

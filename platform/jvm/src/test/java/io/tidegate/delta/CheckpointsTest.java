@@ -1,0 +1,62 @@
+package io.tidegate.delta;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.tidegate.TestTable;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Checkpoints come behind the commits that asked for them, and rarer in large tables. */
+class CheckpointsTest {
+  private static final long DEADLINE_MS = 30_000;
+  @TempDir Path folder;
+
+  @Test
+  void aCommitDoesNotWaitForItsCheckpoint() throws Exception {
+    TestTable t = new TestTable(folder);
+    t.addFiles(
+        t.batch(
+            1,
+            -1,
+            List.of(t.file("1.parquet", 0, 10)),
+            TestTable.creates(TestTable.SCHEMA, List.of(), Map.of("delta.checkpointInterval", "2"))));
+    t.addFiles(t.batch(2, 0, List.of(t.file("2.parquet", 10, 20)), Map.of()));
+    CountDownLatch held = new CountDownLatch(1);
+    Checkpoints.later(new org.apache.hadoop.fs.Path("another"), () -> await(held));
+    try {
+      t.addFiles(t.batch(3, 1, List.of(t.file("3.parquet", 20, 30)), Map.of()));
+      t.addFiles(t.batch(4, 2, List.of(t.file("4.parquet", 30, 40)), Map.of()));
+      assertFalse(t.exists("_delta_log/_last_checkpoint"));
+    } finally {
+      held.countDown();
+    }
+    long end = System.currentTimeMillis() + DEADLINE_MS;
+    while (!t.exists("_delta_log/_last_checkpoint")) {
+      assertTrue(System.currentTimeMillis() < end, "no checkpoint came");
+      Thread.sleep(20);
+    }
+    assertTrue(t.exists("_delta_log/00000000000000000002.checkpoint.parquet"), "of the version that asked for it");
+    assertEquals(40, t.count());
+  }
+
+  @Test
+  void largeTablesHaveThemLessOften() {
+    assertEquals(10, PinnedTransaction.interval(10, 99_999));
+    assertEquals(20, PinnedTransaction.interval(10, 100_000));
+    assertEquals(100, PinnedTransaction.interval(10, 5_000_000));
+  }
+
+  private static void await(CountDownLatch held) {
+    try {
+      held.await();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}
