@@ -21,9 +21,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from benchmarks.machine import Machine, Spent, spending
+from benchmarks.machine import Machine, Spent, announce, spending
 from tidegate.assets.bronze.run import run_table
-from tidegate.platform.core.manifest import Hint, Manifest
 from tidegate.platform.testing import TestLake
 
 _COLUMNS = (
@@ -70,14 +69,8 @@ def _put(lake: TestLake, folder: str, form: str, rows: int, files: int, *, seed:
         key = f"{folder}/{seed}-{part}.{form}"
         lake.put(key, _body(form, _rows(rows // files, seed * 100 + part), bad=bad))
         keys.append(key)
-    _announce(lake, folder, keys)
+    announce(lake, folder, keys)
     return [f"s3a://{lake.bucket}/{key}" for key in keys]
-
-
-def _announce(lake: TestLake, table: str, keys: list[str]) -> None:
-    """As intake does, so that no run has to list the table."""
-    hints = [Hint(key, event_id=f"{key}#0", event_name="ObjectCreated:Put") for key in keys]
-    lake.lake.store.inbox.put([Manifest.new(lake.key(table), "intake", hints)])
 
 
 def _bare(lake: TestLake, form: str, paths: list[str], to: str, *, infer: bool = False) -> Spent:
@@ -181,7 +174,7 @@ def _large(machine: Machine, lake: TestLake, megabytes: int) -> dict[str, Any]:
             file.write(part)
     key = "csv_declared/large.csv"
     lake.clients.s3.upload_file(str(large), lake.bucket, key)
-    _announce(lake, "csv_declared", [key])
+    announce(lake, "csv_declared", [key])
     bare = _bare(lake, "csv", [f"s3a://{lake.bucket}/{key}"], "large")
     return {"megabytes": megabytes, **_told(bare, _ours(lake, "csv_declared"))}
 

@@ -20,9 +20,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.machine import Machine, resident, spending
+from benchmarks.machine import Machine, announce, resident, spending
 from tidegate.assets.bronze.run import run_table
-from tidegate.platform.core.manifest import Hint, Manifest
 from tidegate.platform.testing import TestLake
 from tidegate.resources.aws import Aws
 
@@ -76,8 +75,7 @@ def _arrive(lake: TestLake, first: int, files: int) -> list[str]:
 
 def _run(lake: TestLake, keys: list[str]) -> None:
     """A run that registers these files."""
-    hints = [Hint(key, event_id=f"{key}#0", event_name="ObjectCreated:Put") for key in keys]
-    lake.lake.store.inbox.put([Manifest.new(lake.key("files"), "intake", hints)])
+    announce(lake, "files", keys)
     (done,) = run_table(lake.lake, lake.key("files"), run_id="bench")
     assert len(done.batch.adds) == len(keys), done.batch.counts()
 

@@ -25,7 +25,6 @@ import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Metadata;
-import org.apache.spark.sql.delta.actions.SetTransaction;
 import scala.Option;
 import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
@@ -172,7 +171,6 @@ public final class BatchCommit {
 
   private Landed commit(TableView view, LiveEntries live, String reason) {
     PinnedTransaction txn = new PinnedTransaction(view);
-    txn.reads(batch.appId());
     if (!view.exists()) {
       txn.updateMetadataForNewTable(Birth.of(batch));
     } else if ((batch.create() != null || batch.evolve() != null) && reason == null) {
@@ -180,8 +178,7 @@ public final class BatchCommit {
     }
     long now = System.currentTimeMillis();
     List<Action> actions = new ArrayList<>();
-    // Without lastUpdated a table that ever sets a retention would take the transaction for expired.
-    actions.add(new SetTransaction(batch.appId(), batch.n(), Option.apply((Object) now)));
+    actions.add(txn.mark(batch.appId(), batch.n()));
     List<AddFile> added = reason == null ? batch.adds().stream().map(BatchCommit::addFile).toList() : List.of();
     List<AddFile> removed =
         reason == null

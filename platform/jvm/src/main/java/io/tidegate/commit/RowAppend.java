@@ -17,8 +17,6 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
-import org.apache.spark.sql.delta.actions.SetTransaction;
-import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
@@ -72,9 +70,7 @@ public final class RowAppend {
 
   private static long commit(TableView view, AddFile add, String appId, long number) {
     PinnedTransaction txn = new PinnedTransaction(view);
-    txn.reads(appId);
-    // Without lastUpdated a table that ever sets a retention would take the transaction for expired.
-    Action transaction = new SetTransaction(appId, number, Option.apply((Object) System.currentTimeMillis()));
+    Action transaction = txn.mark(appId, number);
     long version =
         txn.commit(CollectionConverters.asScala(List.of(transaction, add)).toSeq(), BatchCommit.operation(null));
     view.committed(version, null, Map.of(appId, number), List.of(add), List.of());

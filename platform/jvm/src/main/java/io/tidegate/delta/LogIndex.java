@@ -35,7 +35,7 @@ public final class LogIndex {
   private static final int READ_SINGLY = 50;
 
   /** Live files whose entries are kept before anybody asks: reading a log twice costs more. */
-  static final int FEW = 1000;
+  private static final int FEW = 1000;
 
   private static final long FNV_BASIS = 0xcbf29ce484222325L;
   private static final long FNV_PRIME = 0x100000001b3L;

@@ -5,6 +5,7 @@ import org.apache.spark.sql.delta.CurrentTransactionInfo;
 import org.apache.spark.sql.delta.IsolationLevel;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.SetTransaction;
 import org.apache.spark.sql.delta.hooks.CheckpointHook$;
 import org.apache.spark.sql.delta.hooks.ChecksumHook$;
 import org.apache.spark.sql.delta.hooks.PostCommitHook;
@@ -46,9 +47,14 @@ public final class PinnedTransaction extends OptimisticTransaction {
     this.files = table.files();
   }
 
-  /** Takes part in Delta's own check that an application's transactions follow each other. */
-  public void reads(String appId) {
+  /**
+   * The action that marks the commit with an application's transaction, which takes part in Delta's own check that they
+   * follow each other.
+   */
+  public SetTransaction mark(String appId, long number) {
     readTxn().addOne(appId);
+    // Without lastUpdated a table that ever sets a retention would take the transaction for expired.
+    return new SetTransaction(appId, number, Option.apply((Object) System.currentTimeMillis()));
   }
 
   @Override

@@ -34,8 +34,6 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
-import org.apache.spark.sql.delta.actions.FileAction;
-import org.apache.spark.sql.delta.actions.SetTransaction;
 import org.apache.spark.sql.delta.deletionvectors.RoaringBitmapArray;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
@@ -128,7 +126,7 @@ final class KeyedMerge {
 
   /** Into an empty table: there is nothing to look up, however many rows there are. */
   private Changed first() {
-    List<AddFile> added = write(spark.sql(work.rows()));
+    List<AddFile> added = Staging.write(txn, spark.sql(work.rows()));
     if (added.stream().anyMatch(file -> file.numPhysicalRecords().isEmpty())) {
       return null;
     }
@@ -151,7 +149,7 @@ final class KeyedMerge {
       }
       long updated = replaced.values().stream().mapToLong(RoaringBitmapArray::cardinality).sum();
       Changed changed = new Changed(rows - updated - kept.size(), updated);
-      List<AddFile> added = rows == kept.size() ? List.of() : write(without(kept, source).coalesce(tasks(source)));
+      List<AddFile> added = rows == kept.size() ? List.of() : Staging.write(txn, without(kept, source).coalesce(tasks(source)));
       commit(rows, changed, added, replaced);
       return changed;
     } finally {
@@ -216,17 +214,6 @@ final class KeyedMerge {
     return (int) Math.max(1, plan.stats().sizeInBytes().toLong() / BYTES_OF_A_TASK);
   }
 
-  private List<AddFile> write(Dataset<Row> rows) {
-    var aligned = (org.apache.spark.sql.classic.Dataset<Row>) Staging.aligned(rows, table.snapshot().metadata().schema());
-    List<AddFile> added = new ArrayList<>();
-    for (FileAction file : CollectionConverters.asJava(txn.writeFiles(aligned))) {
-      if (file instanceof AddFile add) {
-        added.add(add);
-      }
-    }
-    return added;
-  }
-
   private void commit(long rows, Changed changed, List<AddFile> written, Map<AddFile, RoaringBitmapArray> replaced) {
     long now = System.currentTimeMillis();
     List<AddFile> added = new ArrayList<>(written);
@@ -243,10 +230,8 @@ final class KeyedMerge {
           }
         });
     List<Action> actions = new ArrayList<>(removes);
-    // Without lastUpdated a table that ever sets a retention would take the transaction for expired.
-    actions.add(new SetTransaction(work.appId(), work.number(), Option.apply((Object) now)));
+    actions.add(txn.mark(work.appId(), work.number()));
     actions.addAll(added);
-    txn.reads(work.appId());
     txn.registerSQLMetrics(classic(), metrics(rows, changed, added.size(), removes.size()));
     long version = txn.commit(CollectionConverters.asScala(actions).toSeq(), operation());
     table.committed(

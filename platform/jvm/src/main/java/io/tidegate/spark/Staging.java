@@ -60,14 +60,19 @@ final class Staging {
 
   /** Writes the rows; the {@code add} action of each file. Columns are matched by name, one that is missing is NULL. */
   List<String> write(Dataset<Row> rows) {
+    return write(transaction, rows).stream().map(add -> Json.treeOrNull(add.json()).path("add").toString()).toList();
+  }
+
+  /** As above, with the columns that a transaction has. */
+  static List<AddFile> write(OptimisticTransaction transaction, Dataset<Row> rows) {
     Dataset<Row> aligned = aligned(rows, transaction.metadata().schema());
-    List<String> actions = new ArrayList<>();
+    List<AddFile> added = new ArrayList<>();
     for (FileAction file : CollectionConverters.asJava(transaction.writeFiles(classic(aligned)))) {
       if (file instanceof AddFile add) {
-        actions.add(Json.treeOrNull(add.json()).path("add").toString());
+        added.add(add);
       }
     }
-    return actions;
+    return added;
   }
 
   private static org.apache.spark.sql.classic.Dataset<Row> classic(Dataset<Row> rows) {
@@ -75,7 +80,7 @@ final class Staging {
   }
 
   /** The query's columns in the table's order and types; refuses what would lose a value. */
-  static Dataset<Row> aligned(Dataset<Row> rows, StructType wanted) {
+  private static Dataset<Row> aligned(Dataset<Row> rows, StructType wanted) {
     Map<String, StructField> given =
         Arrays.stream(rows.schema().fields())
             .collect(Collectors.toMap(f -> lower(f.name()), f -> f, (a, b) -> refuseTwice(a)));
