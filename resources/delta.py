@@ -201,7 +201,7 @@ class Delta:
         return {row["path"]: Remove(row["path"], row["dv_id"]) for row in rows}
 
     def load(
-        self, location: str, files: Mapping[str, Any], schema: TableSchema
+        self, location: str, files: Mapping[str, Any], schema: TableSchema, apart: str
     ) -> tuple[list[Add], dict[str, dict[str, Any]]]:
         """Read files once, and write their good rows as data files in the table's directory, uncommitted.
 
@@ -209,6 +209,8 @@ class Delta:
             location: ``s3a://`` URI of the table, which need not exist yet.
             files: what to read and how (``LoadRequest`` of platform/jvm).
             schema: the columns that the table will have.
+            apart: ``s3a://`` URI of a new folder for the rows that do not fit, as JSON lines with their source, etag,
+                reason and text; without such rows it is not made.
 
         Returns:
             The data files; and for each source file of which there are rows, by its address, what was counted.
@@ -221,6 +223,7 @@ class Delta:
             schema=json.dumps(mapped.to_spark()),
             partition_columns=json.dumps(schema.partitions),
             properties=json.dumps(properties),
+            apart=apart,
         )
         adds = [_staged(json.loads(row["action"])) for row in rows if row["action"] is not None]
         return adds, {row["source"]: json.loads(row["counted"]) for row in rows if row["source"] is not None}
@@ -243,11 +246,6 @@ class Delta:
             properties=json.dumps(properties),
         )
         return [_staged(json.loads(row["action"])) for row in rows]
-
-    def set_apart(self, files: Mapping[str, Any], schema: TableSchema, folder: str) -> int:
-        """Write the rows of files that do not fit a schema as JSON lines to a new folder; how many there are."""
-        row = self._call_one("set_apart", files=json.dumps(files), schema=json.dumps(schema.to_spark()), folder=folder)
-        return int(row["rows"])
 
     def infer_csv(self, files: Mapping[str, Any]) -> list[str]:
         """The narrowest type of each column of CSV files of one header, by its name in Spark's schema JSON.

@@ -22,6 +22,8 @@ _MOST_PER_CALL = 10  # SQS's limit for receives and calls on many messages
 #: What a call may send at once, in bytes of bodies and attributes; SQS takes a larger message, but alone.
 _MOST_BYTES = 200_000
 _ATTEMPTS = 3
+#: Seconds of long polling; what finds nothing in it ends.
+_POLL = 1
 #: Attributes of a message that is sent again: what it was when it came first.
 _FIRST_ID, _FIRST_SENT = "tidegate-message-id", "tidegate-sent-at"
 #: Messages that are worth being worked off while more are received: fewer would make many small manifests.
@@ -103,7 +105,7 @@ class Queue:
         return int(asked["Attributes"].get("VisibilityTimeout", 0))
 
     def drain(
-        self, *, seconds: float, messages: int, threads: int, wait: int = 1, hold: float = 0.0
+        self, *, seconds: float, messages: int, threads: int, patience: int = _POLL, hold: float = 0.0
     ) -> Generator[list[Message]]:
         """Receive until the queue looks empty or the budget is spent.
 
@@ -113,8 +115,8 @@ class Queue:
         Args:
             seconds: time budget of the receives.
             messages: count budget; threads may overshoot it by 10 each.
-            threads: receivers.
-            wait: seconds of long polling; an empty long poll ends its thread.
+            threads: receivers, once a first receive has found something.
+            patience: seconds that the first receive waits for a message. It ends with the first one to come.
             hold: seconds from now for which what was received and is not worked off stays hidden, however soon the
                 queue would show it again. After that it comes back at the queue's own timeout, as it does when this
                 process dies.
@@ -123,15 +125,32 @@ class Queue:
             Exception: what a receive raised, once everything that did come in was given out.
         """
         with closing(HeldMessages(self, hold)) as hidden:
-            yield from self._drain(hidden, seconds, messages, threads, wait)
+            yield from self._drain(hidden, seconds, messages, threads, patience)
 
     def _drain(
-        self, hidden: HeldMessages, seconds: float, messages: int, threads: int, wait: int
+        self, hidden: HeldMessages, seconds: float, messages: int, threads: int, patience: int
     ) -> Generator[list[Message]]:
         deadline = time.monotonic() + seconds
-        held: list[Message] = []
+
+        def received(wait: int, left: float) -> list[Message]:
+            answer = self._client.receive_message(
+                QueueUrl=self.url,
+                MaxNumberOfMessages=_MOST_PER_CALL,
+                WaitTimeSeconds=min(wait, int(left)),
+                AttributeNames=["SentTimestamp"],
+                MessageAttributeNames=[_FIRST_ID, _FIRST_SENT],
+            )
+            batch = [_message(item) for item in answer.get("Messages", [])]
+            if batch:
+                hidden.add(batch)
+            return batch
+
+        # A long poll asks all of SQS's servers, so of an idle queue one receiver is told as much as many.
+        held = received(patience, seconds) if seconds > 0 else []
+        if not held:
+            return
         changed = threading.Condition()
-        total, size, working, closed = 0, 0, threads, False
+        total, size, working, closed = len(held), sum(len(one.body) for one in held), threads, False
 
         def room() -> bool:
             return closed or (len(held) < _MOST_HELD and size < 2 * _CHUNK_SIZE)
@@ -143,17 +162,9 @@ class Queue:
             nonlocal total, size, working
             try:
                 while (left := deadline - time.monotonic()) > 0 and total < messages and not closed:
-                    answer = self._client.receive_message(
-                        QueueUrl=self.url,
-                        MaxNumberOfMessages=_MOST_PER_CALL,
-                        WaitTimeSeconds=min(wait, int(left)),
-                        AttributeNames=["SentTimestamp"],
-                        MessageAttributeNames=[_FIRST_ID, _FIRST_SENT],
-                    )
-                    batch = [_message(item) for item in answer.get("Messages", [])]
+                    batch = received(_POLL, left)
                     if not batch:
                         return
-                    hidden.add(batch)
                     with changed:
                         held.extend(batch)
                         total += len(batch)

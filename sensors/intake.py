@@ -5,6 +5,7 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
+from typing import Any
 
 import dagster as dg
 from botocore.exceptions import BotoCoreError, ClientError
@@ -38,12 +39,17 @@ BRONZE_JOB = dg.define_asset_job(
 _MOST_STRAYS = 10
 #: The part of a tick's time that its receives may take: what they brought is worked off, and the inbox read, after it.
 _RECEIVING = 0.75
+#: Seconds that a tick of the sensor waits for a message, shared out among its queues. Dagster's daemon begins a tick
+#: five seconds after the one before at the earliest: what comes in the time between waits for it.
+_PATIENCE = 4
 #: Seconds after which Dagster gives a tick up; what it has received is then no longer kept from others.
 _TICK = 60.0
 _DAY = 24 * 3600
 
 
-def take_in(lake: Lake, *, seconds: float | None = None, queues: Sequence[Queue] | None = None) -> Intake:
+def take_in(
+    lake: Lake, *, seconds: float | None = None, queues: Sequence[Queue] | None = None, patience: int = 1
+) -> Intake:
     """Drain queues once: manifests and logs are written first, messages are deleted last.
 
     While some messages are written and deleted, the next ones are received. Each queue has an equal share of what is
@@ -54,6 +60,7 @@ def take_in(lake: Lake, *, seconds: float | None = None, queues: Sequence[Queue]
         lake: handles.
         seconds: time budget of the receives; a part of the configuration's by default.
         queues: those to drain; the lake's own by default.
+        patience: seconds to wait for the first message, shared out among the queues; each gets one at least.
     """
     budget, queues = lake.config.intake, lake.queues if queues is None else queues
     began = time.monotonic()
@@ -64,8 +71,17 @@ def take_in(lake: Lake, *, seconds: float | None = None, queues: Sequence[Queue]
         share, now = len(queues) - place, time.monotonic()
         left = max(0.0, deadline - now) / share
         most = max(1, (budget.events - total.received) // share)
-        hold = began + _TICK - now
-        with closing(_received(queue, total, left, most, budget.threads, hold)) as chunks:
+        with closing(
+            _received(
+                queue,
+                total.failures,
+                seconds=left,
+                messages=most,
+                threads=budget.threads,
+                patience=max(1, patience // len(queues)),
+                hold=began + _TICK - now,
+            )
+        ) as chunks:
             for messages in chunks:
                 before = set(known)
                 intake = _sorted(lake, queue, messages, known, room)
@@ -99,14 +115,12 @@ def room_today(births: Mapping[TableKey, float | None], config: LakeConfig, now:
     return max(0, config.discovery.per_day - discovered(new, config))
 
 
-def _received(
-    queue: Queue, total: Intake, seconds: float, most: int, threads: int, hold: float
-) -> Generator[list[Message]]:
+def _received(queue: Queue, failures: dict[str, Exception], **budget: Any) -> Generator[list[Message]]:
     try:
-        yield from queue.drain(seconds=seconds, messages=most, threads=threads, hold=hold)
+        yield from queue.drain(**budget)
     except (BotoCoreError, ClientError) as error:
         # What was received and not given out comes back; the other queues need not wait for it.
-        total.failures[queue.name] = error
+        failures[queue.name] = error
 
 
 def _keep(lake: Lake, queue: str, intake: Intake) -> None:
@@ -203,7 +217,7 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
     def intake(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         until = time.monotonic() + config.intake.seconds
         handles = lake.open()
-        taken = take_in(handles)
+        taken = take_in(handles, patience=_PATIENCE)
         now = datetime.now(UTC).timestamp()
         before = json.loads(context.cursor or "{}")
         turns, asked = requests(handles, context.instance, now, str(before.get("last", "")), until)

@@ -55,6 +55,7 @@ class _Load:
     def __init__(self, lake: Lake, table: Table, work: Work) -> None:
         self.lake, self.table, self.work, self.plan = lake, table, work, work.plan
         self.prepared = Prepared()
+        self.folders: list[str] = []  # of rows set apart
 
     def run(self) -> Prepared:
         """Prepare all candidates."""
@@ -64,6 +65,10 @@ class _Load:
         self._begin(files)
         for some in sets_to_read(self.plan, self._fitting(files)):
             self._stage(some)
+        for folder in self.folders:
+            # What was read again, with other columns or in another way, was set apart in vain.
+            if not any(folder in (row.reason or "") for row in self.prepared.rows):
+                self.lake.store.quarantine.remove_folder(folder)
         if self.table.spec.row_queue:
             keep_once(self.lake, self.table, self.work, self.prepared, replacing)
         replacing.finish(self.prepared)
@@ -161,7 +166,8 @@ class _Load:
         """
         before = self.prepared.schema
         self._take_columns(files)
-        adds, counted = self._staged(files)
+        apart = self.lake.store.quarantine.new_folder(self.table.text, self.work.n)
+        adds, counted = self._staged(files, apart)
         if torn := {file.candidate.key for file in files if counted[file.candidate.key].torn}:
             self.prepared.schema = before
             return [replace(file, by_line=file.by_line and file.candidate.key not in torn) for file in files]
@@ -171,15 +177,12 @@ class _Load:
             return sound
         if self.prepared.schema != before and (hopeless := self._hopeless(files, counted)):
             # What is refused shapes nothing: the others are read without its columns.
-            folder = self._set_apart(hopeless)
             self.prepared.schema = before
             for file in hopeless:
-                self._end(file.candidate, counted[file.candidate.key], folder)
+                self._end(file.candidate, counted[file.candidate.key], apart)
             return [file for file in files if file not in hopeless]
         if self._learned(files, counted):
             return sound
-        mixed = [file for file in files if counted[file.candidate.key].bad]
-        apart = self._set_apart(mixed) if mixed else None
         if changed := self._changed(files):
             for file in files:
                 if file.candidate.key in changed:
@@ -190,14 +193,18 @@ class _Load:
             self._end(file.candidate, counted[file.candidate.key], apart)
         return []
 
-    def _staged(self, files: Sequence[SourceFile]) -> tuple[list[Add], dict[str, RowCounts]]:
-        """Write the good rows, and count all, in the one pass over the files; the counts by key."""
-        adds, told = self.lake.delta.load(self.work.birth.location, self._reading(files), self.prepared.schema)
+    def _staged(self, files: Sequence[SourceFile], apart: str) -> tuple[list[Add], dict[str, RowCounts]]:
+        """Write the good rows, set the others apart, and count all, in one pass over the files; the counts by key."""
+        self.folders.append(apart)
+        schema = self.prepared.schema
+        adds, told = self.lake.delta.load(self.work.birth.location, self._reading(files), schema, apart)
         keys = {source_address(self.table, file): file.candidate.key for file in files}
         counted = {key: RowCounts(0, 0) for key in keys.values()}
         counted |= {keys[address]: RowCounts(**counts) for address, counts in told.items()}
         written = [json.loads(add.stats or "{}").get("numRecords") for add in adds]
         good = sum(counts.good for counts in counted.values())
+        if not any(counts.bad for counts in counted.values()):
+            self.folders.remove(apart)
         if None not in written and sum(written) != good:
             raise RuntimeError(
                 f"Spark read {good} rows of {self.table.text} and wrote {sum(written)}; nothing is committed. Please "
@@ -265,12 +272,6 @@ class _Load:
                 self.prepared.quarantine(self.plan, candidate, problem)
         return [file for file in files if file.candidate.key not in ended]
 
-    def _set_apart(self, files: Sequence[SourceFile]) -> str:
-        """Keep the bad rows of some files; where. A folder that the ledger does not name is a failed attempt's."""
-        folder = self.lake.store.quarantine.new_folder(self.table.text, self.work.n)
-        self.lake.delta.set_apart(self._reading(files), self.prepared.schema, folder)
-        return folder
-
     def _changed(self, files: Sequence[SourceFile]) -> set[str]:
         """Keys whose object is no longer the one that was read."""
         probes = self.lake.store.objects.head_many(self.table.key.bucket, [file.candidate.key for file in files])
@@ -280,7 +281,7 @@ class _Load:
             if not isinstance(found := probes[file.candidate.key], Found) or found.etag != file.candidate.found.etag
         }
 
-    def _end(self, candidate: Candidate, counted: RowCounts, apart: str | None) -> None:
+    def _end(self, candidate: Candidate, counted: RowCounts, apart: str) -> None:
         told = f"{counted.told()}; see {apart}" if counted.bad else None
         if counted.good or told is None:
             self.prepared.commit(self.plan, candidate, rows=counted.good, bad_rows=counted.bad or None, reason=told)

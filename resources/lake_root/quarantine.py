@@ -86,6 +86,12 @@ class Quarantine:
         """``s3a://`` URI of a new folder for the rows of batch n that do not fit."""
         return self._root.uri("quarantine", "rows", table, f"{n:020d}-{ULID()}")
 
+    def remove_folder(self, folder: str) -> None:
+        """Delete what is in a folder of rows that no ledger row names, given as ``new_folder`` gave it."""
+        objects, bucket = self._root.objects, self._root.bucket
+        prefix = folder.removeprefix(f"s3a://{bucket}/")
+        objects.delete(bucket, [one.key for one in objects.under(bucket, f"{prefix}/")])
+
 
 def _content(event_id: str, body: str, reason: str, queue: str, origin: RowOrigin | None) -> str:
     content: dict[str, object] = {"event_id": event_id, "reason": reason, "body": body}

@@ -315,6 +315,17 @@ def test_the_ledger_names_the_folder_that_holds_the_rows_set_apart(scene: Scene,
         assert len(texts) == {"ragged.csv": 3, "all_bad.csv": 1}[key]
 
 
+def test_rows_set_apart_by_a_reading_that_was_done_again_are_gone(scene: Scene) -> None:
+    store = scene.lake.lake.store
+    for table in ("csv", "json"):
+        prefix = store.key("quarantine", "rows", scene.lake.key(table)) + "/"
+        folders = {one.key.rsplit("/", 1)[0] for one in store.objects.under(store.bucket, prefix)}
+        said = " ".join(reason for _, reason in scene.fate[table].values())
+        named = {key for key in folders if f"; see s3a://{store.bucket}/{key}" in said}
+        assert named
+        assert folders == named
+
+
 @pytest.mark.parametrize(
     ("key", "reason"),
     [

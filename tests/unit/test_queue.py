@@ -105,6 +105,15 @@ def test_what_came_in_before_an_error_is_given_out() -> None:
         next(chunks)
 
 
+def test_one_receive_waits_for_a_message_and_tells_of_an_idle_queue() -> None:
+    idle = Sqs()
+    assert drained(idle, seconds=30, messages=1000, threads=4, patience=4) == []
+    assert [call["WaitTimeSeconds"] for _, call in idle.calls] == [4]
+    busy = Sqs(["b"])
+    assert len(drained(busy, seconds=30, messages=1000, threads=4, patience=4)) == 1
+    assert [call["WaitTimeSeconds"] for _, call in busy.calls] == [4, 1, 1, 1, 1]  # nobody waits long for more
+
+
 def test_the_count_budget_stops_the_receives() -> None:
     client = Sqs(["b"] * 100)
     found = drained(client, seconds=30, messages=20, threads=1)
@@ -121,7 +130,7 @@ def test_the_time_budget_stops_the_receives(monkeypatch: pytest.MonkeyPatch) -> 
     clock = itertools.count(0.0, 1.0)
     monkeypatch.setattr("tidegate.resources.queue.time.monotonic", lambda: next(clock))
     client = Sqs(["b"] * 1000)
-    found = drained(client, seconds=4, messages=1000, threads=1, wait=20)
+    found = drained(client, seconds=4, messages=1000, threads=1, patience=20)
     assert 0 < len(found) < 50
     assert all(0 <= call["WaitTimeSeconds"] <= 4 for _, call in client.calls)  # a long poll never outlasts the budget
 

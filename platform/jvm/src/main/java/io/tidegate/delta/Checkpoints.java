@@ -1,6 +1,6 @@
 package io.tidegate.delta;
 
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -20,7 +20,8 @@ import scala.Option;
  */
 final class Checkpoints {
   private static final Logger LOG = LoggerFactory.getLogger(Checkpoints.class);
-  private static final Set<Path> WAITING = ConcurrentHashMap.newKeySet();
+  /** The newest one that each log waits for. */
+  private static final Map<Path, Runnable> WAITING = new ConcurrentHashMap<>();
   private static final ExecutorService WRITER =
       Executors.newSingleThreadExecutor(
           work -> {
@@ -31,7 +32,7 @@ final class Checkpoints {
 
   private Checkpoints() {}
 
-  /** Writes the checkpoint of a version soon, as Delta's hook would, unless one of its log is waiting already. */
+  /** Writes the checkpoint of a version soon, as Delta's hook would, unless a newer one of its log is asked for before. */
   static void later(DeltaLog log, Snapshot committed, long version) {
     later(
         log.logPath(),
@@ -42,14 +43,13 @@ final class Checkpoints {
                 Option.empty()));
   }
 
-  /** Has {@code write} run soon, unless a checkpoint of that log is waiting already. */
+  /** Has {@code write} run soon, in the place of what waits for that log already. */
   static void later(Path log, Runnable write) {
-    if (WAITING.add(log)) {
+    if (WAITING.put(log, write) == null) {
       WRITER.execute(
           () -> {
-            WAITING.remove(log);
             try {
-              asTheServer(write);
+              asTheServer(WAITING.remove(log));
             } catch (RuntimeException e) {
               LOG.warn("no checkpoint was written to {}; a later commit tries again", log, e);
             }

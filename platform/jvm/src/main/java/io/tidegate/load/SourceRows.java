@@ -11,8 +11,8 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * What one task reads: the good rows as the table has them, or the bad ones with source, etag, reason and text. It counts
- * both, and has said so once there are no more.
+ * What one task reads: the good rows as the table has them. The bad ones it sets apart. It counts both, and has said so
+ * once there are no more.
  *
  * <p>The rows that come in end with their file's path and the offset of their block in it. Those that go out share one
  * object.
@@ -21,7 +21,7 @@ final class SourceRows implements Iterator<InternalRow> {
   private final Iterator<InternalRow> input;
   private final LoadRequest.Group group;
   private final TableColumns columns;
-  private final boolean apart;
+  private final ApartRows apart;
   private final RowTally tally;
   private final RowReader reader;
   private final int pathPlace;
@@ -38,7 +38,7 @@ final class SourceRows implements Iterator<InternalRow> {
   private boolean ended;
 
   SourceRows(
-      Iterator<InternalRow> input, LoadRequest.Group group, TableColumns columns, String zone, boolean apart, RowTally tally) {
+      Iterator<InternalRow> input, LoadRequest.Group group, TableColumns columns, String zone, ApartRows apart, RowTally tally) {
     this.input = input;
     this.group = group;
     this.columns = columns;
@@ -65,6 +65,7 @@ final class SourceRows implements Iterator<InternalRow> {
     while (next == null && !ended) {
       if (!input.hasNext()) {
         ended = true;
+        apart.finish();
         tally.add(new RowTally.Part(TaskContext.getPartitionId(), counted));
       } else {
         InternalRow one = input.next();
@@ -112,23 +113,15 @@ final class SourceRows implements Iterator<InternalRow> {
     String bad = reader.bad == null ? columns.differing(file, reader.inFile) : reader.bad;
     if (bad != null) {
       now.bad(bad, reader.unknown);
-      return apart ? outcast(bad) : null;
-    }
-    now.good++;
-    if (apart) {
+      if (now.torn == 0) {
+        apart.add(file, bad, reader.raw());
+      }
       return null;
     }
+    now.good++;
     for (int i = 0; i < columns.places.length; i++) {
       row[columns.places[i]] = reader.values[i];
     }
     return new GenericInternalRow(row);
-  }
-
-  private InternalRow outcast(String bad) {
-    return new GenericInternalRow(
-        new Object[] {
-          UTF8String.fromString(file.source()), UTF8String.fromString(file.etag()), UTF8String.fromString(bad),
-          UTF8String.fromString(reader.raw())
-        });
   }
 }

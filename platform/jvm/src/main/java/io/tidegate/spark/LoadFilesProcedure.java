@@ -12,21 +12,23 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code load_files(table, files, schema, partition_columns, properties)}: reads files once, writes their good rows as
- * data files of the table without committing them, and counts. Returns the {@code add} action of each data file, and for
- * each source file of which there are rows, its address and what was counted.
+ * {@code load_files(table, files, schema, partition_columns, properties, apart)}: reads files once, writes their good rows
+ * as data files of the table without committing them, and the others to the folder {@code apart}, and counts. Returns the
+ * {@code add} action of each data file, and for each source file of which there are rows, its address and what was counted.
  */
 final class LoadFilesProcedure extends LocalProcedure {
   LoadFilesProcedure() {
     super(
         "load_files",
-        "writes the good rows of files as uncommitted data files of a table; returns their add actions, and counts",
+        "writes the good rows of files as uncommitted data files of a table, and the others to a folder; returns the add "
+            + "actions, and counts",
         new StructType()
             .add("table", StringType)
             .add("files", StringType)
             .add("schema", StringType)
             .add("partition_columns", StringType)
-            .add("properties", StringType),
+            .add("properties", StringType)
+            .add("apart", StringType),
         new StructType().add("action", StringType).add("source", StringType).add("counted", StringType));
   }
 
@@ -37,7 +39,11 @@ final class LoadFilesProcedure extends LocalProcedure {
         new Staging(
             spark, arguments.text("table"), schema, arguments.text("partition_columns"), arguments.text("properties"));
     Loading loading =
-        new Loading(spark, Json.read(arguments.text("files"), LoadRequest.class, "argument files"), Birth.schema(schema));
+        new Loading(
+            spark,
+            Json.read(arguments.text("files"), LoadRequest.class, "argument files"),
+            Birth.schema(schema),
+            arguments.text("apart"));
     List<Object[]> rows = new ArrayList<>();
     ReadFailure.told(() -> staging.write(loading.rows())).forEach(one -> rows.add(new Object[] {one, null, null}));
     loading.counted().forEach((source, tally) -> rows.add(new Object[] {null, source, Json.write(tally)}));

@@ -8,7 +8,9 @@ import io.tidegate.TestTable;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -43,6 +45,22 @@ class CheckpointsTest {
     }
     assertTrue(t.exists("_delta_log/00000000000000000002.checkpoint.parquet"), "of the version that asked for it");
     assertEquals(40, t.count());
+  }
+
+  @Test
+  void ofThoseThatALogWaitsForTheNewestIsWritten() throws Exception {
+    TestTable.spark();
+    CountDownLatch held = new CountDownLatch(1);
+    CountDownLatch done = new CountDownLatch(1);
+    List<Integer> written = new CopyOnWriteArrayList<>();
+    var log = new org.apache.hadoop.fs.Path("busy");
+    Checkpoints.later(new org.apache.hadoop.fs.Path("another"), () -> await(held));
+    Checkpoints.later(log, () -> written.add(10));
+    Checkpoints.later(log, () -> written.add(20));
+    Checkpoints.later(new org.apache.hadoop.fs.Path("last"), done::countDown);
+    held.countDown();
+    assertTrue(done.await(DEADLINE_MS, TimeUnit.MILLISECONDS));
+    assertEquals(List.of(20), written);
   }
 
   @Test
