@@ -51,6 +51,7 @@ class Intake:
         self.rows += other.rows
         self.rejects += other.rejects
         self.received += other.received
+        self.failures |= other.failures
 
 
 def sort_messages(

@@ -39,9 +39,9 @@ BRONZE_JOB = dg.define_asset_job(
 _MOST_STRAYS = 10
 #: The part of a tick's time that its receives may take: what they brought is worked off, and the inbox read, after it.
 _RECEIVING = 0.75
-#: Seconds that a tick of the sensor waits for a message, shared out among its queues. Dagster's daemon begins a tick
-#: five seconds after the one before at the earliest: what comes in the time between waits for it.
-_PATIENCE = 4
+#: Seconds that a tick of the sensor waits for a message. Dagster's daemon begins a tick five seconds after the one
+#: before at the earliest: what comes in the time between waits for it.
+_PATIENCE = 4.0
 #: Seconds after which Dagster gives a tick up; what it has received is then no longer kept from others.
 _TICK = 60.0
 _DAY = 24 * 3600
@@ -65,8 +65,8 @@ def take_in(
     budget, queues = lake.config.intake, lake.queues if queues is None else queues
     began = time.monotonic()
     deadline = began + (seconds or budget.seconds * _RECEIVING)
-    births = {TableKey.decode(text): born for text, born in lake.store.table_births().items()}
-    room, known, total = room_today(births, lake.config, time.time()), set(births), Intake()
+    known: set[TableKey] | None = None
+    room, total = 0, Intake()
     for place, queue in enumerate(queues):
         share, now = len(queues) - place, time.monotonic()
         left = max(0.0, deadline - now) / share
@@ -83,12 +83,35 @@ def take_in(
             )
         ) as chunks:
             for messages in chunks:
+                if known is None:
+                    # Asked when something has come: most polls of an idle lake bring nothing.
+                    births = {TableKey.decode(text): born for text, born in lake.store.table_births().items()}
+                    room, known = room_today(births, lake.config, time.time()), set(births)
                 before = set(known)
                 intake = _sorted(lake, queue, messages, known, room)
                 room -= discovered(known - before, lake.config)
                 _keep(lake, queue.name, intake)
                 queue.delete(messages)
                 total.add(intake)
+    return total
+
+
+def listen(lake: Lake, patience: float = _PATIENCE) -> Intake:
+    """Drain the lake's queues, and where nothing waits in the inbox, wait a while for something to come.
+
+    Events of the platform's own files, which follow each run, do not end the wait.
+
+    Args:
+        lake: handles.
+        patience: seconds.
+    """
+    until = time.monotonic() + patience
+    busy = bool(lake.store.inbox.tables())
+    total = more = take_in(lake, patience=1 if busy else int(patience))
+    # What brought nothing has waited for long enough.
+    while more.received and not (busy or total.hints or total.failures) and (left := int(until - time.monotonic())) > 0:
+        more = take_in(lake, patience=left)
+        total.add(more)
     return total
 
 
@@ -217,7 +240,7 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
     def intake(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         until = time.monotonic() + config.intake.seconds
         handles = lake.open()
-        taken = take_in(handles, patience=_PATIENCE)
+        taken = listen(handles)
         now = datetime.now(UTC).timestamp()
         before = json.loads(context.cursor or "{}")
         turns, asked = requests(handles, context.instance, now, str(before.get("last", "")), until)

@@ -198,7 +198,7 @@ def test_a_tick_evaluates_the_checks_of_the_queues(
     paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = {"queue": "more", "outcome": "no_table", "bucket": "b", "key": "x.json", "reason": "no folder"}
-    monkeypatch.setattr(intake, "take_in", lambda *_, **__: Intake(rows=[row]))
+    monkeypatch.setattr(intake, "listen", lambda _: Intake(rows=[row]))
     tick = paper.tick(instance)
     assert {one.asset_key.path[-1]: one.passed for one in tick.asset_events} == {"events": True, "more": False}
     for event in tick.asset_events:
@@ -230,7 +230,7 @@ def test_a_tick_shows_what_went_to_no_table_and_why(
         *({"outcome": "no_table", "bucket": "landing", "key": f"{n}.csv", "reason": "in no folder"} for n in range(20)),
     ]
     rows = [{**row, "queue": "events"} for row in rows]
-    monkeypatch.setattr(intake, "take_in", lambda *_, **__: Intake(rows=rows))
+    monkeypatch.setattr(intake, "listen", lambda _: Intake(rows=rows))
     paper.tick(instance)
     told = capfd.readouterr().err
     assert "malformed: s3://lake/quarantine/messages/m-0.json: not JSON" in told

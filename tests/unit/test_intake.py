@@ -24,6 +24,7 @@ from tidegate.resources.lake_root.inbox import Backlog
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.queue import Message, Queue
 from tidegate.sensors import arrivals
+from tidegate.sensors import intake as intake_sensor
 from tidegate.sensors.arrivals import Intake, sort_by_what_is_there, sort_messages
 from tidegate.sensors.intake import room_today, take_in
 from tidegate.sensors.misses import judge
@@ -191,6 +192,34 @@ def test_a_busy_queue_leaves_the_others_time() -> None:
         patch.setattr("time.monotonic", lambda: next(ticks) * 0.1)
         _, keys = drain(Sqs("slow"), Sqs("next"), seconds=3.0)
     assert set(keys) == {"orders/slow.json", "orders/next.json"}
+
+
+@pytest.mark.parametrize(
+    ("waiting", "brought", "asked"),
+    [
+        ([], [Intake()], [4]),
+        ([], [Intake(received=3), Intake()], [4, 4]),
+        ([], [Intake(received=3), Intake(hints={ORDERS: []}, received=1)], [4, 4]),
+        ([], [Intake(received=1, failures={"q": OSError()})], [4]),
+        ([ORDERS.encode()], [Intake(received=3)], [1]),
+    ],
+    ids=["nothing", "own files alone", "own files, then others", "failure", "work waits"],
+)
+def test_a_tick_listens_until_something_for_a_table_has_come(
+    monkeypatch: pytest.MonkeyPatch, waiting: list[str], brought: list[Intake], asked: list[int]
+) -> None:
+    told: list[int] = []
+
+    def take_in(_: Any, patience: int) -> Intake:
+        told.append(patience)
+        return brought[len(told) - 1]
+
+    monkeypatch.setattr(intake_sensor, "take_in", take_in)
+    monkeypatch.setattr("time.monotonic", lambda: 100.0)
+    received = sum(one.received for one in brought)
+    found = intake_sensor.listen(SimpleNamespace(store=SimpleNamespace(inbox=SimpleNamespace(tables=lambda: waiting))))  # type: ignore[arg-type]
+    assert told == asked
+    assert found.received == received
 
 
 def test_a_queue_that_fails_does_not_keep_the_others_waiting() -> None:
