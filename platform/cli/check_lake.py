@@ -105,7 +105,7 @@ def check_discovered(config: LakeConfig, known: Collection[TableKey]) -> Finding
                         f"after_load of table {spec.name} moves files to {folder}, which overlaps {other.uri}, a table "
                         "that was discovered earlier: move them elsewhere"
                     )
-        return f"{len(known)} tables in the lake, {len(config.tables)} configured"
+        return f"tables in the lake: {len(known)}, configured: {len(config.tables)}"
 
     return checked("tables: no overlap with discovered ones", apart)
 

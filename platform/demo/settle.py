@@ -72,9 +72,9 @@ def _on_the_way(lake: Lake, instance: dg.DagsterInstance) -> str | None:
     manifests = lake.store.inbox.waiting()
     if manifests:
         tables = len({one.table for one in manifests})
-        return f"{sum(one.hints for one in manifests)} hints wait in the inbox for {tables} tables"
+        return f"hints in the inbox: {sum(one.hints for one in manifests)}, of tables: {tables}"
     active = instance.get_runs_count(dg.RunsFilter(statuses=ACTIVE))
-    return f"{active} runs are active" if active else None
+    return f"runs under way: {active}" if active else None
 
 
 def _silver_behind(lake: Lake) -> str | None:

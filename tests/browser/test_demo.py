@@ -41,7 +41,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoProcess]:
     """A demo on a new home, killed in its second wave, run again on what that left, and kept running."""
     home = tmp_path_factory.mktemp("demo") / "home"
     with DemoProcess(home, "--short") as interrupted:
-        interrupted.wait_for(r"Wave 2, events become tables: .*(inbox|runs are active)", _SETTLED)
+        interrupted.wait_for(r"Wave 2, events become tables: .*(inbox|runs under way)", _SETTLED)
         interrupted.kill()
     with DemoProcess(home, "--short", "--keep") as again:
         again.report(_SETTLED)

@@ -132,7 +132,7 @@ IN_ORDER = [
     ("lake root: nothing strange", "inbox and tables"),
     ("table orders: as it was born", "not born yet"),
     ("table sales: as it was born", "not born yet"),
-    ("tables: no overlap with discovered ones", "0 tables in the lake, 2 configured"),
+    ("tables: no overlap with discovered ones", "tables in the lake: 0, configured: 2"),
     ("CloudWatch: metrics can be published", "allowed"),
 ]
 
