@@ -6,11 +6,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 import dagster as dg
 from dagster_pyspark import LazyPySparkResource
 from pydantic import Field, PrivateAttr
 from pyspark.sql import SparkSession
+from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake import Lake, open_lake
@@ -63,12 +65,13 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         settings = self.settings
 
         def connected() -> SparkSession:
-            before = SparkSession.getActiveSession()
+            # PySpark's own class asks the JVM before the first session that it made itself.
+            before = ConnectSession.getActiveSession()
             with connecting(settings.spark):
                 session: SparkSession = LazyPySparkResource(
                     spark_config={"spark.remote": settings.spark.url}
                 ).spark_session
-            if before is None and session is SparkSession.getActiveSession():
+            if before is None and cast(ConnectSession, session) is ConnectSession.getActiveSession():
                 self._made.append(session)  # not one that this process shares
             return session
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.types import BooleanType
 
 from tests.support.delta_log import DeltaLog
@@ -180,10 +181,12 @@ def test_silver_goes_no_further_than_the_ledger(tidegate_lake: MakeLake, kit: An
 def test_b5_the_txn_of_a_merge_does_not_leak_into_later_writes(tidegate_lake: MakeLake, kit: Any) -> None:
     """Nor, as L2 has it, that of any other commit: a session in which it stays drops each write after the first."""
     lake = tidegate_lake([LOADED])
+    shared = SparkSession.getActiveSession()
     lake.put("items/1.json", kit.lines(_row(1, 1)))
     lake.materialize("bronze", "items")
     lake.materialize("silver_items")
     runs_session = lake.resource.open().delta.session
+    assert runs_session is shared, "the run had a session of its own, which is gone: nothing is tried here"
     for session in (runs_session, lake.lake.delta.session):
         assert [session.conf.get(name, None) for name in TXN_CONFS] == [None, None]
     location = lake.lake.store.uri("silver", "items")
