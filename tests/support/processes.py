@@ -16,9 +16,11 @@ def gone(pid: int) -> bool:
     """No process of that id, or one that only waits to be reaped."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
-            return stat.read().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
+            fields = stat.read().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
         return True
+    # Field 20 of proc(5), its threads: until the last has ended, a process whose first one has cannot be reaped.
+    return fields[0] == "Z" and int(fields[17]) <= 1
 
 
 def listens(process: Process, port: int, deadline: float = 60.0) -> None:
