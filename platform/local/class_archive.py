@@ -23,6 +23,11 @@ def class_archive(jars: Path) -> Path | None:
     return path if path.is_file() else None
 
 
+def class_archive_options(archive: Path) -> list[str]:
+    """What makes a JVM use an archive; one that does not fit its jars is ignored, without a word."""
+    return [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
+
+
 def write_class_archive(jars: Path, pid: int, deadline: float = 120.0) -> Path:
     """Let a Spark server write the classes it has loaded so far.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from tidegate.platform.local.class_archive import class_archive_options
+
 LOG_STORE = "io.tidegate.storage.DynamoDbLogStore"
 
 #: For a server that sees a few rows at a time, as tests do (decision 21). On many rows it is the other way round.
@@ -80,13 +82,15 @@ def spark_conf(
         "-XX:+UseSerialGC",
         # What the classes take: the heap would be collected whole at each step on the way there.
         "-XX:MetaspaceSize=128m",
+        # The one that is found anyhow, but by a search of all jars for each answer of S3.
+        "-Djavax.xml.stream.XMLInputFactory=org.apache.hadoop.shaded.com.ctc.wstx.stax.WstxInputFactory",
         "-Duser.timezone=UTC",
         f"-Dlog4j2.configurationFile={(home / 'log4j2.properties').as_uri()}",
         f"-Dderby.system.home={home / 'derby'}",
         f"-Djava.io.tmpdir={home / 'tmp'}",
     ]
     if class_archive is not None:
-        java += [f"-XX:SharedArchiveFile={class_archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
+        java += class_archive_options(class_archive)
     conf = {
         "spark.master": f"local[{cores}]",
         "spark.app.name": "tidegate",

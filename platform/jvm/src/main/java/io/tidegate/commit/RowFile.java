@@ -55,6 +55,7 @@ final class RowFile {
     RowFile written = new RowFile(rows.size());
     try (ParquetWriter<Group> writer =
         ExampleParquetWriter.builder(file)
+            .withConf(MemoryFile.SETTINGS)
             .withType(typeOf(schema))
             .withCompressionCodec(CompressionCodecName.SNAPPY)
             .build()) {

@@ -30,10 +30,11 @@ import org.apache.parquet.schema.Type;
  * @param last the last state that it tells of each key
  */
 public record LedgerFile(List<LedgerRow> headers, Map<String, LedgerRow> last) {
+  private static final ParquetReadOptions IN_MEMORY = ParquetReadOptions.builder(MemoryFile.SETTINGS).build();
 
   /** All of a small file. */
   static LedgerFile read(byte[] content) throws IOException {
-    return collect(new MemoryFile(content), new ParquetReadOptions.Builder().build(), FilterCompat.NOOP);
+    return collect(new MemoryFile(content), IN_MEMORY, FilterCompat.NOOP);
   }
 
   /** Of a large file the header of batch {@code n} and these keys: only the pages that may hold them are read. */
@@ -53,14 +54,14 @@ public record LedgerFile(List<LedgerRow> headers, Map<String, LedgerRow> last) {
   /** The rows of a file of exactly this schema; null for another. */
   public static List<Group> rows(byte[] content, MessageType type) throws IOException {
     MemoryFile file = new MemoryFile(content);
-    try (ParquetFileReader reader = ParquetFileReader.open(file)) {
+    try (ParquetFileReader reader = ParquetFileReader.open(file, IN_MEMORY)) {
       if (!reader.getFileMetaData().getSchema().getFields().equals(type.getFields())) {
         return null;
       }
     }
     List<Group> rows = new ArrayList<>();
     List<String> columns = type.getFields().stream().map(Type::getName).toList();
-    each(file, new ParquetReadOptions.Builder().build(), FilterCompat.NOOP, columns, rows::add);
+    each(file, IN_MEMORY, FilterCompat.NOOP, columns, rows::add);
     return rows;
   }
 
