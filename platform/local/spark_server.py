@@ -102,7 +102,7 @@ class SparkServer:
         (self.home / "log4j2.properties").write_text(log4j_properties())
         properties = self.home / "spark.properties"
         properties.write_text(properties_text(conf | self._conf))
-        spark = _spark_home()
+        spark = spark_home()
         self.process = spawn(
             self.name,
             server_command(spark, properties),
@@ -154,7 +154,12 @@ def server_command(spark: Path, properties: Path) -> list[str]:
     return [*submit, "--class", _SERVER_CLASS, "spark-internal"]
 
 
-def _spark_home() -> Path:
+def spark_home() -> Path:
+    """Spark's folder.
+
+    Raises:
+        LocalStackError: there is no pyspark.
+    """
     # Of this Python's pyspark, never of a SPARK_HOME that happens to be set: the jars fit one version only.
     spec = find_spec("pyspark")
     if spec is None or spec.origin is None:

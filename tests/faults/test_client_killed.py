@@ -16,16 +16,14 @@ SIGKILLED = {"reg": "decide", "load": "commit"}
 
 
 @pytest.fixture(scope="module")
-def tables(make_lake: Callable[..., FaultLake]) -> dict[str, dict[str, Watched]]:
-    """A registered and a loaded table for each seam, by seam and kind; in one lake, for each costs a Spark session."""
-    names = {seam: {kind: f"{kind}_{i}" for kind in SIGKILLED} for i, seam in enumerate(SEAMS)}
-    lake = make_lake(*[name for of_seam in names.values() for name in of_seam.values()])
-    return {seam: {kind: lake.tables[name] for kind, name in of_seam.items()} for seam, of_seam in names.items()}
+def all_seams(make_lake: Callable[..., FaultLake]) -> FaultLake:
+    """A lake with a registered and a loaded table for each seam; one, for each lake costs a Spark session."""
+    return make_lake(*[f"{kind}_{i}" for i in range(len(SEAMS)) for kind in SIGKILLED])
 
 
-def die_and_run(seam: str, tables: dict[str, Watched]) -> None:
+def die_and_run(seam: str, lake: FaultLake, tables: dict[str, Watched]) -> None:
     """A run of each table dies at the seam; then one of each goes through."""
-    next(iter(tables.values())).lake.take_in()
+    lake.take_in()
     killed = {kind: table.client(seam) for kind, table in tables.items() if SIGKILLED[kind] == seam}
     for kind, table in tables.items():
         if kind in killed:
@@ -37,14 +35,15 @@ def die_and_run(seam: str, tables: dict[str, Watched]) -> None:
 
 
 @pytest.mark.parametrize("seam", SEAMS)
-def test_run_dies_at_seam(seam: str, tables: dict[str, dict[str, Watched]]) -> None:
-    for table in tables[seam].values():
+def test_run_dies_at_seam(seam: str, all_seams: FaultLake) -> None:
+    tables = {kind: all_seams.tables[f"{kind}_{SEAMS.index(seam)}"] for kind in SIGKILLED}
+    for table in tables.values():
         table.first_wave()
-    die_and_run(seam, tables[seam])
-    for table in tables[seam].values():
+    die_and_run(seam, all_seams, tables)
+    for table in tables.values():
         table.second_wave()
-    die_and_run(seam, tables[seam])
-    for table in tables[seam].values():
+    die_and_run(seam, all_seams, tables)
+    for table in tables.values():
         table.check()
 
 

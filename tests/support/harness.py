@@ -174,11 +174,6 @@ class FaultLake(TestLake):
             for item in store.under(bucket, "")
         }
 
-    def run_all(self) -> None:
-        """A fresh, undisturbed run of every table."""
-        for table in self.tables.values():
-            table.run()
-
     def disconnect(self) -> None:
         """Close the Spark session; the next use opens another."""
         self._exit.close()

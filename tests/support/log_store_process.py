@@ -8,7 +8,6 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -17,6 +16,7 @@ from tidegate.platform.local.class_archive import class_archive, class_archive_o
 from tidegate.platform.local.jars import jars_folder, require_java
 from tidegate.platform.local.process import tail
 from tidegate.platform.local.spark_conf import LOG_STORE, spark_conf
+from tidegate.platform.local.spark_server import spark_home
 
 #: The programs there are: the log store alone, and Delta Kernel with it.
 ALONE = "io.tidegate.storage.LogStoreProcess"
@@ -176,16 +176,13 @@ def _own(settings: Mapping[str, str]) -> dict[str, str]:
 def _class_path() -> str:
     """As the Spark server has it, whose archive of classes fits no other; ours comes after it."""
     assert _TEST_CLASSES.is_dir(), "the JVM tests are not built: run `make test`"
-    spec = find_spec("pyspark")
-    assert spec is not None
-    assert spec.origin is not None
-    spark = Path(spec.origin).parent
+    spark = spark_home()
     (logging,) = (spark / "jars").glob("slf4j-api-*.jar")
     return f"{jars_folder()}/*:{spark / 'conf'}:{logging}:{spark / 'jars'}/*:{_TEST_CLASSES}"
 
 
 def _archived() -> list[str]:
-    """Its classes, where they are archived: a third of what a life of this process takes is to read them."""
+    """What takes its classes from their archive, if there is one; to read them is a third of its CPU time."""
     archive = class_archive(jars_folder())
     return class_archive_options(archive) if archive else []
 
