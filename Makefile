@@ -23,7 +23,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PARALLEL := --numprocesses=auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test smoke mutants soak bench check lint types layers unit format class-archive jars schema lock clean
+.PHONY: help demo dev test smoke mutants soak bench check lint types layers unit format class-archive jars schema policies lock clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-13s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ jars: $(DIST)/.built ## Build our Spark procedures and log store, and fetch the 
 
 schema: $(BIN)/.dev ## Write docs/lake.schema.json anew
 	$(BIN)/python -m tidegate.platform.core.lake_schema > docs/lake.schema.json
+
+policies: $(BIN)/.dev ## Write the policies in docs/aws.md anew
+	$(BIN)/python -m tidegate.platform.cloud.page docs/aws.md
 
 lock: $(BIN)/.dev ## Pin and hash requirements/*.in anew
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 requirements/dev.in -o requirements/dev.txt

@@ -45,6 +45,10 @@ class ObjectForbidden(StoreError):
     """S3 will not give this object to us: no permission for it or its key, or it is archived."""
 
 
+class NotWritable(StoreError):
+    """S3 does not let us write where we have to: a permission of ours is missing, and no object is at fault."""
+
+
 @dataclass(frozen=True)
 class Listed:
     """One line of a listing; ``modified`` is epoch seconds by S3's clock."""
@@ -154,12 +158,17 @@ class ObjectStore:
         """Write a file as an object, whatever was there; what lies there then.
 
         Raises:
+            NotWritable: we may not write there.
             StoreError: S3 does not take it, or did not answer.
         """
         try:
             self._client.upload_file(str(file), bucket, key)
         except (Boto3Error, ClientError, BotoCoreError) as error:
-            raise StoreError(f"s3://{bucket}/{key} cannot be written: {first_line(error)}") from error
+            # boto3 tells in its own error what S3 answered, and keeps S3's as the context.
+            answer = error if isinstance(error, ClientError) else error.__context__
+            denied = isinstance(answer, ClientError) and _is_forbidden(answer)
+            kind = NotWritable if denied else StoreError
+            raise kind(f"s3://{bucket}/{key} cannot be written: {first_line(error)}") from error
         found = self.head(bucket, key)
         if not isinstance(found, Found):
             raise StoreError(f"s3://{bucket}/{key} was written, and now S3 says {found}")
@@ -334,8 +343,12 @@ def _found(answer: Mapping[str, Any], size: int) -> Found:
 
 def _refused(bucket: str, key: str, error: ClientError) -> StoreError:
     # Wrong or expired credentials are 403 too, and no object's fault.
-    kind = ObjectForbidden if _status(error) == 403 and _code(error) in _FORBIDDEN else StoreError
+    kind = ObjectForbidden if _is_forbidden(error) else StoreError
     return kind(f"s3://{bucket}/{key}: {first_line(error)}")
+
+
+def _is_forbidden(error: ClientError) -> bool:
+    return _status(error) == 403 and _code(error) in _FORBIDDEN
 
 
 def parallel(call: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:

@@ -11,7 +11,7 @@ from tidegate.platform.core.parquet.bad import BadParquet
 from tidegate.platform.core.parquet.footer import Footer
 from tidegate.platform.core.planning import Candidate, Plan
 from tidegate.resources.lake import Lake, Table
-from tidegate.resources.object_store import ObjectChanged, ObjectForbidden
+from tidegate.resources.object_store import NotWritable, ObjectChanged, ObjectForbidden, StoreError
 from tidegate.resources.parquet_copies import ParquetCopy, copy_parquet
 
 #: A candidate, the footer of what enters the table, and the copy that enters for it, if one does.
@@ -28,7 +28,8 @@ def copied(
 ) -> list[Ready]:
     """The files, in order, with a copy for each that needs one.
 
-    A file of which no copy can be made is quarantined; one that changed since the look is deferred.
+    A file of which no copy can be made is quarantined. One that changed since the look is deferred, and so is one whose
+    copy may not be written.
 
     Args:
         lake: handles.
@@ -42,12 +43,12 @@ def copied(
         StoreError: S3 did not answer, or does not take the copies.
     """
 
-    def copy(file: tuple[Candidate, Footer]) -> ParquetCopy | BadParquet | ObjectChanged | ObjectForbidden:
+    def copy(file: tuple[Candidate, Footer]) -> ParquetCopy | BadParquet | StoreError:
         candidate, footer = file
         source = (table.key.bucket, candidate.key, candidate.found.etag)
         try:
             return copy_parquet(lake.store.objects, source, *place(candidate), footer.renames)
-        except (BadParquet, ObjectChanged, ObjectForbidden) as error:
+        except (BadParquet, ObjectChanged, ObjectForbidden, NotWritable) as error:
             return error
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:

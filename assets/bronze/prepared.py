@@ -9,7 +9,7 @@ from tidegate.platform.core.ledger import LedgerRow, Status
 from tidegate.platform.core.manifest import Hint
 from tidegate.platform.core.planning import Candidate, Plan, candidate_hints, followers_rows
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.resources.object_store import ObjectForbidden, StoreError
+from tidegate.resources.object_store import NotWritable, ObjectForbidden, StoreError
 
 
 @dataclass
@@ -21,6 +21,7 @@ class Prepared:
         base: the table's schema as the preparation found it; None where there is no table yet.
         schema: the schema once the adds are in the table.
         sent_until: of a row queue's table, what its batch says so.
+        obstacle: why some candidates wait that are not at fault; the run fails with it once the others are done.
     """
 
     adds: list[Add] = field(default_factory=list)
@@ -30,6 +31,7 @@ class Prepared:
     base: TableSchema | None = None
     schema: TableSchema = field(default_factory=TableSchema)
     sent_until: int | None = None
+    obstacle: str | None = None
 
     def commit(
         self, plan: Plan, candidate: Candidate, *, rows: int, bad_rows: int | None = None, reason: str | None = None
@@ -51,12 +53,27 @@ class Prepared:
     def failed(self, plan: Plan, candidate: Candidate, error: ValueError | StoreError) -> None:
         """End a candidate, or put it off, for what reading it raised: its own fault, S3's refusal, or the moment's."""
         match error:
+            case NotWritable():
+                self.obstacle = str(error)
+                self.defer(plan, candidate)
             case ObjectForbidden():
                 self.refused(plan, candidate, str(error))
             case StoreError():
                 self.defer(plan, candidate)
             case _:
                 self.quarantine(plan, candidate, str(error))
+
+    def require_progress(self, plan: Plan) -> None:
+        """Stop where nothing is left but what waits for somebody: a batch of it would say nothing, window for window.
+
+        Raises:
+            NotWritable: the permission that is missing, and what waits for it.
+        """
+        if self.obstacle and not (self.adds or self.rows or plan.rows or plan.drop):
+            raise NotWritable(
+                f"{self.obstacle}. Give Dagster's role what `tidegate policy dagster` prints, and `tidegate check` "
+                f"tries. No file is at fault: what {len(self.deferred)} hints tell of waits in the inbox until then"
+            )
 
     def defer(self, plan: Plan, candidate: Candidate) -> None:
         """Put a candidate off: its hints go back to the inbox."""

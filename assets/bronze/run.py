@@ -162,9 +162,9 @@ def _next_batch(
 
 
 def _prepare(lake: Lake, table: Table, work: Work) -> Prepared:
-    if work.birth.registered:
-        return prepare_register(lake, table, work)
-    return prepare_load(lake, table, work)
+    prepared = prepare_register(lake, table, work) if work.birth.registered else prepare_load(lake, table, work)
+    prepared.require_progress(work.plan)
+    return prepared
 
 
 def _commit(lake: Lake, table: Table, batch: Batch, *, verify_files: bool) -> Landed:

@@ -110,7 +110,7 @@ def findings(
         yield finding
         reachable = reachable and finding.ok
     for spec in registered(config):
-        yield check_registered(s3, spec)
+        yield from check_registered(s3, spec)
     for spec in config.tables:
         if spec.after_load != "keep":
             yield check_after_load(s3, spec)

@@ -10,15 +10,23 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from tidegate.platform.cli.check_queues import CheckedQueue
-from tidegate.platform.cli.findings import Failed, Finding, begin_listing, checked, is_denied, permitted, status_of
+from tidegate.platform.cli.findings import (
+    Failed,
+    Finding,
+    Warned,
+    begin_listing,
+    checked,
+    is_denied,
+    permitted,
+    status_of,
+)
 from tidegate.platform.cli.policy import lets_send
+from tidegate.platform.cloud.notifications import EVENTS, EXPIRATION, KINDS
 from tidegate.platform.core.file_format import format_of
 from tidegate.platform.core.table_spec import TableSpec
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
-
-_KINDS = ("s3:ObjectCreated", "s3:ObjectRemoved")
 
 
 @dataclass(frozen=True)
@@ -114,13 +122,19 @@ def _notified(
     if not direct and not topics:
         raise Failed(
             f"none of its notifications goes to a queue of lake.yaml ({', '.join(sorted(arns)) or 'none answered'}): "
-            "add one for s3:ObjectCreated:* and s3:ObjectRemoved:*"
+            f"add one for {', '.join(EVENTS)}"
         )
-    for kind in _KINDS:
+    expires = True
+    for kind in KINDS:
         filters = [_filter(one) for one in (*direct, *topics) if _sends(one["Events"], kind)]
+        # A loaded table keeps the rows of a file that expires, so nothing of it is wrong without this event.
+        wanting = [spec for spec in tables if kind != EXPIRATION or spec.registers is not False]
+        if kind == EXPIRATION and not filters and not wanting:
+            expires = False
+            continue
         if not filters:
             raise Failed(f"no notification for {kind}:*, so such events are never seen: add it")
-        for spec in tables:
+        for spec in wanting:
             if not any(one.lets_through(spec) for one in filters):
                 raise Failed(
                     f"the filter of its notification for {kind}:* leaves out {spec.table_key.prefix} (table "
@@ -130,7 +144,13 @@ def _notified(
     senders += [Sender("s3.amazonaws.com", f"arn:aws:s3:::{bucket}")] if direct else []
     senders += [Sender("sns.amazonaws.com", one["TopicArn"]) for one in topics]
     what = "created and removed objects" + ("" if "" in suffixes else f" that end in {' or '.join(suffixes)}")
-    return f"{what}, " + ("to the queue" if direct else f"to {topics[0]['TopicArn']}")
+    told = f"{what}, " + ("to the queue" if direct else f"to {topics[0]['TopicArn']}")
+    if not expires:
+        raise Warned(
+            f"{told}; not {EXPIRATION}:*, so files that a lifecycle rule takes away are told of by nobody. The rows of "
+            "loaded tables stay all the same; a registered table needs it: add it"
+        )
+    return told
 
 
 def _sends(events: Sequence[str], kind: str) -> bool:

@@ -10,6 +10,7 @@ from botocore.exceptions import ClientError
 from pyspark.errors import PySparkException
 
 from tidegate.platform.cli.findings import Failed, Finding, begin_listing, checked, permitted, status_of
+from tidegate.platform.cloud.roles import COPIES_FOLDER, LOG_FOLDER
 from tidegate.platform.core.after_load import moves_to
 from tidegate.platform.core.drift import drift
 from tidegate.platform.core.first_line import first_line
@@ -41,13 +42,14 @@ def check_root(s3: S3Client, store: LakeStore) -> Iterator[Finding]:
         yield checked(f"{root}: conditional put", lambda: _conditional(store))
 
 
-def check_registered(s3: S3Client, spec: TableSpec) -> Finding:
-    """A registered table's Delta log, which lies at the table's own prefix, can be written."""
+def check_registered(s3: S3Client, spec: TableSpec) -> Iterator[Finding]:
+    """What is written at a registered table's own prefix can be: its Delta log, and copies of some of its files."""
     key = spec.table_key
-    return checked(
-        f"table {spec.name}: its log can be written",
-        lambda: _write(s3, key.bucket, f"{key.prefix}_delta_log/", reads=False),
-    )
+    for what, folder in (("its log", LOG_FOLDER), ("copies of its files", COPIES_FOLDER)):
+        yield checked(
+            f"table {spec.name}: {what} can be written",
+            lambda folder=folder: _write(s3, key.bucket, f"{key.prefix}{folder}", reads=False),  # type: ignore[misc]
+        )
 
 
 def check_born(store: LakeStore, spec: TableSpec) -> Finding:
@@ -177,6 +179,4 @@ def _procedures(remote: SparkRemote, store: LakeStore) -> str:
 
 def registered(config: LakeConfig) -> list[TableSpec]:
     """The configured tables whose files are registered where they lie."""
-    return [
-        spec for spec in config.tables if spec.mode == "register" or (spec.mode is None and spec.format == "parquet")
-    ]
+    return [spec for spec in config.tables if spec.registers]

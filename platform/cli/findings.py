@@ -32,11 +32,13 @@ class Finding:
         what: what was checked.
         ok: whether it is right.
         detail: what was found, or what to do.
+        warning: it is no failure, and somebody should read it all the same.
     """
 
     what: str
     ok: bool
     detail: str = ""
+    warning: bool = False
 
 
 def show(console: Console, finding: Finding, wrong: str = "FAILED ") -> int:
@@ -47,7 +49,8 @@ def show(console: Console, finding: Finding, wrong: str = "FAILED ") -> int:
         finding: what was found.
         wrong: the mark of one that is not ok.
     """
-    mark = Text("ok     ", style="green") if finding.ok else Text(wrong, style="bold red")
+    good = Text("warning ", style="yellow") if finding.warning else Text("ok     ", style="green")
+    mark = good if finding.ok else Text(wrong, style="bold red")
     console.print(mark + Text(finding.what) + Text(f"  {finding.detail}" if finding.detail else "", style="dim"))
     return 0 if finding.ok else 1
 
@@ -56,16 +59,22 @@ class Failed(Exception):
     """A check failed; the message is the detail."""
 
 
+class Warned(Exception):
+    """A check found something that should be read and is no failure; the message is the detail."""
+
+
 def checked(what: str, check: Callable[[], str]) -> Finding:
     """Run one check.
 
     Args:
         what: what is checked.
-        check: returns what it found; raises `Failed` with the remedy, or what AWS answers. A ``ValueError`` is an
-            object of the lake that is damaged: its message names it, and the other checks go on.
+        check: returns what it found; raises `Failed` or `Warned` with the remedy, or what AWS answers. A
+            ``ValueError`` is an object of the lake that is damaged: its message names it, and the other checks go on.
     """
     try:
         return Finding(what, True, check())
+    except Warned as warned:
+        return Finding(what, True, str(warned), warning=True)
     except (Failed, StoreError, ValueError) as failed:
         return Finding(what, False, str(failed))
     except (ClientError, BotoCoreError) as error:

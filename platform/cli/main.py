@@ -142,6 +142,17 @@ def alarms(lake: LakeFile = None) -> None:
 
 
 @app.command()
+def policy(
+    role: Annotated[str, typer.Argument(help="dagster, spark, or operator: who runs commands.")],
+    lake: LakeFile = None,
+) -> None:
+    """Print what a role needs on AWS for your lake.yaml, as an IAM policy."""
+    from tidegate.platform.cli.policies import run_policy
+
+    run_policy(role, _lake(lake))
+
+
+@app.command()
 def trace(
     address: Annotated[str, typer.Argument(help="s3://bucket/key of one object.")],
     lake: LakeFile = None,

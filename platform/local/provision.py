@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 import boto3
 from botocore.exceptions import ClientError
 
+from tidegate.platform.cloud.notifications import EVENTS, NOTIFICATION, notification, queue_policy
+
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import CreateTableInputTypeDef
@@ -18,9 +20,6 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
     from tidegate.platform.core.lake import LakeConfig, QueueSpec
-
-_NOTIFICATION_ID = "tidegate"
-_EVENTS = ["s3:ObjectCreated:*", "s3:ObjectRemoved:*"]
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ def provision(clients: Clients, resources: Resources) -> str:
     for name, dlq in resources.row_queues:
         _queue_with_dlq(clients.sqs, resources, name, dlq)
     arn = _arn(clients.sqs, url)
-    _attributes(clients.sqs, url, {"Policy": json.dumps(_policy(arn, resources.buckets))})
+    _attributes(clients.sqs, url, {"Policy": json.dumps(queue_policy(arn, resources.buckets))})
     for bucket in resources.buckets:
         _notification(clients.s3, bucket, arn)
     _log_table(clients.dynamodb, resources.log_table)
@@ -177,35 +176,18 @@ def _arn(sqs: SQSClient, url: str) -> str:
     return sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
 
 
-def _policy(arn: str, buckets: tuple[str, ...]) -> dict[str, Any]:
-    return {
-        "Version": "2012-10-17",
-        "Statement": [
-            {
-                "Sid": "TidegateBucketsMaySend",
-                "Effect": "Allow",
-                "Principal": {"Service": "s3.amazonaws.com"},
-                "Action": "sqs:SendMessage",
-                "Resource": arn,
-                "Condition": {"ArnLike": {"aws:SourceArn": [f"arn:aws:s3:::{b}" for b in buckets]}},
-            }
-        ],
-    }
-
-
 def _notification(s3: S3Client, bucket: str, arn: str) -> None:
     found: dict[str, Any] = dict(s3.get_bucket_notification_configuration(Bucket=bucket))
     found.pop("ResponseMetadata", None)
     queues = found.get("QueueConfigurations", [])
     right = any(
-        q.get("QueueArn") == arn and sorted(q.get("Events", [])) == sorted(_EVENTS) and not q.get("Filter")
+        q.get("QueueArn") == arn and sorted(q.get("Events", [])) == sorted(EVENTS) and not q.get("Filter")
         for q in queues
     )
     if right:
         return
-    others = [q for q in queues if q.get("Id") != _NOTIFICATION_ID]
-    ours = {"Id": _NOTIFICATION_ID, "QueueArn": arn, "Events": _EVENTS}
-    wanted: NotificationConfigurationTypeDef = {**found, "QueueConfigurations": [*others, ours]}  # type: ignore[typeddict-item]
+    others = [q for q in queues if q.get("Id") != NOTIFICATION]
+    wanted: NotificationConfigurationTypeDef = {**found, "QueueConfigurations": [*others, notification(arn)]}  # type: ignore[typeddict-item]
     s3.put_bucket_notification_configuration(Bucket=bucket, NotificationConfiguration=wanted)
 
 

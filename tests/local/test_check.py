@@ -17,6 +17,7 @@ from tidegate.platform.cli.check import findings
 from tidegate.platform.cli.check_lake import check_root
 from tidegate.platform.cli.environment import Client
 from tidegate.platform.cli.findings import Finding
+from tidegate.platform.cloud.notifications import EVENTS
 from tidegate.platform.local.aws import ACCOUNT, REGION, LocalAws
 from tidegate.platform.local.ports import free_port
 from tidegate.platform.local.provision import Clients, Resources, provision
@@ -36,7 +37,7 @@ tables:
 XML = b"<Error><Code>%s</Code><Message>no</Message></Error>"
 DENIED = XML % b"AccessDenied"
 DENIED_BY_SQS = json.dumps({"__type": "com.amazonaws.sqs#AccessDeniedException", "message": "no"}).encode()
-BOTH = ["s3:ObjectCreated:*", "s3:ObjectRemoved:*"]
+ALL = list(EVENTS)
 
 
 class Shore:
@@ -127,6 +128,7 @@ IN_ORDER = [
     ("lake root s3://lake/own/: write, read, list, delete", "allowed"),
     ("lake root s3://lake/own/: conditional put", "of 8 racing creations one won"),
     ("table orders: its log can be written", "allowed"),
+    ("table orders: copies of its files can be written", "allowed"),
     ("table sales: after_load is allowed", "deleted"),
     ("tables: listed", "0 in the lake"),
     ("lake root: nothing strange", "inbox and tables"),
@@ -153,7 +155,7 @@ def other_arn(shore: Shore) -> str:
 
 def topic(shore: Shore) -> None:
     arn = shore.using.settings.aws.client("sns").create_topic(Name=f"t-{shore.tag}")["TopicArn"]
-    shore.notify(TopicConfigurations=[{"TopicArn": arn, "Events": BOTH}])
+    shore.notify(TopicConfigurations=[{"TopicArn": arn, "Events": ALL}])
 
 
 QUEUE_FAULTS: dict[str, tuple[Callable[[Shore], object], dict[str, str]]] = {
@@ -216,6 +218,7 @@ BUCKET_FAULTS: dict[str, tuple[Callable[[Shore], object], dict[str, str]]] = {
         {
             "bucket landing: reachable": "there is no bucket landing-.*: create it, or correct lake.yaml",
             "table orders: its log can be written": "NoSuchBucket",
+            "table orders: copies of its files can be written": "NoSuchBucket",
         },
     ),
     "ListBucket of it is denied": (
@@ -232,22 +235,26 @@ BUCKET_FAULTS: dict[str, tuple[Callable[[Shore], object], dict[str, str]]] = {
     ),
     "it notifies nobody": (
         lambda at: at.notify(),
-        {"bucket landing: notification": r"add one for s3:ObjectCreated:\* and s3:ObjectRemoved:\*"},
+        {"bucket landing: notification": r"add one for s3:ObjectCreated:\*, s3:ObjectRemoved:\*, s3:LifecycleExp"},
     ),
     "it notifies another queue": (
-        lambda at: at.notify(QueueConfigurations=[{"QueueArn": other_arn(at), "Events": BOTH}]),
+        lambda at: at.notify(QueueConfigurations=[{"QueueArn": other_arn(at), "Events": ALL}]),
         {"bucket landing: notification": r"goes to a queue of lake\.yaml \(arn:aws:sqs:.*:q-\w+\): add one"},
     ),
     "removals are not told": (
-        lambda at: at.notify_queue(BOTH[:1]),
+        lambda at: at.notify_queue(ALL[:1]),
         {"bucket landing: notification": r"no notification for s3:ObjectRemoved:\*"},
     ),
+    "what expires is not told": (
+        lambda at: at.notify_queue(ALL[:2]),
+        {"bucket landing: notification": r"no notification for s3:LifecycleExpiration:\*"},
+    ),
     "a filter leaves a prefix out": (
-        lambda at: at.notify_queue(BOTH, prefix="orders/"),
+        lambda at: at.notify_queue(ALL, prefix="orders/"),
         {"bucket landing: notification": r"leaves out sales/ \(table sales, csv files\): take the filter away"},
     ),
     "a filter leaves a format out": (
-        lambda at: at.notify_queue(BOTH, suffix=".parquet"),
+        lambda at: at.notify_queue(ALL, suffix=".parquet"),
         {"bucket landing: notification": r"leaves out sales/ \(table sales, csv files\)"},
     ),
     "a topic may not send": (
@@ -291,6 +298,10 @@ LAKE_FAULTS: dict[str, tuple[Callable[[Shore], object], dict[str, str]]] = {
     "the log of a registered table is not ours to write": (
         lambda at: at.deny("PUT", f"^/{at.bucket}/orders/_delta_log/"),
         {"table orders: its log can be written": r"allow s3:PutObject on \S+:landing-\w+/orders/_delta_log/\*"},
+    ),
+    "the copies of a registered table are not ours to write": (
+        lambda at: at.deny("PUT", f"^/{at.bucket}/orders/_tidegate/"),
+        {"table orders: copies of its files": r"allow s3:PutObject on \S+:landing-\w+/orders/_tidegate/\*"},
     ),
     "after_load may not delete": (
         lambda at: at.deny("DELETE", f"^/{at.bucket}/sales/"),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from tidegate.platform.core.manifest import Hint, Manifest
 from tidegate.platform.core.planning import Forbidden
 from tidegate.platform.testing import TestLake
-from tidegate.resources.object_store import ObjectStore
+from tidegate.resources.object_store import NotWritable, ObjectStore
 
 
 def test_a_refused_look_changes_no_state(
@@ -39,3 +40,27 @@ def test_a_refused_look_changes_no_state(
     for table in keys:
         assert [row["status"] for row in kit.ledger(lake, table)] == ["committed", "quarantined", "duplicate"]
         assert kit.bronze(lake, table, "id") == [(1,), (2,)]
+
+
+def test_a_copy_that_may_not_be_written_holds_up_no_other_file_and_is_no_file_s_fault(
+    tidegate_lake: Callable[..., TestLake], kit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A role without ``_tidegate/``: the run fails, so somebody looks, and what waits enters once the role has it."""
+    lake = tidegate_lake([{"name": "registered", "prefix": "registered/"}])
+    nanoseconds = pa.table({"id": [2], "at": pa.array([2_000], pa.timestamp("ns"))})
+    lake.put("registered/good.parquet", kit.parquet(pa.table({"id": [1], "at": pa.array([1], pa.timestamp("us"))})))
+    lake.put("registered/pandas.parquet", kit.parquet(nanoseconds))
+    with monkeypatch.context() as patch:
+
+        def denied(_: ObjectStore, bucket: str, key: str, *__: Any) -> None:
+            raise NotWritable(f"s3://{bucket}/{key} cannot be written")
+
+        patch.setattr(ObjectStore, "upload", denied)
+        for _ in range(2):
+            with pytest.raises(NotWritable, match="/registered/_tidegate/copies/pandas.parquet/.* cannot be written"):
+                kit.run(lake, "registered")
+            assert kit.bronze(lake, "registered", "id") == [(1,)]
+            assert kit.fate(lake, "registered") == {"good.parquet": ("committed", "")}
+    kit.run(lake, "registered", listing=False)
+    assert kit.bronze(lake, "registered", "id") == [(1,), (2,)]
+    assert [row["status"] for row in kit.ledger(lake, "registered")] == ["committed", "committed"]

@@ -22,6 +22,7 @@ from tidegate.platform.cli.check_queues import CheckedQueue, check_queue
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.findings import Failed, Finding, checked, permitted
 from tidegate.platform.cli.policy import lets_send
+from tidegate.platform.cloud.notifications import EVENTS
 from tidegate.platform.core.lake import LakeConfig, QueueSpec
 from tidegate.platform.core.table_key import TableKey
 from tidegate.platform.core.table_spec import TableSpec
@@ -201,7 +202,7 @@ def test_a_receive_takes_no_message_that_waits() -> None:
     assert asked == [11, 1]
 
 
-DIRECT: dict[str, Any] = {"QueueArn": ARN, "Events": ["s3:ObjectCreated:*", "s3:ObjectRemoved:*"]}
+DIRECT: dict[str, Any] = {"QueueArn": ARN, "Events": list(EVENTS)}
 RIGHT = {"QueueConfigurations": [DIRECT]}
 QUEUE = CheckedQueue("events", ARN, policy())
 
@@ -233,7 +234,7 @@ def test_a_right_bucket() -> None:
 
 def test_a_bucket_behind_a_topic_or_eventbridge_needs_that_service_in_the_policy() -> None:
     topic = "arn:aws:sns:us-east-1:1:t"
-    configured = {"TopicConfigurations": [{"TopicArn": topic, "Events": ["s3:ObjectCreated:*", "s3:ObjectRemoved:*"]}]}
+    configured = {"TopicConfigurations": [{"TopicArn": topic, "Events": list(EVENTS)}]}
     (failed,) = bucket_failures(get_bucket_notification_configuration=configured)
     assert f"does not let sns.amazonaws.com send for {topic}" in failed.detail
     allowed = policy(Principal={"Service": "sns.amazonaws.com"}, Condition={"ArnLike": {"aws:SourceArn": topic}})
@@ -253,7 +254,10 @@ def test_a_bucket_behind_a_topic_or_eventbridge_needs_that_service_in_the_policy
             {"get_bucket_notification_configuration": refusal("AccessDenied", 403)},
             "allow s3:GetBucketNotification on arn:aws:s3:::landing",
         ),
-        ({"get_bucket_notification_configuration": {}}, "add one for s3:ObjectCreated:* and s3:ObjectRemoved:*"),
+        (
+            {"get_bucket_notification_configuration": {}},
+            "add one for s3:ObjectCreated:*, s3:ObjectRemoved:*, s3:LifecycleExpiration:*",
+        ),
         (
             notified({"QueueArn": f"{ARN}2", "Events": ["s3:*"]}),
             f"goes to a queue of lake.yaml ({ARN})",
@@ -300,6 +304,23 @@ def test_what_a_suffix_filter_leaves_is_said() -> None:
     assert found["bucket landing: notification"] == "created and removed objects that end in .parquet, to the queue"
 
 
+@pytest.mark.parametrize(
+    ("table", "ok"),
+    [({"format": "parquet"}, False), ({}, False), ({"mode": "load"}, True), ({"format": "json"}, True), (None, True)],
+)
+def test_what_a_lifecycle_rule_takes_away_has_to_be_told_where_files_may_be_registered(
+    table: dict[str, Any] | None, ok: bool
+) -> None:
+    """S3 tells it by events of their own: without them a registered table goes on naming files that are gone."""
+    tables = [] if table is None else [TableSpec.model_validate({**ORDERS, **table})]
+    client = Client(**notified({**DIRECT, "Events": ["s3:ObjectCreated:*", "s3:ObjectRemoved:*"]}))
+    found = {one.what: one for one in check_bucket(client, "landing", tables, [QUEUE])}  # type: ignore[arg-type]
+    notification = found["bucket landing: notification"]
+    assert (notification.ok, notification.warning) == (ok, ok)
+    assert "s3:LifecycleExpiration:*" in notification.detail
+    assert ("bucket landing: may send to the queue" in found) is ok
+
+
 def test_a_policy_that_does_not_name_the_bucket() -> None:
     other = policy(Condition={"ArnLike": {"aws:SourceArn": "arn:aws:s3:::other"}})
     (failed,) = bucket_failures(CheckedQueue("events", ARN, other))
@@ -318,11 +339,23 @@ LAKE = LakeConfig.model_validate(
 
 
 @pytest.mark.parametrize("refused", ["put_object", "delete_object"])
-def test_a_registered_table_needs_write_permission_at_its_own_prefix(refused: str) -> None:
-    client = Client(**{refused: refusal("AccessDenied", 403)})
-    finding = check_registered(client, LAKE.tables[0])  # type: ignore[arg-type]
+@pytest.mark.parametrize("folder", ["_delta_log/", "_tidegate/"])
+def test_a_registered_table_needs_write_permission_at_its_own_prefix(refused: str, folder: str) -> None:
     action = {"put_object": "s3:PutObject", "delete_object": "s3:DeleteObject"}[refused]
-    assert finding.detail == f"permission missing: allow {action} on arn:aws:s3:::landing/shop/orders/_delta_log/*"
+
+    class Elsewhere(Client):
+        """Refuses it in one folder only."""
+
+        def __getattr__(self, name: str) -> Any:
+            def call(**given: Any) -> Any:
+                if name == refused and given["Key"].startswith(f"shop/orders/{folder}"):
+                    raise refusal("AccessDenied", 403)
+                return {}
+
+            return call
+
+    (failed,) = (one for one in check_registered(Elsewhere(), LAKE.tables[0]) if not one.ok)  # type: ignore[arg-type]
+    assert failed.detail == f"permission missing: allow {action} on arn:aws:s3:::landing/shop/orders/{folder}*"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,60 @@
+"""ARNs of what lake.yaml names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tidegate.platform.cloud.statement import literal
+from tidegate.platform.core.lake import LakeConfig, QueueSpec
+from tidegate.platform.core.object_key import parse_s3_uri
+
+_ACCOUNT = re.compile(r"/(\d{12})/[^/]+/?$")
+#: What stands for a region or an account that lake.yaml does not say.
+_ANY = "*"
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a lake's queues and its DynamoDB table are, as far as the URLs of its queues say so.
+
+    Attributes:
+        region: of the first queue that has one in its URL; ``*`` where none has.
+        account: likewise.
+    """
+
+    region: str = _ANY
+    account: str = _ANY
+
+    @classmethod
+    def of(cls, config: LakeConfig) -> Address:
+        """That of a lake."""
+        urls = [queue for queue in config.every_queue if queue.url]
+        regions = [queue.region for queue in urls if queue.region]
+        accounts = [found[1] for queue in urls if (found := _ACCOUNT.search(queue.url or ""))]
+        return cls(regions[0] if regions else _ANY, accounts[0] if accounts else _ANY)
+
+    def queue(self, spec: QueueSpec, name: str | None = None) -> str:
+        """The ARN of a queue, or of the one of that name beside it."""
+        found = _ACCOUNT.search(spec.url or "")
+        account = found[1] if found else self.account
+        return f"arn:aws:sqs:{spec.region or self.region}:{account}:{name or spec.known_as}"
+
+    def commit_table(self, name: str) -> str:
+        """The ARN of a DynamoDB table."""
+        return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{name}"
+
+
+def bucket_arn(bucket: str) -> str:
+    """The ARN of a bucket."""
+    return f"arn:aws:s3:::{bucket}"
+
+
+def objects_arn(bucket: str, prefix: str = "") -> str:
+    """The ARN of all objects whose keys begin with a prefix."""
+    return f"arn:aws:s3:::{bucket}/{literal(prefix)}*"
+
+
+def folder_arn(uri: str) -> str:
+    """The ARN of all objects below an ``s3://`` folder."""
+    return objects_arn(*parse_s3_uri(uri))

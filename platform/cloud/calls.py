@@ -1,0 +1,75 @@
+"""Which permission a call of AWS needs, and on what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Need:
+    """A permission that a call needs.
+
+    Attributes:
+        action: IAM's name.
+        on: what it is needed on; ``source`` is the object that a copy is made of.
+        only: ``versioned``: where the call names a version; ``tagged``: where the object has tags, or is given some;
+            ``conditional``: where the call is made on condition of an etag.
+    """
+
+    action: str
+    on: Literal["bucket", "object", "source", "queue", "table", "any"]
+    only: Literal["", "versioned", "tagged", "conditional"] = ""
+
+
+def _each(service: str, on: Literal["queue", "table"], *names: str) -> dict[str, tuple[Need, ...]]:
+    return {f"{service}:{name}": (Need(f"{service}:{name}", on),) for name in names}
+
+
+_READ, _WRITE = Need("s3:GetObject", "object"), Need("s3:PutObject", "object")
+_LIST = (Need("s3:ListBucket", "bucket"),)
+
+#: By service and operation, as AWS's pages of the operations say. Nothing of Tidegate's calls an operation that is not
+#: here.
+CALLS: dict[str, tuple[Need, ...]] = {
+    "s3:HeadBucket": _LIST,
+    "s3:ListObjectsV2": _LIST,
+    "s3:GetBucketNotificationConfiguration": (Need("s3:GetBucketNotification", "bucket"),),
+    "s3:HeadObject": (_READ,),
+    "s3:GetObject": (_READ,),
+    "s3:PutObject": (_WRITE, Need("s3:PutObjectTagging", "object", "tagged")),
+    "s3:CreateMultipartUpload": (_WRITE, Need("s3:PutObjectTagging", "object", "tagged")),
+    "s3:UploadPart": (_WRITE,),
+    "s3:UploadPartCopy": (_WRITE, Need("s3:GetObject", "source")),
+    "s3:CompleteMultipartUpload": (_WRITE,),
+    "s3:AbortMultipartUpload": (Need("s3:AbortMultipartUpload", "object"),),
+    # Tags go along with a copy.
+    "s3:CopyObject": (
+        _WRITE,
+        Need("s3:GetObject", "source"),
+        Need("s3:GetObjectTagging", "source", "tagged"),
+        Need("s3:PutObjectTagging", "object", "tagged"),
+    ),
+    "s3:DeleteObject": (
+        Need("s3:DeleteObject", "object"),
+        Need("s3:GetObject", "object", "conditional"),
+        Need("s3:DeleteObjectVersion", "object", "versioned"),
+    ),
+    "s3:DeleteObjects": (Need("s3:DeleteObject", "object"),),
+    "s3:GetObjectTagging": (
+        Need("s3:GetObjectTagging", "object"),
+        Need("s3:GetObjectVersionTagging", "object", "versioned"),
+    ),
+    "s3:PutObjectTagging": (
+        Need("s3:PutObjectTagging", "object"),
+        Need("s3:PutObjectVersionTagging", "object", "versioned"),
+    ),
+    **_each("sqs", "queue", "GetQueueUrl", "GetQueueAttributes", "ReceiveMessage", "SendMessage"),
+    **_each("sqs", "queue", "DeleteMessage", "ChangeMessageVisibility"),
+    "sqs:SendMessageBatch": (Need("sqs:SendMessage", "queue"),),
+    "sqs:DeleteMessageBatch": (Need("sqs:DeleteMessage", "queue"),),
+    "sqs:ChangeMessageVisibilityBatch": (Need("sqs:ChangeMessageVisibility", "queue"),),
+    **_each("dynamodb", "table", "DescribeTable", "DescribeTimeToLive", "CreateTable", "UpdateTimeToLive"),
+    **_each("dynamodb", "table", "Query", "GetItem", "PutItem", "UpdateItem"),
+    "cloudwatch:PutMetricData": (Need("cloudwatch:PutMetricData", "any"),),
+}

@@ -1,0 +1,287 @@
+"""The roles that a lake needs, and what each may do: derived from lake.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from tidegate.platform.cloud.address import Address, bucket_arn, folder_arn, objects_arn
+from tidegate.platform.cloud.statement import Statement
+from tidegate.platform.core.after_load import moves_to, takes_away
+from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.metrics import NAMESPACE
+from tidegate.platform.core.object_key import parse_s3_uri
+from tidegate.platform.core.table_spec import TableSpec
+
+#: The log store's own default.
+COMMIT_TABLE = "delta_log"
+#: Folders of a registered table's prefix that are not its files.
+LOG_FOLDER, COPIES_FOLDER = "_delta_log/", "_tidegate/"
+
+Statements = tuple[Statement, ...]
+
+
+def dagster(config: LakeConfig) -> Statements:
+    """What the processes of Dagster need: intake, runs, sensors and jobs."""
+    return _Needs(config).dagster()
+
+
+def spark(config: LakeConfig) -> Statements:
+    """What the Spark server needs: its driver, and its executors."""
+    return _Needs(config).spark()
+
+
+def operator(config: LakeConfig) -> Statements:
+    """What `tidegate check`, `doctor` and the other commands need beside all that Dagster may."""
+    return _Needs(config).operator()
+
+
+#: The roles by their names on the command line.
+ROLES: dict[str, Callable[[LakeConfig], Statements]] = {"dagster": dagster, "spark": spark, "operator": operator}
+
+
+def giving(config: LakeConfig, action: str, resource: str) -> tuple[str, Statement] | None:
+    """Which role's which statement gives a permission.
+
+    Args:
+        config: the lake.
+        action: for example ``s3:PutObject``.
+        resource: the ARN of a resource, or a pattern of a statement; of a queue its name does.
+    """
+    for role, statements in ROLES.items():
+        for one in statements(config):
+            named = any(resource == arn or arn.endswith(f":{resource}") for arn in one.resources)
+            if one.allows(action, resource) or (action in one.actions and named):
+                return role, one
+    return None
+
+
+@dataclass(frozen=True)
+class _Needs:
+    """The statements of one lake."""
+
+    config: LakeConfig
+
+    def dagster(self) -> Statements:
+        return _without_empty(
+            Statement(
+                "Queues",
+                (
+                    "sqs:ReceiveMessage",
+                    "sqs:DeleteMessage",
+                    "sqs:ChangeMessageVisibility",
+                    "sqs:GetQueueAttributes",
+                    *(("sqs:GetQueueUrl",) if any(one.name for one in self.config.every_queue) else ()),
+                ),
+                self._queues(),
+                "each tick drains the queues, keeps from others what it works on, and asks how much is in them",
+            ),
+            Statement(
+                "DeadLetters",
+                ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"),
+                self._dead_letters(),
+                "`lake_health` counts them, the check `is_empty` looks at some, the sensor `dead_letters` and a "
+                "redrive take them",
+            ),
+            Statement(
+                "SendAgain",
+                ("sqs:SendMessage",),
+                self._queues(),
+                "a redrive of messages or of dead letters sends them to the queue that they came from",
+            ),
+            Statement(
+                "Metrics",
+                ("cloudwatch:PutMetricData",),
+                ("*",) if self.config.metrics else (),
+                "`metrics: cloudwatch`",
+                {"StringEquals": {"cloudwatch:namespace": NAMESPACE}},
+            ),
+            Statement(
+                "ListBuckets",
+                ("s3:ListBucket",),
+                self._buckets(*self._moved_to()),
+                "listings, and so that S3 says 404 of a key that is gone: without it that is a 403",
+            ),
+            Statement(
+                "ReadSources",
+                ("s3:GetObject", "s3:GetObjectTagging"),
+                tuple(objects_arn(bucket) for bucket in self.config.buckets),
+                "looks, footers and first lines; a copy of an object takes its tags along",
+            ),
+            self._inventories(),
+            Statement(
+                "CopiesOfRegisteredTables",
+                ("s3:PutObject", "s3:AbortMultipartUpload"),
+                self._registered(COPIES_FOLDER),
+                "a copy of each Parquet file that Spark would not read as its writer meant it, such as one of pandas",
+            ),
+            Statement(
+                "TakeAwayLoaded",
+                ("s3:DeleteObject",),
+                self._sources(lambda spec: takes_away(spec.after_load) and not spec.row_queue),
+                "`after_load` that moves or deletes",
+            ),
+            Statement(
+                "MoveLoaded",
+                ("s3:GetObject", "s3:PutObject", "s3:PutObjectTagging"),
+                tuple(folder_arn(folder) for folder in self._moved_to()),
+                "`after_load` that moves: the copy with its tags, and whether a name is taken",
+            ),
+            Statement(
+                "TagLoaded",
+                ("s3:PutObjectTagging", "s3:GetObjectVersionTagging", "s3:PutObjectVersionTagging"),
+                self._sources(lambda spec: spec.after_load not in ("keep", "delete") and not moves_to(spec.after_load)),
+                "`after_load` that tags; in a bucket with versions S3 asks for the permissions of versions",
+            ),
+            Statement(
+                "Lake",
+                (
+                    "s3:GetObject",
+                    "s3:PutObject",
+                    "s3:PutObjectTagging",
+                    "s3:DeleteObject",
+                    "s3:AbortMultipartUpload",
+                ),
+                (self._lake(),),
+                "manifests, batches, records; copies of sources, with their tags, whose keys Spark cannot read",
+            ),
+        )
+
+    def spark(self) -> Statements:
+        return _without_empty(
+            Statement(
+                "ListBuckets",
+                ("s3:ListBucket",),
+                self._buckets(),
+                "listings of logs, and so that S3 says 404 of what is not there",
+            ),
+            Statement(
+                "ReadSources",
+                ("s3:GetObject",),
+                tuple(objects_arn(bucket) for bucket in self.config.buckets),
+                "files and logs of registered tables, files that are loaded",
+            ),
+            self._inventories(),
+            Statement(
+                "LogsOfRegisteredTables",
+                ("s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"),
+                self._registered(LOG_FOLDER),
+                "the Delta log of a registered table lies beside its files",
+            ),
+            Statement(
+                "Lake",
+                ("s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"),
+                (self._lake(),),
+                "loaded and silver tables, ledgers, rows in quarantine",
+            ),
+            Statement(
+                "CoordinateCommits",
+                (
+                    "dynamodb:DescribeTable",
+                    "dynamodb:Query",
+                    "dynamodb:GetItem",
+                    "dynamodb:PutItem",
+                    "dynamodb:UpdateItem",
+                ),
+                (self._commit_table(),),
+                "the log store: docs/log-store.md",
+            ),
+            Statement(
+                "MakeCommitTable",
+                ("dynamodb:CreateTable", "dynamodb:UpdateTimeToLive"),
+                (self._commit_table(),),
+                "the first commit makes the table; not needed once it is there",
+            ),
+        )
+
+    def operator(self) -> Statements:
+        return _without_empty(
+            Statement(
+                "Notifications",
+                ("s3:GetBucketNotification",),
+                tuple(bucket_arn(bucket) for bucket in self.config.buckets),
+                "`check`",
+            ),
+            Statement(
+                "DeadLetterQueues",
+                ("sqs:GetQueueUrl",),
+                self._dead_letters(),
+                "`check`",
+            ),
+            Statement(
+                "LogsOfRegisteredTables",
+                ("s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"),
+                self._registered(LOG_FOLDER),
+                "`check` puts a probe there and deletes it, `doctor --repair` deletes what dead writers left",
+            ),
+            Statement(
+                "Probes",
+                ("s3:DeleteObject",),
+                (*self._registered(COPIES_FOLDER), *(folder_arn(folder) for folder in self._moved_to())),
+                "`check` deletes its probes",
+            ),
+            Statement(
+                "CommitTable",
+                ("dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive", "dynamodb:Query", "dynamodb:UpdateItem"),
+                (self._commit_table(),),
+                "`doctor`; with `--repair` it closes entries",
+            ),
+        )
+
+    def _queues(self) -> tuple[str, ...]:
+        address = Address.of(self.config)
+        return tuple(dict.fromkeys(address.queue(spec) for spec in self.config.every_queue))
+
+    def _dead_letters(self) -> tuple[str, ...]:
+        address = Address.of(self.config)
+        return tuple(dict.fromkeys(address.queue(spec, spec.dlq) for spec in self.config.every_queue if spec.dlq))
+
+    def _buckets(self, *folders: str) -> tuple[str, ...]:
+        folders = (*folders, *(spec.inventory for spec in self.config.tables if spec.inventory))
+        elsewhere = [parse_s3_uri(folder)[0] for folder in folders]
+        return tuple(map(bucket_arn, dict.fromkeys([*self.config.buckets, self.config.lake.bucket, *elsewhere])))
+
+    def _moved_to(self) -> list[str]:
+        return list(dict.fromkeys(folder for spec in self.config.tables if (folder := moves_to(spec.after_load))))
+
+    def _inventories(self) -> Statement:
+        folders = dict.fromkeys(spec.inventory for spec in self.config.tables if spec.inventory)
+        return Statement(
+            "ReadInventories",
+            ("s3:GetObject",),
+            tuple(folder_arn(folder) for folder in folders),
+            "`inventory`: S3's list of a bucket",
+        )
+
+    def _lake(self) -> str:
+        return objects_arn(self.config.lake.bucket, self.config.lake.prefix)
+
+    def _commit_table(self) -> str:
+        return Address.of(self.config).commit_table(COMMIT_TABLE)
+
+    def _sources(self, which: Callable[[TableSpec], bool]) -> tuple[str, ...]:
+        return tuple(folder_arn(spec.prefix) for spec in self.config.tables if which(spec))
+
+    def _registered(self, folder: str) -> tuple[str, ...]:
+        """A folder of each registered table; with discovery every prefix may become one."""
+        if self.config.discovery:
+            anywhere = tuple(f"arn:aws:s3:::{bucket}/*/{folder}*" for bucket in self.config.buckets)
+            # A whole bucket is a table where lake.yaml says so, and never by discovery.
+            whole = [spec.table_key for spec in self.config.tables if _may_register(spec) and not spec.table_key.prefix]
+            return (*anywhere, *(objects_arn(key.bucket, folder) for key in whole))
+        keys = [spec.table_key for spec in self.config.tables if _may_register(spec)]
+        return tuple(objects_arn(key.bucket, f"{key.prefix}{folder}") for key in keys)
+
+
+def _may_register(spec: TableSpec) -> bool:
+    """Whether its files may be registered, now or by the first one's ending."""
+    return spec.registers is not False
+
+
+def _without_empty(*statements: Statement) -> Statements:
+    return tuple(one for one in statements if one.resources)
+
+
+def policy(statements: Iterable[Statement]) -> dict[str, object]:
+    """An IAM policy of some statements."""
+    return {"Version": "2012-10-17", "Statement": [one.as_json() for one in statements]}
