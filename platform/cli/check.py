@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from botocore.exceptions import NoCredentialsError, NoRegionError
@@ -26,6 +27,7 @@ from tidegate.platform.cli.check_queues import CheckedQueue, check_queue
 from tidegate.platform.cli.environment import Client, client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.findings import Failed, Finding, checked, show
+from tidegate.platform.cloud.roles import giving
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.lake_file import LakeConfigError
 from tidegate.platform.core.object_key import parse_s3_uri
@@ -84,7 +86,7 @@ def run_check(console: Console, lake: Path | None, home: Path | None, address: s
 def findings(
     using: Client, config: LakeConfig, known: set[TableKey], target: tuple[str, str] | None = None
 ) -> Iterator[Finding]:
-    """Every check of a lake whose configuration is valid.
+    """Every check of a lake whose configuration is valid; a permission that is missing with the statement that has it.
 
     Args:
         using: through what it is reached.
@@ -92,6 +94,19 @@ def findings(
         known: takes the tables that the lake has.
         target: bucket and key of an object that is asked about.
     """
+    for finding in _findings(using, config, known, target):
+        given = giving(config, *finding.missing) if finding.missing else None
+        if given:
+            role, statement = given
+            hint = f"; statement {statement.sid} of `tidegate policy {role}` gives it"
+            yield replace(finding, detail=f"{finding.detail}{hint}")
+        else:
+            yield finding
+
+
+def _findings(
+    using: Client, config: LakeConfig, known: set[TableKey], target: tuple[str, str] | None
+) -> Iterator[Finding]:
     aws = using.settings.aws
     s3 = aws.client("s3")
     queues: list[CheckedQueue] = []

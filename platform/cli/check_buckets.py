@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 
 from tidegate.platform.cli.check_queues import CheckedQueue
 from tidegate.platform.cli.findings import (
+    Denied,
     Failed,
     Finding,
     Warned,
@@ -19,6 +20,7 @@ from tidegate.platform.cli.findings import (
     is_denied,
     permitted,
     status_of,
+    tried,
 )
 from tidegate.platform.cli.policy import lets_send
 from tidegate.platform.cloud.notifications import EVENTS, EXPIRATION, KINDS
@@ -96,12 +98,11 @@ def _readable(s3: S3Client, bucket: str) -> str:
         s3.head_object(Bucket=bucket, Key=key)
     except ClientError as error:
         if is_denied(error):
-            raise Failed(
-                f"permission missing: allow s3:GetObject on arn:aws:s3:::{bucket}/* (asked for {key})"
-            ) from None
+            raise Denied("s3:GetObject", f"arn:aws:s3:::{bucket}/*", f" (asked for {key})") from None
         if status_of(error) != 404:
             raise
-    return "s3:ListBucket and s3:GetObject are allowed"
+    tried("s3:GetObjectTagging", f"arn:aws:s3:::{bucket}/*", s3.get_object_tagging, Bucket=bucket, Key=key)
+    return "s3:ListBucket, s3:GetObject and s3:GetObjectTagging are allowed"
 
 
 def _notified(

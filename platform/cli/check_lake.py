@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import ClientError
 from pyspark.errors import PySparkException
 
-from tidegate.platform.cli.findings import Failed, Finding, begin_listing, checked, permitted, status_of
+from tidegate.platform.cli.findings import Failed, Finding, begin_listing, checked, permitted, status_of, tried
 from tidegate.platform.cloud.roles import COPIES_FOLDER, LOG_FOLDER
 from tidegate.platform.core.after_load import moves_to
 from tidegate.platform.core.drift import drift
@@ -148,8 +148,11 @@ def _write(s3: S3Client, bucket: str, folder: str, *, reads: bool = True) -> str
     objects, where = f"arn:aws:s3:::{bucket}/{folder}*", {"Bucket": bucket, "Key": key}
     permitted("s3:PutObject", objects, s3.put_object, **where, Body=b"tidegate check")
     try:
+        # Of an upload that never began.
+        tried("s3:AbortMultipartUpload", objects, s3.abort_multipart_upload, **where, UploadId="tidegate-check")
         if reads:
             permitted("s3:GetObject", objects, s3.get_object, **where)
+            permitted("s3:PutObjectTagging", objects, s3.put_object_tagging, **where, Tagging={"TagSet": []})
             permitted("s3:ListBucket", f"arn:aws:s3:::{bucket}", s3.list_objects_v2, Bucket=bucket, Prefix=key)
     finally:
         permitted("s3:DeleteObject", objects, s3.delete_object, **where)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from tidegate.platform.cli.findings import Failed, Finding, checked, code_of, permitted
+from tidegate.platform.cli.findings import Failed, Finding, checked, code_of, permitted, tried
 from tidegate.platform.core.lake import QueueSpec
 
 if TYPE_CHECKING:
@@ -55,6 +54,7 @@ def check_queue(sqs: SQSClient, spec: QueueSpec, found: list[CheckedQueue]) -> I
         yield checked(f"queue {name}: messages can be received", lambda: _receivable(sqs, attributes, name))
         yield checked(f"queue {name}: messages can be deleted", lambda: _deletable(sqs, attributes["url"], name))
         yield checked(f"queue {name}: messages can be kept hidden", lambda: _hideable(sqs, attributes["url"], name))
+        yield checked(f"queue {name}: messages can be sent again", lambda: _sendable(sqs, attributes["url"], name))
         yield checked(f"queue {name}: visibility timeout", lambda: _patient(attributes))
         yield checked(f"queue {name}: retention", lambda: _kept(attributes))
         yield checked(f"queue {name}: dead-letter queue", lambda: _dead_letters(sqs, spec, attributes))
@@ -105,6 +105,11 @@ def _deletable(sqs: SQSClient, url: str, name: str) -> str:
     return _allowed("sqs:DeleteMessage", name, sqs.delete_message, QueueUrl=url, ReceiptHandle="tidegate-check")
 
 
+def _sendable(sqs: SQSClient, url: str, name: str) -> str:
+    # A batch of nothing: refused as that where sending is allowed.
+    return _allowed("sqs:SendMessage", name, sqs.send_message_batch, QueueUrl=url, Entries=[])
+
+
 def _hideable(sqs: SQSClient, url: str, name: str) -> str:
     # The same: a tick that takes long hides what it works on anew.
     return _allowed(
@@ -119,8 +124,7 @@ def _hideable(sqs: SQSClient, url: str, name: str) -> str:
 
 def _allowed(action: str, name: str, call: Callable[..., Any], **arguments: Any) -> str:
     """What is refused for its arguments is not refused for want of the permission."""
-    with suppress(ClientError):
-        permitted(action, name, call, **arguments)
+    tried(action, name, call, **arguments)
     return "allowed"
 
 
@@ -154,5 +158,10 @@ def _dead_letters(sqs: SQSClient, spec: QueueSpec, attributes: dict[str, str]) -
     name = str(redrive.get("deadLetterTargetArn", "")).rsplit(":", 1)[-1]
     if spec.dlq and spec.dlq != name:
         raise Failed(f"the queue's RedrivePolicy names {name}, lake.yaml names {spec.dlq}: correct one of them")
-    dead = _attributes(sqs, _url(sqs, name), name).get("ApproximateNumberOfMessages", "?")
+    url = _url(sqs, name)
+    found = {**_attributes(sqs, url, name), "url": url}
+    _receivable(sqs, found, name)
+    _deletable(sqs, url, name)
+    _hideable(sqs, url, name)
+    dead = found.get("ApproximateNumberOfMessages", "?")
     return f"{name}, after {redrive.get('maxReceiveCount')} receives; {dead} messages are in it"

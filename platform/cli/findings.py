@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,12 +34,14 @@ class Finding:
         ok: whether it is right.
         detail: what was found, or what to do.
         warning: it is no failure, and somebody should read it all the same.
+        missing: the action that is not allowed, and on what, where that is why.
     """
 
     what: str
     ok: bool
     detail: str = ""
     warning: bool = False
+    missing: tuple[str, str] | None = None
 
 
 def show(console: Console, finding: Finding, wrong: str = "FAILED ") -> int:
@@ -59,6 +62,20 @@ class Failed(Exception):
     """A check failed; the message is the detail."""
 
 
+class Denied(Failed):
+    """A permission is missing.
+
+    Args:
+        action: IAM's name.
+        resource: an ARN, or what stands for it.
+        detail: what else there is to say.
+    """
+
+    def __init__(self, action: str, resource: str, detail: str = "") -> None:
+        super().__init__(f"permission missing: allow {action} on {resource}{detail}")
+        self.missing = action, resource
+
+
 class Warned(Exception):
     """A check found something that should be read and is no failure; the message is the detail."""
 
@@ -75,6 +92,8 @@ def checked(what: str, check: Callable[[], str]) -> Finding:
         return Finding(what, True, check())
     except Warned as warned:
         return Finding(what, True, str(warned), warning=True)
+    except Denied as denied:
+        return Finding(what, False, str(denied), missing=denied.missing)
     except (Failed, StoreError, ValueError) as failed:
         return Finding(what, False, str(failed))
     except (ClientError, BotoCoreError) as error:
@@ -102,19 +121,29 @@ def permitted(action: str, resource: str, call: Callable[..., Any], **arguments:
         **arguments: its arguments.
 
     Raises:
-        Failed: access is denied; the message names the permission.
+        Denied: access is denied; the message names the permission.
         ClientError: any other refusal.
     """
     try:
         return call(**arguments)
     except ClientError as error:
         if is_denied(error):
-            raise Failed(f"permission missing: allow {action} on {resource}") from None
+            raise Denied(action, resource) from None
         raise
 
 
-def begin_listing(s3: Any, bucket: str) -> Any:
-    """The answer to a listing of a bucket's first key.
+def tried(action: str, resource: str, call: Callable[..., Any], **arguments: Any) -> None:
+    """Make a call that changes nothing, for the permission alone: AWS looks at that before anything else.
+
+    Raises:
+        Failed: access is denied; the message names the permission.
+    """
+    with suppress(ClientError):
+        permitted(action, resource, call, **arguments)
+
+
+def begin_listing(s3: Any, bucket: str, prefix: str = "") -> Any:
+    """The answer to a listing of a bucket's first key, or of the first one below a prefix.
 
     A HEAD of the bucket would do less: its refusal has no body, and could not be told from that of wrong credentials.
 
@@ -122,7 +151,9 @@ def begin_listing(s3: Any, bucket: str) -> Any:
         Failed: access is denied; the message names the permission.
         ClientError: any other refusal.
     """
-    return permitted("s3:ListBucket", f"arn:aws:s3:::{bucket}", s3.list_objects_v2, Bucket=bucket, MaxKeys=1)
+    return permitted(
+        "s3:ListBucket", f"arn:aws:s3:::{bucket}", s3.list_objects_v2, Bucket=bucket, Prefix=prefix, MaxKeys=1
+    )
 
 
 def is_denied(error: ClientError) -> bool:

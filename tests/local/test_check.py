@@ -33,6 +33,8 @@ metrics: cloudwatch
 tables:
 - {{name: orders, prefix: "s3://landing-{tag}/orders/", format: parquet}}
 - {{name: sales, prefix: "s3://landing-{tag}/sales/", format: csv, columns: {{id: int}}, after_load: delete}}
+- {{name: seen, prefix: "s3://landing-{tag}/seen/", format: json, after_load: {{tag: {{seen: "yes"}}}}}}
+- {{name: old, prefix: "s3://landing-{tag}/old/", format: json, after_load: {{move: "s3://archive-{tag}/old/"}}}}
 """
 XML = b"<Error><Code>%s</Code><Message>no</Message></Error>"
 DENIED = XML % b"AccessDenied"
@@ -64,6 +66,7 @@ class Shore:
         self.config = self.using.settings.config()
         self.bucket, self.lake = f"landing-{self.tag}", f"lake-{self.tag}"
         self.queue, self.dead = f"q-{self.tag}", f"q-{self.tag}-dlq"
+        self.clients.s3.create_bucket(Bucket=f"archive-{self.tag}")
         self.url = provision(self.clients, Resources.of(self.config))
         self.arn = f"arn:aws:sqs:{REGION}:{ACCOUNT}:{self.queue}"
         self.store = LakeStore(ObjectStore(self.clients.s3), self.config.lake.root)
@@ -74,7 +77,7 @@ class Shore:
         assert (spark.what.startswith("Spark "), spark.what.endswith(": answers"), spark.ok) == (True, True, False)
         assert spark.detail.startswith("no Spark Connect server at ")
         assert "start one with `tidegate up`, or set SPARK_REMOTE" in spark.detail
-        return [Finding(one.what.replace(f"-{self.tag}", ""), one.ok, one.detail) for one in found]
+        return [replace(one, what=one.what.replace(f"-{self.tag}", "")) for one in found]
 
     def put(self, bucket: str, key: str, body: str = "") -> None:
         self.clients.s3.put_object(Bucket=bucket, Key=key, Body=body)
@@ -116,11 +119,12 @@ IN_ORDER = [
     ("queue q: messages can be received", "allowed"),
     ("queue q: messages can be deleted", "allowed"),
     ("queue q: messages can be kept hidden", "allowed"),
+    ("queue q: messages can be sent again", "allowed"),
     ("queue q: visibility timeout", "120 s"),
     ("queue q: retention", "14 days"),
     ("queue q: dead-letter queue", r"q-\w+-dlq, after 8 receives; 0 messages are in it"),
     ("bucket landing: reachable", ""),
-    ("bucket landing: objects can be read", "s3:ListBucket and s3:GetObject are allowed"),
+    ("bucket landing: objects can be read", "s3:ListBucket, s3:GetObject and s3:GetObjectTagging are allowed"),
     ("bucket landing: notification", "created and removed objects, to the queue"),
     ("bucket landing: may send to the queue", r"q-\w+ takes from s3\.amazonaws\.com"),
     ("bucket landing: no Delta table of somebody else's", ""),
@@ -130,11 +134,15 @@ IN_ORDER = [
     ("table orders: its log can be written", "allowed"),
     ("table orders: copies of its files can be written", "allowed"),
     ("table sales: after_load is allowed", "deleted"),
+    ("table seen: after_load is allowed", "tagged"),
+    ("table old: after_load is allowed", r"moved to s3://archive-\w+/old/"),
     ("tables: listed", "0 in the lake"),
     ("lake root: nothing strange", "inbox and tables"),
     ("table orders: as it was born", "not born yet"),
     ("table sales: as it was born", "not born yet"),
-    ("tables: no overlap with discovered ones", "tables in the lake: 0, configured: 2"),
+    ("table seen: as it was born", "not born yet"),
+    ("table old: as it was born", "not born yet"),
+    ("tables: no overlap with discovered ones", "tables in the lake: 0, configured: 4"),
     ("CloudWatch: metrics can be published", "allowed"),
 ]
 
@@ -176,15 +184,28 @@ QUEUE_FAULTS: dict[str, tuple[Callable[[Shore], object], dict[str, str]]] = {
     ),
     "ReceiveMessage is denied": (
         lambda at: at.deny_sqs("ReceiveMessage"),
-        {"queue q: messages can be received": "allow sqs:ReceiveMessage on q-"},
+        {
+            "queue q: messages can be received": r"sqs:ReceiveMessage on q-\w+; statement Queues of `tide",
+            "queue q: dead-letter queue": r"sqs:ReceiveMessage on q-\w+-dlq; statement DeadLetters of",
+        },
     ),
     "DeleteMessage is denied": (
         lambda at: at.deny_sqs("DeleteMessage"),
-        {"queue q: messages can be deleted": "allow sqs:DeleteMessage on q-"},
+        {
+            "queue q: messages can be deleted": r"sqs:DeleteMessage on q-\w+; statement Queues of `tide",
+            "queue q: dead-letter queue": r"sqs:DeleteMessage on q-\w+-dlq; statement DeadLetters of",
+        },
     ),
     "ChangeMessageVisibility is denied": (
         lambda at: at.deny_sqs("ChangeMessageVisibility"),
-        {"queue q: messages can be kept hidden": "allow sqs:ChangeMessageVisibility on q-"},
+        {
+            "queue q: messages can be kept hidden": r"sqs:ChangeMessageVisibility on q-\w+; statement Queues of `tide",
+            "queue q: dead-letter queue": r"sqs:ChangeMessageVisibility on q-\w+-dlq; statement DeadLetters of",
+        },
+    ),
+    "SendMessage is denied": (
+        lambda at: at.deny_sqs("SendMessageBatch"),
+        {"queue q: messages can be sent again": r"sqs:SendMessage on q-\w+; statement SendAgain of"},
     ),
     "messages come back too soon": (
         lambda at: at.set_queue(VisibilityTimeout="30"),
@@ -301,12 +322,40 @@ LAKE_FAULTS: dict[str, tuple[Callable[[Shore], object], dict[str, str]]] = {
     ),
     "the copies of a registered table are not ours to write": (
         lambda at: at.deny("PUT", f"^/{at.bucket}/orders/_tidegate/"),
-        {"table orders: copies of its files": r"allow s3:PutObject on \S+:landing-\w+/orders/_tidegate/\*"},
+        {"table orders: copies of its files": "/orders/_tidegate/\\*; statement CopiesOfRegisteredTables of `tid"},
     ),
     "after_load may not delete": (
         lambda at: at.deny("DELETE", f"^/{at.bucket}/sales/"),
         {"table sales: after_load is allowed": r"allow s3:DeleteObject on arn:aws:s3:::landing-\w+/sales/\*"},
     ),
+    "after_load may not tag": (
+        lambda at: at.deny("PUT", f"^/{at.bucket}/seen/.*\\?tagging$"),
+        {"table seen: after_load is allowed": r"s3:PutObjectTagging on .*/seen/\*; statement TagLoaded of"},
+    ),
+    "after_load may not tag versions": (
+        lambda at: (
+            at.clients.s3.put_bucket_versioning(Bucket=at.bucket, VersioningConfiguration={"Status": "Enabled"}),
+            at.put(at.bucket, "seen/a.json"),
+            at.deny("PUT", f"^/{at.bucket}/seen/.*versionId"),
+        ),
+        {"table seen: after_load is allowed": r"s3:PutObjectVersionTagging on .*/seen/\*; statement TagLoaded of"},
+    ),
+    "the folder of what was moved may not be listed": (
+        lambda at: at.deny("GET|HEAD", f"^/archive-{at.tag}/?($|\\?list-type)"),
+        {"table old: after_load is allowed": r"s3:ListBucket on arn:aws:s3:::archive-\w+; statement ListBuckets of"},
+    ),
+    **{
+        f"after_load may not move: {action}": (
+            lambda at, method=method, where=where: at.deny(method, f"^/archive-{at.tag}/old/.*{where}"),
+            {"table old: after_load is allowed": rf"s3:{action} on .*/old/\*; statement \w+ of"},
+        )
+        for method, where, action in (
+            ("PUT", "[0-9a-f]$", "PutObject"),
+            ("PUT", "tagging$", "PutObjectTagging"),
+            ("GET", "", "GetObject"),
+            ("DELETE", "", "DeleteObject"),
+        )
+    },
     "S3 ignores If-Match": (
         lambda at: at.proxy.status("DELETE", f"^/{at.bucket}/sales/", 204, None),
         {"table sales: after_load is allowed": "it ignores If-Match, so after_load cannot be used"},
@@ -360,6 +409,14 @@ def test_each_fault_fails_its_line_and_no_other(fault: str, shore: Shore) -> Non
     for (what, detail), (begins, says) in zip(failed.items(), expected.items(), strict=True):
         assert what.startswith(begins), failed
         assert re.search(says, detail), failed
+
+
+def test_tags_of_versions_are_a_warning_where_no_object_has_one(shore: Shore) -> None:
+    shore.put(shore.bucket, "seen/a.json")
+    shore.deny("PUT", f"^/{shore.bucket}/seen/.*versionId")
+    (told,) = (one for one in shore.found() if one.warning)
+    assert (told.what, told.ok) == ("table seen: after_load is allowed", True)
+    assert re.match(r"tagged; but once the bucket has versions: .* allow s3:PutObjectVersionTagging on ", told.detail)
 
 
 def test_an_endpoint_that_ignores_the_condition_of_a_put_cannot_hold_a_lake(shore: Shore) -> None:

@@ -57,7 +57,7 @@ def test_a_copy_that_may_not_be_written_holds_up_no_other_file_and_is_no_file_s_
 
         patch.setattr(ObjectStore, "upload", denied)
         for _ in range(2):
-            with pytest.raises(NotWritable, match="/registered/_tidegate/copies/pandas.parquet/.* cannot be written"):
+            with pytest.raises(NotWritable, match=r"/registered/_tidegate/copies/pandas\.parquet/.* cannot be written"):
                 kit.run(lake, "registered")
             assert kit.bronze(lake, "registered", "id") == [(1,)]
             assert kit.fate(lake, "registered") == {"good.parquet": ("committed", "")}

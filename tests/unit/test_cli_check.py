@@ -121,7 +121,7 @@ def failures(client: Client, spec: QueueSpec | None = None) -> list[Finding]:
 def test_a_right_queue() -> None:
     taken: list[CheckedQueue] = []
     found = list(check_queue(sqs(), QueueSpec(name="events", dlq="events-dlq"), taken))  # type: ignore[arg-type]
-    assert [finding.ok for finding in found] == [True] * 7
+    assert [finding.ok for finding in found] == [True] * 8
     assert found[0] == Finding("queue events: reachable", True, "3 messages wait, 1 are in flight")
     assert taken == [CheckedQueue("events", ARN, policy())]
 
@@ -177,8 +177,9 @@ def test_a_right_queue() -> None:
     ],
 )
 def test_a_wrong_queue_and_the_remedy(client: Client, what: str, remedy: str) -> None:
-    (failed,) = failures(client)
+    failed, *dead = failures(client)
     assert failed.what == f"queue events: {what}"
+    assert {one.what for one in dead} <= {"queue events: dead-letter queue"}
 
     assert re.search(remedy, failed.detail), failed.detail
 
@@ -199,7 +200,7 @@ def test_a_receive_takes_no_message_that_waits() -> None:
         client = sqs({"ApproximateNumberOfMessages": waiting})
         client.__dict__["receive_message"] = receive
         assert failures(client) == []
-    assert asked == [11, 1]
+    assert asked == [11, 11, 1, 1]  # of the queue, and of its dead-letter queue
 
 
 DIRECT: dict[str, Any] = {"QueueArn": ARN, "Events": list(EVENTS)}
