@@ -157,7 +157,7 @@ class TestLake:
 
 def _placed(table: Mapping[str, Any], bucket: str, lake: str) -> dict[str, Any]:
     if "row_queue" in table:
-        return {**table, "row_queue": {"name": f"{table['row_queue']['name']}-{lake}"}}
+        return {**table, "row_queue": {**table["row_queue"], "name": f"{table['row_queue']['name']}-{lake}"}}
     return {**table, "prefix": _uri(bucket, table["prefix"])}
 
 

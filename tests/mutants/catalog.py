@@ -413,4 +413,26 @@ MUTANTS = (
         "    if state.status == Status.MOVED and state.etag in taken_away:\n",
         ("tests/unit/test_planning.py::test_what_after_load_took_away_is_moved_and_not_removed",),
     ),
+    Mutant(
+        "a copy that may not be written puts its file into the quarantine",
+        6,
+        "assets/bronze/prepared.py",
+        "                self.obstacle = str(error)\n                self.defer(plan, candidate)\n",
+        "                self.refused(plan, candidate, str(error))\n",
+        (
+            "tests/unit/test_not_writable.py::"
+            "test_files_that_wait_for_a_permission_are_blamed_for_nothing_and_stop_a_run_that_has_nothing_else",
+        ),
+    ),
+    Mutant(
+        "a batch of files that wait for a permission is decided, window for window",
+        6,
+        _RUN,
+        "    prepared.require_progress(work.plan)\n",
+        "",
+        (
+            "tests/spark/test_access_denied.py::"
+            "test_a_copy_that_may_not_be_written_holds_up_no_other_file_and_is_no_file_s_fault",
+        ),
+    ),
 )

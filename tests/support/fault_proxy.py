@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import http.client
 import threading
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Self
@@ -14,6 +17,26 @@ from tests.support.fault_rules import Cut, Drop, Hold, Rule, Status
 from tidegate.platform.local.ports import LOOPBACK
 
 _HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "upgrade", "expect", "proxy-connection", "te"}
+
+
+class Answer:
+    """What is answered to a request."""
+
+    def __init__(self, status: int, reason: str, headers: list[tuple[str, str]], body: bytes) -> None:
+        self.status = status
+        self.reason = reason
+        self.headers = headers
+        self.body = body
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request as a client sent it; its body is whole."""
+
+    method: str
+    path: str
+    headers: Message
+    body: bytes
 
 
 class FaultProxy:
@@ -109,11 +132,20 @@ class FaultProxy:
                 return [rule, *caught]
         return caught
 
+    def answer(self, request: Request, forward: Callable[[], Answer]) -> Answer:
+        """The answer to a request that no rule answers.
+
+        Args:
+            request: as it was sent.
+            forward: has the upstream answer it.
+        """
+        return forward()
+
     def _upstream_of(self, target: str) -> tuple[str, int]:
         return self._dynamodb if target.startswith("DynamoDB") else self._upstream
 
 
-def _forward(upstream: tuple[str, int], method: str, path: str, headers: list[tuple[str, str]], body: bytes) -> _Answer:
+def _forward(upstream: tuple[str, int], method: str, path: str, headers: list[tuple[str, str]], body: bytes) -> Answer:
     connection = http.client.HTTPConnection(*upstream, timeout=120)
     try:
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
@@ -121,7 +153,7 @@ def _forward(upstream: tuple[str, int], method: str, path: str, headers: list[tu
             connection.putheader(name, value)
         connection.endheaders(body)
         reply = connection.getresponse()
-        return _Answer(reply.status, reply.reason, reply.getheaders(), reply.read())
+        return Answer(reply.status, reply.reason, reply.getheaders(), reply.read())
     finally:
         connection.close()
 
@@ -129,14 +161,6 @@ def _forward(upstream: tuple[str, int], method: str, path: str, headers: list[tu
 def _address(url: str) -> tuple[str, int]:
     parts = urlsplit(url)
     return parts.hostname or LOOPBACK, parts.port or 80
-
-
-class _Answer:
-    def __init__(self, status: int, reason: str, headers: list[tuple[str, str]], body: bytes) -> None:
-        self.status = status
-        self.reason = reason
-        self.headers = headers
-        self.body = body
 
 
 class _Server(ThreadingHTTPServer):
@@ -164,9 +188,10 @@ class _Handler(BaseHTTPRequestHandler):
         reply = next((found for rule in rules if (found := rule.reply()) is not None), None)
         if reply is not None:
             status, content = reply
-            answer = _Answer(status, http.client.responses.get(status, ""), [], content)
+            answer = Answer(status, http.client.responses.get(status, ""), [], content)
         else:
-            answer = self._pass_on(body)
+            request = Request(self.command, self.path, self.headers, body)
+            answer = self.owner.answer(request, lambda: self._pass_on(body))
             for rule in rules:
                 rule.answered(answer.status)
         if any(rule.drops() for rule in rules):
@@ -191,7 +216,7 @@ class _Handler(BaseHTTPRequestHandler):
             pass
         return b"".join(parts)
 
-    def _pass_on(self, body: bytes) -> _Answer:
+    def _pass_on(self, body: bytes) -> Answer:
         headers = [
             (name, value)
             for name, value in self.headers.items()
@@ -202,9 +227,9 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             return _forward(self.owner._upstream_of(self._target), self.command, self.path, headers, body)
         except (OSError, http.client.HTTPException) as error:
-            return _Answer(502, "Bad Gateway", [], str(error).encode())
+            return Answer(502, "Bad Gateway", [], str(error).encode())
 
-    def _answer(self, answer: _Answer) -> None:
+    def _answer(self, answer: Answer) -> None:
         self.send_response_only(answer.status, answer.reason)
         has_length = False
         for name, value in answer.headers:

@@ -1,0 +1,299 @@
+"""A whole lake under the policies that are printed, and nothing else: every call that they lack is refused.
+
+One lake with a table of each kind goes its way, once, as Dagster's role, with a Spark server that has Spark's. Then an
+operator runs every command. What the policies have too much is found by the same run.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from rich.console import Console
+
+from tests.support.client import wait_until
+from tests.support.inventory import Line, deliver
+from tests.support.policed_aws import Asked, PolicedAws
+from tidegate.assets.bronze.run import run_table
+from tidegate.assets.health.asset import look
+from tidegate.assets.operations.dead_letters import dead_letter_queues, peek, redrive_dead_letters
+from tidegate.assets.operations.redrive import Choice, quarantined_messages, redrive_messages
+from tidegate.assets.silver.merge import merge_table
+from tidegate.platform.cli.check import run_check
+from tidegate.platform.cli.doctor import run_doctor
+from tidegate.platform.cli.object_trace import run_trace
+from tidegate.platform.cli.rebuild import run_rebuild
+from tidegate.platform.cli.redrive import run_redrive, run_redrive_dead_letters
+from tidegate.platform.cli.reset import run_reset
+from tidegate.platform.cli.sql import run_sql
+from tidegate.platform.cloud.roles import Statements, dagster, operator, spark
+from tidegate.platform.local.aws import ACCOUNT, REGION, LocalAws
+from tidegate.platform.local.provision import Clients
+from tidegate.platform.local.spark_conf import SMALL_DATA
+from tidegate.platform.local.spark_server import SparkServer
+from tidegate.platform.testing import TestLake
+from tidegate.resources.lake import Lake
+from tidegate.sensors.intake import take_in
+
+NAME = "policed"
+LANDING, VERSIONED, ARCHIVE, INVENTORIES = f"landing-{NAME}", f"versioned-{NAME}", f"archive-{NAME}", f"lists-{NAME}"
+FOLDER = f"{LANDING}/all/"
+TABLES: list[dict[str, Any]] = [
+    {"name": "registered", "prefix": "registered/", "format": "parquet"},
+    {"name": "loaded", "prefix": "loaded/", "format": "json", "silver": {"keys": ["id"], "order": "id", "every": 10}},
+    {"name": "moved", "prefix": "moved/", "format": "json", "after_load": {"move": f"s3://{ARCHIVE}/moved/"}},
+    {"name": "deleted", "prefix": "deleted/", "format": "json", "after_load": "delete"},
+    {"name": "tagged", "prefix": "tagged/", "format": "json", "after_load": {"tag": {"seen": "yes"}}},
+    {"name": "versions", "prefix": f"s3://{VERSIONED}/v/", "format": "json", "after_load": {"tag": {"seen": "yes"}}},
+    {"name": "stocked", "prefix": "stocked/", "format": "json", "inventory": f"s3://{INVENTORIES}/{FOLDER}"},
+    {"name": "clicks", "row_queue": {"name": "clicks", "dlq": f"clicks-{NAME}-dlq"}},
+]
+#: Whose run lists the prefix, or reads the inventory.
+LISTED = ("stocked", "versions")
+
+#: What nothing of this run needs, and why it is printed all the same.
+SPARED = {
+    ("dagster", "Queues", "sqs:ChangeMessageVisibility"): "a tick that lasts half of the visibility timeout",
+    ("dagster", "Lake", "s3:AbortMultipartUpload"): "a large copy that is given up",
+    ("dagster", "CopiesOfRegisteredTables", "s3:AbortMultipartUpload"): "a large copy that is given up",
+    ("spark", "Lake", "s3:AbortMultipartUpload"): "a large file that is given up",
+    (
+        "spark",
+        "CoordinateCommits",
+        "dynamodb:GetItem",
+    ): "a commit whose entry another writer has, or whose reply was lost",
+    ("spark", "LogsOfRegisteredTables", "s3:AbortMultipartUpload"): "a large checkpoint that is given up",
+}
+
+
+class _Aws:
+    """The local AWS as those see it who work under a policy."""
+
+    def __init__(self, aws: LocalAws, proxy: PolicedAws, key: str) -> None:
+        self.endpoint = proxy.endpoint
+        self.environ = {**aws.environ, "AWS_ENDPOINT_URL": proxy.endpoint, "AWS_ACCESS_KEY_ID": key}
+
+    def queue_url(self, name: str) -> str:
+        return f"{self.endpoint}/{ACCOUNT}/{name}"
+
+
+class _Stack:
+    """What a lake of a test wants of its stack; who makes buckets and queues is under no policy."""
+
+    def __init__(self, aws: LocalAws, proxy: PolicedAws, server: SparkServer) -> None:
+        self.aws, self.spark, self._direct = _Aws(aws, proxy, "dagster"), server, aws
+
+    def clients(self) -> Clients:
+        return Clients.connect(self._direct.endpoint, REGION, key="test", secret="test")
+
+
+@dataclass(frozen=True)
+class Course:
+    """What came of the run.
+
+    Attributes:
+        roles: the statements of each.
+        said: what the commands printed, by name.
+    """
+
+    lake: TestLake
+    proxy: PolicedAws
+    roles: dict[str, Statements]
+    rows: dict[str, int]
+    unknown: tuple[str, ...]
+    said: dict[str, str]
+
+
+def lines(*ids: int) -> str:
+    return "".join(f"{json.dumps({'id': one})}\n" for one in ids)
+
+
+def parquet(kind: str, one: int) -> bytes:
+    body = io.BytesIO()
+    pq.write_table(pa.table({"id": [one], "at": pa.array([one * 1000], pa.timestamp(kind))}), body)
+    return body.getvalue()
+
+
+def _land(lake: TestLake, proxy: PolicedAws) -> None:
+    """A file for each table and each way to read it, rows, and messages that nobody understands."""
+    s3, sqs = lake.clients.s3, lake.clients.sqs
+    lake.put("registered/plain.parquet", parquet("us", 1))
+    lake.put("registered/pandas.parquet", parquet("ns", 2))
+    lake.put("loaded/a.json", lines(1, 2))
+    lake.put("loaded/bad.json", "no JSON\n")
+    for name in ("loaded/odd [1].json", "moved/a.json"):
+        s3.put_object(Bucket=LANDING, Key=name, Body=lines(3).encode(), Tagging="of=producer")
+        proxy.tagged(LANDING, name)
+    lake.put("deleted/a.json", lines(1))
+    lake.put("tagged/a.json", lines(1))
+    lake.put("stocked/a.json", lines(1))
+    s3.put_object(Bucket=VERSIONED, Key="v/a.json", Body=lines(1).encode())
+    urls = {one: sqs.get_queue_url(QueueName=f"{one}-{NAME}")["QueueUrl"] for one in ("events", "clicks")}
+    sqs.send_message(QueueUrl=urls["clicks"], MessageBody='{"id": 1}')
+    sqs.send_message(QueueUrl=urls["events"], MessageBody="nobody understands this")
+    for name in ("events", "clicks"):
+        dead = sqs.get_queue_url(QueueName=f"{name}-{NAME}-dlq")["QueueUrl"]
+        sqs.send_message(QueueUrl=dead, MessageBody='{"id": 2}')
+    found = {one["Key"]: one for one in s3.list_objects_v2(Bucket=LANDING, Prefix="stocked/")["Contents"]}
+    listed = [Line(key, one["Size"], one["ETag"].strip('"')) for key, one in found.items()]
+    deliver(listed, prefix=FOLDER, source=LANDING, created=time.time() + 60).put(s3, INVENTORIES)
+
+
+def _dagster(lake: TestLake, handles: Lake) -> tuple[str, ...]:
+    """What the processes of Dagster do; what the measurement of the lake does not know."""
+
+    def take_all() -> bool:
+        take_in(handles, seconds=2)
+        waiting = {one.table for one in handles.store.inbox.waiting()} | set(handles.store.births.tables())
+        return waiting == {spec.table_key.encode() for spec in lake.config.tables}
+
+    wait_until(take_all, "an event of each table")
+    for spec in lake.config.tables:
+        run_table(handles, spec.table_key.encode(), run_id="policed", listing=spec.name in LISTED)
+    merge_table(handles, lake.spec("loaded"))
+    with dg.DagsterInstance.ephemeral() as instance:
+        unknown = look(handles, instance, time.time()).health.unknown
+    redrive_messages(handles, quarantined_messages(handles, Choice()), Choice(), by="test")
+    for letters in dead_letter_queues(handles):
+        peek(handles, letters, 1)
+        redrive_dead_letters(handles, letters, Choice(), by="test")
+    return unknown
+
+
+def _commands(lake: TestLake) -> dict[str, str]:
+    """Every command, as an operator; what each said."""
+    said: dict[str, str] = {}
+
+    def run(name: str, command: Callable[..., object], *given: Any, **options: Any) -> None:
+        console = Console(file=io.StringIO(), width=200, no_color=True)
+        found = command(console, *given, **options)
+        assert isinstance(console.file, io.StringIO)
+        said[name] = console.file.getvalue()
+        assert found in (None, True), said[name]
+
+    choice = Choice()
+    dead = lake.clients.sqs.get_queue_url(QueueName=f"events-{NAME}-dlq")["QueueUrl"]
+    lake.clients.sqs.send_message(QueueUrl=dead, MessageBody="{}")
+    run("check", run_check, lake.path, None, f"s3://{LANDING}/loaded/a.json")
+    run("trace", run_trace, f"s3://{LANDING}/loaded/a.json", lake.path, None)
+    run("sql", run_sql, "SELECT count(*) AS n FROM bronze.loaded", None, 10)
+    run("redrive", run_redrive, None, choice, lake.path, None, messages=False, rate=500, yes=True)
+    run("redrive --messages", run_redrive, None, choice, lake.path, None, messages=True, rate=500, yes=True)
+    run("redrive --dlq", run_redrive_dead_letters, None, choice, lake.path, None, rate=500, yes=True)
+    run("rebuild", run_rebuild, "loaded", lake.path, None, yes=True)
+    run("reset", run_reset, "registered", lake.path, None, yes=True, accept_loss=False)
+    _leave_staged_bytes(lake)
+    run("doctor", run_doctor, lake.path, None, repair=True)
+    return said
+
+
+def _leave_staged_bytes(lake: TestLake) -> None:
+    """What a dead writer leaves: an open entry below the newest one."""
+    items = lake.clients.dynamodb.scan(TableName="delta_log")["Items"]
+    of_table = sorted(
+        (one["fileName"]["S"], one) for one in items if one["tablePath"]["S"].endswith(f"{LANDING}/registered")
+    )
+    item = {**of_table[0][1], "complete": {"S": "false"}}
+    item.pop("expireTime", None)
+    lake.clients.dynamodb.put_item(TableName="delta_log", Item=item)
+
+
+@pytest.fixture(scope="module")
+def course(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Course]:
+    folder = tmp_path_factory.mktemp("policed")
+    roles: dict[str, Statements] = {}
+    with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
+        proxy = stack.enter_context(PolicedAws(local_aws.endpoint, roles))
+        environ = _Aws(local_aws, proxy, "spark").environ
+        server = SparkServer(folder / "spark", environ, port=0, memory="2g", conf=SMALL_DATA)
+        stack.callback(server.stop)
+        server.start(150)
+        direct = _Stack(local_aws, proxy, server)
+        for bucket in (VERSIONED, ARCHIVE, INVENTORIES):
+            direct.clients().s3.create_bucket(Bucket=bucket)
+        direct.clients().s3.put_bucket_versioning(Bucket=VERSIONED, VersioningConfiguration={"Status": "Enabled"})
+        queue = {"url": direct.aws.queue_url(f"events-{NAME}"), "dlq": f"events-{NAME}-dlq"}
+        more = {"buckets": [LANDING, VERSIONED], "queues": [queue], "metrics": "cloudwatch", "discovery": False}
+        lake = TestLake(direct, folder, NAME, TABLES, more)  # type: ignore[arg-type]
+        # The log store is to make its table.
+        lake.clients.dynamodb.delete_table(TableName="delta_log")
+        roles["dagster"], roles["spark"] = dagster(lake.config), spark(lake.config)
+        roles["operator"] = (*dagster(lake.config), *operator(lake.config))
+        _land(lake, proxy)
+        handles = stack.enter_context(lake.resource.opened())
+        unknown = _dagster(lake, handles)
+        rows = {
+            spec.name: handles.delta.session.sql(f"SELECT 1 FROM bronze.{spec.name}").count()
+            for spec in lake.config.tables
+        }
+        user = {**_Aws(local_aws, proxy, "operator").environ, **server.remote.environ, "TIDEGATE_LAKE": str(lake.path)}
+        for name, value in user.items():
+            patch.setenv(name, value)
+        patch.chdir(folder)
+        said = _commands(lake)
+        for name in ("registered", "loaded"):
+            run_table(handles, lake.key(name), run_id="after", listing=False)
+        yield Course(lake, proxy, roles, rows, unknown, said)
+
+
+def test_nothing_that_the_lake_does_is_refused(course: Course) -> None:
+    assert list(course.proxy.unknown) == []
+    assert list(course.proxy.refused) == []
+    assert course.unknown == ()
+
+
+def test_every_table_has_its_rows_and_every_file_is_where_it_has_to_be(course: Course) -> None:
+    assert course.rows == {
+        "registered": 2, "loaded": 3, "moved": 1, "deleted": 1, "tagged": 1, "versions": 1, "stocked": 1, "clicks": 1
+    }  # fmt: skip
+    s3 = course.lake.clients.s3
+    there = [one["Key"] for one in s3.list_objects_v2(Bucket=LANDING).get("Contents", [])]
+    assert not [key for key in there if key.startswith(("moved/", "deleted/"))]
+    copies = [key for key in there if "/_tidegate/copies/" in key]
+    assert len(copies) == 1
+    tags = s3.get_object_tagging(Bucket=ARCHIVE, Key="moved/a.json")["TagSet"]
+    assert tags == [{"Key": "of", "Value": "producer"}]
+    for bucket, key in ((LANDING, "tagged/a.json"), (VERSIONED, "v/a.json")):
+        assert s3.get_object_tagging(Bucket=bucket, Key=key)["TagSet"] == [{"Key": "seen", "Value": "yes"}]
+
+
+def test_the_commands_did_what_they_are_for(course: Course) -> None:
+    assert "all checks ok" in course.said["check"]
+    assert "nothing is wrong" in course.said["doctor"]
+    assert "1 entries closed" in course.said["doctor"]
+
+
+def needless(asked: list[Asked], statements: Statements) -> set[tuple[str, str]]:
+    """Statements with the actions, or the resources, of which without them all that was asked is allowed still."""
+    found = set()
+    for place, one in enumerate(statements):
+        parts = [
+            *((action, replace(one, actions=tuple(x for x in one.actions if x != action))) for action in one.actions),
+            *((arn, replace(one, resources=tuple(x for x in one.resources if x != arn))) for arn in one.resources),
+        ]
+        for part, less in parts:
+            others = (*statements[:place], less, *statements[place + 1 :])
+            if all(call.allowed(others) for call in asked):
+                found.add((one.sid, part))
+    return found
+
+
+def test_nothing_is_printed_that_nobody_needs(course: Course) -> None:
+    spared = {
+        (role, *part)
+        for role, statements in course.roles.items()
+        for part in needless([one for one in course.proxy.asked if one.role == role], statements)
+    }
+    # An operator has what Dagster has, and need not do all of it.
+    own = {one.sid for one in operator(course.lake.config)}
+    found = {one for one in spared if one[0] != "operator" or one[1] in own}
+    assert found == set(SPARED), {one: SPARED.get(one, "?") for one in found ^ set(SPARED)}
