@@ -25,7 +25,7 @@ _PREAMBLE = 20
 _DELIMITERS = (",", ";", "\t", "|")
 _TYPES = (
     ("bigint", re.compile(r"-?(0|[1-9]\d{0,17})")),
-    ("double", re.compile(r"-?(0|[1-9]\d{0,14})(\.\d{1,15})?([eE][+-]?\d{1,3})?")),
+    ("double", re.compile(r"-?((0|[1-9]\d{0,14})(\.\d{1,15})?|\.\d{1,15})([eE][+-]?\d{1,3})?")),
     ("boolean", re.compile(r"true|false", re.I)),
     ("date", re.compile(r"\d{4}-\d{2}-\d{2}")),
     ("timestamp", re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})?")),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import decimal
+import math
 import re
+import struct
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 
@@ -10,9 +13,12 @@ from tidegate.platform.core.schema.column_types import Decimal, Field, Type
 from tidegate.platform.core.schema.misfit import Misfit
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+# Java's zones end 18 hours from Greenwich.
 _TIMESTAMP = re.compile(
-    rf"{_DATE.pattern}([ T][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,6}})?)?(Z|[+-][0-9]{{2}}:[0-9]{{2}})?)?"
+    rf"{_DATE.pattern}([ T][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,6}})?)?"
+    r"(?P<zone>Z|[+-](0[0-9]|1[0-7]):[0-5][0-9]|[+-]18:00)?)?"
 )
+_FLOAT = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,9})?")
 
 
 def check_partition(values: Mapping[str, str | None], columns: Sequence[Field]) -> dict[str, str | None]:
@@ -50,15 +56,30 @@ def _holds(kind: Type, value: str) -> bool:
             case "tinyint" | "smallint" | "int" | "bigint" as name:
                 bits = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}[name]
                 return bool(re.fullmatch(r"[+-]?[0-9]+", value)) and -(2**bits) <= int(value) < 2**bits
-            case "float" | "double":
-                return bool(re.fullmatch(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?", value))
+            case "float" | "double" as name:
+                return bool(_FLOAT.fullmatch(value)) and _keeps(value, name)
             case "boolean":
                 return value.lower() in ("true", "false")
             case "date":
                 # Python reads more spellings than Spark does: one that Spark does not read becomes null.
                 return bool(_DATE.fullmatch(value)) and date.fromisoformat(value) is not None
-            case "timestamp" | "timestamp_ntz":
-                return bool(_TIMESTAMP.fullmatch(value)) and datetime.fromisoformat(value) is not None
-    except ValueError:
+            case "timestamp" | "timestamp_ntz" as name:
+                found = _TIMESTAMP.fullmatch(value)
+                # Spark would drop the zone where the type has none.
+                told = found is not None and not (found["zone"] and name == "timestamp_ntz")
+                return told and datetime.fromisoformat(value) is not None
+    except (ValueError, OverflowError):
         return False
     return True
+
+
+def _keeps(value: str, name: str) -> bool:
+    """Whether a number is the double, or float, that is made of it; ``Digits`` of platform/jvm says when it is."""
+    said = decimal.Decimal(value)
+    made = float(value)
+    if name == "float":
+        made = struct.unpack("f", struct.pack("f", made))[0]
+    if not said or not math.isfinite(made):
+        return not said
+    digits = len("".join(map(str, said.as_tuple().digits)).strip("0"))
+    return decimal.Context(prec=digits, rounding=decimal.ROUND_HALF_UP).create_decimal(made) == said

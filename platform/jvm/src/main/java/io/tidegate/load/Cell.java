@@ -130,7 +130,7 @@ interface Cell {
     int end = bytes == cell ? to : bytes.length;
     CellScan scan = new CellScan(bytes, start, end);
     boolean named = !scan.isNumber(true);
-    if (named && !scan.isNamedNumber()) {
+    if (end - start > Digits.LONGEST || (named && !scan.isNamedNumber())) {
       return WRONG;
     }
     if (!padded && CellScan.isPadded(bytes, start, end)) {
@@ -142,11 +142,8 @@ interface Cell {
       return found instanceof Number n ? (Object) n.doubleValue() : WRONG;
     }
     double value = isFloat ? Float.parseFloat(text) : Double.parseDouble(text);
-    if (Digits.lost(text, value)) {
-      return WRONG;
-    }
-    boolean safe = end - start <= (isFloat ? 7 : 15);
-    return safe || !scan.isWhole() || Digits.kept(text, value) ? (Object) value : WRONG;
+    boolean kept = scan.isShort(isFloat) || (isFloat ? Digits.kept(text, (float) value) : Digits.kept(text, value));
+    return kept ? (Object) value : WRONG;
   }
 
   private static Object decimal(byte[] cell, int from, int to, boolean padded, char decimal, DecimalType type) {
@@ -156,7 +153,9 @@ interface Cell {
     }
     int start = bytes == cell ? from : 0;
     int end = bytes == cell ? to : bytes.length;
-    if (!new CellScan(bytes, start, end).isNumber(false) || (!padded && CellScan.isPadded(bytes, start, end))) {
+    if (end - start > Digits.LONGEST
+        || !new CellScan(bytes, start, end).isNumber(false)
+        || (!padded && CellScan.isPadded(bytes, start, end))) {
       return WRONG;
     }
     String text = new String(bytes, start, end - start, ISO_8859_1);

@@ -38,31 +38,43 @@ final class CellScan {
     return at == to;
   }
 
-  /** A number of up to so many digits, in the one spelling that it has; -0 is none. */
+  /** A number that any double, or float, gives back: so short that it has few digits, and without an exponent. */
+  boolean isShort(boolean isFloat) {
+    if (to - from > (isFloat ? 7 : 15)) {
+      return false;
+    }
+    for (int i = from; i < to; i++) {
+      if (bytes[i] == 'e' || bytes[i] == 'E') {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * A number of up to so many digits in the one spelling that it has, with or without a zero before the point, which is
+   * not counted; -0 is none.
+   */
   boolean isPlainNumber(int most) {
     at = from;
     boolean negative = is('-');
-    int first = at;
-    int count = digits();
-    if (count == 0 || (count > 1 && bytes[first] == '0') || (negative && bytes[first] == '0' && at == to)) {
+    boolean zero = at < to && bytes[at] == '0';
+    int before = digits();
+    if (zero && (before > 1 || (negative && at == to))) {
       return false;
     }
-    if (is('.')) {
-      int behind = digits();
-      if (behind == 0) {
-        return false;
-      }
-      count += behind;
+    boolean point = is('.');
+    int behind = point ? digits() : 0;
+    if (point ? behind == 0 : before == 0) {
+      return false;
     }
     if (is('e') || is('E')) {
       sign();
-      int exponent = digits();
-      if (exponent == 0) {
+      if (digits() == 0) {
         return false;
       }
-      count += exponent;
     }
-    return at == to && count <= most;
+    return at == to && (zero ? 0 : before) + behind <= most;
   }
 
   /** NaN or infinity. */

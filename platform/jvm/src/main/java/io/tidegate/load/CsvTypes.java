@@ -64,9 +64,12 @@ final class CsvTypes implements Serializable {
       return rule.value(bytes, from, to) != Cell.WRONG;
     }
     byte[] plain = Cell.plain(bytes, from, to, row.csv.decimal().charAt(0));
-    return plain != null
-        && (plain == bytes ? new CellScan(bytes, from, to) : new CellScan(plain, 0, plain.length))
-            .isPlainNumber(MOST_DIGITS);
+    if (plain == null) {
+      return false;
+    }
+    int start = plain == bytes ? from : 0;
+    int end = plain == bytes ? to : plain.length;
+    return new CellScan(plain, start, end).isPlainNumber(MOST_DIGITS) && rule.value(plain, start, end) != Cell.WRONG;
   }
 
   /** The rules of the types, for one task. */

@@ -105,10 +105,10 @@ final class JsonRows extends RowReader {
       bad = broken;
     } else if (unknown) {
       bad = refusal + ": " + String.join(", ", watch.unknown);
-    } else if (found == null) {
-      bad = "a value of another type than its column";
     } else if (!watch.changed.isEmpty()) {
       bad = "a value that its column would change: " + firstChanged();
+    } else if (found == null) {
+      bad = "a value of another type than its column";
     } else {
       for (int i = 0; i < columns.length; i++) {
         values[i] = found.get(i, columns[i].dataType());

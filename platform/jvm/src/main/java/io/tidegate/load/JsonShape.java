@@ -4,15 +4,9 @@ import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DateType;
-import org.apache.spark.sql.types.DecimalType;
-import org.apache.spark.sql.types.DoubleType;
-import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.sql.types.TimestampNTZType;
-import org.apache.spark.sql.types.TimestampType;
 
 /** What a column's type expects at a place of a JSON object. */
 final class JsonShape {
@@ -23,13 +17,13 @@ final class JsonShape {
   final Map<String, JsonShape> fields;
   /** What is in an array, and below each key of a map. */
   final JsonShape inside;
-  /** A type that could change a value without a word; null for the others. */
-  final DataType delicate;
+  /** What a value has to be so that the type does not change it without a word; null where it changes none. */
+  final JsonRule rule;
 
-  private JsonShape(Map<String, JsonShape> fields, JsonShape inside, DataType delicate) {
+  private JsonShape(Map<String, JsonShape> fields, JsonShape inside, JsonRule rule) {
     this.fields = fields;
     this.inside = inside;
-    this.delicate = delicate;
+    this.rule = rule;
   }
 
   static JsonShape of(DataType type) {
@@ -46,9 +40,7 @@ final class JsonShape {
     if (type instanceof MapType map) {
       return new JsonShape(null, of(map.valueType()), null);
     }
-    boolean delicate =
-        type instanceof DecimalType || type instanceof DoubleType || type instanceof FloatType
-            || type instanceof TimestampType || type instanceof TimestampNTZType || type instanceof DateType;
-    return delicate ? new JsonShape(null, null, type) : ANYTHING;
+    JsonRule rule = JsonRule.of(type);
+    return rule == null ? ANYTHING : new JsonShape(null, null, rule);
   }
 }

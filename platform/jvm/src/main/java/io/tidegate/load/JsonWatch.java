@@ -1,28 +1,20 @@
 package io.tidegate.load;
 
+import com.fasterxml.jackson.core.JsonParseException;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.util.JsonParserDelegate;
 import java.io.IOException;
-import java.math.BigDecimal;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
-import org.apache.spark.sql.types.DecimalType;
-import org.apache.spark.sql.types.DoubleType;
-import org.apache.spark.sql.types.FloatType;
 
 /**
  * Looks over the shoulder of Spark's JSON parser: sees, in the one pass that makes the row, what that parser drops or
  * changes without a word.
  */
 final class JsonWatch extends JsonParserDelegate {
-  /** Most digits of a whole number that every double holds. */
-  private static final int SAFE_DIGITS = 15;
-  /** Without an exponent, a number that a float has no place for has more characters. */
-  private static final int SHORTEST_LOST = 38;
-
   /** Paths of the fields with values that the columns have no place for. */
   final Set<String> unknown = new LinkedHashSet<>();
   /** Columns whose type would change a value. */
@@ -46,6 +38,8 @@ final class JsonWatch extends JsonParserDelegate {
   private int unknownAt;
   private boolean valued;
   private int pathColumn = -1;
+  /** Whether Spark's parser reads: it is not to convert what it would change, for some of it takes hours. */
+  private boolean guarding;
 
   JsonWatch(JsonShape root, Map<String, Integer> pathColumns, String[] inFile) {
     super(null);
@@ -63,6 +57,7 @@ final class JsonWatch extends JsonParserDelegate {
     next = root;
     depth = unknownAt = 0;
     pathColumn = -1;
+    guarding = true;
     return this;
   }
 
@@ -111,6 +106,7 @@ final class JsonWatch extends JsonParserDelegate {
 
   /** Reads on to the end of the text, and gives back what the parser has borrowed: buffers, and the names it knows. */
   void end() throws IOException {
+    guarding = false;
     try {
       while (nextToken() != null) {
         continue;
@@ -165,18 +161,23 @@ final class JsonWatch extends JsonParserDelegate {
 
   private void scalar(JsonToken token) throws IOException {
     boolean isNull = token == JsonToken.VALUE_NULL;
+    boolean kept = true;
     if (unknownAt > 0) {
       valued |= !isNull;
     } else if (!isNull) {
       JsonShape shape = expected();
       if (pathColumn >= 0) {
         inFile[pathColumn] = delegate.getText();
-      } else if (shape != null && shape.delicate != null && !kept(token, shape)) {
+      } else if (shape != null && shape.rule != null && !shape.rule.keeps(token, delegate)) {
         changed.add(names[1]);
+        kept = false;
       }
     }
     pathColumn = -1;
     ended();
+    if (guarding && !kept) {
+      throw new JsonParseException(this, "a value that its column would change");
+    }
   }
 
   private JsonShape expected() {
@@ -207,62 +208,5 @@ final class JsonWatch extends JsonParserDelegate {
       }
     }
     return path.toString();
-  }
-
-  private boolean kept(JsonToken token, JsonShape shape) throws IOException {
-    if (shape.delicate instanceof DecimalType decimal) {
-      return token.isBoolean() || keptDecimals(delegate.getText(), decimal.scale());
-    }
-    if (shape.delicate instanceof DoubleType || shape.delicate instanceof FloatType) {
-      boolean isFloat = shape.delicate instanceof FloatType;
-      return switch (token) {
-        case VALUE_NUMBER_INT -> delegate.getTextLength() <= SAFE_DIGITS || keptWhole(delegate.getText(), isFloat);
-        case VALUE_NUMBER_FLOAT -> !mayBeLost() || !lost(delegate.getText(), isFloat);
-        default -> true;
-      };
-    }
-    return keptTime(delegate.getText());
-  }
-
-  /** Whether it has an exponent, or so many digits that it may be out of a type's range without one. */
-  private boolean mayBeLost() throws IOException {
-    int length = delegate.getTextLength();
-    char[] text = delegate.getTextCharacters();
-    int from = delegate.getTextOffset();
-    for (int i = from; i < from + length; i++) {
-      if (text[i] == 'e' || text[i] == 'E') {
-        return true;
-      }
-    }
-    return length > SHORTEST_LOST;
-  }
-
-  private static boolean lost(String text, boolean isFloat) {
-    return Digits.lost(text, isFloat ? Float.parseFloat(text) : Double.parseDouble(text));
-  }
-
-  private static boolean keptDecimals(String text, int scale) {
-    if (text.indexOf('e') >= 0 || text.indexOf('E') >= 0) {
-      try {
-        return new BigDecimal(text).stripTrailingZeros().scale() <= scale;
-      } catch (NumberFormatException e) {
-        return true; // No number: the parser says so.
-      }
-    }
-    return !Digits.more(text, scale);
-  }
-
-  private static boolean keptWhole(String text, boolean isFloat) {
-    int digits = text.length() - (text.charAt(0) == '-' ? 1 : 0);
-    return digits <= SAFE_DIGITS || Digits.exact(text, isFloat ? Float.parseFloat(text) : Double.parseDouble(text));
-  }
-
-  /** A number in such a column is taken for seconds since 1970: milliseconds would become the year 56,000. */
-  private static boolean keptTime(String text) {
-    int i = 0;
-    while (i < text.length() && Character.isWhitespace(text.charAt(i))) {
-      i++;
-    }
-    return Digits.are(text, i, 4) && text.startsWith("-", i + 4) && Digits.are(text, i + 5, 2) && !Digits.more(text, 6);
   }
 }

@@ -1,21 +1,20 @@
 package io.tidegate.load;
 
+import io.tidegate.TidegateException;
 import java.io.Serializable;
+import java.nio.charset.StandardCharsets;
 import java.time.Instant;
+import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
-import org.apache.spark.sql.catalyst.expressions.Cast;
-import org.apache.spark.sql.catalyst.expressions.EvalMode;
-import org.apache.spark.sql.catalyst.expressions.Literal;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
-import scala.Option;
 
 /** Where each column of a loaded table has its values from: the file's content, its path, or Tidegate. */
 final class TableColumns implements Serializable {
@@ -36,6 +35,8 @@ final class TableColumns implements Serializable {
   private final long n;
   private final String timeZone;
   private final long ingestedAt;
+  /** Of the columns of the path, made where they are used. */
+  private transient Map<String, Cell> rules;
 
   TableColumns(StructType schema, List<String> partitions, long n, String timeZone) {
     this.schema = schema;
@@ -79,7 +80,7 @@ final class TableColumns implements Serializable {
             case 4 -> n;
             default ->
                 Arrays.stream(inPaths).anyMatch(one -> one.name().equals(field.name()))
-                    ? cast(texts.get(field.name()), field.dataType(), EvalMode.ANSI())
+                    ? required(field, texts.get(field.name()))
                     : null;
           };
     }
@@ -95,11 +96,9 @@ final class TableColumns implements Serializable {
       }
       texts = texts == null ? pathTexts(file) : texts;
       String path = texts.get(inPaths[i].name());
-      DataType type = inPaths[i].dataType();
-      Object given = cast(inFile[i], type, EvalMode.TRY());
-      Object wanted = cast(path, type, EvalMode.TRY());
-      if (given == null ? wanted != null : !given.equals(wanted)) {
-        return "column " + inPaths[i].name() + " says " + inFile[i] + ", its path " + (path == null ? "null" : path);
+      if (!inFile[i].equals(path)
+          && (path == null || !Objects.deepEquals(value(inPaths[i], inFile[i]), required(inPaths[i], path)))) {
+        return "column " + inPaths[i].name() + " says " + Reason.cut(inFile[i]) + ", its path " + (path == null ? "null" : path);
       }
     }
     return null;
@@ -111,7 +110,26 @@ final class TableColumns implements Serializable {
     return texts;
   }
 
-  private Object cast(String text, DataType type, scala.Enumeration.Value mode) {
-    return text == null ? null : new Cast(new Literal(UTF8String.fromString(text), DataTypes.StringType), type, Option.apply(timeZone), mode).eval(null);
+  /** The value that a path says; the client has seen that its text is of the type. */
+  private Object required(StructField column, String text) {
+    Object value = text == null ? null : value(column, text);
+    if (value == Cell.WRONG) {
+      throw new TidegateException(
+          TidegateException.Kind.BATCH,
+          "partition value " + column.name() + "=" + text + " is not a " + column.dataType().simpleString()
+              + "; rename the folder, or write the file again below another one.");
+    }
+    return value;
+  }
+
+  /** A text by the rules of CSV's cells, whose numbers may begin with zeros here: {@code hour=07}. */
+  private Object value(StructField column, String text) {
+    if (rules == null) {
+      rules = new HashMap<>();
+    }
+    Cell rule =
+        rules.computeIfAbsent(column.name(), ignored -> Cell.of(column.dataType(), true, '.', ZoneId.of(timeZone)));
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    return rule.value(bytes, 0, bytes.length);
   }
 }

@@ -1,0 +1,97 @@
+package io.tidegate.load;
+
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import java.io.IOException;
+import java.math.BigDecimal;
+import java.util.Base64;
+import org.apache.spark.sql.types.BinaryType;
+import org.apache.spark.sql.types.ByteType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DateType;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.TimestampNTZType;
+import org.apache.spark.sql.types.TimestampType;
+
+/** Whether a JSON value is in a column of its type what it says; {@link Cell} is the same for CSV. */
+interface JsonRule {
+  /**
+   * Whether the value that the parser is at, which is not null, keeps its meaning. Of a value that Spark's parser refuses
+   * by itself, either is right.
+   */
+  boolean keeps(JsonToken token, JsonParser at) throws IOException;
+
+  /** The rule of a type; null where Spark's parser changes no value without a word. */
+  static JsonRule of(DataType type) {
+    if (type instanceof ByteType) {
+      return JsonRule::isByte;
+    }
+    if (type instanceof DoubleType) {
+      return (token, at) -> isFloating(token, at, false);
+    }
+    if (type instanceof FloatType) {
+      return (token, at) -> isFloating(token, at, true);
+    }
+    if (type instanceof DecimalType decimal) {
+      return (token, at) -> token.isBoolean() || isDecimal(at.getText(), decimal);
+    }
+    if (type instanceof DateType) {
+      return (token, at) -> Digits.isDay(at.getText().strip());
+    }
+    if (type instanceof TimestampType || type instanceof TimestampNTZType) {
+      return (token, at) -> isTime(at.getText().strip());
+    }
+    if (type instanceof BinaryType) {
+      return (token, at) -> token != JsonToken.VALUE_STRING || isBase64(at.getText());
+    }
+    return null;
+  }
+
+  /** Jackson takes 128 to 255 for bytes, too, and makes negative numbers of them. */
+  private static boolean isByte(JsonToken token, JsonParser at) throws IOException {
+    if (token != JsonToken.VALUE_NUMBER_INT || at.getTextLength() <= 2) {
+      return true;
+    }
+    if (at.getTextLength() > 4) {
+      return false;
+    }
+    int value = Integer.parseInt(at.getText());
+    return value >= Byte.MIN_VALUE && value <= Byte.MAX_VALUE;
+  }
+
+  private static boolean isFloating(JsonToken token, JsonParser at, boolean isFloat) throws IOException {
+    if (!token.isNumeric() || Digits.few(at.getTextCharacters(), at.getTextOffset(), at.getTextLength(), isFloat)) {
+      return true;
+    }
+    return isFloat ? Digits.kept(at.getText(), at.getFloatValue()) : Digits.kept(at.getText(), at.getDoubleValue());
+  }
+
+  /** Of a text, Spark's parser takes commas away; of an exponent, it writes out all zeros. */
+  private static boolean isDecimal(String text, DecimalType type) {
+    if (!Digits.isNumber(text)) {
+      return false;
+    }
+    BigDecimal exact = new BigDecimal(text).stripTrailingZeros();
+    return exact.signum() == 0
+        || (exact.scale() <= type.scale() && (long) exact.precision() - exact.scale() <= type.precision() - type.scale());
+  }
+
+  /** A number in such a column is taken for seconds since 1970: milliseconds would become the year 56,000. */
+  private static boolean isTime(String text) {
+    return (text.length() == 10 || (text.length() > 11 && (text.charAt(10) == 'T' || text.charAt(10) == ' ')))
+        && Digits.isDay(text.substring(0, 10))
+        && !Digits.more(text, 6);
+  }
+
+  /** Some decoders pass over bits that are in no byte. */
+  private static boolean isBase64(String text) {
+    String plain = text.replaceAll("\\s", "");
+    try {
+      return Base64.getEncoder().encodeToString(Base64.getDecoder().decode(plain)).equals(plain);
+    } catch (IllegalArgumentException e) {
+      return false;
+    }
+  }
+}
