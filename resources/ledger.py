@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from tidegate.platform.core.batch import Batch
-from tidegate.platform.core.ledger import COLUMNS, Header, LastState, LedgerRow, Stamp, Status, columns_of
+from tidegate.platform.core.ledger import COLUMNS, Header, LastState, LedgerRow, Stamp, Status, bounded, columns_of
 from tidegate.resources.delta import Delta, Landed
 from tidegate.resources.spark import command
 
@@ -194,7 +194,7 @@ class Ledger:
         """
         stamp = Stamp("header", batch.n, run_id, landed.version, _micros(datetime.now(UTC)))
         header = Header(batch.n, landed.digest, landed.outcome, batch.generation, landed.version)
-        rows: list[dict[str, Any]] = [{**vars(stamp), **vars(header), "reason": landed.reason}]
+        rows: list[dict[str, Any]] = [{**vars(stamp), **vars(header), "reason": bounded(landed.reason)}]
         if landed.outcome == "committed":
             rows += [
                 {**vars(replace(stamp, kind="row", position=position)), **_plain(row)}
@@ -244,7 +244,8 @@ def _state(row: Row) -> LastState:
 
 
 def _plain(row: LedgerRow) -> dict[str, Any]:
-    body = row.to_dict()
+    # Batches that were decided long ago have reasons of any length, and have to be recorded.
+    body = replace(row, reason=bounded(row.reason)).to_dict()
     if row.event_time:
         body["event_time"] = _micros(datetime.fromisoformat(row.event_time))
     return body

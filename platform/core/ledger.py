@@ -26,6 +26,11 @@ IN_TABLE = frozenset({Status.COMMITTED, Status.MOVED})
 #: States of a key that lies in its bucket, as far as the ledger knows: a listing that lacks it tells something.
 PRESENT = SETTLED - {Status.MOVED}
 
+#: Most characters of a reason. A producer's file decides what is in it; the rows of a batch travel in one message to
+#: the Spark server, which takes 128 MiB; and every look reads the ledger.
+_MOST_REASON = 1_000
+_REASON_END = 700
+
 #: First word of the reason of a write-once key that was overwritten.
 OVERWRITTEN = "overwritten"
 
@@ -51,6 +56,13 @@ class Stamp:
     bronze_version: int
     recorded_at: int = field(metadata={"sql": "TIMESTAMP"})
     position: int | None = field(default=None, metadata={"sql": "INT"})
+
+
+def bounded(reason: str | None) -> str | None:
+    """A reason as batch and ledger take it; of a longer one the middle is left out, for its end names a folder."""
+    if reason is None or len(reason) <= _MOST_REASON:
+        return reason
+    return f"{reason[: _MOST_REASON - _REASON_END - 1]}…{reason[-_REASON_END:]}"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidegate.platform.core.ledger import IN_TABLE, OVERWRITTEN, SETTLED, LastState, LedgerRow, Status, columns_of
+from tidegate.platform.core.ledger import (
+    IN_TABLE,
+    OVERWRITTEN,
+    SETTLED,
+    LastState,
+    LedgerRow,
+    Status,
+    bounded,
+    columns_of,
+)
 from tidegate.platform.core.manifest import Hint
 
 #: Bytes, as they lie in S3, that one batch loads: what is more waits for the next, so that a run ends in its time.
@@ -175,7 +184,9 @@ def ledger_row(
         for name, value in vars(source).items()
         if name in _ROW and value is not None
     }
-    return LedgerRow(**seen, status=status, reason=reason, manifest=item.manifest, rows=rows, bad_rows=bad_rows)
+    return LedgerRow(
+        **seen, status=status, reason=bounded(reason), manifest=item.manifest, rows=rows, bad_rows=bad_rows
+    )
 
 
 def _wants(probe: Found, state: LastState | None, items: Sequence[TakenHint], registered: bool) -> bool:

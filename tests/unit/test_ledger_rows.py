@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,9 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.platform.core.batch import Batch
-from tidegate.platform.core.ledger import COLUMNS, SETTLED, LedgerRow, Status
-from tidegate.resources.delta import Landed
+from tidegate.platform.core.ledger import COLUMNS, SETTLED, LedgerRow, Status, bounded
+from tidegate.platform.core.manifest import Hint
+from tidegate.platform.core.planning import TakenHint, ledger_row
+from tidegate.resources.delta import Delta, Landed, _literal
 from tidegate.resources.ledger import Ledger
+from tidegate.resources.spark_remote import SparkRemote
 
 TEXT = st.text(max_size=10)
 
@@ -88,6 +92,30 @@ def test_what_is_appended_has_columns_and_types_of_the_ledger(outcome: str, batc
             assert value is None or types[type(value)] == kind, name
     times = [row["event_time"] for row in appended if row.get("event_time")]
     assert times == ([1704164645123456] if outcome == "committed" else [])
+
+
+def test_the_longest_batch_goes_to_the_server_in_one_message(batch: Batch) -> None:
+    """10,000 files, each with the longest key and a reason without end: Spark Connect takes 128 MiB."""
+    key, folder = "é" * 512, "; see s3a://lake/quarantine/rows/t/1-X/"
+    hint = TakenHint(Hint(key, event_id="m" * 60, version_id="v" * 1024), "m" * 60)
+    row = ledger_row(hint, Status.QUARANTINED, "é" * 300_000 + folder, None)
+    assert len(row.reason or "") <= 1_000
+    assert (row.reason or "").endswith(folder)
+    older = replace(row, reason="é" * 300_000)  # decided before there was a bound
+    sent: list[str] = []
+    delta = Delta(SparkRemote.parse("sc://localhost:1"), lambda: None)  # type: ignore[arg-type, return-value]
+    delta._call_one = lambda name, rows, **_: sent.append(rows) or {"version": 1}  # type: ignore[method-assign]
+    for one in (row, older):
+        sent.clear()
+        some = replace(batch, rows=(one,) * 10_000)
+        Ledger(delta, "s3a://lake/ledger/t", "t").append(some, Landed(7, "committed", batch.digest, None, False), "run")
+        assert len(_literal(sent[0]).encode()) < 120 << 20
+
+
+def test_a_reason_that_is_not_long_stays_as_it_is() -> None:
+    assert bounded(None) is None
+    assert bounded("x" * 1_000) == "x" * 1_000
+    assert bounded("a" * 300 + "b" * 701) == "a" * 299 + "…" + "b" * 700
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from tidegate.platform.core.schema.column_types import (
     widens,
 )
 from tidegate.platform.core.schema.misfit import Misfit
-from tidegate.platform.core.schema.names import SOURCE_COLUMNS, check_names, needs_mapping, usable
+from tidegate.platform.core.schema.names import MOST_FIELDS, SOURCE_COLUMNS, check_names, needs_mapping, usable
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.table_schema import BY_NAME, TableSchema
 
@@ -209,6 +209,7 @@ def test_what_is_inferred_adds_columns_and_changes_none() -> None:
         ("s struct<b:int,B:int>", r"column s\.B is there twice: it differs from s\.b by case only"),
         ("l array<struct<b:int,b:int>>", r"column l\.b is there twice"),
         ("`` int", "a column has no name"),
+        (f"{'n' * 1001} int", "column n{60}… has a name of more than 1,000 characters"),
         ("s struct<``:int>", "a field of s has no name"),
         ("_metadata int", "column _metadata has the name of a column that Spark adds"),
         ("_Batch int", "column _Batch has the name of a column that Tidegate adds"),
@@ -219,6 +220,12 @@ def test_names_that_no_table_can_have(text: str, reason: str) -> None:
     with pytest.raises(Misfit, match=reason):
         check_names(found, reserved=SOURCE_COLUMNS)
     assert len(usable(found)) == len(found) - 1
+
+
+def test_rows_whose_keys_are_data_bring_no_schema_without_end() -> None:
+    """Columns are part of every batch and of the log; and a hundred thousand are judged in one pass over them."""
+    some = [Field(f"id{n}", Struct((Field("x", Simple("long")),))) for n in range(100_000)]
+    assert len(usable(some)) == MOST_FIELDS // 2
 
 
 def _parsed(text: str) -> list[Field]:

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from tidegate.platform.core.parquet.footer import Footer
 from tidegate.platform.core.planning import Candidate
-from tidegate.platform.core.schema.column_types import MOST_LEVELS, Field
+from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.table_schema import Policy, TableSchema
 from tidegate.platform.core.table_spec import TableSpec
 from tidegate.resources.delta import Delta
@@ -114,7 +114,4 @@ def refusal(policy: Policy) -> str:
     """Why unknown fields keep a row out."""
     if policy == "strict":
         return "fields that are not in the table, and its `schema` in lake.yaml is strict"
-    return (
-        "fields that cannot become columns (Tidegate adds one of that name, two differ by case only, one has an empty "
-        f"name, or they lie deeper than {MOST_LEVELS} levels: write those as text); rename"
-    )
+    return "fields that cannot become columns; write them under other names, or as text"

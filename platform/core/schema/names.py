@@ -13,6 +13,11 @@ SOURCE_COLUMNS = ("_source_path", "_source_etag", "_source_event_time", "_ingest
 
 #: Spark's own column of every file it reads: a column of that name would hide it.
 _HIDDEN = "_metadata"
+#: Most fields, nested ones too, that rows of text bring to a table at once. Where keys of objects are data, such as
+#: ids, there is no end of them, and the schema is part of every batch and of the log.
+MOST_FIELDS = 10_000
+#: Most characters of a name.
+_MOST_NAME = 1_000
 #: Delta takes such a name only in a table that maps its columns; the restriction was Parquet's once.
 _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")
 
@@ -30,7 +35,7 @@ def check_names(fields: Iterable[Field], *, reserved: Collection[str] = ()) -> N
         reserved: names, in lower case, that Tidegate's own columns of this table have.
 
     Raises:
-        Misfit: a name is empty, is ours or Spark's, or differs from another one by case only, at any depth.
+        Misfit: a name is empty or too long, is ours or Spark's, or differs from another one by case only, at any depth.
     """
     _check_level(fields, "")
     for field in fields:
@@ -41,14 +46,17 @@ def check_names(fields: Iterable[Field], *, reserved: Collection[str] = ()) -> N
 
 def usable(fields: Iterable[Field]) -> list[Field]:
     """The fields that a loaded table can have as columns; a row that has others is refused for them."""
-    found: list[Field] = []
+    found: dict[str, Field] = {}
+    left = MOST_FIELDS
     for field in fields:
         try:
-            check_names([*found, field], reserved=SOURCE_COLUMNS)
+            check_names([field], reserved=SOURCE_COLUMNS)
         except Misfit:
             continue
-        found.append(field)
-    return found
+        left -= 1 + sum(1 for _ in inner_fields(field.type))
+        if left >= 0:
+            found.setdefault(field.name.lower(), field)
+    return list(found.values())
 
 
 def _check_level(fields: Iterable[Field], path: str) -> None:
@@ -56,6 +64,10 @@ def _check_level(fields: Iterable[Field], path: str) -> None:
     for field in fields:
         if not field.name:
             raise Misfit(f"{f'a field of {path[:-1]}' if path else 'a column'} has no name; give it one")
+        if len(field.name) > _MOST_NAME:
+            raise Misfit(
+                f"column {path}{field.name[:60]}… has a name of more than {_MOST_NAME:,} characters; shorten it"
+            )
         twin = seen.get(field.name.lower())
         if twin is not None:
             why = "" if twin == field.name else f": it differs from {path}{twin} by case only"

@@ -21,6 +21,11 @@ import org.apache.spark.util.TaskCompletionListener;
  * <p>A task that runs twice writes the same object twice, with the same rows: S3 shows an object when it is whole.
  */
 final class ApartRows {
+  /** Most characters of a row's text; a reader of JSON takes twenty million. */
+  static final int MOST_RAW = 10_000_000;
+
+  private static final String BEGINNING = "; only its beginning is here, the rest is in its file";
+
   private final Path path;
   private final Configuration conf;
   private FSDataOutputStream stream;
@@ -33,14 +38,14 @@ final class ApartRows {
     this.conf = conf;
   }
 
-  private record Line(
+  record Line(
       @JsonProperty("_source_path") String source,
       @JsonProperty("_source_etag") String etag,
       @JsonProperty("reason") String reason,
       @JsonProperty("raw") String raw) {}
 
   void add(LoadRequest.Source file, String reason, String raw) {
-    byte[] line = Json.write(new Line(file.source(), file.etag(), reason, raw)).getBytes(StandardCharsets.UTF_8);
+    byte[] line = Json.write(line(file, reason, raw)).getBytes(StandardCharsets.UTF_8);
     try {
       if (stream == null) {
         open();
@@ -50,6 +55,15 @@ final class ApartRows {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+  }
+
+  /** What is written of a row. The text of a longer one is in its file; no reader of JSON would give it back from here. */
+  static Line line(LoadRequest.Source file, String reason, String raw) {
+    String why = Reason.cut(reason, Reason.MOST);
+    boolean all = raw == null || raw.length() <= MOST_RAW;
+    return all
+        ? new Line(file.source(), file.etag(), why, raw)
+        : new Line(file.source(), file.etag(), why + BEGINNING, Reason.cut(raw, MOST_RAW));
   }
 
   private void open() throws IOException {

@@ -62,7 +62,8 @@ abstract class CsvRows extends RowReader {
       }
       Object value = rules[i].value(bytes[place], from[place], to[place]);
       if (value == Cell.WRONG) {
-        bad = "column " + columns[i].name() + " is " + columns[i].dataType().simpleString() + ", and this is not: " + text(place);
+        String type = columns[i].dataType().simpleString();
+        bad = "column " + Reason.cut(columns[i].name()) + " is " + type + ", and this is not: " + beginning(place);
       }
       values[i] = value;
     }
@@ -78,6 +79,13 @@ abstract class CsvRows extends RowReader {
 
   final String text(int place) {
     return new String(bytes[place], from[place], to[place] - from[place], UTF_8);
+  }
+
+  /** As much of a cell as a reason holds. */
+  private String beginning(int place) {
+    int most = 4 * Reason.MOST; // Bytes of a character.
+    boolean all = to[place] - from[place] <= most;
+    return Reason.cut(all ? text(place) : new String(bytes[place], from[place], most, UTF_8));
   }
 
   final boolean isNull(int place) {

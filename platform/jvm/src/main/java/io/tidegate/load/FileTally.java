@@ -24,6 +24,7 @@ public final class FileTally implements Serializable {
   void bad(String reason, boolean isUnknown) {
     bad++;
     unknown += isUnknown ? 1 : 0;
+    reason = Reason.cut(reason, Reason.MOST);
     why = why == null || reason.compareTo(why) < 0 ? reason : why;
   }
 

@@ -5,6 +5,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import com.fasterxml.jackson.core.json.JsonReadFeature;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -39,6 +41,8 @@ final class JsonRows extends RowReader {
 
   private byte[] line;
   private boolean utf8;
+  /** What of the line is more than is read, or null. */
+  private String excess;
 
   JsonRows(StructType columns, String[] pathColumns, String refusal, String timeZone) {
     super(columns.size(), pathColumns.length);
@@ -90,6 +94,7 @@ final class JsonRows extends RowReader {
       return false;
     }
     InternalRow found = null;
+    excess = null;
     try {
       Iterator<InternalRow> rows = parser.parse(line, watched, literal).iterator();
       found = rows.hasNext() ? rows.next() : null;
@@ -98,13 +103,17 @@ final class JsonRows extends RowReader {
       if (!(e instanceof BadRecordException)) {
         throw e;
       }
+      note(e);
     }
     String broken = broken();
-    unknown = broken == null && !watch.unknown.isEmpty();
+    broken = excess != null ? excess : broken;
+    unknown = broken == null && watch.repeated == null && !watch.unknown.isEmpty();
     if (broken != null) {
       bad = broken;
+    } else if (watch.repeated != null) {
+      bad = "a field that is there twice: " + watch.repeated + "; write each name once";
     } else if (unknown) {
-      bad = refusal + ": " + String.join(", ", watch.unknown);
+      bad = refusal + ": " + Reason.names(watch.unknown);
     } else if (!watch.changed.isEmpty()) {
       bad = "a value that its column would change: " + firstChanged();
     } else if (found == null) {
@@ -123,8 +132,29 @@ final class JsonRows extends RowReader {
       watch.end();
       return !watch.object || !watch.whole ? NO_OBJECT : watch.more ? NOT_ALONE : null;
     } catch (IOException e) {
+      note(e);
       return watch.object && watch.whole ? NOT_ALONE : NO_OBJECT;
     }
+  }
+
+  /** Takes note of what is too long, or too deep, to be read. */
+  private void note(Throwable error) {
+    for (Throwable cause = error; cause != null && excess == null; cause = cause.getCause()) {
+      if (cause instanceof StreamConstraintsException) {
+        excess = "more than is read: " + limit(cause.getMessage());
+      }
+    }
+  }
+
+  private static String limit(String said) {
+    return said.startsWith("String")
+        ? "a text of more than %,d characters; write it in parts".formatted(StreamReadConstraints.DEFAULT_MAX_STRING_LEN)
+        : said.startsWith("Number")
+            ? "a number of more than %,d characters; write it as text".formatted(StreamReadConstraints.DEFAULT_MAX_NUM_LEN)
+            : said.startsWith("Name")
+                ? "a name of more than %,d characters; write a shorter one".formatted(StreamReadConstraints.DEFAULT_MAX_NAME_LEN)
+                : "values in each other, deeper than %,d levels; write what lies deeper as text"
+                    .formatted(StreamReadConstraints.DEFAULT_MAX_DEPTH);
   }
 
   private String firstChanged() {

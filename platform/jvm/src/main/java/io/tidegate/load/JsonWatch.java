@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.util.JsonParserDelegate;
 import java.io.IOException;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
@@ -15,8 +16,15 @@ import java.util.Set;
  * changes without a word.
  */
 final class JsonWatch extends JsonParserDelegate {
-  /** Paths of the fields with values that the columns have no place for. */
+  /** Most unknown fields of a row that are kept. */
+  private static final int MOST_UNKNOWN = 1_000;
+  /** As deep as a table's columns may lie; the row itself is a level, too. */
+  private static final int MOST_LEVELS = 31;
+
+  /** Paths of the fields with values that the columns have no place for, each with the reason if there is one. */
   final Set<String> unknown = new LinkedHashSet<>();
+  /** Path of a name that an object has twice; null without any. */
+  String repeated;
   /** Columns whose type would change a value. */
   final Set<String> changed = new LinkedHashSet<>();
   /** Whether the text begins with an object. */
@@ -29,14 +37,23 @@ final class JsonWatch extends JsonParserDelegate {
   private final JsonShape root;
   private final Map<String, Integer> pathColumns;
   private final String[] inFile;
+  /** The object in which each column of the path was seen last. */
+  private final long[] pathSeen;
   /** By depth: what is expected in the container, the name that was read last in it, and what is expected after it. */
   private JsonShape[] shapes = new JsonShape[8];
   private String[] names = new String[8];
+  /** By depth: the number of the object, and the keys of a map so far. */
+  private long[] objects = new long[8];
+  private Set<?>[] keys = new Set<?>[8];
+  private long counted;
   private JsonShape next;
   private int depth;
   /** The depth of the unknown field that the parser is in, or 0, and whether it holds a value. */
   private int unknownAt;
   private boolean valued;
+  /** How deep the unknown field goes, and whether some field in it has no name. */
+  private int deepest;
+  private boolean nameless;
   private int pathColumn = -1;
   /** Whether Spark's parser reads: it is not to convert what it would change, for some of it takes hours. */
   private boolean guarding;
@@ -46,6 +63,7 @@ final class JsonWatch extends JsonParserDelegate {
     this.root = root;
     this.pathColumns = pathColumns;
     this.inFile = inFile;
+    this.pathSeen = new long[inFile.length];
   }
 
   /** Begins with another text. */
@@ -53,6 +71,7 @@ final class JsonWatch extends JsonParserDelegate {
     delegate = parser;
     unknown.clear();
     changed.clear();
+    repeated = null;
     object = whole = more = valued = false;
     next = root;
     depth = unknownAt = 0;
@@ -121,6 +140,7 @@ final class JsonWatch extends JsonParserDelegate {
     pathColumn = -1;
     if (unknownAt > 0) {
       valued = true;
+      nameless |= name.isEmpty();
       return;
     }
     JsonShape around = shapes[depth];
@@ -128,18 +148,42 @@ final class JsonWatch extends JsonParserDelegate {
       next = null;
     } else if (around.fields == null) {
       next = around.inside;
+      if (around.isMap && !keys(depth).add(name)) {
+        repeat();
+      }
     } else {
-      next = around.fields.get(name);
-      if (next == null) {
-        Integer found = depth == 1 ? pathColumns.get(name) : null;
-        if (found != null) {
-          pathColumn = found;
-        } else {
-          unknownAt = depth;
-          valued = false;
+      JsonShape.Field field = around.fields.get(name);
+      next = field == null ? null : field.shape;
+      if (field != null) {
+        if (field.again(objects[depth])) {
+          repeat();
         }
+        return;
+      }
+      Integer found = depth == 1 ? pathColumns.get(name) : null;
+      if (found != null) {
+        pathColumn = found;
+        if (pathSeen[found] == objects[depth]) {
+          repeat();
+        }
+        pathSeen[found] = objects[depth];
+      } else {
+        unknownAt = deepest = depth;
+        valued = nameless = false;
       }
     }
+  }
+
+  private void repeat() {
+    repeated = repeated == null ? path() : repeated;
+  }
+
+  @SuppressWarnings("unchecked")
+  private Set<String> keys(int at) {
+    if (keys[at] == null) {
+      keys[at] = new HashSet<String>();
+    }
+    return (Set<String>) keys[at];
   }
 
   private void open(JsonToken token) {
@@ -153,10 +197,17 @@ final class JsonWatch extends JsonParserDelegate {
     if (++depth == shapes.length) {
       shapes = Arrays.copyOf(shapes, 2 * depth);
       names = Arrays.copyOf(names, 2 * depth);
+      objects = Arrays.copyOf(objects, 2 * depth);
+      keys = Arrays.copyOf(keys, 2 * depth);
     }
+    deepest = Math.max(deepest, depth);
+    objects[depth] = ++counted;
     boolean fits = shape != null && (token == JsonToken.START_OBJECT || shape.fields == null);
     shapes[depth] = fits && shape != JsonShape.ANYTHING ? shape : null;
     names[depth] = null;
+    if (fits && shape.isMap) {
+      keys(depth).clear();
+    }
   }
 
   private void scalar(JsonToken token) throws IOException {
@@ -193,20 +244,37 @@ final class JsonWatch extends JsonParserDelegate {
       whole = true;
       next = null;
     } else if (depth == unknownAt) {
-      if (valued) {
-        unknown.add(path());
+      if (valued && unknown.size() < MOST_UNKNOWN) {
+        unknown.add(path() + why());
       }
       unknownAt = 0;
     }
+  }
+
+  /** Why the unknown field can be no column, as far as that is seen here. */
+  private String why() {
+    String name = names[depth];
+    if (name.isEmpty() || nameless) {
+      return name.isEmpty() ? " (a field without a name)" : " (in it is a field without a name)";
+    }
+    if (depth == 1 && TableColumns.isReserved(name)) {
+      return " (Tidegate or Spark adds one of that name)";
+    }
+    for (String known : shapes[depth].fields.keySet()) {
+      if (known.equalsIgnoreCase(name)) {
+        return " (it differs from " + Reason.cut(known) + " by case only)";
+      }
+    }
+    return deepest > MOST_LEVELS ? " (it goes deeper than 30 levels; write what lies deeper as text)" : "";
   }
 
   private String path() {
     StringBuilder path = new StringBuilder();
     for (int i = 1; i <= depth; i++) {
       if (names[i] != null) {
-        path.append(path.isEmpty() ? "" : ".").append(names[i]);
+        path.append(path.isEmpty() ? "" : ".").append(names[i].isEmpty() ? "\"\"" : Reason.cut(names[i]));
       }
     }
-    return path.toString();
+    return Reason.cut(path.toString());
   }
 }

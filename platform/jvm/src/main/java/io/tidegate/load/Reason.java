@@ -32,9 +32,8 @@ final class Reason {
   }
 
   /** The first names, and how many more there are. */
-  static String names(Collection<String> some, long all) {
-    String first = some.stream().limit(MOST_NAMES).collect(Collectors.joining(", "));
-    long more = all - Math.min(MOST_NAMES, some.size());
-    return more == 0 ? first : cut(first, MOST - 100) + " and " + more + " more";
+  static String names(Collection<String> all) {
+    String first = all.stream().limit(MOST_NAMES).collect(Collectors.joining(", "));
+    return all.size() <= MOST_NAMES ? first : cut(first, MOST_TEXT) + " and " + (all.size() - MOST_NAMES) + " more";
   }
 }

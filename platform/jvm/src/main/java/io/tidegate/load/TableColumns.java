@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
@@ -59,6 +60,11 @@ final class TableColumns implements Serializable {
     inFiles = new StructType(files.toArray(StructField[]::new));
     inPaths = paths.toArray(StructField[]::new);
     places = found.stream().mapToInt(Integer::intValue).toArray();
+  }
+
+  /** Whether no file can have a column of that name. */
+  static boolean isReserved(String name) {
+    return OURS.contains(name.toLowerCase(Locale.ROOT)) || name.equalsIgnoreCase("_metadata");
   }
 
   String[] pathNames() {

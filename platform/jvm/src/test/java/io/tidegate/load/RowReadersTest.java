@@ -122,7 +122,11 @@ class RowReadersTest {
         "{\"p\": {\"in\": {\"x\": 1, \"z\": 1}}, \"id\": 1}|p.in.z",
         "{\"many\": [{\"y\": 1}, {\"w\": 1}, {\"w\": 2}]}|many.w",
         "{\"named\": {\"k\": {\"y\": 1, \"w\": 1}}}|named.k.w",
-        "{\"more\": {\"id\": 1}, \"ID\": 2}|more, ID",
+        "{\"more\": {\"id\": 1}, \"ID\": 2}|more, ID (it differs from id by case only)",
+        "{\"\": 1}|\"\" (a field without a name)",
+        "{\"p\": {\"\": 1}}|p.\"\" (a field without a name)",
+        "{\"more\": [{\"\": 1}]}|more (in it is a field without a name)",
+        "{\"_BATCH\": 1}|_BATCH (Tidegate or Spark adds one of that name)",
       })
   void aFieldWithAValueThatNoColumnHasIsUnknown(String line, String unknown) {
     JsonRows reader =
@@ -130,6 +134,112 @@ class RowReadersTest {
     reader.read(row(line));
     assertEquals("unknown: " + unknown, reader.bad);
     assertTrue(reader.unknown);
+  }
+
+  @Test
+  void whatLiesTooDeepIsSaidToDoSo() {
+    JsonRows reader = json("id bigint");
+    reader.read(row("{\"deep\": " + "[".repeat(30) + "1" + "]".repeat(30) + "}"));
+    assertEquals("unknown: deep", reader.bad);
+    reader.read(row("{\"deep\": " + "[".repeat(31) + "1" + "]".repeat(31) + "}"));
+    assertEquals("unknown: deep (it goes deeper than 30 levels; write what lies deeper as text)", reader.bad);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "{\"id\": 1, \"id\": 2}|id",
+        "{\"id\": 1, \"id\": 1, \"more\": 1}|id",
+        "{\"p\": {\"a\": 1, \"in\": {\"x\": 1, \"x\": null}}}|p.in.x",
+        "{\"many\": [{\"y\": 1}, {\"y\": 1, \"y\": 2}]}|many.y",
+        "{\"named\": {\"k\": {\"y\": 1}, \"k\": {\"y\": 2}}}|named.k",
+        "{\"day\": \"a\", \"day\": \"a\"}|day",
+      })
+  void aFieldThatIsThereTwiceMakesTheRowBad(String line, String field) {
+    JsonRows reader =
+        json("id bigint, p struct<a: bigint, in: struct<x: bigint>>, many array<struct<y: bigint>>, named map<string, struct<y: bigint>>", "day");
+    reader.read(row(line));
+    assertEquals("a field that is there twice: " + field + "; write each name once", reader.bad);
+    assertFalse(reader.unknown, "its file has nothing to tell of columns");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{\"many\": [{\"y\": 1}, {\"y\": 2}], \"named\": {\"k\": {\"y\": 1}, \"l\": {\"y\": 1}}}",
+        "{\"id\": 1, \"text\": {\"a\": 1, \"a\": 2}}",
+        "{\"id\": 1, \"day\": \"a\"}"
+      })
+  void aFieldOfEachOfManyObjectsIsThereOnce(String line) {
+    JsonRows reader =
+        json("id bigint, text string, many array<struct<y: bigint>>, named map<string, struct<y: bigint>>", "day");
+    for (int i = 0; i < 2; i++) {
+      reader.read(row(line));
+      assertNull(reader.bad);
+    }
+  }
+
+  @Test
+  void whatIsMoreThanIsReadIsSaidToBe() {
+    assertEquals(
+        "more than is read: a text of more than 20,000,000 characters; write it in parts",
+        badJson("id bigint, t string", "{\"id\": 1, \"t\": \"" + "x".repeat(20_000_001) + "\"}"));
+    assertEquals(
+        "more than is read: a number of more than 1,000 characters; write it as text",
+        badJson("id double", "{\"id\": 1." + "0".repeat(1_000) + "}"));
+    assertEquals(
+        "more than is read: a name of more than 50,000 characters; write a shorter one",
+        badJson("id bigint", "{\"" + "n".repeat(50_001) + "\": 1}"));
+    assertEquals(
+        "more than is read: values in each other, deeper than 1,000 levels; write what lies deeper as text",
+        badJson("id bigint", "{\"id\": " + "[".repeat(2_000) + "]".repeat(2_000) + "}"));
+  }
+
+  /** What a reason is made of comes from a producer; all of it. */
+  @Test
+  void aReasonHasABound() {
+    String far = "é".repeat(300_000);
+    StringBuilder fields = new StringBuilder("{\"" + "n".repeat(40_000) + "\": 1");
+    for (int i = 0; i < 2_000; i++) {
+      fields.append(", \"f").append(i).append("\": 1");
+    }
+    JsonRows many = json("id bigint");
+    many.read(row(fields + "}"));
+    assertTrue(many.bad.endsWith(" and 990 more"), many.bad);
+    CsvLines cell = new CsvLines(group("a"), new StructType().add("a", "bigint"), new String[0], ZoneOffset.UTC);
+    cell.read(row(far));
+    String differs =
+        new TableColumns(new StructType().add("p", "string"), List.of("p"), 1, "UTC").differing(file("x"), new String[] {far});
+    for (String reason :
+        List.of(
+            many.bad,
+            cell.bad,
+            differs,
+            badJson("v struct<a: bigint>", "{\"v\": {\"" + "n".repeat(40_000) + "\": 1}}"),
+            badJson("named map<string, bigint>", "{\"named\": {\"" + "n".repeat(9_000) + "\": 1, \"" + "n".repeat(9_000) + "\": 1}}"))) {
+      FileTally tally = new FileTally();
+      tally.bad(reason, false);
+      assertTrue(tally.why.length() <= Reason.MOST, () -> "of " + tally.why.length() + " characters: " + tally.why);
+      assertTrue(ApartRows.line(file("x"), reason, "raw").reason().length() <= Reason.MOST);
+    }
+    String wide = "column " + "c".repeat(1_000);
+    FileTally tally = new FileTally();
+    tally.bad(wide, false);
+    assertEquals(Reason.MOST, tally.why.length());
+    ApartRows.Line line = ApartRows.line(file("x"), "why", "\ud83d\ude00".repeat(ApartRows.MOST_RAW));
+    assertTrue(line.raw().length() <= ApartRows.MOST_RAW);
+    assertTrue(StandardCharsets.UTF_8.newEncoder().canEncode(line.raw()), "a character is not cut in two");
+    assertEquals("why; only its beginning is here, the rest is in its file", line.reason());
+  }
+
+  private static LoadRequest.Source file(String value) {
+    return new LoadRequest.Source("path", 1, "source", "etag", null, java.util.Map.of("p", value));
+  }
+
+  private static LoadRequest.Group group(String... names) {
+    return new LoadRequest.Group("csv_lines", List.of(names), List.of(), RFC, null, List.of());
   }
 
   @ParameterizedTest
