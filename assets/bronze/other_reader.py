@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tidegate.assets.bronze.formats.csv_bytes import MOST_ROW
 from tidegate.assets.bronze.formats.format import SourceFile
 from tidegate.assets.bronze.formats.parquet_files import Parquet
+from tidegate.assets.bronze.room import TooLarge, in_turn
 from tidegate.assets.bronze.source_files import packed, unpacked
 from tidegate.platform.core.parquet.bad import BadParquet
 from tidegate.platform.core.planning import Candidate
@@ -41,9 +43,16 @@ def misread(lake: Lake, table: Table, suspects: Sequence[SourceFile]) -> list[tu
 
     def problem(file: SourceFile) -> tuple[Candidate, str | StoreError | None]:
         candidate = file.candidate
-        try:
+
+        def read(most: int) -> str | None:
             with lake.store.objects.reading(table.key.bucket, candidate.key, candidate.found.etag) as body:
-                return candidate, file.format.problem(body, packed=packed(candidate), spec=table.spec)
+                return file.format.problem(body, packed=packed(candidate), spec=table.spec, most=most)
+
+        try:
+            return candidate, in_turn(read, MOST_ROW)
+        except TooLarge:
+            told = f"a row has more than {MOST_ROW:,} characters: a quote in it is not closed, or it is no CSV"
+            return candidate, f"{told}; write the file again"
         except StoreError as error:
             return candidate, error
 

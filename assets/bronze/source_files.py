@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import re
 import zlib
 from collections.abc import Iterator, Mapping
@@ -9,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from gzip import BadGzipFile, GzipFile
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import BinaryIO, cast
 from urllib.parse import quote
 
@@ -19,6 +21,7 @@ from tidegate.assets.bronze.formats.csv_files import Csv
 from tidegate.assets.bronze.formats.format import HEAD_BYTES, Format, Rewrite, SourceFile
 from tidegate.assets.bronze.formats.json_files import Json
 from tidegate.assets.bronze.formats.parquet_files import Parquet
+from tidegate.assets.bronze.room import SMALL, SMALL_FILE, Bounded, TooLarge, in_turn
 from tidegate.platform.core.file_format import format_of
 from tidegate.platform.core.planning import Candidate
 from tidegate.platform.core.schema.misfit import Misfit
@@ -133,9 +136,27 @@ def _path(lake: Lake, table: Table, candidate: Candidate) -> str:
 
 def _rewritten(lake: Lake, table: Table, candidate: Candidate, rewrite: Rewrite) -> tuple[str, int]:
     place = staged(lake, table, ".txt")
-    with TemporaryDirectory(prefix="tidegate-rewrite-") as folder:
-        plain = Path(folder) / "plain"
-        with unpacked(lake, table, candidate) as body, plain.open("wb") as target:
-            rewrite.write(body, target)
-        lake.store.objects.upload(place.bucket, place.key, plain)
-        return place.path, plain.stat().st_size
+
+    def write(most: int) -> int:
+        with TemporaryDirectory(prefix="tidegate-rewrite-") as folder:
+            plain = Path(folder) / "plain"
+            with unpacked(lake, table, candidate) as body, plain.open("wb") as target:
+                rewrite.write(cast(BinaryIO, io.BufferedReader(Bounded(body, most), 1 << 16)), target)
+            lake.store.objects.upload(place.bucket, place.key, plain)
+            return plain.stat().st_size
+
+    size = candidate.found.size
+    known = rewrite.streams and not packed(candidate)
+    most = max(size, rewrite.most) if known else rewrite.most
+    small = SMALL_FILE if rewrite.streams else SMALL
+    try:
+        return place.path, in_turn(write, most, small=small, surely=size)
+    except TooLarge:
+        raise Misfit(rewrite.too_large) from None
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise RuntimeError(
+            f"the disk with {gettempdir()} is full, and {candidate.key} has to be rewritten there; free some of it, or "
+            "set TMPDIR to a folder on another one. Nothing is lost: the files wait"
+        ) from error

@@ -8,6 +8,7 @@ import io
 import pytest
 
 from tidegate.assets.bronze.formats.csv_bytes import csv_problem
+from tidegate.assets.bronze.room import TooLarge
 from tidegate.platform.core.csv_options import CsvOptions
 
 GOOD = 'a,b\r\n1,"two\nlines"\n2,"a ""q"" b"\n3,"\u2028\u0085"\n4,"last\nline"'
@@ -47,3 +48,21 @@ def test_bytes_that_are_not_utf_8_are_told_with_about_their_line() -> None:
 def test_a_cut_gzip_is_told() -> None:
     packed = gzip.compress("".join(f"{n},{n * n}\n" for n in range(5000)).encode())
     assert (csv_problem(io.BytesIO(packed[:-50]), CsvOptions(), packed=True) or "").startswith("broken gzip: ")
+
+
+def test_a_quote_that_is_never_closed_does_not_fill_the_memory() -> None:
+    text = "a,b\n" + "1,x\n" * 1000 + '2,"never closed\n' + "3,x\n" * 1000
+    for body, packed in ((text.encode(), False), (gzip.compress(text.encode()), True)):
+        with pytest.raises(TooLarge):
+            csv_problem(io.BytesIO(body), CsvOptions(), packed=packed, most=2_000)
+        assert "broken quoting" in (csv_problem(io.BytesIO(body), CsvOptions(), packed=packed, most=10_000) or "")
+
+
+def test_rows_that_are_long_together_are_none_that_is_long() -> None:
+    text = "a,b\n" + 'x,"two\nlines"\n' * 1000
+    assert csv_problem(io.BytesIO(text.encode()), CsvOptions(), packed=False, most=20) is None
+
+
+def test_a_line_without_an_end_does_not_fill_the_memory() -> None:
+    with pytest.raises(TooLarge):
+        csv_problem(io.BytesIO(b"a" * 100_000), CsvOptions(), packed=False, most=1_000)

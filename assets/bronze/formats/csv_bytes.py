@@ -6,15 +6,19 @@ import csv
 import gzip
 import io
 import zlib
+from collections.abc import Iterator
 from typing import BinaryIO, cast
 
+from tidegate.assets.bronze.room import TooLarge
 from tidegate.platform.core.csv_options import CsvOptions
 
-#: Characters of the longest cell; Python's own limit, 131072, is below what Spark reads.
-csv.field_size_limit(1 << 28)
+#: Characters of the longest row.
+MOST_ROW = 1 << 28
+# Python's own limit of a cell, 131072, is below what Spark reads.
+csv.field_size_limit(MOST_ROW)
 
 
-def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool) -> str | None:
+def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool, most: int = MOST_ROW) -> str | None:
     """Read a whole CSV file as RFC 4180, or the options, say; why it cannot be read so, or None.
 
     Spark takes a quote that is never closed for a cell that goes on to the end of the file, and puts the replacement
@@ -24,13 +28,19 @@ def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool) -> str | N
         body: the file, read once; not all of it is held in memory.
         options: how the file is written.
         packed: it is gzip.
+        most: characters of a row that may be held.
+
+    Raises:
+        TooLarge: a row has more.
     """
     plain = cast(BinaryIO, gzip.GzipFile(fileobj=body)) if packed else body
     text = io.TextIOWrapper(io.BufferedReader(cast(io.RawIOBase, plain)), options.codec, newline="")
-    rows = options.rows(text, strict=True)
+    lines = _Lines(text, most)
+    rows = options.rows(lines, strict=True)
     begins = 1 + options.skip
     try:
         for _ in rows:
+            lines.row_ended()
             begins = rows.line_num + 1 + options.skip
     except UnicodeDecodeError as error:
         return f"not {options.encoding.upper()}, in or after line {begins}: {error.reason}"
@@ -40,6 +50,27 @@ def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool) -> str | N
     except (EOFError, zlib.error) as error:
         return f"broken gzip: {error}"
     return None
+
+
+class _Lines(Iterator[str]):
+    """Lines of a text, while no row has too many characters: where a quote is never closed, all that follows is one."""
+
+    def __init__(self, text: io.TextIOWrapper, most: int) -> None:
+        self._text, self._most = text, most
+        self._left = most
+
+    def __next__(self) -> str:
+        line = self._text.readline(self._left + 1)
+        if not line:
+            raise StopIteration
+        self._left -= len(line)
+        if self._left < 0:
+            raise TooLarge
+        return line
+
+    def row_ended(self) -> None:
+        """A row ended with the last line."""
+        self._left = self._most
 
 
 def seems_by_line(head: bytes, whole: bool, options: CsvOptions) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, cast
 
 from tidegate.assets.bronze.formats.csv_bytes import csv_problem, seems_by_line
 from tidegate.assets.bronze.formats.csv_cells import check_type
-from tidegate.assets.bronze.formats.format import Format, Look, Rewrite, SourceFile
+from tidegate.assets.bronze.formats.format import HEAD_BYTES, Format, Look, Rewrite, SourceFile
 from tidegate.platform.core.csv_options import CsvOptions
 from tidegate.platform.core.schema.column_types import Field, Simple
 from tidegate.platform.core.schema.misfit import Misfit
@@ -22,6 +22,8 @@ from tidegate.resources.delta import Delta
 
 #: Encodings of Python's that Spark's reader is trusted with; what is in another one is rewritten.
 _SPARK_READS = ("utf-8", "ascii")
+#: Most bytes of packed CSV that is rewritten: its copy lies on the disk first.
+_MOST_UNPACKED = 4 << 30
 _DELIMITERS = {";": '";"', "\t": 'a tab ("\\t")', "|": '"|"'}
 
 
@@ -72,13 +74,20 @@ class Csv(Format):
                 check_type(field.type)
         return _reading(files, spec)
 
-    def problem(self, body: BinaryIO, *, packed: bool, spec: TableSpec) -> str | None:
+    def problem(self, body: BinaryIO, *, packed: bool, spec: TableSpec, most: int) -> str | None:
         """Read the bytes as the standard says."""
-        return csv_problem(body, spec.csv, packed=packed)
+        return csv_problem(body, spec.csv, packed=packed, most=most)
 
 
 class _Plain(Rewrite):
     """The same in UTF-8, without the lines before the header."""
+
+    most = _MOST_UNPACKED
+    streams = True
+    too_large = (
+        f"unpacked, it has more than {_MOST_UNPACKED >> 30} GiB, and a copy of it all is needed for its encoding, or "
+        "the lines before its header; write it in UTF-8 without such lines, or in parts"
+    )
 
     def __init__(self, options: CsvOptions) -> None:
         self._options = options
@@ -87,7 +96,8 @@ class _Plain(Rewrite):
         reader = io.TextIOWrapper(io.BufferedReader(cast(io.RawIOBase, body)), self._options.codec, newline="")
         try:
             for _ in range(self._options.skip):
-                reader.readline()
+                if len(reader.readline(HEAD_BYTES)) == HEAD_BYTES:
+                    raise Misfit(f"a line before its header has {HEAD_BYTES:,} characters or more; is it CSV?")
             while chunk := reader.read(1 << 20):
                 target.write(chunk.encode())
         except UnicodeDecodeError as error:

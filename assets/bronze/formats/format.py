@@ -59,7 +59,17 @@ class Look:
 
 
 class Rewrite(ABC):
-    """A plain copy of a text file that Spark cannot read as it is."""
+    """A plain copy of a text file that Spark cannot read as it is.
+
+    Attributes:
+        most: bytes of its content, unpacked, that are read; a file that is not packed may have more where ``streams``.
+        streams: the content is not held as a whole.
+        too_large: what is wrong with a file that has more, and what to do.
+    """
+
+    most: int
+    streams: bool
+    too_large: str
 
     @abstractmethod
     def write(self, body: BinaryIO, target: BinaryIO) -> None:
@@ -101,8 +111,12 @@ class Format(ABC):
     def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
         """How some files of one group are read (``LoadRequest.Group`` of platform/jvm, but for the files)."""
 
-    def problem(self, body: BinaryIO, *, packed: bool, spec: TableSpec) -> str | None:
-        """Why a suspect file cannot be read after all; None if it can."""
+    def problem(self, body: BinaryIO, *, packed: bool, spec: TableSpec, most: int) -> str | None:
+        """Why a suspect file cannot be read after all; None if it can.
+
+        Raises:
+            TooLarge: a row has more than ``most`` characters.
+        """
         return None
 
     def new_names(self, file: SourceFile, schema: TableSchema) -> Collection[str]:

@@ -26,14 +26,13 @@ _TOO_DEEP = f"its objects are nested deeper than {MOST_LEVELS} levels; write wha
 class OneObjectALine(Rewrite):
     """The same objects as JSON lines, each as it was written but for its line ends."""
 
+    most = _MOST_BYTES
+    streams = False
+    too_large = f"a JSON file that is not one object a line is read up to {_MOST_BYTES >> 20} MiB; write JSON lines"
+
     def write(self, body: BinaryIO, target: BinaryIO) -> None:
         """Copy a whole file."""
-        raw = body.read(_MOST_BYTES + 1)
-        if len(raw) > _MOST_BYTES:
-            raise Misfit(
-                f"a JSON file that is not one object a line is read up to {_MOST_BYTES >> 20} MiB; write JSON lines"
-            )
-        for one in _values(_text(raw)):
+        for one in _values(_text(body.read())):
             target.write(_LINE_END.sub(" ", one).encode())
             target.write(b"\n")
 
