@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tidegate.assets.bronze.after import after_batch, after_notes
+from tidegate.assets.bronze.birth_doubts import birth_doubts
 from tidegate.assets.bronze.decide import decide
 from tidegate.assets.bronze.inventoried import Inventoried, compare_inventory
 from tidegate.assets.bronze.load import prepare_load
@@ -15,7 +16,10 @@ from tidegate.assets.bronze.register import prepare_register
 from tidegate.assets.compaction import compact, is_due
 from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.ledger import Status
 from tidegate.platform.core.manifest import Manifest, is_taken
+from tidegate.platform.core.planning import Candidate
+from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.delta import Landed
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_root.inbox import Waiting
@@ -128,6 +132,7 @@ def _next_batch(
         waiting = None
     batch = decided(lake, table, clock)
     found = batch is not None
+    born: tuple[Sequence[Candidate], TableSchema] | None = None
     if batch is None:
         if list_table is not None:
             list_table(table, clock)
@@ -149,6 +154,7 @@ def _next_batch(
         seam("prepare")
         batch = decide(lake, table, work, prepared, run_id)
         seam("decide")
+        born = None if prepared.base or work.birth.registered else (work.plan.candidates, prepared.schema)
     else:
         log(f"batch {batch.n} was decided by run {batch.run_id or 'unknown'} and not recorded: going on with it")
     landed = _commit(lake, table, batch, verify_files=found)
@@ -158,6 +164,11 @@ def _next_batch(
         + (f": {landed.reason}" if landed.reason else "")
     )
     _record(lake, table, batch, landed, run_id, log)
+    if born:
+        entered = {row.key for row in batch.rows if row.status == Status.COMMITTED}
+        candidates, schema = born
+        for line in birth_doubts(lake, table, [one for one in candidates if one.key in entered], schema):
+            log(f"WARNING: {line}")
     return Done(batch, landed, found)
 
 

@@ -61,7 +61,7 @@ def source_file(lake: Lake, table: Table, candidate: Candidate) -> SourceFile:
         raise Misfit("empty file")
     if isinstance(format, Parquet):
         return SourceFile(candidate, format, _path(lake, table, candidate), candidate.found.size)
-    head, whole = _head(lake, table, candidate)
+    head, whole = head_of(lake, table, candidate)
     seen = format.look(head, whole, table.spec)
     if seen.rewrite:
         path, size = _rewritten(lake, table, candidate, seen.rewrite)
@@ -99,8 +99,13 @@ def packed(candidate: Candidate) -> bool:
     return candidate.key.endswith(".gz")
 
 
+def format_name(table: Table, candidate: Candidate) -> str | None:
+    """The name of a candidate's format, None where none is known."""
+    return table.spec.format or format_of(candidate.key)
+
+
 def _format(table: Table, candidate: Candidate) -> Format:
-    name = table.spec.format or format_of(candidate.key)
+    name = format_name(table, candidate)
     if name is None:
         raise Misfit(
             f"no format is known for the ending of {candidate.key.rsplit('/', 1)[-1]}; set `format` of the table in "
@@ -109,8 +114,14 @@ def _format(table: Table, candidate: Candidate) -> Format:
     return FORMATS[name]
 
 
-def _head(lake: Lake, table: Table, candidate: Candidate) -> tuple[bytes, bool]:
-    """The first bytes, unpacked, and whether they are all."""
+def head_of(lake: Lake, table: Table, candidate: Candidate) -> tuple[bytes, bool]:
+    """The first bytes of a candidate, unpacked, and whether they are all.
+
+    Raises:
+        Misfit: it is not what its name says.
+        ObjectChanged: it is no longer what the look saw.
+        StoreError: S3 did not answer.
+    """
     wanted = min(HEAD_BYTES, candidate.found.size)
     head = lake.store.objects.first_bytes(table.key.bucket, candidate.key, candidate.found.etag, wanted)
     whole = wanted == candidate.found.size

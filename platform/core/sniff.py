@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from tidegate.platform.core.csv_doubts import header_doubt, text_doubts, type_of
 from tidegate.platform.core.csv_options import USUAL_NULLS
 from tidegate.platform.core.file_format import Format
 from tidegate.platform.core.schema.column_types import MOST_LEVELS, quoted
@@ -23,15 +24,6 @@ SAMPLE = 1 << 16
 #: Lines among which a header is looked for.
 _PREAMBLE = 20
 _DELIMITERS = (",", ";", "\t", "|")
-_TYPES = (
-    ("bigint", re.compile(r"-?(0|[1-9]\d{0,17})")),
-    ("double", re.compile(r"-?((0|[1-9]\d{0,14})(\.\d{1,15})?|\.\d{1,15})([eE][+-]?\d{1,3})?")),
-    ("boolean", re.compile(r"true|false", re.I)),
-    ("date", re.compile(r"\d{4}-\d{2}-\d{2}")),
-    ("timestamp", re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})?")),
-)
-
-
 _TOO_DEEP = f"its objects are nested deeper than {MOST_LEVELS} levels; write what lies deeper as text"
 
 
@@ -100,11 +92,12 @@ def _sniffed_csv(lines: Sequence[str], sniffed: Sniffed) -> Sniffed:
         sniffed.problems.append("it has no header line; write one, or say header: false")
         return sniffed
     header = rows[0]
-    if all(_type([cell]) in ("bigint", "double") for cell in header):
+    if all(type_of([cell]) in ("bigint", "double") for cell in header):
         sniffed.options["header"] = False
         header = [f"_c{place}" for place in range(len(header))]
     else:
         rows = rows[1:]
+        sniffed.problems += filter(None, [header_doubt(header)])
         header = [name or f"_c{place}" for place, name in enumerate(header)]
     _check_names(header, sniffed)
     uneven = sum(len(row) != len(header) for row in rows)
@@ -115,7 +108,9 @@ def _sniffed_csv(lines: Sequence[str], sniffed: Sniffed) -> Sniffed:
     nulls = sniffed.options.get("nulls", [""])
     for name, cells in zip(header, columns, strict=True):
         plain = [cell.replace(",", ".") if "decimal" in sniffed.options else cell for cell in cells]
-        sniffed.columns[name] = _type([cell for cell in plain if cell not in nulls])
+        sniffed.columns[name] = type_of([cell for cell in plain if cell not in nulls])
+        if sniffed.columns[name] == "string":
+            sniffed.problems += text_doubts({name: plain}, nulls)
     return sniffed
 
 
@@ -212,11 +207,6 @@ def _nulls_and_decimals(columns: Sequence[Sequence[str]], delimiter: str, sniffe
         sniffed.options["nulls"] = ["", *found]
     if delimiter != "," and any(re.fullmatch(r"-?\d+,\d+", cell) for cell in cells):
         sniffed.options["decimal"] = ","
-
-
-def _type(cells: Iterable[str]) -> str:
-    told = [cell for cell in cells if cell != ""]
-    return next((kind for kind, form in _TYPES if told and all(map(form.fullmatch, told))), "string")
 
 
 def _objects(text: str, whole: bool, sniffed: Sniffed) -> Iterable[dict[str, Any]]:

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.infer import run_infer
+from tidegate.platform.core.csv_doubts import header_doubt, text_doubts
 from tidegate.platform.core.infer import Entry, as_lake_yaml, guess_tables
 from tidegate.platform.core.lake_file import load_lake
 from tidegate.platform.core.sniff import Sniffed, format_of_bytes, sniff_csv, sniff_json, unpacked
@@ -97,7 +98,7 @@ def _csv(text: str | bytes) -> Sniffed:
         ("a,b\nNA,1\n", {"nulls": ["", "NA"]}, {"a": "string", "b": "bigint"}),
         ("Report\n\na,b\n1,2\n3,4\n", {"skip": 2}, {"a": "bigint", "b": "bigint"}),
         ("# made by\na,b\n1,2\n# end\n", {"comment": "#"}, {"a": "bigint", "b": "bigint"}),
-        ("1,x\n2,3\n", {}, {"1": "bigint", "x": "bigint"}),
+        ("2019,x\n2,3\n", {}, {"2019": "bigint", "x": "bigint"}),
         ("1,2\n3,4\n", {"header": False}, {"_c0": "bigint", "_c1": "bigint"}),
         ("id\n1\n", {}, {"id": "bigint"}),
         ('a,b\n"x\ny",1\n', {}, {"a": "string", "b": "bigint"}),
@@ -238,3 +239,33 @@ def test_a_folder_stands_for_a_bucket(tmp_path: Path) -> None:
     (tmp_path / "orders" / "b.parquet").write_bytes(b"PAR1 and no end")
     assert not run_infer(console, str(tmp_path), None)
     assert "# problem: orders/b.parquet: truncated or not Parquet" in said.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("header", "values"),
+    [
+        ("I,1,Alice,2024-01-01 00:00:00", "('1', '2024-01-01 00:00:00')"),
+        ("a,2024-01-02", "('2024-01-02')"),
+        ("name,.5,-3e4,true,7", "('.5', '-3e4', 'true')"),
+    ],
+)
+def test_a_first_row_that_looks_like_values_is_told(header: str, values: str) -> None:
+    assert f"its first row looks like values and not like names {values}" in (header_doubt(header.split(",")) or "")
+    assert any("its first row looks like values" in one for one in _csv(f"{header}\n{header}\n").problems)
+
+
+@pytest.mark.parametrize("header", ["id,name", "country,2019,2020", "_c0,a1,1st", "id,"])
+def test_names_are_no_values(header: str) -> None:
+    assert header_doubt(header.split(",")) is None
+
+
+def test_a_column_that_is_text_for_few_of_its_cells_is_told() -> None:
+    some = [str(n) for n in range(20)]
+    (told,) = text_doubts({"price": [*some, "ten"], "name": ["a"] * 20, "code": [*some, *"abcdefgh"]}, ())
+    assert told.startswith("column price is text, though 20 of its first 21 cells are bigint, and 'ten' is not: ")
+    assert text_doubts({"price": ["1", "2", "x"]}, ()) == [], "too few to tell"
+    (mixed,) = text_doubts({"mixed": [*some, "x", "1.5", "ten"]}, ["x"])
+    assert "21 of its first 22 cells are double, and 'ten' is not" in mixed
+    (later,) = text_doubts({"price": some}, ())
+    assert "20 of its first 20 cells are bigint, and a later cell is not" in later
+    assert any("column b is text" in one for one in _csv("a,b\n" + "x,1\n" * 30 + "x,ten\n").problems)

@@ -1,0 +1,66 @@
+"""What of CSV may be meant otherwise than it is read: a header that is a row, a column that is text for one cell."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+#: SQL types of cells, by their spelling, the narrowest first.
+TYPES = (
+    ("bigint", re.compile(r"-?(0|[1-9]\d{0,17})")),
+    ("double", re.compile(r"-?((0|[1-9]\d{0,14})(\.\d{1,15})?|\.\d{1,15})([eE][+-]?\d{1,3})?")),
+    ("boolean", re.compile(r"true|false", re.I)),
+    ("date", re.compile(r"\d{4}-\d{2}-\d{2}")),
+    ("timestamp", re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})?")),
+)
+#: Columns are named by years where a table was turned round.
+_YEAR = re.compile(r"(19|20)\d{2}")
+#: Least cells that tell a column's type, and one of how many may be otherwise.
+_LEAST = 10
+_ONE_OF = 20
+
+
+def type_of(cells: Iterable[str]) -> str:
+    """The narrowest type that the spelling of all cells says; those that are empty say nothing."""
+    told = [cell for cell in cells if cell != ""]
+    return next((kind for kind, form in TYPES if told and all(map(form.fullmatch, told))), "string")
+
+
+def header_doubt(names: Sequence[str]) -> str | None:
+    """Why the first row of a file may be none of names; None if it looks like one."""
+    values = [name for name in names if type_of([name]) != "string" and not _YEAR.fullmatch(name)]
+    if not values:
+        return None
+    told = ", ".join(repr(value[:40]) for value in values[:3])
+    return (
+        f"its first row looks like values and not like names ({told}): where the files have no header, set "
+        "`csv: {header: false}` of the table in lake.yaml"
+    )
+
+
+def text_doubts(columns: Mapping[str, Sequence[str]], nulls: Collection[str]) -> list[str]:
+    """Why columns that become text may be meant as something else: nearly all of their cells are of one other type.
+
+    Args:
+        columns: the first cells of each.
+        nulls: texts that mean null.
+    """
+    return [told for name, cells in columns.items() if (told := _text_doubt(name, cells, nulls))]
+
+
+def _text_doubt(name: str, all_cells: Sequence[str], nulls: Collection[str]) -> str | None:
+    cells = [cell for cell in all_cells if cell != "" and cell not in nulls]
+    kinds = Counter(type_of([cell]) for cell in cells)
+    if kinds["bigint"] and kinds["double"]:
+        kinds["double"] += kinds.pop("bigint")
+    kind, count = next(iter(kinds.most_common(1)), ("string", 0))
+    others = len(cells) - count
+    if kind == "string" or len(cells) < _LEAST or others > max(1, len(cells) // _ONE_OF):
+        return None
+    odd = next((cell for cell in cells if type_of([cell]) not in (kind, "bigint" if kind == "double" else kind)), None)
+    why = "a later cell is not" if odd is None else f"{odd[:40]!r} is not"
+    return (
+        f"column {name[:60]} is text, though {count} of its first {len(cells)} cells are {kind}, and {why}: where "
+        "such cells mean null, name them in `csv: {nulls: […]}`; else say the type in `columns`: their rows are set apart"
+    )
