@@ -12,6 +12,7 @@ from tidegate.assets.bronze.shown import Shown, check_specs, page_key
 from tidegate.assets.bronze.table_states import Before, Now, Waits, row_count
 from tidegate.assets.sources import queue_keys, table_owners
 from tidegate.platform.core.batch import Batch
+from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake import Lake, Table
@@ -84,7 +85,7 @@ def work_off(context: dg.OpExecutionContext, lake: Lake, text: str, *, said: str
         run_id=context.run_id,
         listing=tags.get(TRIGGER_TAG) != "sensor",
         allow_removals=tags.get(ALLOW_REMOVALS_TAG) == "true",
-        log=lambda line: context.log.info(f"{said}{line}"),
+        log=lambda line: context.log.info(one_line(f"{said}{line}")),
         # Of one table, so a shared run, which lists none, has no such tag.
         after="" if said else tags.get(LISTED_TAG, ""),
         came_to=lambda key: None if said else note_listing(context.instance, context.run_id, key),
@@ -94,7 +95,7 @@ def work_off(context: dg.OpExecutionContext, lake: Lake, text: str, *, said: str
     if compared:
         shown = replace(shown, inventoried=compared[0])
     for line in shown.warnings():
-        context.log.warning(f"{said}{line}")
+        context.log.warning(one_line(f"{said}{line}"))
     return shown
 
 

@@ -8,6 +8,7 @@ import dagster as dg
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.assets.bronze.shown import page_key
+from tidegate.assets.failed_runs import failed_runs
 from tidegate.assets.health.measure import measure
 from tidegate.assets.health.remembered import earlier_lags, last_commit
 from tidegate.assets.health.shown import DESCRIPTIONS, KEEPS_UP_CHECK, MOST_EARLIER, MOST_SHOWN, Shown, keeps_up
@@ -80,7 +81,9 @@ def look(lake: Lake, instance: dg.DagsterInstance, now: float) -> Shown:
     """
     health = _published(lake, measure(lake, instance, now))
     commits = {one.key: last_commit(instance, one.key) for one in health.tables[:MOST_SHOWN]}
-    return Shown(health, earlier_lags(instance, LAKE_HEALTH, MOST_EARLIER), commits)
+    silver = [spec.name for spec in lake.config.tables if spec.silver]
+    failed = failed_runs(instance, {one.key for one in health.tables}, silver)
+    return Shown(health, earlier_lags(instance, LAKE_HEALTH, MOST_EARLIER), commits, failed)
 
 
 def _published(lake: Lake, health: Health) -> Health:

@@ -9,18 +9,22 @@ from typing import Any
 
 import dagster as dg
 
+from tidegate.assets.failed_runs import FailedRun
+from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.health import Health, QueueHealth, TableHealth
 
 KEEPS_UP_CHECK = "keeps_up"
 ALL_KEEP_UP_CHECK = "every_table_keeps_up"
 DEAD_LETTERS_CHECK = "no_dead_letters"
 MEASURED_CHECK = "everything_is_measured"
+RUNS_CHECK = "no_table_s_runs_fail"
 DESCRIPTIONS = {
     ALL_KEEP_UP_CHECK: "No event waits for a table for longer than its window and max_lag.",
     DEAD_LETTERS_CHECK: "No message went to a dead-letter queue.",
     MEASURED_CHECK: "Inbox and queues answered, and the metrics were published.",
+    RUNS_CHECK: "The last run of every table, and the last merge of every silver table, did not fail.",
 }
-#: Tables that the page shows, the most urgent ones.
+#: Tables that the page shows, the most urgent ones; and failed runs.
 MOST_SHOWN = 30
 #: Earlier measurements of which it shows a table's lag.
 MOST_EARLIER = 11
@@ -37,11 +41,13 @@ class Shown:
     Attributes:
         earlier: lags in seconds by table name, of the measurements before, the oldest first.
         commits: epoch seconds of the last commit, by table key, of the tables that are shown.
+        failed: the last runs of tables whose last run failed, by table key, or ``silver.<name>``.
     """
 
     health: Health
     earlier: Sequence[Mapping[str, float]] = ()
     commits: Mapping[str, float | None] = field(default_factory=dict)
+    failed: Mapping[str, FailedRun] = field(default_factory=dict)
 
     def metadata(self) -> dict[str, Any]:
         """Metadata of the materialization: the page, and numbers over time."""
@@ -53,6 +59,7 @@ class Shown:
             "oldest_seconds": round(health.lag, 1),
             "tables": len(health.tables),
             "tables_behind": len(health.behind),
+            "tables_failing": len(self.failed),
             "in_queues": sum(one.waiting for one in health.queues),
             "in_flight": sum(one.in_flight for one in health.queues),
             "dead_letters": health.dead,
@@ -68,9 +75,10 @@ class Shown:
             f"{len(health.behind)} of {len(health.tables)} tables behind" if health.behind else "no table is behind"
         )
         lines = [
-            f"**{_moment(health.at)} UTC: {verdict}.** {health.files:,} files ({_bytes(health.size)}) wait"
-            + (f", the oldest for {_span(health.lag)}." if health.files else "."),
+            f"**{_moment(health.at)} UTC: {verdict}{self._failing()}.** {health.files:,} files "
+            f"({_bytes(health.size)}) wait" + (f", the oldest for {_span(health.lag)}." if health.files else "."),
             *(f"\n**Not known:** {one}" for one in health.unknown),
+            *(f"\n**Fails:** {one}" for one in self._failures()),
             "",
             "| table | oldest | files | bytes | commit | bad | last hour |",
             "|---|--:|--:|--:|--:|--:|---|",
@@ -102,6 +110,17 @@ class Shown:
     def _commit(self, table: TableHealth) -> str:
         at = self.commits.get(table.key)
         return _span(self.health.at - at) + _NARROW + "ago" if at else ""
+
+    def _failing(self) -> str:
+        number = len(self.failed)
+        return f", the last run of {number} {'table' if number == 1 else 'tables'} failed" if number else ""
+
+    def _failures(self) -> list[str]:
+        """Which last runs failed and why, a line each."""
+        names = {one.key: one.name for one in self.health.tables}
+        told = [f"`{names.get(table, table)}` {failed}" for table, failed in self.failed.items()]
+        more = len(told) - MOST_SHOWN
+        return [one_line(line) for line in told[:MOST_SHOWN]] + ([f"and {more} more tables"] if more > 0 else [])
 
     def checks(self, asset: dg.AssetKey) -> list[dg.AssetCheckResult]:
         """The results of the lake's checks."""
@@ -135,6 +154,14 @@ class Shown:
                 passed=not health.unknown,
                 severity=dg.AssetCheckSeverity.WARN,
                 metadata={"unknown": list(health.unknown)},
+            ),
+            dg.AssetCheckResult(
+                asset_key=asset,
+                check_name=RUNS_CHECK,
+                passed=not self.failed,
+                # One that fails once is tried again; a table that stays behind fails `every_table_keeps_up`.
+                severity=dg.AssetCheckSeverity.WARN,
+                metadata={"tables_failing": len(self.failed), **({"failed": self._failures()} if self.failed else {})},
             ),
         ]
 

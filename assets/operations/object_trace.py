@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from tidegate.platform.core.after_load import moves_to
+from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.ledger import SETTLED, Status
 from tidegate.platform.core.planning import Forbidden, Found, Gone, Probe, Unavailable
 from tidegate.platform.core.routing import Routed, route, rows_route
@@ -90,7 +91,7 @@ def trace(lake: Lake, bucket: str, key: str) -> Trace:
     table = lake.table(found.table.encode())
     version, n = table.ledger.clock()
     way = _Way(
-        table, probe, table.ledger.history(version, key), [*_decided(table, n, key), *_waiting(lake, table, key)]
+        table, probe, table.ledger.history(version, key), [*_decided(lake, table, n, key), *_waiting(lake, table, key)]
     )
     stops += [Stop(f"batch {one.stamp.n}", _told(way, one), _time(one.stamp.recorded_at)) for one in way.decisions]
     return Trace((*stops, *way.undecided), _verdict(lake, way, key), table.text if way.undecided else None)
@@ -123,16 +124,25 @@ def _missed(lake: Lake, bucket: str, key: str) -> Iterator[Stop]:
                 yield Stop("intake log", f"event {row.get('event_id')} counted as {row['outcome']}: {row['reason']}")
 
 
-def _decided(table: Table, n: int, key: str) -> Iterator[Stop]:
+def _decided(lake: Lake, table: Table, n: int, key: str) -> Iterator[Stop]:
     batch = table.batches.read(n + 1)
-    for row in batch.rows if batch else ():
-        if batch and row.key == key:
-            yield Stop(
-                f"batch {batch.n}",
-                f"{row.status} by run {batch.run_id or 'unknown'}, which has not recorded it: the next run of the "
-                "table finishes that batch first",
-                datetime.fromisoformat(batch.decided_at) if batch.decided_at else None,
-            )
+    rows = [row for row in batch.rows if row.key == key] if batch else []
+    if batch is None or not rows:
+        return
+    how_far = f"{_landed(lake, table, batch)}. The next run of the table goes on with that batch first"
+    at = datetime.fromisoformat(batch.decided_at) if batch.decided_at else None
+    for row in rows:
+        decided = f"run {batch.run_id or 'unknown'} decided that it is {row.status}"
+        yield Stop(f"batch {batch.n}", f"{decided}, and {how_far}", at)
+
+
+def _landed(lake: Lake, table: Table, batch: Batch) -> str:
+    """How far a batch came that the ledger does not have."""
+    if not batch.commits:
+        return "the ledger does not have it: that run is at it, or failed"
+    if (lake.delta.table_state(batch.location, batch.app_id).txn or 0) >= batch.n:
+        return "its commit landed, which the ledger does not have: that run is at it, or failed after its commit"
+    return "its commit did not land: that run is at it, or failed in or before its commit"
 
 
 def _waiting(lake: Lake, table: Table, key: str) -> Iterator[Stop]:

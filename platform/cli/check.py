@@ -26,6 +26,7 @@ from tidegate.platform.cli.check_metrics import check_metrics
 from tidegate.platform.cli.check_queues import CheckedQueue, check_queue
 from tidegate.platform.cli.environment import Client, client
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.failed_run import check_runs
 from tidegate.platform.cli.findings import Failed, Finding, checked, show
 from tidegate.platform.cloud.roles import giving
 from tidegate.platform.core.lake import LakeConfig
@@ -137,6 +138,8 @@ def _findings(
         for spec in config.tables:
             yield check_born(store, spec)
         yield check_discovered(config, known)
+        silver = [spec.name for spec in config.tables if spec.silver]
+        yield from check_runs(using.home, {key.encode() for key in known}, silver)
     if config.metrics == "cloudwatch":
         yield check_metrics(aws.client("cloudwatch"))
     yield from check_spark(using.settings.spark, store, using.explain)

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from tidegate.platform.cli.doctor_logs import LogDoctor
 from tidegate.platform.cli.environment import client
+from tidegate.platform.cli.failed_run import check_runs
 from tidegate.platform.cli.findings import Failed, Finding, checked, show
 from tidegate.platform.core.first_line import first_line
 from tidegate.resources.aws import Aws
@@ -51,8 +52,15 @@ def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair
     with using.reaching_spark(), using.settings.opened() as opened:
         for finding in _examined(opened, using.settings.aws, repair=repair):
             failed += show(console, finding, "PROBLEM ")
+        for finding in check_runs(using.home, *_tables(opened)):
+            failed += show(console, finding, "PROBLEM ")
     console.print(Text(f"\n{failed} problems" if failed else "\nnothing is wrong", style="red" if failed else "green"))
     return not failed
+
+
+def _tables(opened: Lake) -> tuple[list[str], list[str]]:
+    """Keys of the tables, and names of the silver ones."""
+    return opened.store.births.tables(), [spec.name for spec in opened.config.tables if spec.silver]
 
 
 def _examined(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding]:

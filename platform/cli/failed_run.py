@@ -1,17 +1,23 @@
-"""Why the last run of a table failed, where Dagster can be asked."""
+"""Which tables' last run failed, and why, where Dagster can be asked."""
 
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
+from collections.abc import Collection
 from pathlib import Path
 
 import dagster as dg
 
+from tidegate.assets.failed_runs import failed_runs
+from tidegate.platform.cli.findings import Finding
 from tidegate.platform.core.first_line import first_line
 
 #: Of an error's first line, as much is shown.
 _MOST_CHARACTERS = 300
+
+
+class DagsterNotAsked(Exception):
+    """Dagster is at hand and does not answer; the message says why, in one line."""
 
 
 def failed_run(home: Path | None, table: str) -> str | None:
@@ -21,33 +27,50 @@ def failed_run(home: Path | None, table: str) -> str | None:
         home: of the local platform; None takes the DAGSTER_HOME of the environment.
         table: the table's key, which is the partition of its runs.
     """
+    try:
+        failed = last_failures(home, [table]) or {}
+    except DagsterNotAsked as error:
+        return str(error)
+    return f"the last run of {table} {failed[table]}" if table in failed else None
+
+
+def check_runs(home: Path | None, tables: Collection[str], silver: Collection[str]) -> list[Finding]:
+    """A finding for each table whose last run failed; else that none did.
+
+    Args:
+        home: of the local platform; None takes the DAGSTER_HOME of the environment.
+        tables: table keys.
+        silver: names of silver tables.
+    """
+    what = "last run of each table"
+    try:
+        failed = last_failures(home, tables, silver)
+    except DagsterNotAsked as error:
+        return [Finding(what, False, str(error))]
+    if failed is None:
+        return [Finding(what, True, "not looked at: DAGSTER_HOME names no folder of this machine")]
+    if not failed:
+        return [Finding(what, True, "none failed")]
+    return [Finding(f"last run of {table}", False, told) for table, told in failed.items()]
+
+
+def last_failures(home: Path | None, tables: Collection[str], silver: Collection[str] = ()) -> dict[str, str] | None:
+    """When and why the last run of a table failed, for those for which it did; None if Dagster is not at hand.
+
+    Args:
+        home: of the local platform; None takes the DAGSTER_HOME of the environment.
+        tables: table keys.
+        silver: names of silver tables; told as ``silver.<name>``.
+
+    Raises:
+        DagsterNotAsked: its storage does not answer.
+    """
     folder = home / "dagster" if home else Path(os.environ.get("DAGSTER_HOME") or "nowhere")
     if not folder.is_dir():
         return None
     try:
         with dg.DagsterInstance.from_config(str(folder)) as instance:
-            return last_failure(instance, table)
+            return {table: str(failed) for table, failed in failed_runs(instance, tables, silver).items()}
     except Exception as error:  # the storage is the user's choice, and so are its errors
-        return f"Dagster on {folder} could not be asked about its runs: {first_line(str(error))[:_MOST_CHARACTERS]}"
-
-
-def last_failure(instance: dg.DagsterInstance, table: str) -> str | None:
-    """As ``failed_run`` says it of an instance."""
-    ended = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE]
-    last = instance.get_run_records(dg.RunsFilter(statuses=ended, tags={"dagster/partition": table}), limit=1)
-    if not last or last[0].dagster_run.status is dg.DagsterRunStatus.SUCCESS:
-        return None
-    run = last[0].dagster_run.run_id
-    when = datetime.fromtimestamp(last[0].end_time or last[0].update_timestamp.timestamp(), UTC)
-    why = _why(instance, run)
-    return f"the last run of {table} failed at {when:%Y-%m-%d %H:%M:%SZ} (run {run})" + (f": {why}" if why else "")
-
-
-def _why(instance: dg.DagsterInstance, run: str) -> str | None:
-    failures = instance.get_records_for_run(run, of_type=dg.DagsterEventType.STEP_FAILURE, limit=1).records
-    event = failures[0].event_log_entry.dagster_event if failures else None
-    error = event.step_failure_data.error if event else None
-    if error is None:
-        return None
-    # Dagster's own error is around the one that was raised.
-    return first_line((error.cause or error).message)[:_MOST_CHARACTERS]
+        told = first_line(str(error))[:_MOST_CHARACTERS]
+        raise DagsterNotAsked(f"Dagster on {folder} could not be asked about its runs: {told}") from None

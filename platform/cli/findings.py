@@ -11,7 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, 
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.first_line import first_line, one_line
 from tidegate.resources.object_store import StoreError
 
 _BAD_CREDENTIALS = frozenset(
@@ -54,7 +54,8 @@ def show(console: Console, finding: Finding, wrong: str = "FAILED ") -> int:
     """
     good = Text("warning ", style="yellow") if finding.warning else Text("ok     ", style="green")
     mark = good if finding.ok else Text(wrong, style="bold red")
-    console.print(mark + Text(finding.what) + Text(f"  {finding.detail}" if finding.detail else "", style="dim"))
+    what, detail = one_line(finding.what), one_line(finding.detail)
+    console.print(mark + Text(what) + Text(f"  {detail}" if detail else "", style="dim"))
     return 0 if finding.ok else 1
 
 

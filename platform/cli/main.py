@@ -11,12 +11,12 @@ from typing import Annotated
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
 from pyspark.errors import PySparkException
-from rich.console import Console
 
 from tidegate.platform.cli.environment import environment_settings
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.findings import explain_aws
-from tidegate.platform.core.first_line import first_line
+from tidegate.platform.cli.terminal import Terminal
+from tidegate.platform.core.first_line import first_line, visible
 from tidegate.platform.core.lake_file import LakeConfigError
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.resources.object_store import StoreError
@@ -258,24 +258,23 @@ def main() -> None:
     try:
         app(standalone_mode=True)
     except _EXPECTED as error:
-        sys.exit(f"error: {error}")
+        sys.exit(visible(f"error: {error}"))
     except (BotoCoreError, ClientError) as error:
-        sys.exit(f"error: {explain_aws(error)}")
+        sys.exit(visible(f"error: {explain_aws(error)}"))
     except PySparkException as error:
         # Its other lines are a trace of the server.
-        sys.exit(f"error: {first_line(error)}")
+        sys.exit(visible(f"error: {first_line(error)}"))
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
-        print(f"error: {first_line(error)}\n", file=sys.stderr)
-        traceback.print_exc()
+        print(visible(f"error: {first_line(error)}\n\n{traceback.format_exc()}"), end="", file=sys.stderr)
         sys.exit(1)
 
 
-def _console() -> Console:
+def _console() -> Terminal:
     """A terminal's own width; wide enough for the tables elsewhere (a log, a pipe)."""
-    console = Console()
-    return console if console.is_terminal else Console(width=120)
+    console = Terminal()
+    return console if console.is_terminal else Terminal(width=120)
 
 
 def _lake(given: Path | None) -> Path:

@@ -11,6 +11,7 @@ from tidegate.assets.operations.object_trace import trace
 from tidegate.platform.cli.check import parse_address
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.failed_run import failed_run
+from tidegate.platform.core.first_line import one_line
 
 
 def run_trace(console: Console, address: str, lake: Path | None, home: Path | None) -> None:
@@ -31,7 +32,7 @@ def run_trace(console: Console, address: str, lake: Path | None, home: Path | No
         found = trace(opened, bucket, key)
     for stop in found.stops:
         at = stop.at.strftime("%Y-%m-%d %H:%M:%SZ") if stop.at else ""
-        console.print(Text(f"{at:21}{stop.what:11}") + Text(stop.detail, style="dim"))
-    console.print(Text(f"\n{found.verdict}", style="bold"))
+        console.print(Text(f"{at:21}{stop.what:11}") + Text(one_line(stop.detail), style="dim"))
+    console.print(Text(f"\n{one_line(found.verdict)}", style="bold"))
     if found.waits_for and (failed := failed_run(using.home, found.waits_for)):
-        console.print(Text(failed, style="red"))
+        console.print(Text(one_line(failed), style="red"))

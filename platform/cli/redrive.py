@@ -21,6 +21,7 @@ from tidegate.assets.operations.redrive import (
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.table_named import table_named
+from tidegate.platform.core.first_line import one_line
 
 _SHOWN = 20
 _PARTLY = "partly in quarantine; read again, and what they have in the table is replaced in one commit"
@@ -140,7 +141,8 @@ def _show(console: Console, what: str, how: str, found: list[tuple[str, str]]) -
         return
     console.print(Text(f"{what}: {len(found)} {how}", style="bold"))
     for key, reason in found[:_SHOWN]:
-        console.print(Text(f"  {key}  ") + Text(reason, style="dim"))
+        console.print(Text(f"  {one_line(key)}  ") + Text(one_line(reason), style="dim"))
     if len(found) > _SHOWN:
         rest = Counter(reason.split(":")[0] for _, reason in found[_SHOWN:])
-        console.print(Text(f"  and {rest.total()} more: {', '.join(f'{n} × {why}' for why, n in rest.most_common(5))}"))
+        told = ", ".join(f"{n} × {one_line(why)}" for why, n in rest.most_common(5))
+        console.print(Text(f"  and {rest.total()} more: {told}"))

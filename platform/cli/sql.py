@@ -20,7 +20,7 @@ from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.findings import explain_aws
 from tidegate.platform.cli.time_travel import reach_silver
-from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.first_line import first_line, visible
 
 _SCHEMAS = ("bronze", "silver", "ledger", "lake")
 
@@ -74,7 +74,7 @@ def _show(console: Console, columns: list[str], rows: list[Row]) -> None:
 
 
 def _cell(value: Any) -> Text:
-    return Text("null", style="dim") if value is None else Text(str(value))
+    return Text("null", style="dim") if value is None else Text(visible(str(value)))
 
 
 def unbegun(told: str, tables: Collection[str]) -> list[str]:

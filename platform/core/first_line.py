@@ -1,4 +1,9 @@
-"""What an error says, in one line."""
+"""What an error, or a text of somebody else, says in one line."""
+
+import re
+
+#: What moves a terminal's cursor or ends a line, turns the direction of the text around it, or is no character.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def first_line(said: Exception | str) -> str:
@@ -7,3 +12,16 @@ def first_line(said: Exception | str) -> str:
     if lines:
         return lines[0]
     return type(said).__name__ if isinstance(said, Exception) else ""
+
+
+def one_line(text: str) -> str:
+    """A text with its line ends and control characters written out as Python does: a backslash and a code.
+
+    Keys, cells and messages are a producer's: what is in them must not act on a terminal, or forge a line of a log.
+    """
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def visible(text: str) -> str:
+    """The same, but for line ends, which stay."""
+    return "\n".join(map(one_line, text.split("\n")))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidegate.platform.core.file_format import Format, format_of
+from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.object_key import conventional_prefix, is_hidden, partition_values
 from tidegate.platform.core.schema.column_types import Field, any_type
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -124,10 +125,10 @@ def as_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
             kinds = json.dumps(dict.fromkeys(guess.partitions, "string"), ensure_ascii=False)
             table.append(f"  partition_columns: {kinds}")
         mark = "# " if guess.impossible else ""
-        lines += [f"  # problem: {_one_line(problem)}" for problem in guess.problems]
+        lines += [f"  # problem: {one_line(problem)}" for problem in guess.problems]
         lines += [f"  {mark}{line}" for line in table]
         lines.append(f"  #   files: {guess.files}" + ("; columns:" if guess.columns else ""))
-        lines += [f"  #   {_one_line(f'{name}: {kind}')}" for name, kind in guess.columns.items()]
+        lines += [f"  #   {one_line(f'{name}: {kind}')}" for name, kind in guess.columns.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -141,11 +142,6 @@ def _both(one: str, other: str) -> str | None:
         return TableSchema((there,)).taking([here], "evolve").fields[0].type.sql()
     except ValueError:
         return None
-
-
-def _one_line(text: str) -> str:
-    """Names and keys may hold line ends, which would end the comment."""
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def _guess(key: TableKey, entries: Sequence[Entry], names: Counter[str]) -> Guess:

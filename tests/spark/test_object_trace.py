@@ -50,8 +50,11 @@ def test_an_object_is_followed_to_its_table(
     with seams_watched(), dying_at("decide"):
         run_table(lake.lake, text, run_id="r1")
     stops, verdict = told()
-    assert stops[2].startswith("batch 1: committed by run r1, which has not recorded it: the next run")
+    assert stops[2].startswith("batch 1: run r1 decided that it is committed, and its commit did not land: that run")
     assert verdict.startswith("it waits for the next run")
+    with seams_watched(), dying_at("commit"):
+        run_table(lake.lake, text, run_id="r1")
+    assert "and its commit landed, which the ledger does not have: that run is at it, or failed" in told()[0][2]
 
     run_table(lake.lake, text, run_id="r2")
     (_, _, batch), verdict = told()

@@ -19,6 +19,7 @@ from botocore.exceptions import ClientError
 from tests.support.objects import Objects
 from tests.unit.conftest import PAPER
 from tidegate.assets.bronze.asset import BRONZE
+from tidegate.assets.failed_runs import FailedRun
 from tidegate.assets.health.asset import LAKE_HEALTH, look
 from tidegate.assets.health.measure import measure
 from tidegate.assets.health.shown import Shown, sparkline
@@ -130,7 +131,7 @@ def test_what_does_not_answer_is_named_and_the_rest_is_measured(instance: dg.Dag
     slow, denied = health.unknown
     assert slow == f"the inbox beyond {ORDERS}: listing it takes more than 20 seconds"
     assert denied.startswith("dead-letter queue events-dlq: ")
-    assert [one.passed for one in Shown(health).checks(LAKE_HEALTH)] == [True, True, False]
+    assert [one.passed for one in Shown(health).checks(LAKE_HEALTH)] == [True, True, False, True]
 
 
 def test_a_thousand_tables_cost_a_few_requests(instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +206,7 @@ def test_pages_are_told_of_what_waits_and_checks_of_what_changed() -> None:
         )
         own = [one for one in said if one.asset_key == LAKE_HEALTH]
         assert isinstance(own[0], dg.AssetMaterialization)
-        assert [getattr(one, "passed", None) for one in own[1:]] == [orders <= 160 and found <= 160, True, True]
+        assert [getattr(one, "passed", None) for one in own[1:]] == [orders <= 160 and found <= 160, True, True, True]
     assert told == [
         [("orders", True), ("items", True), ("plain", True)],
         [],
@@ -373,3 +374,20 @@ def test_the_page_says_first_what_is_wrong() -> None:
     assert "| ⚠ `orders` | 2h 1m of 31m | 1,200+ | 3.4 GB | 1m ago | 33 | ▄▁█ |" in plain
     assert "| `items` |  | 0 |  |  |  |  |" in plain
     assert plain[-1] == "| `events` | 5 | 2 | – | 3 | 0 |"
+
+    failed = {
+        ORDERS: FailedRun("r1", 1_700_000_000.0 - 90, "DELTA_NO | what it\nsays"),
+        "silver.items": FailedRun("r2", 0, ""),
+    }
+    shown = Shown(health, failed=failed)
+    told = shown.page().splitlines()
+    assert "1 of 2 tables behind, the last run of 2 tables failed.**" in told[0]
+    assert "**Fails:** `orders` failed at 2023-11-14 22:11:50Z (run r1): DELTA_NO | what it\\nsays" in told
+    assert "**Fails:** `silver.items` failed at 1970-01-01 00:00:00Z (run r2)" in told
+    check = shown.checks(LAKE_HEALTH)[-1]
+    assert (check.passed, check.severity, check.check_name) == (
+        False,
+        dg.AssetCheckSeverity.WARN,
+        "no_table_s_runs_fail",
+    )
+    assert shown.metadata()["tables_failing"] == 2
