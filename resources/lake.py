@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import TypeVar
@@ -23,7 +23,7 @@ from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.lake_tables import name_lake_tables
 from tidegate.resources.ledger import Ledger
-from tidegate.resources.object_store import ObjectStore
+from tidegate.resources.object_store import ObjectStore, parallel
 from tidegate.resources.queue import Queue
 from tidegate.resources.spark_remote import SparkRemote
 
@@ -31,7 +31,7 @@ from tidegate.resources.spark_remote import SparkRemote
 DELETED, CHANGED_BATCH, CHANGED_AT = SILVER_COLUMNS = ("_deleted", "_changed_batch", "_changed_at")
 #: SQL name of the silver table itself is the view's with this behind it.
 WITH_TOMBSTONES = "_with_tombstones"
-_T = TypeVar("_T")
+_S, _T = TypeVar("_S"), TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -103,13 +103,16 @@ class Lake:
         """
         key = TableKey.decode(text)
         birth = self.store.births.read(text)
-        # A discovered table has no configured format: each file's ending says its own.
-        spec = self.config.table_for(key) or self.config.discovered(key, "parquet").model_copy(
-            update={"format": None, "mode": None}
-        )
+        spec = self._spec(key)
         folder = (birth.folder if birth else "") or text
         ledger = Ledger(self.delta, self.store.uri("ledger", folder), text)
         return Table(key, text, spec, birth, self.store.batches(folder), ledger)
+
+    def _spec(self, key: TableKey) -> TableSpec:
+        # A discovered table has no configured format: each file's ending says its own.
+        return self.config.table_for(key) or self.config.discovered(key, "parquet").model_copy(
+            update={"format": None, "mode": None}
+        )
 
     def bear(self, table: Table, first_key: str) -> Birth:
         """Choose the table's generation and mode at its first batch; what stands.
@@ -142,8 +145,29 @@ class Lake:
             PySparkException: it was restarted meanwhile.
         """
         unnamed: list[Unnamed] = []
-        ledgers = self._name(sorted(self.store.births.tables()), unnamed)
+        ledgers = self._give(self._names(sorted(self.store.births.tables()), unnamed), unnamed)
         self._attempt(unnamed, "lake.quarantine", partial(name_lake_tables, self.delta, self.store, ledgers))
+        return unnamed
+
+    def name_asked(self, asked: Collection[str]) -> list[Unnamed]:
+        """Give those tables their SQL names that a query asks for; of the other ones hardly anything is asked.
+
+        Args:
+            asked: SQL names in lower case, without schemas.
+
+        Returns:
+            As ``name_tables``.
+        """
+        unnamed: list[Unnamed] = []
+        wanted = {name.removesuffix(WITH_TOMBSTONES) for name in asked}
+        born = sorted(self.store.births.tables())
+        likely = {text for text in born if self._spec(TableKey.decode(text)).name.lower() in wanted}
+        names = self._names(sorted(likely), unnamed)
+        # A table keeps the name that it was born with, which lake.yaml need not say any more.
+        if missing := wanted - {_of_query(one) for _, one in names}:
+            others = self._names([text for text in born if text not in likely], unnamed)
+            names += [(text, one) for text, one in others if _of_query(one) in missing]
+        self._give(names, unnamed)
         return unnamed
 
     def name_table(self, text: str) -> None:
@@ -153,14 +177,21 @@ class Lake:
             RuntimeError: one cannot be named.
         """
         unnamed: list[Unnamed] = []
-        self._name([text], unnamed)
+        self._give(self._names([text], unnamed), unnamed)
         if unnamed:
             raise RuntimeError(str(unnamed[0]))
 
-    def _name(self, texts: list[str], unnamed: list[Unnamed]) -> list[tuple[str, str]]:
-        """Name what belongs to these tables, in one call; table key and SQL name of those that have a ledger."""
-        wanted = [(text, self._attempt(unnamed, text, partial(self._names_of, text)) or []) for text in texts]
-        names = [(text, name) for text, of_table in wanted for name in of_table]
+    def _names(self, texts: Sequence[str], unnamed: list[Unnamed]) -> list[tuple[str, TableName]]:
+        """What is to be named of these tables, whose birth records are read side by side."""
+        wanted = list(parallel(partial(_caught, self._names_of), texts))
+        return [
+            (text, one)
+            for text, found in zip(texts, wanted, strict=True)
+            for one in self._attempt(unnamed, text, partial(_raised, found)) or []
+        ]
+
+    def _give(self, names: Sequence[tuple[str, TableName]], unnamed: list[Unnamed]) -> list[tuple[str, str]]:
+        """Give names in one call; table key and SQL name of the tables whose ledger has one."""
         ledgers = []
         for (text, one), naming in zip(names, self.delta.name_tables([one for _, one in names]), strict=True):
             if naming.trouble is not None:
@@ -194,6 +225,24 @@ class Lake:
             self.delta.require_session()
             unnamed.append(Unnamed(table, first_line(error)))
             return None
+
+
+def _of_query(name: TableName) -> str:
+    """The name that a query has for it: case does not count, and a silver table is behind a view."""
+    return name.name.removesuffix(WITH_TOMBSTONES).lower()
+
+
+def _caught(call: Callable[[_S], _T], argument: _S) -> _T | Exception:
+    try:
+        return call(argument)
+    except Exception as error:
+        return error
+
+
+def _raised(found: _T | Exception) -> _T:
+    if isinstance(found, Exception):
+        raise found
+    return found
 
 
 def silver_query(relation: str) -> str:

@@ -77,6 +77,9 @@ def run_check(console: Console, lake: Path | None, home: Path | None, address: s
         if reached.ok:
             for finding in findings(using, config, known, target):
                 failed += show(console, finding)
+            silver = [spec.name for spec in config.tables if spec.silver]
+            for finding in check_runs(using.home, {key.encode() for key in known}, silver):
+                failed += show(console, finding)
     if config is not None and target is not None:
         _explain(console, config, known, *target)
     told = f"{failed} {'check' if failed == 1 else 'checks'} failed" if failed else "all checks ok"
@@ -138,8 +141,6 @@ def _findings(
         for spec in config.tables:
             yield check_born(store, spec)
         yield check_discovered(config, known)
-        silver = [spec.name for spec in config.tables if spec.silver]
-        yield from check_runs(using.home, {key.encode() for key in known}, silver)
     if config.metrics == "cloudwatch":
         yield check_metrics(aws.client("cloudwatch"))
     yield from check_spark(using.settings.spark, store, using.explain)

@@ -16,6 +16,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from tidegate.platform.cli.asked_tables import asked_tables
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.findings import explain_aws
@@ -41,22 +42,39 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int) -> None
     """
     using = client(home)
     with using.reaching_spark(), using.settings.opened() as lake, _readable():
-        unnamed = lake.name_tables()
         session = lake.delta.session
+        asked = asked_tables(query)
+        every = asked is None or any(schema.startswith("lake") for schema, _ in asked)
+        unnamed = (
+            lake.name_tables()
+            if every
+            else lake.name_asked({name for schema, name in asked or () if schema in _SCHEMAS})
+        )
         try:
-            frame = session.sql(reach_silver(query))
-            rows = frame.limit(limit + 1).collect()
-            more = frame.count() - limit if len(rows) > limit else 0
+            try:
+                columns, rows, more = _run(session, query, limit)
+            except PySparkException as error:
+                if every or not _is_unknown_table(error):
+                    raise
+                unnamed = lake.name_tables()  # the query names it in a way that only Spark reads, or it is to be told
+                columns, rows, more = _run(session, query, limit)
         except PySparkException as error:
             if _is_unknown_table(error):
                 told, tables = first_line(error), _tables(session)
                 without = "".join(f"; {one}" for one in [*unbegun(told, tables), *unnamed])
                 raise CommandError(f"{told} Tables there are: {', '.join(tables) or 'none yet'}{without}") from None
             raise
-        if frame.columns:
-            _show(console, frame.columns, rows[:limit])
+        if columns:
+            _show(console, columns, rows[:limit])
         if more:
             console.print(f"{more:,} more rows; --limit prints more")
+
+
+def _run(session: SparkSession, query: str, limit: int) -> tuple[list[str], list[Row], int]:
+    """Columns, rows, and how many rows more there are."""
+    frame = session.sql(reach_silver(query))
+    rows = frame.limit(limit + 1).collect()
+    return frame.columns, rows, frame.count() - limit if len(rows) > limit else 0
 
 
 def _show(console: Console, columns: list[str], rows: list[Row]) -> None:

@@ -1,8 +1,10 @@
 """The warm process: it has imported the code location, and forks one child per run.
 
 It runs as ``python -m tidegate.platform.launcher.fork_server FD``. FD is a socket to the launcher, over which come the
-code location's origin once, and then runs. It has one thread and no connection to anything, for neither would survive a
-fork; it refuses to fork otherwise. When the launcher is gone it waits for its runs and ends.
+code location's origin once, and then runs. It has one thread of Python's and no connection to anything, for neither
+would survive a fork; it refuses to fork otherwise. Libraries that were imported may have threads of their own, which
+know of forks (OpenBLAS, jemalloc); once more of them are there than after the imports, it refuses as well. When the
+launcher is gone it waits for its runs and ends.
 """
 
 from __future__ import annotations
@@ -14,9 +16,11 @@ import socket
 import sys
 import threading
 import traceback
+from collections import Counter
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 
 from dagster import DagsterInstance
 from dagster._cli.api import api_cli
@@ -56,14 +60,21 @@ class ForkServer:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._runs: dict[int, tuple[BaseProcess, Launch]] = {}
+        self._undertakers: dict[int, BaseProcess] = {}
+        self._imported = _library_threads()
 
     def serve(self) -> None:
         """Until the launcher has gone, and the runs too."""
         open_ = True
-        while open_ or self._runs:
-            ready = wait([*self._runs, *([self._connection] if open_ else [])])
+        while open_ or self._runs or self._undertakers:
+            ready = wait([*self._runs, *self._undertakers, *([self._connection] if open_ else [])])
             for one in ready:
-                if isinstance(one, int):
+                if not isinstance(one, int):
+                    continue
+                if undertaker := self._undertakers.pop(one, None):
+                    undertaker.join()
+                    undertaker.close()
+                else:
                     self._bury(*self._runs.pop(one))
             if self._connection in ready:
                 try:
@@ -77,6 +88,8 @@ class ForkServer:
         if threading.active_count() != 1:
             names = ", ".join(thread.name for thread in threading.enumerate()[1:])
             return f"the warm process has threads of its own ({names}) and cannot be forked"
+        if new := _library_threads() - self._imported:
+            return f"a library began threads in the warm process ({', '.join(sorted(new))}), and it cannot be forked"
         process = _FORK.Process(target=_run, args=(self._connection, launch), name=f"run {launch.run_id}")
         process.start()
         self._runs[process.sentinel] = (process, launch)
@@ -86,11 +99,21 @@ class ForkServer:
     def _bury(self, process: BaseProcess, launch: Launch) -> None:
         process.join()
         if process.exitcode:
-            # In a process of its own: this one must not open the instance.
+            # In a process of its own: this one must not open the instance, nor wait for its database.
             undertaker = _FORK.Process(target=_report_crash, args=(launch, process.exitcode))
             undertaker.start()
-            undertaker.join()
+            self._undertakers[undertaker.sentinel] = undertaker
         process.close()
+
+
+def _library_threads() -> Counter[str]:
+    """Threads that Python does not know of, by name; nothing where the kernel does not tell."""
+    found: Counter[str] = Counter()
+    with suppress(FileNotFoundError):
+        for task in Path("/proc/self/task").iterdir():
+            found[(task / "comm").read_text(encoding="utf-8", errors="replace").strip()] += 1
+    # jemalloc begins its own when it needs them, and stops them for a fork.
+    return Counter({name: number for name, number in found.items() if not name.startswith("jemalloc")})
 
 
 def _run(connection: Connection, launch: Launch) -> None:
@@ -98,7 +121,8 @@ def _run(connection: Connection, launch: Launch) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     keep_spare()
     locks = RunLocks(launch.locks)
-    locks.take(launch.run_id)
+    if not locks.take(launch.run_id):
+        return  # the launcher took it back, and starts it in another way
     try:
         api_cli.main(["execute_run", launch.arguments], prog_name="dagster api", standalone_mode=False)
     finally:

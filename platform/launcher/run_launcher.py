@@ -20,7 +20,7 @@ from dagster._serdes import ConfigurableClassData
 from dagster_shared.serdes import serialize_value
 
 from tidegate.platform.launcher.run_locks import RunLocks
-from tidegate.platform.launcher.warm_process import Launch, NotForked, WarmProcess
+from tidegate.platform.launcher.warm_process import Launch, NoAnswer, NotForked, WarmProcess
 
 _log = logging.getLogger(__name__)
 
@@ -63,7 +63,14 @@ class ForkingRunLauncher(DefaultRunLauncher):
         with self._launching:
             # Asked of the server itself: what the daemon knows of it may be a moment old.
             warm = self._warm_process(name, location.client.get_server_id(), origin.repository_origin, ref)
-            warm.fork(Launch(run.run_id, serialize_value(ExecuteRunArgs(origin, run.run_id, ref)), self._locks.folder))
+            launch = Launch(run.run_id, serialize_value(ExecuteRunArgs(origin, run.run_id, ref)), self._locks.folder)
+            try:
+                warm.fork(launch)
+            except NoAnswer as error:
+                # The fork may be there, and not know yet that nobody waits for it: one of the two gets the run.
+                if self._locks.give_up(run.run_id):
+                    raise
+                _log.warning("run %s: %s, but it has a process: it goes on", run.run_id, error)
 
     def _warm_process(self, name: str, server: str, origin: RepositoryPythonOrigin, ref: InstanceRef) -> WarmProcess:
         known, warm = self._warm.get(name, ("", None))

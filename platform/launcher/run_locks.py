@@ -12,6 +12,9 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
+#: In the file of a run that no process may take any more.
+_GIVEN_UP = b"given up\n"
+
 
 class RunLocks:
     """The locks of one Dagster instance's runs.
@@ -23,14 +26,27 @@ class RunLocks:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def take(self, run_id: str) -> None:
-        """Lock the run's file for the rest of this process's life."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+    def take(self, run_id: str) -> bool:
+        """Lock the run's file for the rest of this process's life; False if the run was given up before."""
+        file = self._open(run_id)
         # A POSIX lock: what this process forks does not inherit it. The descriptor stays open on purpose.
-        file = os.open(self._path(run_id), os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.lockf(file, fcntl.LOCK_EX)
+        if os.pread(file, len(_GIVEN_UP), 0) == _GIVEN_UP:
+            os.close(file)
+            return False
         os.truncate(file, 0)
         os.write(file, b"%d\n" % os.getpid())
+        return True
+
+    def give_up(self, run_id: str) -> bool:
+        """Keep every process from taking the run; False if one has it."""
+        with os.fdopen(self._open(run_id), "r+b") as file:
+            try:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                return False
+            file.write(_GIVEN_UP)
+        return True
 
     def forget(self, run_id: str) -> None:
         """Remove the file of a run whose end is known."""
@@ -42,8 +58,11 @@ class RunLocks:
 
     def died(self, run_id: str) -> bool:
         """Whether the run had a process that ended without a word. Not so for a run that never had one here."""
-        # Asked twice: its file may go between the two looks.
-        return self._path(run_id).exists() and self._held(run_id) is None and self._path(run_id).exists()
+        with suppress(FileNotFoundError):
+            said = self._path(run_id).read_bytes()
+            # Asked again: its file may go between the looks.
+            return said != _GIVEN_UP and self._held(run_id) is None and self._path(run_id).exists()
+        return False
 
     def interrupt(self, run_id: str) -> bool:
         """Send the run's process a SIGINT, as Dagster does; whether it has one."""
@@ -63,6 +82,10 @@ class RunLocks:
             except OSError:
                 return file.read()
         return None
+
+    def _open(self, run_id: str) -> int:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return os.open(self._path(run_id), os.O_RDWR | os.O_CREAT, 0o600)
 
     def _path(self, run_id: str) -> Path:
         return self.folder / run_id

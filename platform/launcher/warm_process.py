@@ -21,6 +21,10 @@ class NotForked(Exception):
     """A run could not be started from the warm process; the message says why."""
 
 
+class NoAnswer(NotForked):
+    """The warm process did not say whether it started the run."""
+
+
 @dataclass(frozen=True)
 class Launch:
     """A run to start.
@@ -78,7 +82,8 @@ class WarmProcess:
             The run's process.
 
         Raises:
-            NotForked: it refuses, or has died.
+            NotForked: it refuses.
+            NoAnswer: it has died, or was killed for it did not answer: the run may have begun.
         """
         answer = self._ask(launch, _FORKED_WITHIN)
         if isinstance(answer, str):
@@ -99,8 +104,8 @@ class WarmProcess:
             self._connection.close()
             if isinstance(error, TimeoutError):
                 self._process.kill()
-                raise NotForked(f"the warm process did not answer within {seconds:.0f} s") from None
-            raise NotForked(f"the warm process ended with exit code {self._exit_code()}") from None
+                raise NoAnswer(f"the warm process did not answer within {seconds:.0f} s") from None
+            raise NoAnswer(f"the warm process ended with exit code {self._exit_code()}") from None
         return answer
 
     def _exit_code(self) -> int:

@@ -21,7 +21,7 @@ from dagster._core.remote_representation.code_location import GrpcServerCodeLoca
 from tests.support.processes import eventually, gone
 from tidegate.platform.launcher import run_launcher
 from tidegate.platform.launcher.run_launcher import ForkingRunLauncher
-from tidegate.platform.launcher.warm_process import NotForked, WarmProcess
+from tidegate.platform.launcher.warm_process import Launch, NoAnswer, NotForked, WarmProcess
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -30,12 +30,22 @@ run_launcher: {module: tidegate.platform.launcher.run_launcher, class: ForkingRu
 telemetry: {enabled: false}
 """
 CODE = """
-import os, signal, threading, time
+import _thread, os, signal, threading, time
 import dagster as dg
 
 IMPORTED_BY = os.getpid()
 if "THREADED" in os.environ:
     threading.Thread(target=time.sleep, args=(300,), name="of the user", daemon=True).start()
+if "LATER" in os.environ:
+    # As a library's: Python does not count it. It begins when the first run is asked for.
+    from __main__ import ForkServer
+    launch = ForkServer._launch
+
+    def begin_one_and_launch(server, one):
+        _thread.start_new_thread(time.sleep, (300,))
+        return launch(server, one)
+
+    ForkServer._launch = begin_one_and_launch
 
 @dg.op
 def say(context):
@@ -204,6 +214,40 @@ def test_a_process_with_threads_is_not_forked_and_the_run_says_so(
     run_id = scene.launch("says")
     assert by_default == [run_id]
     assert "threads of its own (of the user) and cannot be forked: Dagster's default launcher" in scene.lines(run_id)
+
+
+def test_a_thread_that_a_library_began_keeps_the_process_from_being_forked(
+    scene: Scene, by_default: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LATER", "1")
+    scene.server = "later"
+    run_id = scene.launch("says")
+    assert by_default == [run_id]
+    assert "a library began threads in the warm process (" in scene.lines(run_id)
+
+
+@pytest.mark.parametrize("forked", [True, False], ids=["the fork is there", "there is none"])
+def test_a_run_is_started_once_though_the_warm_process_says_nothing(
+    scene: Scene, by_default: list[str], monkeypatch: pytest.MonkeyPatch, forked: bool
+) -> None:
+    def silent(warm: WarmProcess, launch: Launch) -> int:
+        if forked:
+            assert fork(warm, launch)
+            assert eventually(lambda: scene.launcher._locks.pid(launch.run_id) is not None, 30)
+        warm._process.kill()
+        raise NoAnswer("the warm process did not answer within 30 s")
+
+    fork = WarmProcess.fork
+    monkeypatch.setattr(WarmProcess, "fork", silent)
+    scene.server = f"silent {forked}"
+    run_id = scene.launch("hangs")
+    assert by_default == ([] if forked else [run_id])
+    if forked:
+        scene.pid(run_id)
+        assert scene.launcher.terminate(run_id)
+        assert scene.ends(run_id, dg.DagsterRunStatus.CANCELED)
+    else:
+        assert scene.launcher.check_run_worker_health(scene.run(run_id)).status == WorkerStatus.RUNNING
 
 
 def test_a_code_location_that_did_not_load_is_not_tried_again_before_it_changes(

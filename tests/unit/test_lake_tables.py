@@ -58,16 +58,18 @@ def test_they_are_made_once_and_anew_when_a_ledger_is_new() -> None:
 
 
 class Births:
-    """So many tables, one of which has a broken record."""
+    """So many tables, one of which has a broken record; ``asked`` are those whose record was read."""
 
     def __init__(self, tables: list[str]) -> None:
         self._tables = tables
+        self.asked: list[str] = []
 
     def tables(self) -> list[str]:
         return self._tables
 
     def read(self, text: str) -> Birth | None:
         name = text.split(".")[-1].rstrip("/")
+        self.asked.append(name)
         if name == "record":
             raise ValueError("no birth record\n\tat a.b.C")
         return None if name == "unborn" else Birth("g", f"s3a://b/{name}", name, registered=False)
@@ -78,12 +80,14 @@ class Namer:
 
     def __init__(self) -> None:
         self.calls = 0
+        self.names: list[str] = []
 
     def require_session(self) -> None:
         pass
 
     def name_tables(self, names: Sequence[TableName]) -> list[Naming]:
         self.calls += 1
+        self.names += [f"{one.schema}.{one.name}" for one in names]
         return [
             Naming(False, "its log is broken\n\tat a.b.C")
             if (one.schema, one.name) == ("bronze", "torn")
@@ -95,7 +99,10 @@ class Namer:
 def lake_of(tables: list[str], delta: Any) -> Lake:
     config = SimpleNamespace(
         table_for=lambda key: None,
-        discovered=lambda key, kind: SimpleNamespace(model_copy=lambda update: None),
+        # One was born before lake.yaml gave it another name.
+        discovered=lambda key, kind: SimpleNamespace(
+            model_copy=lambda update: SimpleNamespace(name=key.prefix.rstrip("/").replace("old", "new"), silver=None)
+        ),
     )
     keys = [TableKey("shop", f"{name}/").encode() for name in tables]
     store = SimpleNamespace(
@@ -130,3 +137,21 @@ def test_the_server_is_called_once_however_many_tables_there_are(monkeypatch: py
     namer = Namer()
     assert lake_of([f"t{n}" for n in range(tables)], namer).name_tables() == []
     assert namer.calls == 1
+
+
+def test_a_query_costs_its_own_tables_and_no_other() -> None:
+    namer = Namer()
+    lake = lake_of([f"t{n}" for n in range(1000)] + ["record", "Upper"], namer)
+    births: Any = lake.store.births
+    assert lake.name_asked({"t7", "t9_with_tombstones", "upper"}) == []
+    assert sorted(births.asked) == ["Upper", "t7", "t9"]
+    assert set(namer.names) == {f"{schema}.{name}" for schema in ("bronze", "ledger") for name in ("t7", "t9", "Upper")}
+    assert namer.calls == 1
+
+
+def test_a_table_is_found_by_the_name_that_it_was_born_with() -> None:
+    namer = Namer()
+    lake = lake_of(["old", "other", "torn"], namer)
+    assert lake.name_asked({"old"}) == []
+    assert namer.names == ["bronze.old", "ledger.old"]
+    assert [one.table for one in lake.name_asked({"torn", "nothing"})] == [TableKey("shop", "torn/").encode()]

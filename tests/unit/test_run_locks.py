@@ -50,6 +50,20 @@ def test_a_run_is_alive_while_its_process_is_and_has_died_after(tmp_path: Path) 
         process.communicate()
 
 
+def test_a_run_that_was_given_up_is_taken_by_no_process_and_has_not_died(tmp_path: Path) -> None:
+    locks = RunLocks(tmp_path / "locks")
+    assert locks.give_up("late")
+    assert not locks.take("late"), "two processes would have the run"
+    assert (locks.pid("late"), locks.died("late")) == (None, False), "what was started in another way is let be"
+    process = holder(locks.folder)
+    try:
+        assert not locks.give_up("run"), "it goes on where it began"
+        assert locks.pid("run") == process.pid
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
 def test_an_interrupt_reaches_the_process_that_holds_the_lock(tmp_path: Path) -> None:
     locks = RunLocks(tmp_path)
     process = holder(tmp_path)
