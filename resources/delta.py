@@ -411,6 +411,16 @@ class Delta:
         rows = self._call("name_tables", tables=json.dumps([vars(one) for one in names], ensure_ascii=False))
         return [Naming(row["named"], row["trouble"]) for row in rows]
 
+    def quarantining(self, ledgers: Sequence[str]) -> list[bool]:
+        """Whether each ledger may say that something is in quarantine; by the statistics in its log, in one call.
+
+        Args:
+            ledgers: ``s3a://`` URIs.
+        """
+        if not ledgers:
+            return []
+        return [bool(row["may"]) for row in self._call("quarantining", tables=json.dumps(list(ledgers)))]
+
     def derive_view(self, schema: str, name: str, pattern_schema: str, query: str, mark: str) -> None:
         """Make a view with the columns of the one of that name in another schema, and a query that is not analyzed.
 

@@ -21,7 +21,7 @@ from tidegate.resources.delta import Delta, TableName
 from tidegate.resources.lake_root.batches import Batches
 from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.lake_tables import name_lake_tables
+from tidegate.resources.lake_tables import name_lake_objects, name_lake_tables, quarantine_query
 from tidegate.resources.ledger import Ledger
 from tidegate.resources.object_store import ObjectStore, parallel
 from tidegate.resources.queue import Queue
@@ -169,6 +169,38 @@ class Lake:
             names += [(text, one) for text, one in others if _of_query(one) in missing]
         self._give(names, unnamed)
         return unnamed
+
+    def called(self, name: str) -> str | None:
+        """The key of the table that was born with a SQL name; None if there is none.
+
+        Args:
+            name: without schema.
+        """
+        born = sorted(self.store.births.tables())
+        likely = [text for text in born if self._spec(TableKey.decode(text)).name == name]
+        for some in (likely, [text for text in born if text not in likely]):
+            births = parallel(partial(_caught, self.store.births.read), some)
+            for text, birth in zip(some, births, strict=True):
+                if isinstance(birth, Birth) and birth.name == name:
+                    return text
+        return None
+
+    def name_objects(self) -> None:
+        """Give ``lake.intake``, and what ``lake.quarantine`` reads beside ledgers, their names."""
+        name_lake_objects(self.delta, self.store)
+
+    def quarantining(self) -> list[Table]:
+        """The tables that may have something in quarantine, by key: of the others no ledger has to be read."""
+        born = sorted(self.store.births.tables())
+        found = [one for one in parallel(partial(_caught, self.table), born) if isinstance(one, Table) and one.birth]
+        may = self.delta.quarantining([one.ledger.location for one in found])
+        return [table for table, one in zip(found, may, strict=True) if one]
+
+    def quarantine_query(self) -> str:
+        """What ``lake.quarantine`` is, of those tables alone; needs ``name_objects``."""
+        return quarantine_query(
+            [(one.text, one.birth.name, f"delta.`{one.ledger.location}`") for one in self.quarantining() if one.birth]
+        )
 
     def name_table(self, text: str) -> None:
         """Give a table, its ledger and its silver table their SQL names, as far as they exist.

@@ -78,21 +78,44 @@ def name_lake_tables(delta: Delta, root: LakeRoot, ledgers: Sequence[tuple[str, 
         root: the lake root.
         ledgers: table key and SQL name of every table whose ledger has one.
     """
-    without, quarantine = (_QUARANTINE.format(logged=_logged(some), folder=_FOLDER) for some in ((), ledgers))
+    named = [(text, name, f"ledger.{name}") for text, name in ledgers]
+    without, quarantine = quarantine_query([]), quarantine_query(named)
     views = {"intake": _INTAKE, "quarantine": quarantine}
     made_of = hashlib.sha256(repr((root.uri(), _OBJECTS, views)).encode()).hexdigest()
     if delta.view_mark(SCHEMA, "quarantine") == made_of:
         return
-    for name, (folder, columns) in _OBJECTS.items():
-        delta.name_table(_BELOW, name, root.uri(folder), f"({columns}) USING json OPTIONS (recursiveFileLookup 'true')")
-    delta.make_schema(SCHEMA)
-    delta.name_view(SCHEMA, "intake", _INTAKE, mark=made_of)
+    name_lake_objects(delta, root)
     # The columns are the same without any ledger, and Spark opens each ledger of a query that it is to analyze.
     delta.name_view(_BELOW, "quarantine", without)
     delta.derive_view(SCHEMA, "quarantine", _BELOW, quarantine, mark=made_of)
 
 
-def _logged(ledgers: Sequence[tuple[str, str]]) -> str:
+def name_lake_objects(delta: Delta, root: LakeRoot) -> None:
+    """Make ``lake.intake``, and the tables that it and ``lake.quarantine`` read, unless they are as they should be.
+
+    Args:
+        delta: the door to tables.
+        root: the lake root.
+    """
+    made_of = hashlib.sha256(repr((root.uri(), _OBJECTS, _INTAKE)).encode()).hexdigest()
+    if delta.view_mark(SCHEMA, "intake") == made_of:
+        return
+    for name, (folder, columns) in _OBJECTS.items():
+        delta.name_table(_BELOW, name, root.uri(folder), f"({columns}) USING json OPTIONS (recursiveFileLookup 'true')")
+    delta.make_schema(SCHEMA)
+    delta.name_view(SCHEMA, "intake", _INTAKE, mark=made_of)
+
+
+def quarantine_query(ledgers: Sequence[tuple[str, str, str]]) -> str:
+    """The query of ``lake.quarantine`` over some ledgers.
+
+    Args:
+        ledgers: table key, SQL name, and what SQL calls the ledger.
+    """
+    return _QUARANTINE.format(logged=_logged(ledgers), folder=_FOLDER)
+
+
+def _logged(ledgers: Sequence[tuple[str, str, str]]) -> str:
     """The ledgers' rows that tell whether an object was read, of all tables."""
     none = (
         "SELECT CAST(NULL AS STRING) AS table_name, CAST(NULL AS STRING) AS bucket, CAST(NULL AS STRING) AS status, "
@@ -104,8 +127,8 @@ def _logged(ledgers: Sequence[tuple[str, str]]) -> str:
             none,
             *(
                 f"SELECT '{name}', 's3://{TableKey.decode(text).bucket}/', status, key, etag, reason, recorded_at, n, "
-                f"bad_rows FROM ledger.{name} WHERE kind = 'row' AND status IN ('committed', 'quarantined')"
-                for text, name in ledgers
+                f"bad_rows FROM {ledger} WHERE kind = 'row' AND status IN ('committed', 'quarantined')"
+                for text, name, ledger in ledgers
             ),
         ]
     )

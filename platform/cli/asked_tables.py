@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
+
+_QUERIES = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
 
 
 def asked_tables(query: str) -> set[tuple[str, str]] | None:
@@ -16,9 +18,32 @@ def asked_tables(query: str) -> set[tuple[str, str]] | None:
         query: Spark SQL.
     """
     try:
+        first = sqlglot.tokenize(query, read="databricks")[:1]
+        # Of what it does not know it says so, on the terminal.
+        if not first or first[0].token_type not in _QUERIES:
+            return None
         tree = sqlglot.parse_one(query, read="databricks")
     except SqlglotError:
         return None
     if not isinstance(tree, exp.Query):
         return None
     return {(table.db.lower(), table.name.lower()) for table in tree.find_all(exp.Table) if table.db}
+
+
+def without_schema(query: str, schema: str, name: str) -> str:
+    """The query with the bare name wherever it says ``schema.name``: a temporary view has no schema.
+
+    Args:
+        query: Spark SQL that can be parsed.
+        schema: in lower case.
+        name: in lower case.
+    """
+    tokens = sqlglot.tokenize(query, read="databricks")
+    for one, dot, other in reversed(list(zip(tokens, tokens[1:], tokens[2:], strict=False))):
+        is_name = (one.text.lower(), other.text.lower()) == (schema, name) and TokenType.STRING not in (
+            one.token_type,
+            other.token_type,
+        )
+        if is_name and dot.token_type is TokenType.DOT:
+            query = query[: one.start] + query[other.start :]
+    return query

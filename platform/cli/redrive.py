@@ -79,7 +79,8 @@ def run_redrive(
             if kept and yes:
                 say(f"logged as {redrive_messages(opened, kept, choice, by=by, rate=rate, log=say)}")
         else:
-            for text in [table_named(opened, name)] if name else sorted(opened.store.births.tables()):
+            every = [table_named(opened, name)] if name else [table.text for table in opened.quarantining()]
+            for text in every:
                 found = quarantined_objects(opened, text, choice)
                 total += len(found)
                 _show(console, text, "in quarantine", [(one.key, one.reason) for one in found if not one.partly])

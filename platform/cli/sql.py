@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,20 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from tidegate.platform.cli.asked_tables import asked_tables
+from tidegate.platform.cli.asked_tables import asked_tables, without_schema
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.findings import explain_aws
 from tidegate.platform.cli.time_travel import reach_silver
 from tidegate.platform.core.first_line import first_line, visible
+from tidegate.resources.lake import Lake, Unnamed
 
 _SCHEMAS = ("bronze", "silver", "ledger", "lake")
+_QUARANTINE = ("lake", "quarantine")
+#: A table that Spark does not find, as its message names it.
+_NAMED = re.compile(r"`(\w+)`\.`(\w+)`")
+#: Tables that an error names.
+_MOST_TOLD = 12
 
 
 def run_sql(console: Console, query: str, home: Path | None, limit: int) -> None:
@@ -43,13 +50,7 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int) -> None
     using = client(home)
     with using.reaching_spark(), using.settings.opened() as lake, _readable():
         session = lake.delta.session
-        asked = asked_tables(query)
-        every = asked is None or any(schema.startswith("lake") for schema, _ in asked)
-        unnamed = (
-            lake.name_tables()
-            if every
-            else lake.name_asked({name for schema, name in asked or () if schema in _SCHEMAS})
-        )
+        query, unnamed, every = _named(lake, query)
         try:
             try:
                 columns, rows, more = _run(session, query, limit)
@@ -61,13 +62,29 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int) -> None
         except PySparkException as error:
             if _is_unknown_table(error):
                 told, tables = first_line(error), _tables(session)
-                without = "".join(f"; {one}" for one in [*unbegun(told, tables), *unnamed])
-                raise CommandError(f"{told} Tables there are: {', '.join(tables) or 'none yet'}{without}") from None
+                configured = [spec.name for spec in lake.config.tables]
+                hints = [near(told, tables), *unbegun(told, tables, configured), *unnamed[:_MOST_TOLD]]
+                raise CommandError(f"{told} Tables there are: {'; '.join(map(str, hints))}") from None
             raise
         if columns:
             _show(console, columns, rows[:limit])
         if more:
             console.print(f"{more:,} more rows; --limit prints more")
+
+
+def _named(lake: Lake, query: str) -> tuple[str, list[Unnamed], bool]:
+    """Name what a query asks for: the query to run, the tables without names, and whether every table was looked at."""
+    asked = asked_tables(query)
+    if asked is None:
+        return query, lake.name_tables(), True
+    unnamed = lake.name_asked({name for schema, name in asked if schema in ("bronze", "silver", "ledger")})
+    if any(schema.startswith("lake") for schema, _ in asked):
+        lake.name_objects()
+    if _QUARANTINE in asked:
+        # The view of that name reads the ledger of every table, this one those that may say something of it.
+        lake.delta.session.sql(f"CREATE TEMPORARY VIEW {_QUARANTINE[1]} AS {lake.quarantine_query()}")
+        query = without_schema(query, *_QUARANTINE)
+    return query, unnamed, False
 
 
 def _run(session: SparkSession, query: str, limit: int) -> tuple[list[str], list[Row], int]:
@@ -95,11 +112,35 @@ def _cell(value: Any) -> Text:
     return Text("null", style="dim") if value is None else Text(visible(str(value)))
 
 
-def unbegun(told: str, tables: Collection[str]) -> list[str]:
-    """What to do about a table that Spark does not find: one that has a ledger has no rows yet, or none any more."""
-    found = re.search(r"`(bronze|silver)`\.`(\w+)`", told)
-    if not found or f"ledger.{found[2]}" not in tables:
+def near(told: str, tables: Sequence[str]) -> str:
+    """The tables that there are; of many, those whose names are most like the one that Spark does not find.
+
+    Args:
+        told: Spark's word.
+        tables: schema and name of each.
+    """
+    found = _NAMED.search(told)
+    if len(tables) <= _MOST_TOLD or not found:
+        return ", ".join(tables[:_MOST_TOLD]) + (", …" if len(tables) > _MOST_TOLD else "") or "none yet"
+    wanted = f"{found[1]}.{found[2]}".lower()
+    like = sorted(tables, key=lambda one: -SequenceMatcher(None, wanted, one.lower()).ratio())[:_MOST_TOLD]
+    return f"{', '.join(like)} and {len(tables) - _MOST_TOLD} more, see SHOW TABLES IN {found[1]}"
+
+
+def unbegun(told: str, tables: Collection[str], configured: Collection[str] = ()) -> list[str]:
+    """What to do about a table that Spark does not find: one that has a ledger has no rows yet, or none any more.
+
+    Args:
+        told: Spark's word.
+        tables: schema and name of each that there is.
+        configured: names of the tables of lake.yaml.
+    """
+    found = _NAMED.search(told)
+    if not found or found[1] not in ("bronze", "silver", "ledger"):
         return []
+    if f"ledger.{found[2]}" not in tables:
+        begun = f"no run of the table {found[2]} has ended yet: `tidegate trace s3://…` says where one of its files is"
+        return [begun] if found[2] in configured else []
     if found[1] == "silver" and f"bronze.{found[2]}" in tables:
         return [f"silver.{found[2]} is made by its first merge, if lake.yaml has `silver` for it"]
     return [f"ledger.{found[2]} says what became of its files, and `tidegate redrive` what keeps them out"]

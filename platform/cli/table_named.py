@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake import Lake
+
+#: Tables that an error names.
+_MOST_TOLD = 12
 
 
 def table_named(lake: Lake, name: str) -> str:
@@ -29,8 +34,11 @@ def table_named(lake: Lake, name: str) -> str:
     born = lake.store.births.tables()
     if name in born:
         return name
-    for text in born:
-        if (birth := lake.store.births.read(text)) and birth.name == name:
-            return text
-    known = ", ".join(sorted({spec.name for spec in lake.config.tables} | set(born)))
-    raise CommandError(f"there is no table {name!r}: give its SQL name, its key or its s3:// prefix; there are {known}")
+    if text := lake.called(name):
+        return text
+    known = sorted({spec.name for spec in lake.config.tables} | set(born))
+    some = ", ".join(get_close_matches(name, known, _MOST_TOLD, 0.0) if len(known) > _MOST_TOLD else known)
+    more = f" and {len(known) - _MOST_TOLD} more" if len(known) > _MOST_TOLD else ""
+    raise CommandError(
+        f"there is no table {name!r}: give its SQL name, its key or its s3:// prefix; there are {some}{more}"
+    )

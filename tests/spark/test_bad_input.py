@@ -16,8 +16,10 @@ from functools import partial
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from tests.support.corrupt_parquet import that_aborts_arrow
+from tidegate.platform.cli.sql import run_sql
 from tidegate.platform.testing import TestLake
 
 BOM = "\ufeff"
@@ -196,7 +198,13 @@ def test_quarantine_is_counted_in_the_metadata_and_fails_its_check(scene: Scene)
         }
 
 
-def test_sql_shows_what_intake_counted_and_what_is_in_quarantine(scene: Scene, kit: Any) -> None:
+def test_sql_shows_what_intake_counted_and_what_is_in_quarantine(
+    scene: Scene,
+    kit: Any,
+    environment: Callable[[TestLake], None],
+    console: Console,
+    said: Callable[[], str],
+) -> None:
     scene.lake.lake.name_tables()
     sql = partial(kit.query, scene.lake)
     counted = sql("SELECT outcome, sum(events) AS n FROM lake.intake GROUP BY outcome")
@@ -222,6 +230,14 @@ def test_sql_shows_what_intake_counted_and_what_is_in_quarantine(scene: Scene, k
     )
     apart = [pair for table in ("json", "csv") for rows in _rows_apart(scene, kit, table).values() for pair in rows]
     assert sorted((row["reason"], row["raw"]) for row in of["row"]) == sorted(apart)
+
+    # The command reads only the ledgers that may say something, which are all that matter.
+    environment(scene.lake)
+    told = "lake.quarantine.kind, count(*) AS n FROM lake.quarantine GROUP BY quarantine.kind"
+    run_sql(console, f"SELECT to_json(map_from_entries(collect_list((kind, n)))) FROM (SELECT {told})", None, 1)
+    assert json.loads(said().splitlines()[-1]) == {kind: len(rows) for kind, rows in of.items()}
+    tables = {table.text for table in scene.lake.lake.quarantining()}
+    assert {scene.lake.key(table) for table, _ in in_ledgers} <= tables
 
 
 def test_odd_names_are_registered_each_with_its_own_content(scene: Scene, kit: Any) -> None:

@@ -85,6 +85,10 @@ class Namer:
     def require_session(self) -> None:
         pass
 
+    def quarantining(self, ledgers: Sequence[str]) -> list[bool]:
+        self.calls += 1
+        return [one.endswith("torn") for one in ledgers]
+
     def name_tables(self, names: Sequence[TableName]) -> list[Naming]:
         self.calls += 1
         self.names += [f"{one.schema}.{one.name}" for one in names]
@@ -155,3 +159,16 @@ def test_a_table_is_found_by_the_name_that_it_was_born_with() -> None:
     assert lake.name_asked({"old"}) == []
     assert namer.names == ["bronze.old", "ledger.old"]
     assert [one.table for one in lake.name_asked({"torn", "nothing"})] == [TableKey("shop", "torn/").encode()]
+
+
+def test_what_is_in_quarantine_is_asked_of_the_ledgers_that_may_say_it() -> None:
+    namer = Namer()
+    lake = lake_of([f"t{n}" for n in range(1000)] + ["record", "unborn", "torn"], namer)
+    torn = TableKey("shop", "torn/").encode()
+    assert [table.text for table in lake.quarantining()] == [torn]
+    assert namer.calls == 1
+    query = lake.quarantine_query()
+    assert query.count("s3a://lake/ledger/") == 1
+    assert "SELECT 'torn', 's3://shop/', status" in query
+    assert lake.called("torn") == torn
+    assert lake.called("nothing") is None

@@ -15,7 +15,7 @@ public final class TidegateCatalog implements ProcedureCatalog {
           new AppendRowsProcedure(), new LedgerMemoryProcedure(),
           new BatchViewProcedure(), new LiveViewProcedure(), new MergeProcedure(),
           new RenewTableProcedure(), new NameTablesProcedure(), new DeriveViewProcedure(), new JarsProcedure(),
-          new CommitTableProcedure());
+          new CommitTableProcedure(), new QuarantiningProcedure());
 
   private String name;
 
