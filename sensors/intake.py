@@ -191,6 +191,7 @@ def requests(
         now,
         held=runs.active | resting(runs, lake.config, now),
         most=MOST_RUNS - runs.tagged,
+        after=after,
         goes_on=lambda: time.monotonic() < until,
     )
     sharing = share(turns.due, runs.failures)

@@ -54,12 +54,13 @@ def take_turns(
     *,
     held: Collection[str],
     most: int,
+    after: str,
     goes_on: Callable[[], bool] = lambda: True,
 ) -> Turns:
     """Go around until so many tables are due, or time is up; pure.
 
     The next tour begins where this one ended, so each table that is ready has its turn before any has a second one,
-    however much waits for that.
+    however much waits for that. A tour that may not ask for any run ends where it began.
 
     Args:
         tour: what waits, table by table.
@@ -67,9 +68,10 @@ def take_turns(
         now: epoch seconds.
         held: tables that have a run, or rest after one that failed.
         most: tables that may be due.
+        after: the folder behind which the tour begins.
         goes_on: asked after each table whether there is time for another.
     """
-    turns = Turns()
+    turns = Turns(last=after)
     for backlog in tour:
         if len(turns.due) >= most:
             return turns

@@ -136,6 +136,14 @@ MUTANTS = (
         ("tests/unit/test_definitions.py::test_a_table_with_an_active_run_is_left_alone",),
     ),
     Mutant(
+        "the tour goes back to its beginning while no more runs may be asked for",
+        1,
+        "sensors/turns.py",
+        "    turns = Turns(last=after)\n",
+        "    turns = Turns()\n",
+        ("tests/unit/test_intake.py::test_with_many_tables_that_are_always_ready_none_is_starved",),
+    ),
+    Mutant(
         "a table of an active shared run gets a second run",
         3,
         "sensors/runs.py",
