@@ -12,8 +12,12 @@ from botocore.config import Config
 from botocore.loaders import Loader
 from botocore.session import Session
 
-#: Connections of one client: as many as the widest thread pool has threads.
-_CONNECTIONS = 64
+#: Connections of one client: as many as its widest thread pool has threads. One more is made anew each time.
+_CONNECTIONS = {"sqs": 256}
+_FEWER_CONNECTIONS = 64
+#: Services of which a tick asks for many things in few seconds: the one that does not answer is asked again by the next
+#: tick. A receive waits for four seconds at most.
+_QUICK = ("sqs", "cloudwatch")
 
 
 class _Descriptions(Loader):
@@ -59,8 +63,12 @@ class Aws:
         )
 
     def queues(self, region: str | None) -> Any:
-        """A client of SQS in a region; None for that of the credentials."""
-        return (replace(self, region_name=region) if region else self).client("sqs")
+        """A client of SQS in a region; None for that of the credentials.
+
+        It tries twice, so that a queue that does not answer is known as such within half a minute, and mostly at once.
+        """
+        here = replace(self, region_name=region) if region else self
+        return replace(here, max_attempts=min(1, self.max_attempts)).client("sqs")
 
     def elsewhere(self, region: str, endpoint: str | None) -> Aws:
         """The same credentials in another region, at another endpoint."""
@@ -82,15 +90,16 @@ class Aws:
     def client(self, service: str) -> Any:
         """A thread-safe client of a service (``s3``, ``sqs``)."""
         make: Any = self.session().client  # boto3-stubs types it per service name; here the name is a variable
+        connect, read = (3, 10) if service in _QUICK else (10, 60)
         return make(
             service,
             use_ssl=self.use_ssl,
             verify=self.verify,
             endpoint_url=self.endpoint_url,
             config=Config(
-                max_pool_connections=_CONNECTIONS,
-                connect_timeout=10,
-                read_timeout=60,
+                max_pool_connections=_CONNECTIONS.get(service, _FEWER_CONNECTIONS),
+                connect_timeout=connect,
+                read_timeout=read,
                 retries={"mode": "standard", "max_attempts": self.max_attempts},
             ),
         )

@@ -282,6 +282,12 @@ def silver_query(relation: str) -> str:
     return f"SELECT * EXCEPT ({', '.join(SILVER_COLUMNS)}) FROM {relation} WHERE NOT {DELETED}"
 
 
+@cache
+def _queue_urls(aws: Aws, endpoint: str) -> dict[str, str]:
+    """What this process has looked up with these credentials there: a queue keeps its URL."""
+    return {}
+
+
 def open_lake(config: LakeConfig, aws: Aws, remote: SparkRemote, connect: Callable[[], SparkSession]) -> Lake:
     """Handles on a lake.
 
@@ -294,7 +300,10 @@ def open_lake(config: LakeConfig, aws: Aws, remote: SparkRemote, connect: Callab
     store = LakeStore(ObjectStore(aws.client("s3")), config.lake.root)
 
     sqs = cache(aws.queues)
-    queues = [Queue(sqs(spec.region), spec.url or spec.name or "") for spec in config.every_queue]
+    queues = []
+    for spec in config.every_queue:
+        client = sqs(spec.region)
+        queues.append(Queue(client, spec.url or spec.name or "", _queue_urls(aws, client.meta.endpoint_url)))
     # No retries: where there is no way to CloudWatch, as from a private network, a tick would pass with them, and the
     # next measurement is minutes away.
     once = replace(aws, max_attempts=0)

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,10 +26,9 @@ _ATTEMPTS = 3
 _POLL = 1
 #: Attributes of a message that is sent again: what it was when it came first.
 _FIRST_ID, _FIRST_SENT = "tidegate-message-id", "tidegate-sent-at"
-#: Messages that are worth being worked off while more are received: fewer would make many small manifests.
+#: Messages that are worth being worked off while more are received: fewer would make many small manifests. Twice as
+#: many are held at most: their visibility runs out, and so does the tick's time.
 _CHUNK = 4000
-#: Received messages that wait for that, at most: their visibility runs out, and so does the tick's time.
-_MOST_HELD = 2 * _CHUNK
 #: Characters of bodies that are worth it, whatever their number; twice as many are held at most. A body has up to a
 #: million.
 _CHUNK_SIZE = 16 << 20
@@ -74,24 +73,49 @@ class Depth:
     dead_letters: str = ""
 
 
+class Turn:
+    """How far a drain goes beyond a first receive that brought something; this one is alone, and has no limits.
+
+    Attributes:
+        part: what is held at a time is this part of what one drain alone may hold.
+    """
+
+    part = 1
+
+    def place(self) -> AbstractContextManager[None]:
+        """Entered before more is received, and left when all of it is worked off."""
+        return nullcontext()
+
+    def goes_on(self, received: int) -> bool:
+        """Whether more may be received, after so many messages."""
+        return True
+
+
+_ALONE = Turn()
+
+
 class Queue:
     """One SQS standard queue.
 
     Args:
         client: boto3 client.
         address: the queue's URL, or its name in the account and region of the credentials.
+        urls: URLs by name that were looked up before; what is looked up is added.
     """
 
-    def __init__(self, client: SQSClient, address: str) -> None:
+    def __init__(self, client: SQSClient, address: str, urls: dict[str, str] | None = None) -> None:
         self._client = client
         self._address = address
+        self._urls = {} if urls is None else urls
 
-    @cached_property
+    @property
     def url(self) -> str:
         """The queue's URL; a name is looked up at first use, for most runs never touch the queue."""
         if "/" in self._address:
             return self._address
-        return self._client.get_queue_url(QueueName=self._address)["QueueUrl"]
+        if self._address not in self._urls:
+            self._urls[self._address] = self._client.get_queue_url(QueueName=self._address)["QueueUrl"]
+        return self._urls[self._address]
 
     @property
     def name(self) -> str:
@@ -105,12 +129,20 @@ class Queue:
         return int(asked["Attributes"].get("VisibilityTimeout", 0))
 
     def drain(
-        self, *, seconds: float, messages: int, threads: int, patience: int = _POLL, hold: float = 0.0
+        self,
+        *,
+        seconds: float,
+        messages: int,
+        threads: int,
+        patience: int = _POLL,
+        hold: float = 0.0,
+        turn: Turn = _ALONE,
     ) -> Generator[list[Message]]:
         """Receive until the queue looks empty or the budget is spent.
 
-        What has come in is given out by thousands, or fewer where bodies are large, while more is received: whoever
-        takes it deletes it meanwhile. Until then it stays hidden from other consumers. Close the iterator to stop.
+        What has come in is given out in chunks of a few thousand messages, or fewer where bodies are large, while more
+        is received: whoever takes it deletes it meanwhile. Until then it stays hidden from other consumers. Close the
+        iterator to stop.
 
         Args:
             seconds: time budget of the receives.
@@ -120,15 +152,16 @@ class Queue:
             hold: seconds from now for which what was received and is not worked off stays hidden, however soon the
                 queue would show it again. After that it comes back at the queue's own timeout, as it does when this
                 process dies.
+            turn: what others leave to this drain.
 
         Raises:
             Exception: what a receive raised, once everything that did come in was given out.
         """
         with closing(HeldMessages(self, hold)) as hidden:
-            yield from self._drain(hidden, seconds, messages, threads, patience)
+            yield from self._drain(hidden, seconds, messages, threads, patience, turn)
 
     def _drain(
-        self, hidden: HeldMessages, seconds: float, messages: int, threads: int, patience: int
+        self, hidden: HeldMessages, seconds: float, messages: int, threads: int, patience: int, turn: Turn
     ) -> Generator[list[Message]]:
         deadline = time.monotonic() + seconds
 
@@ -149,19 +182,22 @@ class Queue:
         held = received(patience, seconds) if seconds > 0 else []
         if not held:
             return
+        chunk_of, chunk_size = _CHUNK // turn.part, _CHUNK_SIZE // turn.part
         changed = threading.Condition()
         total, size, working, closed = len(held), sum(len(one.body) for one in held), threads, False
 
         def room() -> bool:
-            return closed or (len(held) < _MOST_HELD and size < 2 * _CHUNK_SIZE)
+            return closed or (len(held) < 2 * chunk_of and size < 2 * chunk_size)
 
         def enough() -> bool:
-            return not working or len(held) >= _CHUNK or size >= _CHUNK_SIZE
+            return not working or len(held) >= chunk_of or size >= chunk_size
 
         def receive() -> None:
             nonlocal total, size, working
             try:
                 while (left := deadline - time.monotonic()) > 0 and total < messages and not closed:
+                    if not turn.goes_on(total):
+                        return
                     batch = received(_POLL, left)
                     if not batch:
                         return
@@ -176,7 +212,7 @@ class Queue:
                     working -= 1
                     changed.notify_all()
 
-        with ThreadPoolExecutor(threads) as pool:
+        with turn.place(), ThreadPoolExecutor(threads) as pool:
             receivers = [pool.submit(receive) for _ in range(threads)]
             try:
                 while working or held:
@@ -278,8 +314,9 @@ class Queue:
         return Depth(int(found[names[0]]), int(found[names[1]]), dead_letters)  # type: ignore[index]
 
     def beside(self, name: str) -> Queue:
-        """Another queue of the same account and region, as a dead-letter queue has to be."""
-        return Queue(self._client, f"{self.url.rpartition('/')[0]}/{name}")
+        """Another queue of the same account and region, as a dead-letter queue has to be; nothing is asked for."""
+        folder, slash, _ = self._address.rstrip("/").rpartition("/")
+        return Queue(self._client, f"{folder}{slash}{name}", self._urls)
 
     def _by_tens(
         self,
@@ -310,7 +347,12 @@ class Queue:
             return left
 
         with ThreadPoolExecutor(min(8, len(parts))) as pool:
-            return [place for failed in pool.map(repeatedly, parts) for place in failed]
+            try:
+                return [place for failed in pool.map(repeatedly, parts) for place in failed]
+            except BaseException:
+                # The rest would fail the same way, each after its client's timeouts.
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
 
 
 def _message(item: Mapping[str, Any]) -> Message:

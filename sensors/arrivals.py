@@ -26,7 +26,8 @@ class Intake:
     Attributes:
         hints: by table.
         counters: events that are no table's, by outcome.
-        rows: the intake log's rows for them.
+        rows: the intake log's rows for them, but for own files, which are only counted.
+        rejects: what could not be understood, until it is kept.
         received: events, tests included.
         failures: why a queue could not be drained, by its name.
     """
@@ -157,6 +158,8 @@ def _sort_event(intake: Intake, event: S3Event, found: Route, known: set[TableKe
         )
         return
     intake.count(found.outcome)
+    if found.outcome == "own_file":
+        return  # Each commit to a registered table tells of some: rows of them would fill the log.
     intake.rows.append(
         {
             "event_id": event.event_id,

@@ -2,28 +2,24 @@
 
 import json
 import time
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import dagster as dg
-from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.assets.bronze.asset import BRONZE, TABLES, TRIGGER_TAG
 from tidegate.assets.held_tables import SHARED_JOB, shared_config
-from tidegate.platform.core.events import Reject
 from tidegate.platform.core.lake import LakeConfig
-from tidegate.platform.core.manifest import chunked
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.root import is_table_key
-from tidegate.resources.object_store import parallel
-from tidegate.resources.queue import Message, Queue
-from tidegate.sensors.arrivals import Intake, discovered, sort_by_what_is_there
+from tidegate.resources.queue import Queue
+from tidegate.resources.side_by_side import SideBySide
+from tidegate.sensors.arrivals import Intake
+from tidegate.sensors.drains import Drains
 from tidegate.sensors.misses import judge, told
-from tidegate.sensors.row_arrivals import rows_as_objects
+from tidegate.sensors.queue_order import QueueOrder
 from tidegate.sensors.runs import FAILURES_TAG, TableRuns, table_runs
 from tidegate.sensors.sharing import share
 from tidegate.sensors.turns import MOST_RUNS, Turns, take_turns
@@ -44,59 +40,69 @@ _RECEIVING = 0.75
 _PATIENCE = 4.0
 #: Seconds after which Dagster gives a tick up; what it has received is then no longer kept from others.
 _TICK = 60.0
-_DAY = 24 * 3600
+#: Seconds into a tick after which it goes on without a queue that has not ended, and those that looking through the
+#: inbox may take then: together less than a tick.
+_WORKING, _TOUR = 40.0, 12.0
+#: Queues that are listened to at a time: of 800 idle ones each has a long poll of a second within a tick's receives.
+_LISTENERS = 64
+#: Those that were in trouble are asked by threads of their own, and waited for no longer than this.
+_ILL_LISTENERS, _ILL_WAIT = 16, 2.0
 
 
 def take_in(
-    lake: Lake, *, seconds: float | None = None, queues: Sequence[Queue] | None = None, patience: int = 1
+    lake: Lake,
+    *,
+    seconds: float | None = None,
+    queues: Sequence[Queue] | None = None,
+    patience: int = 1,
+    order: QueueOrder | None = None,
 ) -> Intake:
     """Drain queues once: manifests and logs are written first, messages are deleted last.
 
-    While some messages are written and deleted, the next ones are received. Each queue has an equal share of what is
-    left of the budget, so that a busy one does not starve those after it. What was received stays hidden from others
-    until it is deleted, also where writing takes longer than the queue's visibility timeout.
+    While some messages are written and deleted, the next ones are received. Queues are drained side by side, and what
+    one does not need of the budget the others may take, so that neither a busy one nor one that does not answer keeps
+    the others waiting. What fails in a queue's drain or work is in ``failures``. What was received stays hidden from
+    others until it is deleted, also where writing takes longer than the queue's visibility timeout.
 
     Args:
         lake: handles.
         seconds: time budget of the receives; a part of the configuration's by default.
         queues: those to drain; the lake's own by default.
-        patience: seconds to wait for the first message, shared out among the queues; each gets one at least.
+        patience: seconds to wait for a first message, in whichever queue it comes.
+        order: what is remembered of the queues; it is told what became of them.
     """
-    budget, queues = lake.config.intake, lake.queues if queues is None else queues
-    began = time.monotonic()
-    deadline = began + (seconds or budget.seconds * _RECEIVING)
-    known: set[TableKey] | None = None
-    room, total = 0, Intake()
-    for place, queue in enumerate(queues):
-        share, now = len(queues) - place, time.monotonic()
-        left = max(0.0, deadline - now) / share
-        most = max(1, (budget.events - total.received) // share)
-        with closing(
-            _received(
-                queue,
-                total.failures,
-                seconds=left,
-                messages=most,
-                threads=budget.threads,
-                patience=max(1, patience // len(queues)),
-                hold=began + _TICK - now,
-            )
-        ) as chunks:
-            for messages in chunks:
-                if known is None:
-                    # Asked when something has come: most polls of an idle lake bring nothing.
-                    births = {TableKey.decode(text): born for text, born in lake.store.table_births().items()}
-                    room, known = room_today(births, lake.config, time.time()), set(births)
-                before = set(known)
-                intake = _sorted(lake, queue, messages, known, room)
-                room -= discovered(known - before, lake.config)
-                _keep(lake, queue.name, intake)
-                queue.delete(messages)
-                total.add(intake)
+    by_name = {queue.name: queue for queue in (lake.queues if queues is None else queues)}
+    order = order or QueueOrder()
+    healthy, troubled = order.healthy(list(by_name)), order.troubled(list(by_name))
+    tick = Drains(
+        lake,
+        len(by_name),
+        seconds=seconds or lake.config.intake.seconds * _RECEIVING,
+        patience=patience,
+        listeners=_LISTENERS,
+        hold=_TICK,
+    )
+    well = SideBySide(lambda name: tick.drain(by_name[name]), healthy, _LISTENERS)
+    ill = SideBySide(lambda name: tick.drain(by_name[name], probation=True), troubled, _ILL_LISTENERS)
+    well.wait(_WORKING)
+    ill.wait(_ILL_WAIT - tick.elapsed)
+    # A queue that was in trouble is waited for only if it answers again.
+    ill.wait(_WORKING - tick.elapsed, only=tick.answered())
+    total = tick.end()
+    outcomes, on_probation = well.outcomes(), ill.outcomes()
+    for one in (*outcomes, *on_probation):
+        if one.begun and one.value is None:
+            why = f"it has not ended after {tick.elapsed:.0f} seconds; the tick goes on without it"
+            total.failures[one.item] = one.error or TimeoutError(why)
+    order.note(
+        [one.item for one in outcomes if not one.begun or one.value is False],
+        list(total.failures),
+        {one.item for one in (*outcomes, *on_probation) if one.value},
+    )
     return total
 
 
-def listen(lake: Lake, patience: float = _PATIENCE) -> Intake:
+def listen(lake: Lake, patience: float = _PATIENCE, order: QueueOrder | None = None) -> Intake:
     """Drain the lake's queues, and where nothing waits in the inbox, wait a while for something to come.
 
     Events of the platform's own files, which follow each run, do not end the wait.
@@ -104,72 +110,16 @@ def listen(lake: Lake, patience: float = _PATIENCE) -> Intake:
     Args:
         lake: handles.
         patience: seconds.
+        order: what is remembered of the queues.
     """
     until = time.monotonic() + patience
     busy = bool(lake.store.inbox.tables())
-    total = more = take_in(lake, patience=1 if busy else int(patience))
+    total = more = take_in(lake, patience=1 if busy else int(patience), order=order)
     # What brought nothing has waited for long enough.
     while more.received and not (busy or total.hints or total.failures) and (left := int(until - time.monotonic())) > 0:
-        more = take_in(lake, patience=left)
+        more = take_in(lake, patience=left, order=order)
         total.add(more)
     return total
-
-
-def _sorted(lake: Lake, queue: Queue, messages: list[Message], known: set[TableKey], room: int) -> Intake:
-    if table := lake.config.table_of_rows(queue.name):
-        return rows_as_objects(messages, table, lake.store.objects)
-    return sort_by_what_is_there(messages, lake.config, known, lake.store.objects, room)
-
-
-def room_today(births: Mapping[TableKey, float | None], config: LakeConfig, now: float) -> int:
-    """How many more tables may come by themselves today; pure.
-
-    A table counts on the day of its birth, and until then. One that is configured, now or since, never counts.
-
-    Args:
-        births: epoch seconds of each table's birth; None for one that only has hints waiting.
-        config: the lake.
-        now: epoch seconds.
-    """
-    if config.discovery is None:
-        return 0
-    midnight = now - now % _DAY
-    new = (table for table, born in births.items() if born is None or born >= midnight)
-    return max(0, config.discovery.per_day - discovered(new, config))
-
-
-def _received(queue: Queue, failures: dict[str, Exception], **budget: Any) -> Generator[list[Message]]:
-    try:
-        yield from queue.drain(**budget)
-    except (BotoCoreError, ClientError) as error:
-        # What was received and not given out comes back; the other queues need not wait for it.
-        failures[queue.name] = error
-
-
-def _keep(lake: Lake, queue: str, intake: Intake) -> None:
-    lake.store.inbox.put(
-        [
-            manifest
-            for table, hints in intake.hints.items()
-            for manifest in chunked(table.encode(), "intake", hints, lake.config.pace(table).max_files)
-        ]
-    )
-
-    rows = lake.config.table_of_rows(queue)
-    # A dead letter goes back to the queue that it came from.
-    home = rows.row_queue.known_as if rows and rows.row_queue else queue
-
-    def keep(reject: Reject) -> str:
-        return lake.store.quarantine.keep_message(reject.event_id, reject.raw, reject.reason, home, reject.origin)
-
-    for reject, address in zip(intake.rejects, parallel(keep, intake.rejects), strict=True):
-        intake.rows.append(
-            {"event_id": reject.event_id, "outcome": "malformed", "reason": reject.reason, "detail": address}
-        )
-    for row in intake.rows:
-        row["queue"] = queue
-    if intake.counters:
-        lake.store.intake_log.put(intake.counters, intake.rows)
 
 
 def requests(
@@ -231,6 +181,8 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
         shared: the job of runs that tables share.
     """
 
+    order = QueueOrder()
+
     @dg.sensor(
         name="intake",
         jobs=[BRONZE_JOB, shared],
@@ -239,11 +191,12 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
         description="Drains SQS into the lake's inbox and asks for a bronze run of every table whose window is over.",
     )
     def intake(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
-        until = time.monotonic() + config.intake.seconds
         handles = lake.open()
-        taken = listen(handles)
+        taken = listen(handles, order=order)
         now = datetime.now(UTC).timestamp()
         before = json.loads(context.cursor or "{}")
+        # A time of its own: what waits in the inbox is worked off, however long the queues have taken.
+        until = time.monotonic() + _TOUR
         turns, asked = requests(handles, context.instance, now, str(before.get("last", "")), until)
         wanted = {*turns.seen, *(spec.table_key.encode() for spec in config.tables)}
         unknown = sorted(wanted - set(context.instance.get_dynamic_partitions(TABLES.name or "")))

@@ -67,11 +67,11 @@ class IntakeSpec(Model):
     """Budget of one tick of the intake sensor."""
 
     seconds: Annotated[float, Field(gt=0, le=50)] = 20
-    """Seconds a tick may take. Dagster gives a tick up after 60."""
+    """Four thirds of the seconds that a tick receives. Dagster gives a tick up after 60."""
     events: Annotated[int, Field(ge=1)] = 20_000
-    """Events a tick may take."""
+    """Messages a tick may take, of all queues together."""
     threads: Annotated[int, Field(ge=1, le=64)] = 4
-    """Threads that receive from SQS."""
+    """Threads that receive from a queue."""
     every: Annotated[int, Field(ge=1)] = 30
     """Seconds between two ticks, at least."""
 

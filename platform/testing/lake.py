@@ -115,8 +115,15 @@ class TestLake:
         self.clients.s3.delete_object(Bucket=self.bucket, Key=key)
 
     def intake(self) -> Intake:
-        """Drain the queue into the inbox, as the sensor does."""
-        return take_in(self.lake)
+        """Drain the queue into the inbox, as the sensor does.
+
+        Raises:
+            Exception: what failed in that.
+        """
+        taken = take_in(self.lake)
+        for error in taken.failures.values():
+            raise error
+        return taken
 
     def materialize(
         self,

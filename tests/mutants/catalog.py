@@ -32,6 +32,7 @@ class Mutant:
 
 _RUN, _LOOK, _LOAD = "assets/bronze/run.py", "assets/bronze/look.py", "assets/bronze/load.py"
 _PLANNING, _INTAKE = "platform/core/planning.py", "sensors/intake.py"
+_DRAINS, _TROUBLED = "sensors/drains.py", "tests/unit/test_troubled_queues.py::"
 _MERGE, _PENDING = "assets/silver/merge.py", "assets/silver/pending.py"
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
@@ -39,17 +40,18 @@ MUTANTS = (
     Mutant(
         "messages are deleted before their hints are written",
         1,
-        _INTAKE,
-        "                _keep(lake, queue.name, intake)\n                queue.delete(messages)\n",
-        "                queue.delete(messages)\n                _keep(lake, queue.name, intake)\n",
+        _DRAINS,
+        "                self._keep(queue.name, intake)\n                queue.delete(messages)\n",
+        "                queue.delete(messages)\n                self._keep(queue.name, intake)\n",
         ("tests/unit/test_intake.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
     ),
     Mutant(
         "the object of a row queue's messages is written after their delete",
         1,
-        _INTAKE,
-        "        return rows_as_objects(messages, table, lake.store.objects)\n",
-        "        queue.delete(messages)\n        return rows_as_objects(messages, table, lake.store.objects)\n",
+        _DRAINS,
+        "            return rows_as_objects(messages, table, self._lake.store.objects)\n",
+        "            queue.delete(messages)\n"
+        "            return rows_as_objects(messages, table, self._lake.store.objects)\n",
         ("tests/unit/test_row_queues.py::test_messages_are_deleted_after_their_rows_are_kept",),
     ),
     Mutant(
@@ -71,8 +73,8 @@ MUTANTS = (
     Mutant(
         "a message that cannot be understood is deleted without a copy",
         1,
-        _INTAKE,
-        "lake.store.quarantine.keep_message(reject.event_id, reject.raw, reject.reason, home, reject.origin)\n",
+        _DRAINS,
+        "store.quarantine.keep_message(reject.event_id, reject.raw, reject.reason, home, reject.origin)\n",
         '""\n',
         ("tests/unit/test_intake.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
     ),
@@ -134,6 +136,46 @@ MUTANTS = (
         "held=runs.active | resting(",
         "held=resting(",
         ("tests/unit/test_definitions.py::test_a_table_with_an_active_run_is_left_alone",),
+    ),
+    Mutant(
+        "a queue that fails ends the tick of all",
+        1,
+        "resources/side_by_side.py",
+        "    if not isinstance(error, Exception):\n",
+        "    if error:\n",
+        (f"{_TROUBLED}test_a_queue_that_is_dead_or_refuses_a_delete_delays_nobody",),
+    ),
+    Mutant(
+        "a queue in trouble is waited for by every tick",
+        1,
+        "sensors/queue_order.py",
+        "        self._troubled = [*before, *failed]\n",
+        "        self._troubled = before\n",
+        (f"{_TROUBLED}test_half_of_800_queues_being_dead_delays_the_others_for_two_ticks_and_then_no_more",),
+    ),
+    Mutant(
+        "queues are always begun in the same order",
+        1,
+        "sensors/queue_order.py",
+        'self._first = unreached[0] if unreached else ""',
+        'self._first = ""',
+        (f"{_TROUBLED}test_where_a_tick_s_time_is_too_short_the_next_one_begins_with_who_had_none",),
+    ),
+    Mutant(
+        "two queues make tables that overlap",
+        1,
+        "sensors/known_tables.py",
+        "                if self._tables is before:\n",
+        "                if self._tables is not None:\n",
+        (f"{_TROUBLED}test_what_one_queue_makes_a_table_no_other_makes_an_overlapping_one",),
+    ),
+    Mutant(
+        "the tour of the inbox has no time of its own",
+        1,
+        _INTAKE,
+        "        until = time.monotonic() + _TOUR\n",
+        "        until = time.monotonic()\n",
+        ("tests/unit/test_definitions.py::test_the_inbox_has_a_time_of_its_own_however_long_the_queues_took",),
     ),
     Mutant(
         "the tour goes back to its beginning while no more runs may be asked for",

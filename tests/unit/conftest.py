@@ -76,7 +76,7 @@ def paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paper:
     lake = Paper(tmp_path / "lake.yaml")
     store = SimpleNamespace(inbox=SimpleNamespace(tour=lambda after: iter(lake.inbox)))
     monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace(store=store, config=lake.config))
-    monkeypatch.setattr(intake, "listen", lambda _: Intake())
+    monkeypatch.setattr(intake, "listen", lambda *_, **__: Intake())
     return lake
 
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -198,7 +199,7 @@ def test_a_tick_evaluates_the_checks_of_the_queues(
     paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = {"queue": "more", "outcome": "no_table", "bucket": "b", "key": "x.json", "reason": "no folder"}
-    monkeypatch.setattr(intake, "listen", lambda _: Intake(rows=[row]))
+    monkeypatch.setattr(intake, "listen", lambda *_, **__: Intake(rows=[row]))
     tick = paper.tick(instance)
     assert {one.asset_key.path[-1]: one.passed for one in tick.asset_events} == {"events": True, "more": False}
     for event in tick.asset_events:
@@ -230,7 +231,7 @@ def test_a_tick_shows_what_went_to_no_table_and_why(
         *({"outcome": "no_table", "bucket": "landing", "key": f"{n}.csv", "reason": "in no folder"} for n in range(20)),
     ]
     rows = [{**row, "queue": "events"} for row in rows]
-    monkeypatch.setattr(intake, "listen", lambda _: Intake(rows=rows))
+    monkeypatch.setattr(intake, "listen", lambda *_, **__: Intake(rows=rows))
     paper.tick(instance)
     told = capfd.readouterr().err
     assert "malformed: s3://lake/quarantine/messages/m-0.json: not JSON" in told
@@ -341,6 +342,38 @@ def test_a_tick_with_thousands_of_waiting_tables_asks_little_and_for_few_runs(
     for table in served[: most - 1]:
         make_run(instance, dg.DagsterRunStatus.QUEUED, {"dagster/partition": table, TRIGGER_TAG: "sensor"})
     assert len(paper.tick(instance, cursor).run_requests or []) == 1, "no more than the queue will hold"
+    make_run(instance, dg.DagsterRunStatus.QUEUED, {"dagster/partition": served[most], TRIGGER_TAG: "sensor"})
+    full = paper.tick(instance, cursor)
+    assert full.run_requests == []
+    assert json.loads(full.cursor or "")["last"] == json.loads(cursor or "")["last"], "whose turn it is stays"
+
+
+def test_the_inbox_has_a_time_of_its_own_however_long_the_queues_took(
+    paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what is due is asked for although a queue failed; only a tick that has nothing else to say fails."""
+    clock = [1000.0]
+
+    def long_drain(*_: Any, **__: Any) -> Intake:
+        clock[0] += intake._WORKING
+        return Intake(failures={"more": ConnectionError("no answer")})
+
+    asked = intake.requests
+    given: list[float] = []
+
+    def requests(*what: Any) -> Any:
+        given.append(what[-1] - clock[0])
+        return asked(*what[:-1], time.monotonic() + 60)
+
+    monkeypatch.setattr(intake, "listen", long_drain)
+    monkeypatch.setattr(intake, "requests", requests)
+    monkeypatch.setattr(intake, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    with pytest.raises(ConnectionError):
+        paper.tick(instance)
+    paper.hint(ORDERS)
+    assert len(paper.tick(instance).run_requests or []) == 1
+    assert given == [intake._TOUR] * 2
+    assert intake._WORKING + intake._TOUR < intake._TICK, "together they end before Dagster gives the tick up"
 
 
 def tables_of(request: dg.RunRequest) -> list[str]:
