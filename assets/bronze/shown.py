@@ -25,6 +25,8 @@ WRITE_ONCE_CHECK = "write_once_keys"
 QUARANTINE_CHECK = "nothing_quarantined"
 SCHEMA_CHECK = "schema_unchanged"
 AFTER_LOAD_CHECK = "after_load"
+#: Metadata of ``QUARANTINE_CHECK`` where nothing was set apart by this run: it says again what an earlier one found.
+SAID_BEFORE = "said_before"
 
 #: Objects that are told one by one; the ledger has all.
 MOST_TOLD = 20
@@ -135,6 +137,8 @@ class Shown:
         quarantined = [row for row in bad if row.status == Status.QUARANTINED]
         overwritten = [row.key for row in quarantined if (row.reason or "").startswith(OVERWRITTEN)]
         counts = {"objects": len(quarantined), "rows": sum(row.bad_rows or 0 for row in bad)}
+        if bad and not any(batch in self.landed for batch in self._judged):
+            counts[SAID_BEFORE] = True
         changes = self._schema_changes()
         warn, error = dg.AssetCheckSeverity.WARN, dg.AssetCheckSeverity.ERROR
         return [

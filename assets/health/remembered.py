@@ -14,7 +14,7 @@ from dagster._core.storage.asset_check_execution_record import (
 )
 
 from tidegate.assets.bronze.asset import BRONZE
-from tidegate.assets.bronze.shown import QUARANTINE_CHECK
+from tidegate.assets.bronze.shown import QUARANTINE_CHECK, SAID_BEFORE
 from tidegate.assets.queue_checks import CHECK, MISSES
 from tidegate.assets.sources import queue_key
 
@@ -27,6 +27,8 @@ _MOST_IDLE = 5
 def quarantined_since(instance: dg.DagsterInstance, since: float) -> dict[str, int]:
     """Objects and rows that bronze runs set apart since then, by table key; of the newest failed checks.
 
+    A run that finds nothing to do says of its checks what the last one found: that is not counted again.
+
     Args:
         instance: Dagster's instance.
         since: epoch seconds.
@@ -35,7 +37,7 @@ def quarantined_since(instance: dg.DagsterInstance, since: float) -> dict[str, i
     for record in _failed(instance, dg.AssetCheckKey(BRONZE, QUARANTINE_CHECK)):
         if record.create_timestamp < since:
             break
-        if record.partition and record.evaluation:
+        if record.partition and record.evaluation and SAID_BEFORE not in record.evaluation.metadata:
             found[record.partition] += sum(_number(record.evaluation.metadata, name) for name in ("objects", "rows"))
     return dict(found)
 

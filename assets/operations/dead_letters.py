@@ -101,7 +101,8 @@ def dead_letter_queues(lake: Lake, name: str | None = None) -> list[DeadLetters]
         if dead := spec.dlq or source.depths().dead_letters:
             names += [source.name, dead]
             if name in (None, source.name, dead):
-                found.setdefault(dead, DeadLetters(source, source.beside(dead)))
+                # Two regions may have one each of that name.
+                found.setdefault(f"{source.url.rpartition('/')[0]}/{dead}", DeadLetters(source, source.beside(dead)))
     if name and not found:
         known = ", ".join(dict.fromkeys(names)) or "none has dead letters"
         raise ValueError(f"{name!r} is no queue of lake.yaml and none of their dead-letter queues: {known}")

@@ -53,9 +53,39 @@ def lake_problems(
         tables: The tables by their index.
     """
     yield from _prefix_problems(root, buckets, tables)
+    yield from _queue_problems(queues)
     yield from _row_queue_problems(root, {name for queue in queues for name in queue.names}, tables)
     yield from _folder_problems(root, tables)
     yield from _inventory_problems(tables)
+
+
+def _queue_problems(queues: Collection[QueueSpec]) -> Iterator[Problem]:
+    """A queue is known by its name everywhere: in the lineage, in metrics, and where its dead letters go back to."""
+    before: dict[str, int] = {}
+    for index, queue in enumerate(queues):
+        name, place = queue.known_as, ("queues", index)
+        if name.endswith(".fifo"):
+            message = "a queue of events is a standard queue: the dead letters of a FIFO queue could not be sent again"
+            yield Problem(place, message)
+        if name in before:
+            other = before[name]
+            message = f"{name!r} is also the name of queues[{other}]; queues are told apart by name, in all regions"
+            yield Problem(place, message, beside=("queues", other))
+        before.setdefault(name, index)
+    for index, queue in enumerate(queues):
+        if queue.dlq in before and before[queue.dlq] != index:
+            message = f"{queue.dlq!r} is a queue of `queues` as well; dead letters need a queue of their own"
+            yield Problem(("queues", index, "dlq"), message, beside=("queues", before[queue.dlq]))
+        for other, earlier in enumerate(queues):
+            if other < index and queue.dlq and queue.dlq == earlier.dlq and _apart(queue, earlier):
+                message = f"{queue.dlq!r} is also that of queues[{other}], which is elsewhere: give them two names"
+                yield Problem(("queues", index, "dlq"), message, beside=("queues", other, "dlq"))
+
+
+def _apart(one: QueueSpec, other: QueueSpec) -> bool:
+    """Whether two queues are in two regions or accounts, as far as lake.yaml says it."""
+    places = [queue.url.rstrip("/").rpartition("/")[0] for queue in (one, other) if queue.url]
+    return len(places) == 2 and places[0] != places[1]
 
 
 def _row_queue_problems(root: str | None, queues: set[str], tables: Mapping[int, TablePart]) -> Iterator[Problem]:

@@ -7,7 +7,7 @@ from typing import Self
 
 from pydantic import model_validator
 
-from tidegate.platform.core.lake_fields import Model, QueueName, QueueUrl, Text
+from tidegate.platform.core.lake_fields import Model, QueueName, QueueUrl
 
 # AWS: "Amazon SQS endpoints and quotas"; the service answers for queues of its own region only.
 _REGION = re.compile(r"https?://(?:[\w-]+\.)?sqs(?:-fips)?\.(?P<region>[a-z]{2}(?:-[a-z]+)+-\d)\.")
@@ -20,13 +20,15 @@ class QueueSpec(Model):
     """URL of the queue."""
     name: QueueName | None = None
     """Name of the queue, in the account and region of the credentials."""
-    dlq: Text | None = None
+    dlq: QueueName | None = None
     """Name of its dead-letter queue."""
 
     @model_validator(mode="after")
     def _one_address(self) -> Self:
         if (self.url is None) == (self.name is None):
             raise ValueError("give exactly one of url and name")
+        if self.dlq == self.known_as:
+            raise ValueError(f"{self.dlq!r} is the queue itself; `dlq` takes the name of the queue of its dead letters")
         return self
 
     @property

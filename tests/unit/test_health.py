@@ -20,6 +20,7 @@ from tests.support.objects import Objects
 from tests.unit.conftest import PAPER
 from tidegate.assets.bronze.asset import BRONZE
 from tidegate.assets.failed_runs import FailedRun
+from tidegate.assets.bronze.shown import SAID_BEFORE
 from tidegate.assets.health.asset import LAKE_HEALTH, look
 from tidegate.assets.health.measure import measure
 from tidegate.assets.health.shown import Shown, sparkline
@@ -34,6 +35,7 @@ from tidegate.resources.cloudwatch import CloudWatch
 from tidegate.resources.lake import open_lake
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.queue import Queue
+from tidegate.resources.side_by_side import SideBySide
 from tidegate.resources.spark_remote import SparkRemote
 from tidegate.sensors.health import tell
 
@@ -134,6 +136,35 @@ def test_what_does_not_answer_is_named_and_the_rest_is_measured(instance: dg.Dag
     assert [one.passed for one in Shown(health).checks(LAKE_HEALTH)] == [True, True, False, True]
 
 
+def test_a_queue_in_trouble_keeps_no_other_from_being_measured(
+    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One is refused, one answers when all is over."""
+    over, waits = threading.Event(), SideBySide.wait
+    names = ["denied", "hangs", *(f"q{n}" for n in range(60))]
+
+    class Odd(Sqs):
+        def get_queue_attributes(self, **given: Any) -> dict[str, Any]:
+            name = given["QueueUrl"].rsplit("/", 1)[1]
+            if name == "denied":
+                raise ACCESS_DENIED
+            assert name != "hangs" or over.wait(30)
+            return super().get_queue_attributes(**given)
+
+    of_all = lake(Objects())
+    of_all.queues = [Queue(Odd(), f"https://sqs/1/{name}") for name in names]  # type: ignore[arg-type]
+    others = [queue for queue in of_all.queues if queue.name != "hangs"]
+    monkeypatch.setattr(SideBySide, "wait", lambda self, seconds: waits(self, 30, only=others))
+    try:
+        health = measure(of_all, instance, 1.0)
+    finally:
+        over.set()
+    assert [one.name for one in health.queues] == names[2:]
+    denied, hangs = health.unknown
+    assert denied.startswith("queue denied: ")
+    assert hangs == "queue hangs: it has not answered within 20 seconds"
+
+
 def test_a_thousand_tables_cost_a_few_requests(instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
     objects, sqs, queries = Counted(), Sqs(), []
     store = LakeStore(objects, "s3://lake/root")  # type: ignore[arg-type]
@@ -169,6 +200,8 @@ def test_runs_and_ticks_are_remembered(instance: dg.DagsterInstance) -> None:
 
     for number in range(55):
         checked("bronze", "nothing_quarantined", {"objects": 2, "rows": number}, f"bad.t{number}")
+    for number in range(5):  # listings that find nothing new, and say again what was found before
+        checked("bronze", "nothing_quarantined", {"objects": 2, "rows": 7, SAID_BEFORE: True}, f"idle.t{number}")
     checked("bronze", "nothing_quarantined", {"objects": 0, "rows": 0}, "good.t")
     checked("sqs/events", "every_event_has_a_table", {"no_table": 4, "malformed": 1})
     began = time.time()

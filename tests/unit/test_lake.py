@@ -489,6 +489,35 @@ def test_the_file_itself(tmp_path: Path) -> None:
         load_lake(tmp_path / "lake.yaml")
 
 
+@pytest.mark.parametrize(
+    ("queues", "problem"),
+    [
+        (
+            "[{url: https://sqs.eu-central-1.amazonaws.com/1/q}, {url: https://sqs.us-east-1.amazonaws.com/1/q}]",
+            "queues[1]: 'q' is also the name of queues[0]; queues are told apart by name, in all regions; see line 2",
+        ),
+        ("[{name: q}, {name: q}]", "queues[1]: 'q' is also the name of queues[0]; queues are told apart by name"),
+        ("[{name: q.fifo}]", "queues[0]: a queue of events is a standard queue: the dead letters of a FIFO queue"),
+        ("[{name: q, dlq: q}]", "queues[0]: 'q' is the queue itself; `dlq` takes the name of the queue of its dead"),
+        ("[{name: q, dlq: 'https://sqs/1/d'}]", "queues[0].dlq: 'https://sqs/1/d' is no name of a queue"),
+        ("[{name: q, dlq: 'arn:aws:sqs:r:1:d'}]", "queues[0].dlq: 'arn:aws:sqs:r:1:d' is no name of a queue"),
+        ("[{name: q, dlq: p}, {name: p}]", "queues[0].dlq: 'p' is a queue of `queues` as well; dead letters need"),
+        (
+            "[{url: http://a/1/q, dlq: d}, {url: http://b/1/p, dlq: d}]",
+            "queues[1].dlq: 'd' is also that of queues[0], which is elsewhere: give them two names; see line 2",
+        ),
+    ],
+)
+def test_queues_are_told_apart_by_their_names(tmp_path: Path, queues: str, problem: str) -> None:
+    (found,) = problems(tmp_path, SMALL.replace("[{name: events}]", queues))
+    assert found.startswith(f"lake.yaml:2: {problem}")
+
+
+def test_queues_of_one_place_may_share_their_dead_letters(tmp_path: Path) -> None:
+    text = "[{url: http://a/1/q, dlq: d}, {url: http://a/1/p, dlq: d}, {name: o, dlq: d}]"
+    assert len(load(tmp_path, SMALL.replace("[{name: events}]", text)).queues) == 3
+
+
 class TestEnvironment:
     def test_values(self, tmp_path: Path) -> None:
         text = SMALL.replace("x", "${A}/${B:-b}/${C:-}y") + "window: ${W:-3}\ndiscovery: ${D}\n"

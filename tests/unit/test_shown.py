@@ -13,7 +13,7 @@ from tests.unit.conftest import Paper
 from tidegate.assets.bronze import asset
 from tidegate.assets.bronze.asset import BRONZE, TABLES, last_shown
 from tidegate.assets.bronze.run import Done
-from tidegate.assets.bronze.shown import MOST_TOLD, Shown, check_specs
+from tidegate.assets.bronze.shown import MOST_TOLD, SAID_BEFORE, Shown, check_specs
 from tidegate.assets.bronze.table_states import Before, Now, Waits, row_count
 from tidegate.assets.columns import column_changes, column_schema
 from tidegate.platform.core.batch import Add, Batch, Remove
@@ -77,6 +77,13 @@ def test_an_idle_run_is_good_and_its_checks_speak_of_the_last_batch() -> None:
     assert idle.materializes
     assert "quarantine" not in idle.metadata("dagster/row_count")
     assert failed(idle) == {"nothing_quarantined": dg.AssetCheckSeverity.ERROR}
+
+    def said_before(shown: Shown) -> list[bool]:
+        return [SAID_BEFORE in result.metadata for result in shown.checks(BRONZE) if not result.passed]
+
+    moved = LedgerRow("orders/m.json", Status.MOVED, None)
+    assert said_before(idle) == said_before(Shown([done(moved, n=3)], NOW, last=done(BAD).batch)) == [True]
+    assert said_before(Shown([done(BAD)], NOW, last=done(GOOD).batch)) == [False], "it found that itself"
     assert not Shown([], EMPTY, last=done(BAD).batch).materializes, "nothing has ever got in"
 
 
