@@ -19,8 +19,8 @@ from botocore.exceptions import ClientError
 from tests.support.objects import Objects
 from tests.unit.conftest import PAPER
 from tidegate.assets.bronze.asset import BRONZE
-from tidegate.assets.failed_runs import FailedRun
 from tidegate.assets.bronze.shown import SAID_BEFORE
+from tidegate.assets.failed_runs import FailedRun
 from tidegate.assets.health.asset import LAKE_HEALTH, look
 from tidegate.assets.health.measure import measure
 from tidegate.assets.health.shown import Shown, sparkline
