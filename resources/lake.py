@@ -31,7 +31,8 @@ from tidegate.resources.spark_remote import SparkRemote
 DELETED, CHANGED_BATCH, CHANGED_AT = SILVER_COLUMNS = ("_deleted", "_changed_batch", "_changed_at")
 #: SQL name of the silver table itself is the view's with this behind it.
 WITH_TOMBSTONES = "_with_tombstones"
-_S, _T = TypeVar("_S"), TypeVar("_T")
+_S = TypeVar("_S")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)

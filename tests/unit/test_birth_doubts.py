@@ -36,7 +36,9 @@ def doubts(body: bytes | StoreError, born: dict[str, str], key: str = "t/a.csv",
 PRICES = b"id,price\n" + b"1,2\n" * 300 + b"1,ten\n"
 
 
-@pytest.mark.parametrize(("key", "body"), [("t/a.csv", PRICES), ("t/a.csv.gz", gzip.compress(PRICES))])
+@pytest.mark.parametrize(
+    ("key", "body"), [("t/a.csv", PRICES), ("t/a.csv.gz", gzip.compress(PRICES))], ids=["plain", "packed"]
+)
 def test_one_cell_that_makes_a_column_text_is_told(key: str, body: bytes) -> None:
     (told,) = doubts(body, {"id": "bigint", "price": "string"}, key)
     assert told.startswith("column price is text, though 300 of its first 301 cells are bigint, and 'ten' is not: ")
