@@ -6,9 +6,6 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
-import dagster as dg
-
-from tidegate.assets.failed_runs import failed_runs
 from tidegate.platform.cli.findings import Finding
 from tidegate.platform.core.first_line import first_line
 
@@ -68,6 +65,11 @@ def last_failures(home: Path | None, tables: Collection[str], silver: Collection
     folder = home / "dagster" if home else Path(os.environ.get("DAGSTER_HOME") or "nowhere")
     if not folder.is_dir():
         return None
+    # Seconds, which commands that do not ask Dagster are not to take.
+    import dagster as dg
+
+    from tidegate.assets.failed_runs import failed_runs
+
     try:
         with dg.DagsterInstance.from_config(str(folder)) as instance:
             return {table: str(failed) for table, failed in failed_runs(instance, tables, silver).items()}
