@@ -8,6 +8,8 @@ import json
 import pytest
 
 from tidegate.assets.bronze.formats.json_shape import OneObjectALine, needs_rewrite
+from tidegate.assets.bronze.formats.json_values import check_keys
+from tidegate.platform.core.schema.column_types import Field, any_type
 from tidegate.platform.core.schema.misfit import Misfit
 
 ROWS = [{"a": 1, "s": 'b"[{'}, {"a": {"x": [1, 2]}, "s": "two\nlines"}]
@@ -94,3 +96,14 @@ def test_bytes_that_are_not_utf_8_are_refused() -> None:
 def test_what_is_nested_without_end_is_refused_for_that(text: str) -> None:
     with pytest.raises(Misfit, match="nested deeper than 30 levels; write"):
         assert rewritten(text.encode()) if needs_rewrite(text.encode(), whole=True) else None
+
+
+@pytest.mark.parametrize("kind", ["map<string,map<string,bigint>>", "array<struct<x:map<string,int>>>", "bigint"])
+def test_names_are_keys_of_maps_by_text(kind: str) -> None:
+    check_keys(Field("m", any_type(kind)))
+
+
+@pytest.mark.parametrize("kind", ["map<int,string>", "array<struct<x:map<date,int>>>", "map<string,map<int,int>>"])
+def test_names_are_no_keys_of_other_maps(kind: str) -> None:
+    with pytest.raises(Misfit, match=r"column m has a map by (int|date), and names of JSON are text"):
+        check_keys(Field("m", any_type(kind)))

@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from tidegate.assets.bronze.formats.format import Format, Look, SourceFile, refusal
 from tidegate.assets.bronze.formats.json_shape import OneObjectALine, needs_rewrite
-from tidegate.assets.bronze.formats.json_values import rounded
+from tidegate.assets.bronze.formats.json_values import check_keys, rounded
 from tidegate.platform.core.schema.column_types import MOST_LEVELS, Field, Simple, field_from_json
 from tidegate.platform.core.schema.names import usable
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -63,7 +63,13 @@ class Json(Format):
         return [Field(field.name, _TEXT) if field.name in texts else field for field in fields]
 
     def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
-        """Spark's parser is watched, so that a field that the table does not have is seen instead of dropped."""
+        """Spark's parser is watched, so that a field that the table does not have is seen instead of dropped.
+
+        Raises:
+            Misfit: no JSON holds a value of a column's type.
+        """
+        for field in schema.columns:
+            check_keys(field)
         return {"reader": "json", "refusal": refusal(spec.policy)}
 
 
