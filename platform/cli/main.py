@@ -93,11 +93,22 @@ def dev(
     aws_port: AwsPort = 4566,
     spark_port: SparkPort = 15002,
     ui_port: UiPort = 3000,
+    workspace: Annotated[
+        Path | None, typer.Option(help="A workspace.yaml with code locations of your own, to be served as well.")
+    ] = None,
 ) -> None:
     """The same with Dagster's daemon and UI, for working on your own lake.yaml."""
     from tidegate.platform.cli.stack import run_stack
 
-    run_stack(_console(), _lake(lake), home, aws_port=aws_port, spark_port=spark_port, ui_port=ui_port)
+    run_stack(
+        _console(),
+        _lake(lake),
+        home,
+        aws_port=aws_port,
+        spark_port=spark_port,
+        ui_port=ui_port,
+        workspace=workspace,
+    )
 
 
 @app.command()

@@ -14,8 +14,17 @@ from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.local.stack_file import SHELL_FILE, client_environ
 
 
-def run_stack(console: Console, lake: Path, home: Path, *, aws_port: int, spark_port: int, ui_port: int | None) -> None:
-    """Run the local platform until a signal; with a UI port, Dagster too.
+def run_stack(
+    console: Console,
+    lake: Path,
+    home: Path,
+    *,
+    aws_port: int,
+    spark_port: int,
+    ui_port: int | None,
+    workspace: Path | None = None,
+) -> None:
+    """Run the local platform until a signal; with a UI port, Dagster too, and the code locations of a workspace file.
 
     Raises:
         LocalStackError: something could not be started or died.
@@ -33,7 +42,7 @@ def run_stack(console: Console, lake: Path, home: Path, *, aws_port: int, spark_
             _say_how_to_use(console, stack)
             stack.run_until_signal()
             return
-        dagster = DagsterProcesses(home, client_environ(stack.environ), ui_port)
+        dagster = DagsterProcesses(home, client_environ(stack.environ), ui_port, beside=workspace)
         try:
             with console.status("Starting Dagster: code server, daemon, UI"):
                 dagster.start()

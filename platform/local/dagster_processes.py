@@ -35,6 +35,7 @@ class DagsterProcesses:
         env: Whole environment of the processes (DAGSTER_HOME is added).
         ui_port: Port of the UI on loopback, 0 for a free one, None for no UI.
         module: Python module with the definitions.
+        beside: A workspace file with code locations of the user's own; Dagster reads both.
     """
 
     def __init__(
@@ -44,11 +45,13 @@ class DagsterProcesses:
         ui_port: int | None = None,
         *,
         module: str = MODULE,
+        beside: Path | None = None,
     ) -> None:
         self.home = home.resolve() / "dagster"
         self.ui_port = free_port() if ui_port == 0 else ui_port
         self.code_port = free_port()
         self.module = module
+        self._beside = beside.resolve() if beside else None
         self.processes: dict[str, Process] = {}
         # Not in <DAGSTER_HOME>/logs: the telemetry of Dagster, on or off, empties that folder.
         self._logs = home.resolve() / "logs"
@@ -63,6 +66,9 @@ class DagsterProcesses:
     def workspace(self) -> Path:
         """The workspace file that points at the code server."""
         return self.home / "workspace.yaml"
+
+    def _workspaces(self) -> list[str]:
+        return [word for file in (self.workspace, self._beside) if file for word in ("-w", str(file))]
 
     def instance(self) -> DagsterInstance:
         """Its instance, to be closed; the processes make it."""
@@ -88,6 +94,8 @@ class DagsterProcesses:
             LocalStackError: The UI's port is taken, the definitions do not load, or a process did not get
                 ready; nothing is left running.
         """
+        if self._beside is not None and not self._beside.is_file():
+            raise LocalStackError(f"there is no file {self._beside}: --workspace names a workspace.yaml of Dagster's")
         if self.ui_port is not None:
             require_extra("local", "dagster_webserver")
             require_free(self.ui_port, "Dagster UI", "--ui-port")
@@ -103,12 +111,12 @@ class DagsterProcesses:
             )  # fmt: skip
             self._wait("code server", self._code_loaded, end)
             began = time.time()
-            self._spawn("daemon", "-m", "dagster._daemon", "run", "-w", str(self.workspace))
+            self._spawn("daemon", "-m", "dagster._daemon", "run", *self._workspaces())
             if self.ui_port is not None:
                 self._spawn(
                     "UI",
                     "-m", "dagster_webserver", "-h", LOOPBACK, "-p", str(self.ui_port),
-                    "-w", str(self.workspace), "--suppress-warnings",
+                    *self._workspaces(), "--suppress-warnings",
                 )  # fmt: skip
             self._wait("daemon", lambda: self._daemon_beats(began), end)
             if self.ui_port is not None:

@@ -202,6 +202,7 @@ def test_sql_shows_what_intake_counted_and_what_is_in_quarantine(
     scene: Scene,
     kit: Any,
     environment: Callable[[TestLake], None],
+    monkeypatch: pytest.MonkeyPatch,
     console: Console,
     said: Callable[[], str],
 ) -> None:
@@ -232,6 +233,8 @@ def test_sql_shows_what_intake_counted_and_what_is_in_quarantine(
     assert sorted((row["reason"], row["raw"]) for row in of["row"]) == sorted(apart)
 
     # The command reads only the ledgers that may say something, which are all that matter.
+    for name_of, value in scene.lake.stack.environ.items():
+        monkeypatch.setenv(name_of, value)
     environment(scene.lake)
     told = "lake.quarantine.kind, count(*) AS n FROM lake.quarantine GROUP BY quarantine.kind"
     run_sql(console, f"SELECT to_json(map_from_entries(collect_list((kind, n)))) FROM (SELECT {told})", None, 1)
