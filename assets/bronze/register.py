@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tidegate.assets.bronze.both import check_both
 from tidegate.assets.bronze.copies import copied
+from tidegate.assets.bronze.live_already import live_already
 from tidegate.assets.bronze.log_paths import copy_key, copy_path, log_path
 from tidegate.assets.bronze.look import Work
 from tidegate.assets.bronze.parquet_footers import parquet_footers
@@ -28,8 +29,11 @@ def prepare_register(lake: Lake, table: Table, work: Work) -> Prepared:
     """
     prepared, plan = Prepared(), work.plan
     registrable = []
+    live = live_already(lake, table, work)
     for candidate in plan.candidates:
-        if reason := _unregistrable(table, candidate):
+        if candidate.key in live:
+            prepared.commit(plan, candidate, rows=0, reason="another writer's commit had added it to the table")
+        elif reason := _unregistrable(table, candidate):
             prepared.quarantine(plan, candidate, reason)
         else:
             registrable.append(candidate)

@@ -124,6 +124,30 @@ def test_l7_a_truncated_file_is_never_registered_and_every_add_counts_its_rows(
     assert kit.bronze(lake, "orders") == []
 
 
+def test_a_file_that_another_writer_s_commit_added_is_not_asked_for_for_ever(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([{"name": "orders", "prefix": "orders/"}])
+    lake.put("orders/a.parquet", kit.parquet([{"id": n, "v": n} for n in range(10)]))
+    lake.intake()
+    kit.run(lake, "orders")
+    # A person is erased: what remains of the file is a file of the prefix, of which S3 tells.
+    kit.query(lake, "DELETE FROM {t} WHERE id < 4", t=kit.location(lake, "orders"))
+    lake.intake()
+    done = kit.run(lake, "orders", listing=False)
+    assert [(one.landed.outcome, one.batch.counts()) for one in done] == [
+        ("void", {"committed": 1}),
+        ("committed", {"committed": 1}),
+    ]
+    assert done[1].batch.adds == ()
+    assert lake.lake.store.inbox.waiting(lake.key("orders")) == []
+    assert len(kit.bronze(lake, "orders")) == 6
+    (row,) = done[1].batch.rows
+    assert row.reason == "another writer's commit had added it to the table"
+    lake.put("orders/b.parquet", kit.parquet([{"id": 100, "v": 1}]))
+    lake.delete(row.key)
+    kit.run(lake, "orders")
+    assert [one[0] for one in kit.bronze(lake, "orders")] == [100], "it left with its file, as any other"
+
+
 @pytest.mark.parametrize("properties", ["", "TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"])
 def test_l8_a_table_that_others_made_at_the_prefix_is_refused_with_the_remedy(
     tidegate_lake: MakeLake, kit: Any, properties: str
