@@ -60,7 +60,8 @@ def test_the_numbers_that_tests_cite_are_the_ones_that_are_defined() -> None:
     cited = {number for number, _ in cited_by_tests()}
     undefined = [(number, where) for number, where in cited_by_tests() if number not in defined()]
     assert not undefined, "docs/faults.md does not say what they are"
-    assert set(defined()) == cited, "docs/faults.md has numbers that no test cites"
+    unproven = [number for number, row in defined().items() if number not in cited and not re.search(r"`\w+`", row)]
+    assert not unproven, "docs/faults.md has numbers that no test cites, and names none for them"
 
 
 def test_a_number_s_row_names_the_tests_of_that_number() -> None:
