@@ -15,7 +15,7 @@ DELTA_RS := .venv-delta-rs
 ELASTICMQ := platform/jvm/elasticmq/target/lib
 JVM_SOURCES := platform/jvm/pom.xml $(shell find platform/jvm/src/main -type f 2>/dev/null)
 ARGS ?=
-# Static checkers do not follow the editable install's finder; these links show them one package.
+# Static checkers and editors do not follow the editable install's finder; these links show them one package.
 LINKS := build/links
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -89,7 +89,7 @@ clean: ## Remove everything that was built (not the demo's state, which is .tide
 	rm -rf $(VENV) $(DELTA_RS) build platform/jvm/target platform/jvm/dynamodb-local/target platform/jvm/elasticmq/target *.egg-info
 
 # The lock is complete, so pip need not resolve (--no-deps); the hashes are checked all the same.
-$(BIN)/.runtime: requirements/local.txt pyproject.toml setup.py
+$(BIN)/.runtime: requirements/local.txt pyproject.toml setup.py | $(LINKS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "error: Python 3.11 is needed, $(PYTHON) is `$(PYTHON) --version 2>&1`: install it, or run make PYTHON=/path/to/python3.11"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing the Python packages (the first time pyspark takes a few minutes)"
@@ -109,7 +109,8 @@ $(DIST)/.built: $(JVM_SOURCES)
 
 $(DIST)/spark-classes.jsa: $(DIST)/.built $(BIN)/.runtime platform/jvm/record_classes.py
 	@echo "Recording the Spark server's classes"
-	$(BIN)/python platform/jvm/record_classes.py
+	@# It only saves time, so a machine that is too busy for it does without.
+	$(BIN)/python platform/jvm/record_classes.py || echo "warning: not recorded, so each Spark server starts slower; make class-archive tries again"
 
 # Not `package`: a jar that is written anew does not fit the archive of its classes any more.
 $(DIST)/.tested: $(DIST)/.built $(shell find platform/jvm/src/test -type f 2>/dev/null)

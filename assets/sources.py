@@ -39,7 +39,8 @@ def source_assets(config: LakeConfig) -> list[dg.AssetSpec]:
             group_name="sources",
             owners=table_owners(config, bucket),
             kinds={"s3"},
-            description=f"Source bucket s3://{bucket}: producers put files here, and S3 notifies the queue.",
+            description=f"Source bucket s3://{bucket}: producers put files here, and S3 notifies the queue. "
+            "Nothing is materialized here: the sensor intake hears of each file.",
             metadata={"dagster/uri": f"s3://{bucket}/"},
         )
         for bucket in config.buckets

@@ -54,7 +54,8 @@ def _page(spec: TableSpec) -> dg.AssetSpec:
         owners=list(spec.owners),
         kinds={"deltalake", "bronze"},
         tags={"tidegate/layer": "bronze"},
-        description=f"{spec.description or spec.name}: the bronze table of {spec.prefix}, partition "
-        f"{spec.table_key.encode()} of the asset bronze, whose runs fill this page.",
+        description=f"{spec.description or spec.name}: the bronze table of {spec.prefix}. Nothing is materialized "
+        f"here: the sensor intake fills the table, by runs of the partition {spec.table_key.encode()} of the asset "
+        "bronze, and those show here what they brought. To run it by hand, materialize that partition.",
         metadata={"dagster/table_name": f"bronze.{spec.name}"},
     )

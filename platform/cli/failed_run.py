@@ -65,13 +65,13 @@ def last_failures(home: Path | None, tables: Collection[str], silver: Collection
     folder = home / "dagster" if home else Path(os.environ.get("DAGSTER_HOME") or "nowhere")
     if not folder.is_dir():
         return None
-    # Seconds, which commands that do not ask Dagster are not to take.
-    import dagster as dg
+    # A second of imports, which commands that have no Dagster at hand do without.
+    from dagster import DagsterInstance
 
     from tidegate.assets.failed_runs import failed_runs
 
     try:
-        with dg.DagsterInstance.from_config(str(folder)) as instance:
+        with DagsterInstance.from_config(str(folder)) as instance:
             return {table: str(failed) for table, failed in failed_runs(instance, tables, silver).items()}
     except Exception as error:  # the storage is the user's choice, and so are its errors
         told = first_line(str(error))[:_MOST_CHARACTERS]
