@@ -517,4 +517,23 @@ MUTANTS = (
         "        if self._left is None:\n",
         ("tests/unit/test_room.py",),
     ),
+    Mutant(
+        "a file that another writer's commit added makes every batch void",
+        6,
+        "assets/bronze/live_already.py",
+        'work.previous.outcome != "void"',
+        'work.previous.outcome == "void"',
+        (
+            "tests/spark/test_silent_losses.py"
+            "::test_a_file_that_another_writer_s_commit_added_is_not_asked_for_for_ever",
+        ),
+    ),
+    Mutant(
+        "a fork that nobody heard of takes a run that was started in another way",
+        3,
+        "platform/launcher/run_locks.py",
+        "        if os.pread(file, len(_GIVEN_UP), 0) == _GIVEN_UP:\n",
+        "        if not _GIVEN_UP:\n",
+        ("tests/unit/test_run_locks.py::test_a_run_that_was_given_up_is_taken_by_no_process_and_has_not_died",),
+    ),
 )

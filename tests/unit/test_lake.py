@@ -309,6 +309,15 @@ def test_problems_of_silver(tmp_path: Path, more: str, expected: str) -> None:
     assert problem.startswith(expected)
 
 
+def test_a_column_is_called_what_is_written_though_yaml_reads_a_truth(tmp_path: Path) -> None:
+    given = "    columns: {no: bigint, On: string, 1: date, null: int}\n    partition_columns: {yes: int}\n"
+    (table,) = load(tmp_path, SMALL + TABLE + given).tables
+    assert list(table.columns) == ["no", "On", "1", "null"]
+    assert list(table.partition_columns) == ["yes"]
+    (problem,) = problems(tmp_path, SMALL + TABLE + "    columns: {a: no}\n")
+    assert problem.endswith("tables[0].columns.a: must be text, and YAML reads this as False; put it in quotes")
+
+
 @pytest.mark.parametrize(
     "condition",
     [
