@@ -27,6 +27,9 @@ _THREADS = 32
 _CONFLICT_RETRIES = 8
 #: Refusals of an object, not of who asks.
 _FORBIDDEN = frozenset({"AccessDenied", "InvalidObjectState", "AllAccessDisabled", "Forbidden", "403"})
+#: The same, with status 400: its producer encrypts it with a key that every request has to bring (SSE-C). Other codes
+#: of that status are about who asks, such as an expired token.
+_REFUSED = frozenset({"InvalidRequest"})
 
 
 class StoreError(RuntimeError):
@@ -80,10 +83,22 @@ class ObjectStore:
                 return Gone()
             if status == 403:
                 return Forbidden(first_line(error))
+            if status == 400:
+                return self._why_refused(bucket, key)
             return Unavailable(first_line(error))
         except BotoCoreError as error:
             return Unavailable(first_line(error))
         return _found(answer, answer["ContentLength"])
+
+    def _why_refused(self, bucket: str, key: str) -> Probe:
+        """What a 400 means, of which HEAD brings no reason: the object is refused for ever, or who asks is."""
+        try:
+            self._client.get_object(Bucket=bucket, Key=key, Range="bytes=0-0")["Body"].close()
+        except ClientError as error:
+            return (Forbidden if _code(error) in _REFUSED else Unavailable)(first_line(error))
+        except BotoCoreError as error:
+            return Unavailable(first_line(error))
+        return Unavailable("S3 answered 400 to HEAD and not to GET")
 
     def head_with_tail(self, bucket: str, key: str, length: int) -> tuple[Probe, bytes]:
         """An object's present state and its last ``length`` bytes, in one request; never raises.

@@ -162,7 +162,7 @@ def redrive_dead_letters(
     seam("redrive-log")
     read, left, own = _reader(lake, letters), dict[str, Message](), set[str]()
     rows = lake.config.table_of_rows(source.name) is not None
-    moved, told, fruitless, last, size = 0, 0, 0, 0, min(rate, _MOST_PER_SEND)
+    moved, told, refused, fruitless, last, size = 0, 0, 0, 0, 0, min(rate, _MOST_PER_SEND)
     try:
         while fruitless < _FRUITLESS and (batch := dead.receive(hidden=_HIDDEN)):
             new = [one for one in batch if one.id not in left and one.id not in own]
@@ -175,7 +175,7 @@ def redrive_dead_letters(
                 seam("redrive-sent")
                 dead.delete([one for one in part if one.id in sent])
                 own.update(sent.values())
-                moved, last = moved + len(sent), len(part)
+                moved, refused, last = moved + len(sent), refused + len(part) - len(sent), len(part)
                 batch = [one for one in batch if one.id not in sent]
             left.update((one.id, replace(one, body="")) for one in batch)
             if moved - told >= rate:
@@ -185,6 +185,9 @@ def redrive_dead_letters(
         dead.hide(left.values(), 0)
         lake.store.operations.put("redriven-dead-letters", by, **about, asked=address, moved=moved, left=len(left))
     log(f"{moved} messages of {dead.name} are in {source.name}; {len(left)} stay")
+    if refused:
+        why = ": a row's message is sent with two attributes more, and SQS takes ten" if rows else ""
+        log(f"{refused} of these SQS did not take{why}; the sensor `dead_letters`, turned on, takes them in from there")
     return address
 
 

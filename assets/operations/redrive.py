@@ -10,18 +10,24 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
+from botocore.exceptions import ClientError
+
 from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.manifest import Hint, chunked
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_root.quarantine import KeptMessage
 from tidegate.resources.ledger import Quarantined
+from tidegate.resources.queue import Queue
 
 #: Hints or messages a second, unless told otherwise.
 RATE = 500
+#: What SQS says of a message that it takes from nobody.
+_REFUSED = frozenset({"InvalidMessageContents", "InvalidParameterValue"})
 
 
 @dataclass(frozen=True)
@@ -107,8 +113,9 @@ def redrive_objects(
 
 
 def quarantined_messages(lake: Lake, choice: Choice) -> list[KeptMessage]:
-    """The messages in quarantine that are meant, in the order of their event ids."""
-    return [one for one in lake.store.quarantine.messages() if choice.takes(one.event_id, one.reason, one.at)]
+    """The messages in quarantine that are meant, in the order of their event ids, without their bodies."""
+    kept = lake.store.quarantine.messages()
+    return [replace(one, body="") for one in kept if choice.takes(one.event_id, one.reason, one.at)]
 
 
 def redrive_messages(
@@ -125,7 +132,11 @@ def redrive_messages(
 
     Those of S3's events go to the lake's first queue, those of a row queue to their own, as what they were when they
     came first. A message leaves the quarantine after it was sent; one that was sent twice is a duplicate like any
-    other.
+    other. One that SQS does not take stays there, and the others go on.
+
+    Raises:
+        ClientError: SQS refuses more than a message.
+        BotoCoreError: it does not answer.
     """
     queues = {queue.name: queue for queue in lake.queues}
     ready = [one for one in found if not one.origin or one.queue in queues]
@@ -139,18 +150,32 @@ def redrive_messages(
         messages=[one.key for one in ready],
     )
     seam("redrive-log")
+    sent = 0
     for done, one in enumerate(ready, 1):
-        if one.origin:
-            queues[one.queue].send(one.body, one.origin)
-        else:
-            lake.queues[0].send(as_message(one.body))
-        seam("redrive-sent")
-        lake.store.quarantine.release(one)
+        if (message := lake.store.quarantine.message(one)) and _send(queues.get(one.queue), lake, message, log):
+            seam("redrive-sent")
+            lake.store.quarantine.release(message)
+            sent += 1
         if done % rate == 0 and done < len(ready):
-            log(f"{done} of {len(ready)} messages were sent again")
+            log(f"{sent} of {len(ready)} messages were sent again")
             sleep(1.0)
-    log(f"{len(ready)} of {len(ready)} messages were sent again")
+    log(f"{sent} of {len(ready)} messages were sent again")
     return address
+
+
+def _send(own: Queue | None, lake: Lake, message: KeptMessage, log: Callable[[str], None]) -> bool:
+    """Send a message; False, and a line of the log, where SQS does not take this one."""
+    try:
+        if message.origin and own:
+            own.send(message.body, message.origin)
+        else:
+            lake.queues[0].send(as_message(message.body))
+    except ClientError as error:
+        if error.response.get("Error", {}).get("Code") not in _REFUSED:
+            raise
+        log(f"{message.event_id} stays in quarantine, for SQS does not take it: {first_line(error)}")
+        return False
+    return True
 
 
 def as_message(body: str) -> str:

@@ -6,12 +6,16 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 
 from ulid import ULID
 
 from tidegate.platform.core.row_message import RowOrigin
 from tidegate.resources.lake_root.root import LakeRoot
 from tidegate.resources.object_store import parallel
+
+#: Messages that are read at a time: each has up to a megabyte.
+_AT_ONCE = 32
 
 
 @dataclass(frozen=True)
@@ -61,18 +65,18 @@ class Quarantine:
         return self._root.address(key)
 
     def messages(self) -> Iterator[KeptMessage]:
-        """The messages kept, by key."""
+        """The messages kept, by key; few of them are in memory at a time."""
         objects, bucket = self._root.objects, self._root.bucket
-        listed = list(objects.under(bucket, self._root.key("quarantine", "messages", "")))
-        bodies = parallel(lambda one: objects.get(bucket, one.key), listed)
-        for one, body in zip(listed, bodies, strict=True):
-            if body is not None:
-                at = datetime.fromtimestamp(one.modified, UTC)
-                content = json.loads(body)
-                row = content.get("row") or {}
-                origin = RowOrigin(row["message_id"], row["sent_at"]) if row else None
-                told = (content["event_id"], content["reason"], content["body"])
-                yield KeptMessage(one.key, *told, at, row.get("queue", ""), origin)
+        listed = iter(objects.under(bucket, self._root.key("quarantine", "messages", "")))
+        while some := list(islice(listed, _AT_ONCE)):
+            for one, body in zip(some, parallel(lambda one: objects.get(bucket, one.key), some), strict=True):
+                if body is not None:
+                    yield _kept(one.key, body, datetime.fromtimestamp(one.modified, UTC))
+
+    def message(self, kept: KeptMessage) -> KeptMessage | None:
+        """A message as it is kept now; None if it is no more."""
+        body = self._root.objects.get(self._root.bucket, kept.key)
+        return None if body is None else _kept(kept.key, body, kept.at)
 
     def release(self, message: KeptMessage) -> None:
         """Take a message out: it is kept once more, below ``quarantine/redriven/``."""
@@ -91,6 +95,14 @@ class Quarantine:
         objects, bucket = self._root.objects, self._root.bucket
         prefix = folder.removeprefix(f"s3a://{bucket}/")
         objects.delete(bucket, [one.key for one in objects.under(bucket, f"{prefix}/")])
+
+
+def _kept(key: str, text: bytes, at: datetime) -> KeptMessage:
+    content = json.loads(text)
+    row = content.get("row") or {}
+    origin = RowOrigin(row["message_id"], row["sent_at"]) if row else None
+    told = (content["event_id"], content["reason"], content["body"])
+    return KeptMessage(key, *told, at, row.get("queue", ""), origin)
 
 
 def _content(event_id: str, body: str, reason: str, queue: str, origin: RowOrigin | None) -> str:

@@ -66,12 +66,27 @@ def test_what_a_refusal_says_of_the_object(
 
 
 @pytest.mark.parametrize(
-    ("status", "says"), [(None, Found), (404, Gone), (403, Forbidden), (400, Unavailable), (503, Unavailable)]
+    ("status", "code", "says"),
+    [
+        (None, "", Found),
+        (404, "NoSuchKey", Gone),
+        (403, "AccessDenied", Forbidden),
+        (400, "InvalidRequest", Forbidden),  # encrypted with a key that its producer sends along (SSE-C)
+        (400, "ExpiredToken", Unavailable),
+        (400, "AuthorizationHeaderMalformed", Unavailable),
+        (301, "PermanentRedirect", Unavailable),
+        (503, "SlowDown", Unavailable),
+    ],
 )
-def test_what_a_probe_says(status: int | None, says: type[Probe], objects: ObjectStore, proxy: FaultProxy) -> None:
-    """An object that may not be seen is not gone: a registered table would lose its rows."""
+def test_what_a_probe_says(
+    status: int | None, code: str, says: type[Probe], objects: ObjectStore, proxy: FaultProxy
+) -> None:
+    """An object that may not be seen is not gone: a registered table would lose its rows.
+
+    And what S3 refuses for ever is not asked for in every window; but only what is the object's own.
+    """
     if status:
-        proxy.status("HEAD|GET", "/source/x$", status, None)
+        proxy.status("HEAD|GET", "/source/x$", status, None, body=refusal(code))
     assert isinstance(objects.head("source", "x"), says)  # type: ignore[arg-type]
     probe, tail = objects.head_with_tail("source", "x", 4)
     assert isinstance(probe, says)  # type: ignore[arg-type]

@@ -187,8 +187,10 @@ def test_a_dead_letter_is_deleted_after_it_was_sent_and_only_if_it_was(monkeypat
     assert done == ["send m0", "send m2"]
     next(received)
     done.clear()
-    redrive_dead_letters(handles, pair, Choice(), by="somebody")
+    told: list[str] = []
+    redrive_dead_letters(handles, pair, Choice(), by="somebody", log=told.append)
     assert done == ["send m0", "send m2", "delete m0", "delete m2", "give back m1"]
+    assert told[-1].startswith("1 of these SQS did not take; the sensor `dead_letters`, turned on, takes them in")
 
 
 def test_what_comes_back_while_it_is_redriven_is_not_sent_a_second_time() -> None:

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from tests.support.objects import Objects
 from tests.support.seams import dying_in
@@ -98,6 +99,43 @@ def test_messages_leave_the_quarantine_after_they_were_sent(lake: Any, monkeypat
     assert lake.sent == ["{ no JSON", "{ no JSON", "?"]
     assert [one.event_id for one in quarantined_messages(lake, Choice())] == ["m3#0"]
     assert len(list(lake.store.objects.under("lake", "root/quarantine/redriven/"))) == 2
+
+
+def test_a_message_that_sqs_does_not_take_stays_and_the_others_go_on(lake: Any) -> None:
+    """And no more than one body is in memory."""
+    told: list[str] = []
+    for number in range(3):
+        lake.store.quarantine.keep_message(f"m{number}#0", f"body {number}", "the body is not JSON")
+    code = "InvalidMessageContents"
+
+    def send(body: str) -> None:
+        if body == "body 1":
+            raise ClientError({"Error": {"Code": code, "Message": "no such character"}}, "SendMessage")
+        lake.sent.append(body)
+
+    lake.queues[0].send = send
+    found = quarantined_messages(lake, Choice())
+    assert [one.body for one in found] == ["", "", ""]
+    redrive_messages(lake, found, Choice(), by="somebody", log=told.append)
+    assert lake.sent == ["body 0", "body 2"]
+    assert [one.event_id for one in quarantined_messages(lake, Choice())] == ["m1#0"]
+    assert told[0].startswith("m1#0 stays in quarantine, for SQS does not take it: ")
+    assert told[-1] == "2 of 3 messages were sent again"
+    code = "AccessDenied"
+    with pytest.raises(ClientError):
+        redrive_messages(lake, quarantined_messages(lake, Choice()), Choice(), by="somebody")
+
+
+def test_many_kept_messages_are_read_a_few_at_a_time(lake: Any) -> None:
+    for number in range(100):
+        lake.store.quarantine.keep_message(f"m{number:03}#0", "?", "the body is not JSON")
+    read = lake.store.objects.get
+    asked: list[str] = []
+    lake.store.objects.get = lambda bucket, key: asked.append(key) or read(bucket, key)
+    messages = lake.store.quarantine.messages()
+    assert next(messages).event_id == "m000#0"
+    assert len(asked) <= 32
+    assert len(list(messages)) == 99
 
 
 def test_a_row_queue_s_message_goes_back_to_its_queue_as_what_it_was(lake: Any) -> None:
