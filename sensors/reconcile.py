@@ -15,6 +15,7 @@ from tidegate.assets.bronze.asset import LISTED_TAG, RECONCILE, TABLES, TRIGGER_
 from tidegate.assets.held_tables import PARTITION_TAG
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.table_key import TableKey
+from tidegate.resources.lake_resource import LakeResource
 from tidegate.sensors.intake import BRONZE_JOB
 from tidegate.sensors.runs import FAILED, FAILURES_TAG, TableRuns, ended, table_runs
 
@@ -25,6 +26,8 @@ _TICK_SECONDS = 30
 _PRIORITY = {"dagster/priority": "-1"}
 #: Seconds in which a listing that failed is asked for again, and the runs of them that a tick fetches.
 _LATELY, _MOST_RECORDS = 7200.0, 1000
+#: Tables in the cursor: Dagster keeps each tick's. With more the object is written anew.
+_MOST_IN_CURSOR = 100
 
 
 @dataclass
@@ -33,7 +36,7 @@ class Due:
 
     Attributes:
         tables: table keys, the one that waited longest first.
-        asked: epoch seconds of the last request, by table key: the next cursor.
+        asked: epoch seconds of the last request, by table key.
     """
 
     tables: list[str] = field(default_factory=list)
@@ -90,21 +93,69 @@ def intervals_of(config: LakeConfig, known: Collection[str]) -> dict[str, int]:
 
 
 def requests(
-    instance: dg.DagsterInstance, config: LakeConfig, cursor: str | None, now: float
+    instance: dg.DagsterInstance, config: LakeConfig, asked: Mapping[str, int], now: float
 ) -> tuple[Due, list[dg.RunRequest]]:
-    """Whose listing is due, and the runs to ask for; S3 is asked nothing."""
+    """Whose listing is due, and the runs to ask for.
+
+    Args:
+        instance: Dagster's instance.
+        config: the lake.
+        asked: epoch seconds of the last request, by table key.
+        now: epoch seconds.
+    """
     intervals = intervals_of(config, instance.get_dynamic_partitions(TABLES.name or ""))
     runs = table_runs(instance, BRONZE_JOB.name, (TRIGGER_TAG, RECONCILE), now)
     broken = _broken(instance, now)
     found = due(
         intervals,
-        json.loads(cursor or "{}"),
+        asked,
         now,
         runs=runs,
         broken={table: ended(record) for table, record in broken.items()},
         most=MOST_LISTING - runs.tagged,
     )
     return found, [_request(table, runs, broken.get(table)) for table in found.tables]
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """When each table was asked for, as an object and a cursor say together.
+
+    The object has all tables; the cursor those that were asked for since it was written. A cursor is Dagster's once
+    the tick's runs are: so the object never says that a listing was asked for which nobody made.
+
+    Attributes:
+        stored: what the object says.
+        since: what the cursor says.
+    """
+
+    stored: Mapping[str, int]
+    since: Mapping[str, int]
+
+    @classmethod
+    def of(cls, stored: Mapping[str, int], cursor: str | None) -> Remembered:
+        """Read both; a cursor of before there was the object has every table."""
+        found = json.loads(cursor or "{}")
+        recent = found.get("asked")
+        return cls(stored, recent if isinstance(recent, dict) else found)
+
+    @property
+    def asked(self) -> dict[str, int]:
+        """Epoch seconds of the last request, by table key."""
+        return {**self.stored, **self.since}
+
+    def after(self, found: Due) -> tuple[dict[str, int] | None, str]:
+        """What the object is to say now, or None where it may stay as it is; and the next cursor.
+
+        Args:
+            found: what this tick asks for.
+        """
+        before = self.asked
+        now = {table: found.asked[table] for table in found.tables}
+        known = {table: before.get(table, at) for table, at in found.asked.items()}
+        if len(self.since) <= _MOST_IN_CURSOR and known.keys() <= before.keys() | now.keys():
+            return None, json.dumps({"asked": {**self.since, **now}})
+        return known, json.dumps({"asked": now})
 
 
 def _broken(instance: dg.DagsterInstance, now: float) -> dict[str, dg.RunRecord]:
@@ -129,7 +180,7 @@ def _request(table: str, runs: TableRuns, broken: dg.RunRecord | None) -> dg.Run
 def build_reconcile_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
     """The sensor that asks for the listings of tables with a ``reconcile_interval``; none where no table has one.
 
-    Its cursor says when each table was asked for; a cursor that is lost costs one listing of each.
+    When each table was asked for is in an object below the lake root; if it is lost, that costs one listing of each.
     """
 
     if not config.reconcile_interval and not any(spec.reconcile_interval for spec in config.tables):
@@ -143,11 +194,16 @@ def build_reconcile_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
         description="Asks for runs that list the prefix of each table with a reconcile_interval, and find what no "
         "event told.",
     )
-    def reconcile(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        found, asked = requests(context.instance, config, context.cursor, time.time())
+    def reconcile(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
+        times = lake.open().store.listing_times
+        before = Remembered.of(times.read(), context.cursor)
+        found, asked = requests(context.instance, config, before.asked, time.time())
+        stored, cursor = before.after(found)
+        if stored is not None:
+            times.write(stored)
         new = sorted(set(found.tables) - set(context.instance.get_dynamic_partitions(TABLES.name or "")))
         return dg.SensorResult(
-            cursor=json.dumps(found.asked),
+            cursor=cursor,
             run_requests=asked,
             dynamic_partitions_requests=[TABLES.build_add_request(new)] if new else [],
             skip_reason=None if asked else dg.SkipReason(f"no listing is due; {len(found.asked)} tables have them"),

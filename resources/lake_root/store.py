@@ -14,6 +14,7 @@ Layout, fixed for ever (docs/architecture.md, "What lies under the lake root")::
     quarantine/messages/  quarantine/rows/  staging/
     intake/<yyyy-mm-dd>/<ULID>.json         what was received and is no table's event
     operations/<yyyy-mm-dd>/<ULID>.json     what people asked for
+    reconcile.json                          when each table's listing was asked for last
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from tidegate.resources.lake_root.births import Births
 from tidegate.resources.lake_root.identity import Identity
 from tidegate.resources.lake_root.inbox import Inbox
 from tidegate.resources.lake_root.intake_log import IntakeLog
+from tidegate.resources.lake_root.listing_times import ListingTimes
 from tidegate.resources.lake_root.operations_log import OperationsLog
 from tidegate.resources.lake_root.quarantine import Quarantine
 from tidegate.resources.lake_root.root import LakeRoot
@@ -48,6 +50,7 @@ class LakeStore(LakeRoot):
         self.quarantine = Quarantine(self)
         self.intake_log = IntakeLog(self)
         self.operations = OperationsLog(self)
+        self.listing_times = ListingTimes(self)
 
     def batches(self, folder: str) -> Batches:
         """The batches of one generation of a table."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import time
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,7 +30,7 @@ from tidegate.platform.core.manifest import MISSING
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.sensors.intake import BRONZE_JOB
-from tidegate.sensors.reconcile import MOST_LISTING, build_reconcile_sensor, due, intervals_of, requests
+from tidegate.sensors.reconcile import MOST_LISTING, Remembered, build_reconcile_sensor, due, intervals_of, requests
 from tidegate.sensors.runs import Failures, TableRuns
 
 ORDERS, ITEMS, PLAIN = "landing.orders", "landing.items", "second.plain"
@@ -196,23 +197,63 @@ def test_a_table_at_work_or_at_rest_waits_and_a_listing_that_failed_is_asked_for
 
 def test_a_tick_asks_for_runs_that_list_and_go_on_where_one_died(config: LakeConfig, instance: Any) -> None:
     now = time.time()
-    cursor = json.dumps(dict.fromkeys((ORDERS, ITEMS, PLAIN, "landing.found"), int(now) - 2 * DAY))
-    found, asked = requests(instance, config, cursor, now)
+    before = dict.fromkeys((ORDERS, ITEMS, PLAIN, "landing.found"), int(now) - 2 * DAY)
+    found, asked = requests(instance, config, before, now)
     assert [one.partition_key for one in asked] == [ITEMS, "landing.found"] or len(asked) == MOST_LISTING
     assert all(one.tags[TRIGGER_TAG] == RECONCILE for one in asked), "a run that no sensor of events asked for lists"
     first = asked[0].partition_key or ""
 
     make_run(instance, first, dg.DagsterRunStatus.STARTED)
-    _, more = requests(instance, config, json.dumps(found.asked), now)
+    _, more = requests(instance, config, found.asked, now)
     assert first not in [one.partition_key for one in more]
     assert len(more) == MOST_LISTING - 1, "one is at work"
 
     make_run(instance, PLAIN, dg.DagsterRunStatus.FAILURE, came_to="plain/k.csv")
     rested = now + 2 * 3600 - 60
-    cursor = json.dumps({**dict.fromkeys(found.asked, int(rested)), PLAIN: int(now) - 60})
-    _, again = requests(instance, config, cursor, rested)
+    _, again = requests(instance, config, {**dict.fromkeys(found.asked, int(rested)), PLAIN: int(now) - 60}, rested)
     (one,) = [one for one in again if one.partition_key == PLAIN]
     assert one.tags[LISTED_TAG] == "plain/k.csv"
+
+
+def test_when_tables_were_asked_for_is_in_an_object_and_the_cursor_stays_small() -> None:
+    """Of some ticks Dagster gets nothing, after they have written."""
+    store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
+    intervals = {f"landing.table_{i:05}": 3600 for i in range(150)}
+    cursor: str | None = None
+    written, largest, listed = 0, 0, Counter[str]()
+    for tick in range(960):  # eight hours
+        before, now = Remembered.of(store.listing_times.read(), cursor), 1e9 + 30 * tick
+        found = due(intervals, before.asked, now, runs=TableRuns(), broken={}, most=MOST_LISTING)
+        stored, after = before.after(found)
+        if stored is not None:
+            store.listing_times.write(stored)
+            written += 1
+        if tick % 7:  # else Dagster never got its requests, and has the cursor of the tick before
+            cursor = after
+            listed.update(found.tables)
+            largest = max(largest, len(after))
+    assert listed.keys() == intervals.keys()
+    assert min(listed.values()) >= 6
+    assert max(listed.values()) <= 8, "none more often than its interval"
+    assert largest < 5_000, "however many tables there are"
+    assert written < 960 / 20
+
+
+def test_what_an_older_release_remembers_in_its_cursor_is_read(config: LakeConfig) -> None:
+    old = json.dumps({ORDERS: 10**9, ITEMS: 10**9 + 1000})
+    before = Remembered.of({}, old)
+    assert before.asked == json.loads(old)
+    found = due({ORDERS: 600, ITEMS: DAY, PLAIN: DAY}, before.asked, 10**9 + 2000, runs=TableRuns(), broken={}, most=9)
+    stored, cursor = before.after(found)
+    assert stored == {**json.loads(old), PLAIN: found.asked[PLAIN]}
+    assert json.loads(cursor) == {"asked": {ORDERS: 10**9 + 2000}}
+    store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
+    assert store.listing_times.read() == {}
+    store.listing_times.write(stored)
+    assert Remembered.of(store.listing_times.read(), cursor).asked == found.asked
+    for odd in ("{", "[]", '{"asked": 3}', '{"asked": {"a": "b"}}'):
+        store.objects.put("lake", "root/reconcile.json", odd)
+        assert store.listing_times.read() == {}
 
 
 def test_how_far_a_listing_came_is_in_the_tags_of_its_run(instance: Any) -> None:
