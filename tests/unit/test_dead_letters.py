@@ -131,7 +131,7 @@ def test_the_measuring_tells_its_depth_and_for_how_long_without_receiving_from_i
         ([], []),
         ([(5, 180)], []),
         ([(0, 0)], [True]),
-        ([(0, 0)], []),
+        ([], []),
     ]
 
 

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,7 +26,7 @@ from tidegate.assets.health.asset import LAKE_HEALTH, look
 from tidegate.assets.health.measure import measure
 from tidegate.assets.health.shown import Shown, sparkline
 from tidegate.platform.cli.main import app
-from tidegate.platform.core.alarms import template
+from tidegate.platform.core.alarms import PERIOD, template
 from tidegate.platform.core.health import Health, QueueHealth, TableHealth
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.manifest import Hint, Manifest
@@ -39,6 +40,7 @@ from tidegate.resources.side_by_side import SideBySide
 from tidegate.resources.spark_remote import SparkRemote
 from tidegate.sensors.health import tell
 
+DAY = 86_400
 ORDERS, ITEMS, PLAIN = "landing.orders", "landing.items", "second.plain"
 CONFIG = LakeConfig.model_validate({**PAPER, "window": 60, "max_lag": 100, "metrics": "cloudwatch"})
 ACCESS_DENIED = ClientError({"Error": {"Code": "AccessDenied", "Message": "not allowed"}}, "GetQueueAttributes")
@@ -250,6 +252,63 @@ def test_pages_are_told_of_what_waits_and_checks_of_what_changed() -> None:
         [("orders", "waits")],
         [],
     ]
+
+
+def many(number: int, waiting: int, queues: int) -> tuple[LakeConfig, Health]:
+    """A lake of so many tables, of which some wait and are behind, and so many queues that all hold something."""
+    config = LakeConfig.model_validate(
+        {
+            "lake": {"root": "s3://lake/root"},
+            "buckets": ["landing"],
+            "queues": [{"name": f"events-{n}"} for n in range(queues)],
+            "tables": [{"name": f"t{n}", "prefix": f"s3://landing/folder/table_{n}/"} for n in range(number)],
+        }
+    )
+    tables = tuple(
+        TableHealth(one.table_key.encode(), one.name, 5 * (n < waiting), 10**7, 9999.0 * (n < waiting), 160)
+        for n, one in enumerate(config.tables)
+    )
+    return config, Health(1e9, tables, tuple(QueueHealth(f"events-{n}", 5, 3, 0) for n in range(queues)))
+
+
+def test_each_page_and_queue_is_told_in_its_turn_and_all_of_them_once_they_are_empty() -> None:
+    config, health = many(120, 60, 40)
+    empty = replace(health, tables=tuple(replace(one, files=0, lag=0.0) for one in health.tables))
+    empty = replace(empty, queues=tuple(replace(one, waiting=0, in_flight=0) for one in health.queues))
+    cursor: str | None = None
+    for measured in (health, empty):
+        told = []
+        for _ in range(3):
+            said, cursor = tell(Shown(measured), config, cursor)
+            told += [one.asset_key.path[-1] for one in said if isinstance(one, dg.AssetObservation)]
+        pages, queues = ([one for one in told if one.startswith(name)] for name in ("t", "events"))
+        assert (len({*pages}), len({*queues})) == (60, 40), "in three ticks of 25"
+    assert [one for one in tell(Shown(empty), config, cursor)[0] if isinstance(one, dg.AssetObservation)] == []
+
+
+def test_a_day_of_ten_thousand_tables_costs_dagster_s_storage_few_megabytes(
+    instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    """With 300 tables and 30 queues in trouble all day; of SQLite, which keeps such events twice."""
+    config, health = many(1000, 300, 30)
+    earlier = [{one.name: one.lag for one in health.tables[:30]}] * 11
+    said, cursor = tell(Shown(health, earlier), config, None)
+    said, cursor = tell(Shown(health, earlier), config, cursor)
+
+    def size() -> int:
+        folder = Path(instance.root_directory)
+        return sum(one.stat().st_size for one in folder.rglob("*.db"))
+
+    sizes = []
+    for _ in range(2):
+        for one in said:
+            instance.report_runless_asset_event(one)
+        sizes.append(size())
+    events = (sizes[1] - sizes[0]) * DAY // PERIOD
+    # A row of a tick is about a kilobyte beside its cursor; the intake's begins every nine seconds at most.
+    ticks = (1000 + 10 * len(cursor)) * DAY // PERIOD + (1000 + 5000) * DAY // 30 + 1500 * DAY // 9
+    assert events < 80_000_000
+    assert ticks < 40_000_000
 
 
 def test_dead_letters_fail_a_check_and_queues_are_told_of_their_depth() -> None:
