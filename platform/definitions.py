@@ -18,6 +18,7 @@ from tidegate.platform.core.lake_file import load_lake
 from tidegate.resources.lake_resource import LakeResource, lake_path
 from tidegate.sensors.dead_letters import build_dead_letters_sensor
 from tidegate.sensors.health import build_health_sensor
+from tidegate.sensors.history import build_history_schedule
 from tidegate.sensors.intake import BRONZE_JOB, build_intake_sensor
 from tidegate.sensors.reconcile import build_reconcile_sensor
 from tidegate.sensors.silver import build_silver_triggers, silver_job
@@ -59,7 +60,10 @@ def build_definitions(config: LakeConfig, lake: LakeResource) -> dg.Definitions:
             *build_reconcile_sensor(config),
             *[one for one in triggers if isinstance(one, dg.SensorDefinition)],
         ],
-        schedules=[one for one in triggers if isinstance(one, dg.ScheduleDefinition)],
+        schedules=[
+            build_history_schedule(config),
+            *[one for one in triggers if isinstance(one, dg.ScheduleDefinition)],
+        ],
         resources={"lake": lake},
         # One asset per run: a child process per step would only cost its start.
         executor=dg.in_process_executor,

@@ -58,11 +58,12 @@ def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
     size = 0
     for row in sorted(rows, key=lambda one: one.origin.sent_at):
         late = group and row.origin.sent_at - group[-1].origin.sent_at > _LONGEST_GAP
-        if group and (late or len(group) == _MOST_ROWS or size + len(row.line) > _MOST_BYTES):
+        length = len(row.line) if row.line.isascii() else len(row.line.encode())
+        if group and (late or len(group) == _MOST_ROWS or size + length > _MOST_BYTES):
             yield group
             group, size = [], 0
         group.append(row)
-        size += len(row.line)
+        size += length
     if group:
         yield group
 

@@ -6,14 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from botocore.exceptions import BotoCoreError, ClientError
+
 from tidegate.platform.core.after_load import moves_to
 from tidegate.platform.core.batch import Batch
+from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.ledger import SETTLED, Status
 from tidegate.platform.core.planning import Forbidden, Found, Gone, Probe, Unavailable
 from tidegate.platform.core.routing import Routed, route, rows_route
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.ledger import Decision
+from tidegate.resources.queue import Queue
 
 #: Manifests of the table's inbox that are looked into.
 _MOST_MANIFESTS = 1_000
@@ -214,9 +218,20 @@ def _untold(lake: Lake, way: _Way) -> str:
 
 
 def _remedy(lake: Lake, way: _Way) -> str:
-    depths = [(queue.name, *queue.depth()) for queue in lake.queues]
-    queues = ", ".join(f"{name} has {waiting} messages and {flight} in flight" for name, waiting, flight in depths)
+    queues = ", ".join(map(_depth, lake.queues))
+    known = way.table.birth is not None or lake.config.table_for(way.table.key) is not None
+    partition = f"the partition {way.table.text} of bronze"
+    # Dagster knows the partition of a folder of which nothing was ever told as little as we do.
+    then = "" if known else f"Nothing has told of its folder: add {partition} in Dagster (*Add a partition*) first. "
     return (
         f"Its message may wait in a queue ({queues}); `tidegate check` says whether the bucket notifies one. "
-        f"A run that materializes the partition {way.table.text} of bronze lists the prefix and finds it"
+        f"{then}A run that materializes {partition} lists the prefix and finds it"
     )
+
+
+def _depth(queue: Queue) -> str:
+    try:
+        waiting, flight = queue.depth()
+    except (BotoCoreError, ClientError) as error:
+        return f"{queue.name} does not say: {first_line(error)}"
+    return f"{queue.name} has {waiting} messages and {flight} in flight"

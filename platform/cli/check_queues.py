@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Seconds that a received message must stay hidden: Dagster gives a tick up after 60.
 _VISIBILITY = 60
+#: A tick lasts no longer than a minute, and hides anew what it is still at work on.
+_LONG_VISIBILITY = 3600
 _MORE_THAN_SQS_GIVES = 11
 _RETENTION = 4 * 24 * 3600
 
@@ -134,6 +136,11 @@ def _patient(attributes: dict[str, str]) -> str:
         raise Failed(
             f"{seconds} s, so messages come back while a tick still works on them: set VisibilityTimeout to 120, "
             f"at least {_VISIBILITY}"
+        )
+    if seconds > _LONG_VISIBILITY:
+        raise Failed(
+            f"{seconds / 3600:g} h, for which nobody sees what a tick that died had received: "
+            "set VisibilityTimeout to 120"
         )
     return f"{seconds} s"
 

@@ -21,14 +21,15 @@ class Opened:
 
 
 def open_body(body: str) -> Opened:
-    """Takes a body out of its envelopes.
+    """Takes a body out of its envelopes: also of one within the other, where a topic passed on what another sent.
 
     Raises:
         ValueError: It holds no events of S3; the message says what it is instead and, where it can, what to do.
     """
     content = _json_object(body, "the body")
-    if "Type" in content and "TopicArn" in content:
-        content = _out_of_sns(content)
+    for _ in range(_MOST_TOPICS):
+        if "Type" in content and "TopicArn" in content:
+            content = _out_of_sns(content)
     if content.get("Event") == "s3:TestEvent":
         return Opened("test", [content])
     if "Records" in content:
@@ -83,6 +84,8 @@ def shown(value: Any) -> str:
     return text if len(text) <= 100 else f"{text[:100]}…"
 
 
+#: Topics of SNS that may have passed an event on, one to the other.
+_MOST_TOPICS = 4
 _S3_PARTS = (("bucket", "name"), ("object", "key"))
 
 
@@ -119,6 +122,8 @@ def _records(records: Any) -> list[Any]:
 
 
 def _what_it_is(content: dict[str, Any]) -> str:
+    if "Type" in content and "TopicArn" in content:
+        return f"an SNS notification inside {_MOST_TOPICS} others: let the first topic notify the queue itself"
     if "requestContext" in content and "requestPayload" in content:
         return (
             "what a Lambda function's destination is told about a call, not an S3 event: let the bucket itself notify "

@@ -162,6 +162,14 @@ MUTANTS = (
         (f"{_TROUBLED}test_where_a_tick_s_time_is_too_short_the_next_one_begins_with_who_had_none",),
     ),
     Mutant(
+        "the run of a table's last materialization is forgotten",
+        6,
+        "assets/operations/history.py",
+        "        if run_id not in kept:\n",
+        "        if run_id:\n",
+        ("tests/unit/test_history.py::test_old_runs_are_forgotten_but_the_last_of_each_table",),
+    ),
+    Mutant(
         "two queues make tables that overlap",
         1,
         "sensors/known_tables.py",

@@ -167,6 +167,7 @@ def test_a_right_queue() -> None:
             "allow sqs:ChangeMessageVisibility on events",
         ),
         (sqs({"VisibilityTimeout": "30"}), "visibility timeout", "30 s, .* set VisibilityTimeout to 120"),
+        (sqs({"VisibilityTimeout": "43200"}), "visibility timeout", "12 h, .* set VisibilityTimeout to 120"),
         (sqs({"MessageRetentionPeriod": "3600"}), "retention", "1 h, .* MessageRetentionPeriod"),
         (sqs({"RedrivePolicy": None}), "dead-letter queue", "set RedrivePolicy"),
         (

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from dagster._core.definitions.automation_tick_evaluation_context import build_run_requests_with_backfill_policies
 from dagster._core.definitions.events import AssetKeyPartitionKey
+from dagster._core.definitions.run_request import InstigatorType
 from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
 from dagster._core.test_utils import create_run_for_test
 from dagster._daemon.run_coordinator.queued_run_coordinator_daemon import QueuedRunCoordinatorDaemon
@@ -201,3 +202,11 @@ def test_every_limit_names_the_invariant_that_it_serves() -> None:
     for name, line in found.items():
         said = comment_above(line)
         assert any(said.lower().startswith(begin) for begin in invariants), f"{name} names no invariant: {said!r}"
+
+
+def test_ticks_are_not_kept_for_ever() -> None:
+    """Dagster's own default for those that did something is for ever, with the cursor of each."""
+    with dg.instance_for_test(overrides={name: SHIPPED[name] for name in ("retention", "sensors")}) as found:
+        for kind in (InstigatorType.SENSOR, InstigatorType.SCHEDULE):
+            assert all(0 < days <= 30 for days in found.get_tick_retention_settings(kind).values())
+        assert found.get_sensor_settings()["num_workers"] > 4, "silver's sensors have the others"

@@ -156,7 +156,7 @@ def test_partitions_and_pools(paper: Paper) -> None:
 def test_triggers_are_a_schedule_or_a_sensor_and_on_from_the_start(paper: Paper) -> None:
     schedules = {one.name: one for one in paper.definitions.schedules or [] if isinstance(one, dg.ScheduleDefinition)}
     sensors = {one.name: one for one in paper.definitions.sensors or []}
-    assert set(schedules) == {"silver_orders_schedule"}
+    assert set(schedules) == {"silver_orders_schedule", "forget_history_schedule"}
     assert set(sensors) == {"health", "intake", "silver_items_sensor"}
     assert schedules["silver_orders_schedule"].cron_schedule == "*/10 * * * *"
     assert schedules["silver_orders_schedule"].job_name == "silver_orders_job"

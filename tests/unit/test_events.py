@@ -77,6 +77,16 @@ def test_a_record_is_read_alone_without_its_source_and_behind_a_byte_order_mark(
     assert parsed("s3_record_alone") == parsed("s3_without_source") == parsed("s3_bom") == parsed("s3_put")
 
 
+def test_topics_that_pass_on_what_others_sent_change_nothing() -> None:
+    inner = (BODIES / "sns_s3_put.json").read_text(encoding="utf-8")
+    outer = json.dumps({"Type": "Notification", "TopicArn": "arn:aws:sns:x", "Message": inner})
+    assert parse_body(outer, "m1") == parse_body(inner, "m1")
+    for _ in range(9):
+        outer = json.dumps({"Type": "Notification", "TopicArn": "arn:aws:sns:x", "Message": outer})
+    (reject,) = parse_body(outer, "m1").rejects
+    assert reject.reason.startswith("an SNS notification inside 4 others: ")
+
+
 def test_sns_changes_nothing() -> None:
     assert parsed("sns_s3_put") == parsed("s3_put")
     assert parsed("sns_eventbridge_created") == parsed("eventbridge_created")

@@ -192,6 +192,10 @@ def test_objects_are_bounded_in_rows_bytes_and_time(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(row_arrivals, "_MOST_BYTES", len(line('{"a": 1}')) + 1)
     assert counts(messages(0, 1, 2)) == [1, 1, 1]
     assert counts(messages(0, 1, body='{"a": "longer than it may be"}')) == [1, 1]
+    monkeypatch.setattr(row_arrivals, "_MOST_ROWS", 10)
+    wide = '{"a": "\U0001f30a"}'
+    monkeypatch.setattr(row_arrivals, "_MOST_BYTES", 2 * len(line(wide)) + 1)
+    assert counts(messages(0, 1, body=wide)) == [1, 1], "bytes, not characters"
 
 
 @pytest.mark.parametrize("dies", ["object", "hints", "copy", "log"])

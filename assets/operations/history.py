@@ -1,0 +1,161 @@
+"""Dagster's history: old runs and events are forgotten, but for what a page or a partition shows as its last."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import sqlalchemy as sa
+from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable, SqlEventLogStorageTable
+from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
+
+#: Days after which runs are forgotten, and what sensors reported without a run.
+RUN_DAYS, EVENT_DAYS = 30, 7
+#: Seconds that it takes at most: it has one of the places of runs.
+_SECONDS = 900.0
+_REPOSITORY_TAG = ".dagster/repository"
+_FINISHED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
+#: Runs that are deleted at most, and rows at a time.
+_MOST_RUNS, _AT_ONCE = 50_000, 500
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """What was deleted.
+
+    Attributes:
+        runs: with their events and logs.
+        events: materializations, observations and evaluations that sensors reported.
+        checks: rows of the checks' history.
+        left: whether the time was up before all was done.
+    """
+
+    runs: int
+    events: int
+    checks: int
+    left: bool
+
+
+def forget(
+    instance: dg.DagsterInstance,
+    now: float,
+    *,
+    assets: Collection[dg.AssetKey],
+    jobs: Collection[str],
+    repository: str | None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Forgotten:
+    """Delete what is old of a lake's runs and events.
+
+    Of each asset and partition the last materialization stays, with its run, or the UI would show it as never
+    materialized; and the last evaluation of each check. Other code's runs and assets are left alone.
+
+    Args:
+        instance: Dagster's instance.
+        now: epoch seconds.
+        assets: the lake's.
+        jobs: names of its jobs.
+        repository: Dagster's tag of the code location: all of its runs are the lake's. None where it has none.
+        clock: seconds, for the time budget.
+    """
+    until = clock() + _SECONDS
+    storage = instance.event_log_storage
+    sql = storage if isinstance(storage, SqlEventLogStorage) else None
+    kept = _runs_of_the_last(sql) if sql else set()
+    runs = 0
+    for run_id in _old_runs(instance, now, jobs, repository):
+        if clock() > until:
+            return Forgotten(runs, 0, 0, left=True)
+        if run_id not in kept:
+            _forget_run(instance, run_id)
+            runs += 1
+    if sql is None:
+        return Forgotten(runs, 0, 0, left=False)
+    return Forgotten(runs, _forget_events(sql, now, assets), _forget_checks(sql, now, assets), left=False)
+
+
+def _old_runs(instance: dg.DagsterInstance, now: float, jobs: Collection[str], repository: str | None) -> Iterator[str]:
+    before = datetime.fromtimestamp(now, UTC) - timedelta(days=RUN_DAYS)
+    filters = (
+        [dg.RunsFilter(statuses=_FINISHED, updated_before=before, tags={_REPOSITORY_TAG: repository})]
+        if repository
+        else [dg.RunsFilter(statuses=_FINISHED, updated_before=before, job_name=job) for job in sorted(jobs)]
+    )
+    for wanted in filters:
+        yield from instance.get_run_ids(wanted, limit=_MOST_RUNS)
+
+
+def _forget_run(instance: dg.DagsterInstance, run_id: str) -> None:
+    instance.delete_run(run_id)
+    instance.compute_log_manager.delete_logs(prefix=[run_id])
+    # With SQLite a run has a file of its own, which Dagster leaves there.
+    if shard := getattr(instance.event_log_storage, "path_for_shard", None):
+        for ending in ("", "-wal", "-shm"):
+            Path(f"{shard(run_id)}{ending}").unlink(missing_ok=True)
+
+
+def _runs_of_the_last(sql: SqlEventLogStorage) -> set[str]:
+    """The runs of the last materialization of each asset and partition."""
+    events = SqlEventLogStorageTable.c
+    last = (
+        sa.select(sa.func.max(events.id))
+        .where(events.dagster_event_type == "ASSET_MATERIALIZATION")
+        .group_by(events.asset_key, events.partition)
+    )
+    with sql.index_connection() as connection:
+        return {row[0] for row in connection.execute(sa.select(events.run_id).distinct().where(events.id.in_(last)))}
+
+
+def _forget_events(sql: SqlEventLogStorage, now: float, assets: Collection[dg.AssetKey]) -> int:
+    events, checks = SqlEventLogStorageTable.c, AssetCheckExecutionsTable.c
+    keys = [key.to_string() for key in assets]
+    own = events.asset_key.in_(keys)
+    last = (
+        sa.select(sa.func.max(events.id))
+        .where(own)
+        .group_by(events.asset_key, events.dagster_event_type, events.partition)
+    )
+    # What a sensor reports belongs to no run. Only a check's history says whose an evaluation is.
+    old = sa.and_(events.run_id == "", events.timestamp < _naive(now - EVENT_DAYS * 86_400))
+    evaluation = events.dagster_event_type == "ASSET_CHECK_EVALUATION"
+    evaluations = sa.select(checks.evaluation_event_storage_id).where(
+        checks.asset_key.in_(keys), checks.id.not_in(_last_checks(keys))
+    )
+    wanted = sa.or_(sa.and_(own, events.id.not_in(last)), sa.and_(evaluation, events.id.in_(evaluations)))
+    with sql.index_connection() as connection:
+        forgotten = _delete(connection, SqlEventLogStorageTable, sa.select(events.id).where(old, wanted))
+    if hasattr(sql, "path_for_shard"):
+        # SQLite has all of them twice; nothing reads the file of the run that is none.
+        with sql.run_connection("") as connection:
+            connection.execute(SqlEventLogStorageTable.delete().where(old, sa.or_(own, evaluation)))
+    return forgotten
+
+
+def _forget_checks(sql: SqlEventLogStorage, now: float, assets: Collection[dg.AssetKey]) -> int:
+    checks, keys = AssetCheckExecutionsTable.c, [key.to_string() for key in assets]
+    old = checks.create_timestamp < _naive(now - RUN_DAYS * 86_400)
+    wanted = sa.select(checks.id).where(checks.asset_key.in_(keys), old, checks.id.not_in(_last_checks(keys)))
+    with sql.index_connection() as connection:
+        return _delete(connection, AssetCheckExecutionsTable, wanted)
+
+
+def _last_checks(keys: Sequence[str]) -> sa.Select[tuple[int]]:
+    checks = AssetCheckExecutionsTable.c
+    last = sa.select(sa.func.max(checks.id)).where(checks.asset_key.in_(keys))
+    return last.group_by(checks.asset_key, checks.check_name, checks.partition)
+
+
+def _delete(connection: Any, table: sa.Table, wanted: sa.Select[Any]) -> int:
+    ids: Sequence[int] = [row[0] for row in connection.execute(wanted)]
+    for start in range(0, len(ids), _AT_ONCE):
+        connection.execute(table.delete().where(table.c.id.in_(ids[start : start + _AT_ONCE])))
+    return len(ids)
+
+
+def _naive(at: float) -> datetime:
+    return datetime.fromtimestamp(at, UTC).replace(tzinfo=None)
