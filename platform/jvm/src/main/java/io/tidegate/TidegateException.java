@@ -21,10 +21,14 @@ public final class TidegateException extends IllegalArgumentException implements
     DROPPED,
     /** The table's last transaction is not the one before this batch. */
     CLOCK,
-    /** Somebody restored or replaced the table. */
+    /** Somebody restored, replaced or overwrote the table. */
     FOREIGN,
+    /** The table has a property under which the work cannot be done. */
+    SETTING,
     /** The batch object or a procedure's argument is malformed. */
     BATCH,
+    /** Delta does not take columns that files bring, though the table is well. */
+    COLUMNS,
     /** Other writers won every attempt; nothing is wrong, run again. */
     BUSY
   }

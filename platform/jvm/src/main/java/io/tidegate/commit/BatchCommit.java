@@ -130,6 +130,9 @@ public final class BatchCommit {
     }
     TableRules.checkClock(batch, txn, !view.snapshot().metadata().schema().isEmpty());
     TableRules.checkForeign(batch, properties, tail);
+    if (!batch.removes().isEmpty()) {
+      TableRules.checkRemovable(batch.location(), properties);
+    }
     return null;
   }
 
@@ -172,7 +175,8 @@ public final class BatchCommit {
   private Landed commit(TableView view, LiveEntries live, String reason) {
     PinnedTransaction txn = new PinnedTransaction(view);
     if (!view.exists()) {
-      txn.updateMetadataForNewTable(Birth.of(batch));
+      // Only files that land shape the schema.
+      txn.updateMetadataForNewTable(reason == null ? Birth.of(batch) : Birth.withoutColumns(batch));
     } else if ((batch.create() != null || batch.evolve() != null) && reason == null) {
       txn.updateMetadata(metadata(view), false);
     }

@@ -20,12 +20,22 @@ public final class Birth {
 
   /** Metadata of the table that {@code batch} creates, owned by the batch's lake and generation. */
   static Metadata of(BatchFile batch) {
-    BatchFile.Create create = batch.create();
-    Map<String, String> properties = new HashMap<>(create.properties());
+    StructType schema = schema(batch.create().schema().toString());
+    return metadata(schema, batch.create().partitionColumns(), properties(batch), batch.create().name());
+  }
+
+  /** The same table without columns, which a later batch gives it, and without what only those columns needed. */
+  static Metadata withoutColumns(BatchFile batch) {
+    Map<String, String> properties = properties(batch);
+    properties.remove(DeltaConfigs.COLUMN_MAPPING_MODE().key());
+    return metadata(new StructType(), List.of(), properties, batch.create().name());
+  }
+
+  private static Map<String, String> properties(BatchFile batch) {
+    Map<String, String> properties = new HashMap<>(batch.create().properties());
     properties.put(TableRules.LAKE, batch.lake());
     properties.put(TableRules.GENERATION, batch.generation());
-    StructType schema = schema(create.schema().toString());
-    return metadata(schema, create.partitionColumns(), properties, create.name());
+    return properties;
   }
 
   /**

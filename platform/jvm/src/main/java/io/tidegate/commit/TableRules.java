@@ -20,6 +20,9 @@ public final class TableRules {
   /** Delta's property that lets transaction identifiers expire, after which a batch would land again. */
   public static final String TRANSACTION_RETENTION = "delta.setTransactionRetentionDuration";
 
+  /** Delta's property of a table that no row may leave. */
+  private static final String APPEND_ONLY = "delta.appendOnly";
+
   private TableRules() {}
 
   /** Refuses a table that another lake or generation owns, or none, or whose transactions expire. */
@@ -80,7 +83,18 @@ public final class TableRules {
     }
   }
 
-  /** Refuses when somebody restored or replaced the table and nobody has acknowledged it. */
+  /** Refuses a table from which no file may be removed; asked before a removal is decided, and again when it is made. */
+  public static void checkRemovable(String location, Map<String, String> properties) {
+    if (Boolean.parseBoolean(properties.get(APPEND_ONLY))) {
+      throw new TidegateException(
+          Kind.SETTING,
+          location + " sets " + APPEND_ONLY + ", and files are to be removed from it: a source file is gone or was"
+              + " overwritten, or rows are to be replaced by a redrive or rebuild. ALTER TABLE … UNSET TBLPROPERTIES ('"
+              + APPEND_ONLY + "'), and run the table again.");
+    }
+  }
+
+  /** Refuses when somebody restored, replaced or overwrote the table and nobody has acknowledged it. */
   public static void checkForeign(BatchFile batch, Map<String, String> properties, CommitTail tail) {
     long seen = acknowledged(properties);
     for (LogIndex.Entry commit : tail.entries()) {
@@ -100,6 +114,8 @@ public final class TableRules {
   private static boolean isForeign(String operation) {
     return operation != null
         && (operation.equals("RESTORE")
+            || operation.equals("OVERWRITE")
+            || operation.equals("TRUNCATE")
             || operation.startsWith("REPLACE TABLE")
             || operation.startsWith("CREATE OR REPLACE TABLE"));
   }

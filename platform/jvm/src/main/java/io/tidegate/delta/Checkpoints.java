@@ -2,9 +2,12 @@ package io.tidegate.delta;
 
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.util.ShutdownHookManager;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
@@ -20,6 +23,9 @@ import scala.Option;
  */
 final class Checkpoints {
   private static final Logger LOG = LoggerFactory.getLogger(Checkpoints.class);
+  /** Hadoop runs hooks of a higher priority first; Spark's have 40. */
+  private static final int BEFORE_SPARK = 100;
+
   /** The newest one that each log waits for. */
   private static final Map<Path, Runnable> WAITING = new ConcurrentHashMap<>();
   private static final ExecutorService WRITER =
@@ -29,6 +35,16 @@ final class Checkpoints {
             thread.setDaemon(true);
             return thread;
           });
+
+  /** Seconds that a server which stops waits for checkpoints that were asked for. */
+  private static final int PATIENCE_S = 10;
+
+  static {
+    // Before Spark's own hook, which stops what writes them: a server of one run would never write any.
+    ShutdownHookManager.get()
+        .addShutdownHook(
+            () -> drained(PATIENCE_S * 1000L), BEFORE_SPARK, PATIENCE_S + 5, TimeUnit.SECONDS);
+  }
 
   private Checkpoints() {}
 
@@ -50,10 +66,22 @@ final class Checkpoints {
           () -> {
             try {
               asTheServer(WAITING.remove(log));
-            } catch (RuntimeException e) {
+            } catch (Exception e) { // Scala throws what Java calls checked without saying so
               LOG.warn("no checkpoint was written to {}; a later commit tries again", log, e);
             }
           });
+    }
+  }
+
+  /** Waits until all that was asked for is written; false where that takes too long. */
+  static boolean drained(long millis) {
+    CountDownLatch done = new CountDownLatch(1);
+    WRITER.execute(done::countDown);
+    try {
+      return done.await(millis, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
     }
   }
 

@@ -15,7 +15,8 @@ import org.apache.spark.sql.delta.util.FileNames;
 /**
  * One commit as its file in the log says it.
  *
- * @param operation Delta's name of the operation, null where the writer gave none
+ * @param operation Delta's name of the operation, {@link #OVERWRITE} for a write in that mode, null where the writer gave
+ *     none
  * @param userMetadata what the writer said beside it, or null
  * @param txns versions of the applications that committed with it
  * @param added paths of its add actions, as logged
@@ -30,6 +31,9 @@ record LoggedCommit(
     List<String> added,
     List<String> removed,
     List<LiveFile> files) {
+  /** What a write that takes the rows away that were there is called here; Delta calls it a WRITE with this mode. */
+  public static final String OVERWRITE = "OVERWRITE";
+
   private static final String ADD = "{\"add\":{\"path\":\"";
   private static final String REMOVE = "{\"remove\":{\"path\":\"";
   private static final int HEAD = 40;
@@ -56,6 +60,9 @@ record LoggedCommit(
         if (head.contains("\"commitInfo\"")) {
           JsonNode info = Json.treeOrNull(line).path("commitInfo");
           operation = info.path("operation").asText(null);
+          if (OVERWRITE.equalsIgnoreCase(info.path("operationParameters").path("mode").asText())) {
+            operation = OVERWRITE;
+          }
           userMetadata = info.path("userMetadata").asText(null);
         } else if (head.contains("\"txn\"")) {
           JsonNode txn = Json.treeOrNull(line).path("txn");

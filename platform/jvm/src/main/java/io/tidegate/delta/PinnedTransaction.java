@@ -5,6 +5,7 @@ import org.apache.spark.sql.delta.CurrentTransactionInfo;
 import org.apache.spark.sql.delta.IsolationLevel;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.SetTransaction;
 import org.apache.spark.sql.delta.hooks.CheckpointHook$;
 import org.apache.spark.sql.delta.hooks.ChecksumHook$;
@@ -43,8 +44,13 @@ public final class PinnedTransaction extends OptimisticTransaction {
   }
 
   public PinnedTransaction(TableView table) {
+    this(table, table.files());
+  }
+
+  /** As above, of a table with so many live files. */
+  PinnedTransaction(TableView table, long files) {
     super(table.log(), Option.empty(), table.snapshot());
-    this.files = table.files();
+    this.files = files;
   }
 
   /**
@@ -55,6 +61,14 @@ public final class PinnedTransaction extends OptimisticTransaction {
     readTxn().addOne(appId);
     // Without lastUpdated a table that ever sets a retention would take the transaction for expired.
     return new SetTransaction(appId, number, Option.apply((Object) System.currentTimeMillis()));
+  }
+
+  /** As Delta's, and turns on what new columns need of a table that exists. */
+  @Override
+  public void updateMetadata(Metadata wanted, boolean ignoreDefaultProperties) {
+    boolean isNew = readVersion() < 0; // Delta gives a new table what its columns need
+    super.updateMetadata(
+        isNew ? wanted : NeededFeatures.turnedOn(spark(), wanted, protocol()), ignoreDefaultProperties);
   }
 
   @Override
@@ -83,10 +97,14 @@ public final class PinnedTransaction extends OptimisticTransaction {
       }
       return;
     }
-    super.runPostCommitHook(hook, committed);
-    var checksum = committed.postCommitSnapshot().checksumOpt();
-    if (hook == ChecksumHook$.MODULE$ && files >= FILES_WITH_CHECKSUMS && checksum.isDefined()) {
-      writeChecksumFile(committed.committedVersion(), checksum.get());
+    Snapshot after = committed.postCommitSnapshot();
+    if (hook == ChecksumHook$.MODULE$ && files >= FILES_WITH_CHECKSUMS && after.checksumOpt().isDefined()) {
+      // Where another commit came since, the snapshot is that one's: its checksum under this version would be a lie.
+      if (after.version() == committed.committedVersion()) {
+        writeChecksumFile(after.version(), after.checksumOpt().get());
+      }
+      return; // Delta's own hook would write the same file again, and warn that it is there.
     }
+    super.runPostCommitHook(hook, committed);
   }
 }

@@ -4,6 +4,7 @@ import static org.apache.spark.sql.types.DataTypes.LongType;
 import static org.apache.spark.sql.types.DataTypes.StringType;
 
 import io.tidegate.Json;
+import io.tidegate.commit.TableRules;
 import io.tidegate.delta.LiveEntries;
 import io.tidegate.delta.TableView;
 import java.util.ArrayList;
@@ -13,9 +14,12 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * {@code live_files(table, paths)}: which of these log-relative paths are live, as the caller spells them.
+ *
+ * <p>A table that nothing may be removed from is refused: what is live is asked for to be removed.
  *
  * <p>{@code num_records} counts the rows a reader sees: those in the file less those its deletion vector hides.
  */
@@ -46,6 +50,11 @@ final class LiveFilesProcedure extends LocalProcedure {
               path, LiveEntries.dvId(file), file.size(), records.isDefined() ? records.get() : null
             });
       }
+    }
+    if (!rows.isEmpty()) {
+      // Whoever asks is about to decide that these leave.
+      TableRules.checkRemovable(
+          arguments.text("table"), CollectionConverters.asJava(table.snapshot().metadata().configuration()));
     }
     return rows;
   }

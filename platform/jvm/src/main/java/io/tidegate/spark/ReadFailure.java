@@ -1,10 +1,21 @@
 package io.tidegate.spark;
 
+import java.util.List;
 import java.util.function.Supplier;
 import org.apache.spark.SparkThrowable;
 
-/** A file that cannot be read fails the task that writes its rows: what is told is why it could not be read. */
+/**
+ * A file that cannot be read, and a row that a constraint of the table keeps out, fail the task that writes rows: what is
+ * told is why it failed.
+ */
 final class ReadFailure {
+  private static final List<String> CAUSES =
+      List.of(
+          "FAILED_READ_FILE",
+          "DELTA_EXCEED_CHAR_VARCHAR_LIMIT",
+          "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
+          "DELTA_VIOLATE_CONSTRAINT");
+
   private ReadFailure() {}
 
   static <T> T told(Supplier<T> work) {
@@ -14,7 +25,7 @@ final class ReadFailure {
       Throwable found = e;
       for (Throwable one = e; one != null; one = one.getCause()) {
         String condition = one instanceof SparkThrowable told ? told.getCondition() : null;
-        if (condition != null && condition.startsWith("FAILED_READ_FILE")) {
+        if (condition != null && CAUSES.stream().anyMatch(condition::startsWith)) {
           found = one;
         }
       }

@@ -4,7 +4,7 @@ import io.tidegate.Json;
 import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
 import io.tidegate.commit.Birth;
-import io.tidegate.commit.Evolution;
+import io.tidegate.commit.Growth;
 import io.tidegate.delta.TableView;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -22,12 +22,10 @@ import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.FileAction;
-import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
-import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** Writes rows as data files of a table without committing them. What nobody commits later is an orphan, harmless. */
@@ -39,23 +37,12 @@ final class Staging {
    *     {@code partitions}, which a table that exists keeps
    */
   Staging(SparkSession spark, String location, String schema, String partitions, String properties) {
-    TableView table = TableView.open(spark, location);
-    transaction = new OptimisticTransaction(table.log(), Option.empty(), table.snapshot());
-    StructType wantedSchema = Birth.schema(schema);
-    Map<String, String> needed = Json.texts(properties, "argument properties");
-    List<String> paths = Json.strings(partitions, "argument partition_columns");
-    if (table.exists()) {
-      Metadata now = table.snapshot().metadata();
-      Metadata wanted =
-          now.schema().isEmpty()
-              ? Evolution.with(now, wantedSchema, paths, needed)
-              : Evolution.with(now, wantedSchema, needed);
-      if (!wanted.equals(now)) {
-        transaction.updateMetadata(wanted, false);
-      }
-    } else {
-      transaction.updateMetadataForNewTable(Birth.metadata(wantedSchema, paths, needed, null));
-    }
+    transaction =
+        Growth.begun(
+            TableView.open(spark, location),
+            Birth.schema(schema),
+            Json.strings(partitions, "argument partition_columns"),
+            Json.texts(properties, "argument properties"));
   }
 
   /** Writes the rows; the {@code add} action of each file. Columns are matched by name, one that is missing is NULL. */

@@ -226,8 +226,12 @@ class AddFilesTest {
     t.root.resolve("a.parquet").toFile().delete();
     Row row = t.addFiles(t.batch(1, -1, List.of(add), TestTable.creates()));
     assertLanded(row, 0, "void", "digest-1", false);
-    assertEquals(0, t.count());
-    assertLanded(t.addFiles(t.batch(2, 0, List.of(t.file("b.parquet", 0, 5)), Map.of())), 1, "committed", "digest-2", false);
+    assertEquals(List.of(), t.columns(), "what did not land shapes nothing");
+    String other = TestTable.schema("key");
+    var file = t.file("b.parquet", "SELECT 'x' AS key");
+    Row born = t.addFiles(t.batch(2, 0, List.of(file), TestTable.creates(other, List.of(), Map.of())));
+    assertLanded(born, 1, "committed", "digest-2", false);
+    assertEquals(1, t.where("key = 'x'"));
   }
 
   @Test

@@ -128,6 +128,32 @@ class RefusalsTest {
   }
 
   @Test
+  void rowsThatSomebodyTookAwayAllAtOnceStopUntilAcknowledged() {
+    t.born();
+    t.sql("INSERT OVERWRITE {t} VALUES (1)");
+    String two = next(2, 0);
+    assertTrue(refused(Kind.FOREIGN, two).getMessage().contains("is a OVERWRITE"));
+    t.sql("ALTER TABLE {t} SET TBLPROPERTIES ('tidegate.acknowledged_version'='1')");
+    assertEquals("committed", t.addFiles(two).getString(1));
+    t.sql("TRUNCATE TABLE {t}");
+    assertTrue(refused(Kind.FOREIGN, next(3, 3)).getMessage().contains("TRUNCATE"));
+  }
+
+  @Test
+  void aTableThatNothingMayBeRemovedFromIsToldBeforeARemovalIsDecided() {
+    t.born();
+    t.sql("ALTER TABLE {t} SET TBLPROPERTIES ('delta.appendOnly'='true')");
+    assertEquals(List.of(), t.live(List.of("other.parquet")));
+    TidegateException e = assertThrows(TidegateException.class, () -> t.live(List.of("a.parquet")));
+    assertEquals(Kind.SETTING, e.kind());
+    assertTrue(e.getMessage().contains("UNSET TBLPROPERTIES ('delta.appendOnly')"), e.getMessage());
+    String removal = t.batch(2, 0, List.of(), Map.of("removes", List.of(Map.of("path", "a.parquet"))));
+    refused(Kind.SETTING, removal);
+    t.sql("ALTER TABLE {t} UNSET TBLPROPERTIES ('delta.appendOnly')");
+    assertEquals("committed", t.addFiles(removal).getString(1));
+  }
+
+  @Test
   void replaceStopsUntilAcknowledged() {
     t.born();
     // By its path a table is unknown to the catalog, and CREATE OR REPLACE leaves it as it is.

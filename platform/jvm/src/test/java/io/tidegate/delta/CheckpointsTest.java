@@ -11,8 +11,14 @@ import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import org.apache.spark.sql.delta.CommittedTransaction;
+import org.apache.spark.sql.delta.MaintenanceOperation;
+import org.apache.spark.sql.delta.hooks.ChecksumHook$;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import scala.Option;
+import scala.collection.immutable.Nil$;
+import scala.collection.immutable.Seq;
 
 /** Checkpoints come behind the commits that asked for them, and rarer in large tables. */
 class CheckpointsTest {
@@ -64,10 +70,67 @@ class CheckpointsTest {
   }
 
   @Test
+  void aServerThatStopsWritesWhatWasAskedForAndAFailureEndsNothing() {
+    TestTable.spark();
+    CountDownLatch held = new CountDownLatch(1);
+    List<Integer> written = new CopyOnWriteArrayList<>();
+    Checkpoints.later(new org.apache.hadoop.fs.Path("failing"), () -> CheckpointsTest.<RuntimeException>fail());
+    Checkpoints.later(new org.apache.hadoop.fs.Path("slow"), () -> {
+      await(held);
+      written.add(1);
+    });
+    assertFalse(Checkpoints.drained(1), "it is not written yet");
+    held.countDown();
+    assertTrue(Checkpoints.drained(DEADLINE_MS));
+    assertEquals(List.of(1), written);
+  }
+
+  @Test
+  void aChecksumFileIsOfItsOwnVersion() throws Exception {
+    TestTable t = new TestTable(folder);
+    t.born();
+    var conf = TestTable.spark().conf();
+    conf.set("spark.databricks.delta.writeChecksumFile.enabled", "true");
+    try {
+      t.sql("INSERT INTO {t} VALUES (1)");
+      t.sql("INSERT INTO {t} VALUES (2)");
+    } finally {
+      conf.set("spark.databricks.delta.writeChecksumFile.enabled", "false");
+    }
+    TableView view = TableView.open(TestTable.spark(), t.uri());
+    assertTrue(view.snapshot().version() == 2 && view.snapshot().checksumOpt().isDefined());
+    PinnedTransaction large = new PinnedTransaction(view, 5_000);
+    for (long version : List.of(1L, 2L)) {
+      String crc = "_delta_log/%020d.crc".formatted(version);
+      java.nio.file.Files.deleteIfExists(t.root.resolve(crc));
+      large.runPostCommitHook(ChecksumHook$.MODULE$, committed(view, version));
+      // Version 2 came between the commit of version 1 and its hook.
+      assertEquals(version == 2, t.exists(crc));
+    }
+  }
+
+  @SuppressWarnings("unchecked")
+  private static <T> Seq<T> none() {
+    return (Seq<T>) (Seq<?>) Nil$.MODULE$;
+  }
+
+  private static CommittedTransaction committed(TableView view, long version) {
+    return new CommittedTransaction(
+        "txn", view.log(), Option.empty(), view.snapshot(), version, none(), view.snapshot(), none(), 0,
+        new MaintenanceOperation(false, Option.empty()), Option.empty(), true);
+  }
+
+  @Test
   void largeTablesHaveThemLessOften() {
     assertEquals(10, PinnedTransaction.interval(10, 99_999));
     assertEquals(20, PinnedTransaction.interval(10, 100_000));
     assertEquals(100, PinnedTransaction.interval(10, 5_000_000));
+  }
+
+  /** As Scala throws: checked, and said nowhere. */
+  @SuppressWarnings("unchecked")
+  private static <E extends Exception> void fail() throws E {
+    throw (E) new java.io.IOException("a checkpoint that cannot be written");
   }
 
   private static void await(CountDownLatch held) {

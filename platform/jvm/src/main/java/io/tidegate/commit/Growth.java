@@ -1,0 +1,118 @@
+package io.tidegate.commit;
+
+import io.tidegate.TidegateException;
+import io.tidegate.TidegateException.Kind;
+import io.tidegate.delta.PinnedTransaction;
+import io.tidegate.delta.TableView;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.SparkThrowable;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.DeltaOperations;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.types.StructType;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** Columns that a table is to have: tried on its snapshot before anything depends on them, or added in a commit. */
+public final class Growth {
+  private static final Seq<Action> NOTHING = CollectionConverters.asScala(List.<Action>of()).toSeq();
+
+  /** Of what Delta says of a refusal. */
+  private static final int MOST_CHARACTERS = 500;
+
+  private Growth() {}
+
+  /**
+   * A transaction, not committed, in which the table has the columns of {@code schema} as well; or is born with them.
+   *
+   * @param partitions names of the columns of the path, which a table that has columns keeps
+   * @param properties the Delta table properties that the columns need
+   * @throws TidegateException COLUMNS, when Delta refuses the columns although it takes the table as it is
+   */
+  public static PinnedTransaction begun(
+      TableView table, StructType schema, List<String> partitions, Map<String, String> properties) {
+    PinnedTransaction txn = new PinnedTransaction(table);
+    if (!table.exists()) {
+      tried(table, () -> txn.updateMetadataForNewTable(Birth.metadata(schema, partitions, properties, null)));
+      return txn;
+    }
+    Metadata now = table.snapshot().metadata();
+    Metadata wanted =
+        now.schema().isEmpty()
+            ? Evolution.with(now, schema, partitions, properties)
+            : Evolution.with(now, schema, properties);
+    if (!wanted.equals(now)) {
+      tried(table, () -> rehearse(table, wanted));
+      txn.updateMetadata(wanted, false);
+    }
+    return txn;
+  }
+
+  /**
+   * Adds the columns, at every depth, that the table has not.
+   *
+   * @throws TidegateException COLUMNS, when Delta refuses them; BUSY, when others were faster each time
+   */
+  public static void add(SparkSession spark, String table, StructType schema, Map<String, String> properties) {
+    TableView view = TableView.open(spark, table);
+    if (!view.exists()) {
+      throw new TidegateException(Kind.BATCH, "there is no table at " + table + "; create it before it gets columns.");
+    }
+    for (int attempt = 1; attempt <= BatchCommit.ATTEMPTS; attempt++) {
+      StructType now = view.snapshot().metadata().schema();
+      PinnedTransaction txn = begun(view, schema, List.of(), properties);
+      if (txn.metadata().schema().equals(now)) {
+        return;
+      }
+      try {
+        txn.commit(NOTHING, new DeltaOperations.UpdateSchema(now, txn.metadata().schema()));
+        return;
+      } catch (PinnedTransaction.SnapshotMoved e) {
+        BatchCommit.pause(attempt);
+        view = view.refreshed();
+      }
+    }
+    throw new TidegateException(
+        Kind.BUSY,
+        "new columns of " + table + " were overtaken " + BatchCommit.ATTEMPTS + " times by other commits. Nothing was"
+            + " changed: run it again.");
+  }
+
+  private static void tried(TableView table, Runnable change) {
+    try {
+      change.run();
+    } catch (Exception e) { // Scala throws what Java calls checked without saying so
+      if (e instanceof SparkThrowable told && told.getCondition() != null && isWell(table)) {
+        throw new TidegateException(Kind.COLUMNS, "Delta does not take the columns: " + inOneLine(e), e);
+      }
+      throw e;
+    }
+  }
+
+  /** Whether Delta takes the table as it is: if not, new columns are not to blame. */
+  private static boolean isWell(TableView table) {
+    if (!table.exists()) {
+      return true;
+    }
+    try {
+      rehearse(table, table.snapshot().metadata());
+      return true;
+    } catch (Exception e) {
+      return false;
+    }
+  }
+
+  /** Does all that a commit of the metadata does before it writes. */
+  private static void rehearse(TableView table, Metadata metadata) {
+    PinnedTransaction txn = new PinnedTransaction(table);
+    txn.updateMetadata(metadata, false);
+    txn.prepareCommit(NOTHING, BatchCommit.operation(null));
+  }
+
+  private static String inOneLine(Exception e) {
+    String text = String.valueOf(e.getMessage()).strip().replaceAll("\\s+", " ");
+    return text.length() > MOST_CHARACTERS ? text.substring(0, MOST_CHARACTERS) + "…" : text;
+  }
+}
