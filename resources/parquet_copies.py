@@ -66,22 +66,6 @@ def copy_parquet(
     return ParquetCopy(body_size, found.modification_time, footer)
 
 
-def require_readable(objects: ObjectStore, source: tuple[str, str, str]) -> None:
-    """Read all values of an object.
-
-    Args:
-        objects: handle on S3.
-        source: the object's bucket, key and etag.
-
-    Raises:
-        BadParquet: PyArrow cannot read them; the message is the reason.
-        ObjectChanged: the object has another etag, or is gone.
-        StoreError: S3 did not answer.
-    """
-    with TemporaryDirectory(prefix="tidegate-copy-") as folder:
-        _converted(objects, source, Path(folder), {})
-
-
 def _converted(objects: ObjectStore, source: tuple[str, str, str], folder: Path, renames: Mapping[str, str]) -> Path:
     """A copy in a folder of this machine."""
     original, copy = folder / "original", folder / "copy"

@@ -3,39 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tidegate.assets.bronze.formats.csv_bytes import MOST_ROW
 from tidegate.assets.bronze.formats.format import SourceFile
 from tidegate.assets.bronze.formats.parquet_files import Parquet
 from tidegate.assets.bronze.room import TooLarge, in_turn
-from tidegate.assets.bronze.source_files import packed, unpacked
+from tidegate.assets.bronze.source_files import packed, staged, unpacked
 from tidegate.platform.core.parquet.bad import BadParquet
 from tidegate.platform.core.planning import Candidate
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.object_store import StoreError, parallel
-from tidegate.resources.parquet_copies import require_readable
+from tidegate.resources.parquet_copies import copy_parquet
 
 
 def broken(lake: Lake, table: Table, file: SourceFile) -> str | None:
-    """Why the file's bytes cannot be read; None if they can.
+    """Why the file's bytes cannot be read; None if they can, or if it is Parquet.
 
     Raises:
         StoreError: S3 did not answer, or the file is no longer what the look saw.
     """
-    candidate = file.candidate
+    if isinstance(file.format, Parquet):
+        return None
     try:
-        if isinstance(file.format, Parquet):
-            require_readable(lake.store.objects, (table.key.bucket, candidate.key, candidate.found.etag))
-            return None
-        with unpacked(lake, table, candidate) as body:
+        with unpacked(lake, table, file.candidate) as body:
             while body.read(1 << 20):
                 pass
-    except BadParquet as bad:
-        return f"neither Spark nor PyArrow can read its values; write it again ({bad})"
     except Misfit as misfit:
         return str(misfit)
     return None
+
+
+def written_anew(lake: Lake, table: Table, file: SourceFile) -> SourceFile:
+    """A Parquet file that Spark cannot read, as PyArrow reads it: Spark reads its copy.
+
+    Raises:
+        Misfit: PyArrow cannot read it either.
+        StoreError: S3 did not answer, does not take the copy, or the file is no longer what the look saw.
+    """
+    candidate, place = file.candidate, staged(lake, table, ".parquet")
+    source = (table.key.bucket, candidate.key, candidate.found.etag)
+    try:
+        copy = copy_parquet(lake.store.objects, source, place.bucket, place.key, {})
+    except BadParquet as bad:
+        raise Misfit(f"neither Spark nor PyArrow can read its values; write it again ({bad})") from bad
+    return replace(file, path=place.path, footer=copy.footer)
 
 
 def misread(lake: Lake, table: Table, suspects: Sequence[SourceFile]) -> list[tuple[Candidate, str | StoreError]]:

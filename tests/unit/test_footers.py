@@ -14,8 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.corrupt_parquet import by_a_library_that_miscounts, with_smaller_columns
 from tidegate.platform.core.parquet.bad import BadParquet
 from tidegate.platform.core.parquet.footer import Footer, footer_bytes, read_footer
+from tidegate.platform.core.parquet.readable import _miscounts
 
 
 def written(table: pa.Table, **options: Any) -> bytes:
@@ -111,6 +113,39 @@ def test_types_that_no_table_holds_are_refused(kind: pa.DataType) -> None:
 def test_encodings_and_codecs_that_spark_does_not_read_are_copied(options: dict[str, Any], reason: str | None) -> None:
     found = column([1.0], pa.float64(), **options).copied
     assert found is None if reason is None else (found or "").startswith(reason)
+
+
+def test_a_library_that_counts_dictionaries_wrongly_is_not_trusted() -> None:
+    body = by_a_library_that_miscounts(pa.table({"id": list(range(10)) * 10, "name": ["a", "b"] * 50}))
+    assert pq.read_table(io.BytesIO(body)).num_rows == 100, "Arrow reads it"
+    assert read_footer(body, len(body)).copied == (
+        "it was written by parquet-mr, which counts the bytes of dictionaries wrongly"
+    )
+
+
+@pytest.mark.parametrize(
+    ("writer", "wrong"),
+    [
+        ("parquet-mr", True),
+        ("parquet-mr version 1.2.8 (build 1a2b)", True),
+        ("parquet-mr version 1.1.0", True),
+        ("parquet-mr version 1.2.9", False),
+        ("parquet-mr version 1.12.3 (build f8dced1)", False),
+        ("parquet-mr version 1.20.1", False),
+        ("parquet-cpp-arrow version 1.2.0", False),
+        ("", False),
+    ],
+)
+def test_which_libraries_count_dictionaries_wrongly(writer: str, wrong: bool) -> None:
+    assert _miscounts(writer) is wrong
+
+
+def test_a_column_smaller_than_its_values_is_not_trusted() -> None:
+    values = pa.table({"c": range(1000)}, pa.schema([pa.field("c", pa.int64(), nullable=False)]))
+    body = written(values, use_dictionary=False, compression="none")
+    assert read_footer(body, len(body)).copied is None
+    small = with_smaller_columns(body, 200)
+    assert read_footer(small, len(small)).copied == "column c has fewer bytes than its 1000 values take"
 
 
 def test_a_column_without_a_type_joins_with_a_file_that_has_values() -> None:

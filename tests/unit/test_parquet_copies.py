@@ -18,12 +18,13 @@ import pytest
 from tests.support.corrupt_parquet import with_a_page_of_nonsense
 from tidegate.assets.bronze.formats.format import SourceFile
 from tidegate.assets.bronze.formats.parquet_files import Parquet
-from tidegate.assets.bronze.other_reader import broken
+from tidegate.assets.bronze.other_reader import written_anew
 from tidegate.platform.core.manifest import Hint
 from tidegate.platform.core.parquet.bad import BadParquet
 from tidegate.platform.core.parquet.copying import write_copy
 from tidegate.platform.core.parquet.footer import read_footer
 from tidegate.platform.core.planning import Candidate, Found, TakenHint
+from tidegate.platform.core.schema.misfit import Misfit
 
 ID = uuid.UUID(int=2**127 + 5)
 NOON = dt.datetime(2026, 1, 2, 12, 0, 0, 7)
@@ -148,15 +149,29 @@ def test_a_column_that_the_table_spells_otherwise_has_the_table_s_name_in_the_co
 
 
 @pytest.mark.parametrize("sound", [True, False])
-def test_a_second_reader_says_whether_the_values_of_a_file_that_spark_failed_on_can_be_read(sound: bool) -> None:
+def test_of_a_file_that_spark_failed_on_the_copy_of_another_reader_is_read_if_that_can_read_it(sound: bool) -> None:
+    put: dict[str, bytes] = {}
+
+    def upload(bucket: str, key: str, path: Path) -> Found:
+        put[f"s3a://{bucket}/{key}"] = path.read_bytes()
+        return Found("copy", path.stat().st_size, 5)
+
     body = io.BytesIO()
     pq.write_table(pa.table({"id": range(50_000)}), body, use_dictionary=False)
     given = body.getvalue() if sound else with_a_page_of_nonsense(body.getvalue())
+    objects = SimpleNamespace(reading=lambda *_: nullcontext(io.BytesIO(given)), upload=upload)
     lake: Any = SimpleNamespace(
-        store=SimpleNamespace(objects=SimpleNamespace(reading=lambda *_: nullcontext(io.BytesIO(given))))
+        store=SimpleNamespace(objects=objects, bucket="lake", key=lambda *parts: "/".join(parts))
     )
-    table: Any = SimpleNamespace(key=SimpleNamespace(bucket="landing"))
+    table: Any = SimpleNamespace(key=SimpleNamespace(bucket="landing"), text="landing.a")
     candidate = Candidate("a.parquet", Found("etag", len(given), 0), TakenHint(Hint("a.parquet"), "manifest"))
-    reason = broken(lake, table, SourceFile(candidate, Parquet(), "s3a://landing/a.parquet", candidate.found.size))
-    assert (reason is None) == sound
-    assert sound or "neither Spark nor PyArrow can read its values; write it again" in (reason or "")
+    file = SourceFile(candidate, Parquet(), "s3a://landing/a.parquet", candidate.found.size)
+    if not sound:
+        with pytest.raises(Misfit, match="neither Spark nor PyArrow can read its values; write it again"):
+            written_anew(lake, table, file)
+        assert not put
+        return
+    anew = written_anew(lake, table, file)
+    assert pq.read_table(io.BytesIO(put[anew.path])).num_rows == 50_000
+    assert anew.footer
+    assert anew.footer.rows == 50_000

@@ -32,6 +32,8 @@ _DELTA_ENCODINGS = {
     "INT64": {"DELTA_BINARY_PACKED"},
     "BYTE_ARRAY": {"DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"},
 }
+#: Bytes of a value that is written as it is.
+_WIDTHS = {"INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
 #: Names of the middle of a list that writers use beside the standard's ``list.element``; Spark knows them all.
 _LIST = re.compile(r"\.(?:list\.(?:item|array|array_element)|bag\.array_element|bag\.array)(?=\.|$)")
 
@@ -68,12 +70,23 @@ def why_copied(metadata: pq.FileMetaData, schema: pa.Schema) -> str | None:
             return f"column {column.path} is not nested as the format's standard says"
     if len(columns) != len(expected):
         return "its columns are not nested as the format's standard says"
+    if _miscounts(metadata.created_by or ""):
+        return f"it was written by {metadata.created_by}, which counts the bytes of dictionaries wrongly"
     for group in range(metadata.num_row_groups):
         row_group = metadata.row_group(group)
         for column, index in zip(columns, range(row_group.num_columns), strict=False):
-            if reason := _of_chunk(row_group.column(index), column.physical_type):
+            if reason := _of_chunk(row_group.column(index), column):
                 return reason
     return None
+
+
+def _miscounts(writer: str) -> bool:
+    """Whether it is Parquet's Java library before 1.2.9.
+
+    That leaves a dictionary's header out of a column's bytes. Arrow knows; Spark comes to the end too early.
+    """
+    found = re.match(r"parquet-mr(?: version (\d+)\.(\d+)(?:\.(\d+))?|$)", writer)
+    return found is not None and tuple(int(one or 0) for one in found.groups()) < (1, 2, 9)
 
 
 def _of_type(column: Any) -> str | None:
@@ -87,8 +100,14 @@ def _of_type(column: Any) -> str | None:
     return f"column {column.path} has the Parquet type {shown}"
 
 
-def _of_chunk(chunk: Any, physical: str) -> str | None:
+def _of_chunk(chunk: Any, column: Any) -> str | None:
     if chunk.compression not in _CODECS:
         return f"column {chunk.path_in_schema} is compressed with {chunk.compression}"
-    unknown = set(chunk.encodings) - _ENCODINGS - _DELTA_ENCODINGS.get(physical, set())
-    return f"column {chunk.path_in_schema} is encoded with {min(unknown)}" if unknown else None
+    unknown = set(chunk.encodings) - _ENCODINGS - _DELTA_ENCODINGS.get(column.physical_type, set())
+    if unknown:
+        return f"column {chunk.path_in_schema} is encoded with {min(unknown)}"
+    width = column.length if column.physical_type == "FIXED_LEN_BYTE_ARRAY" else _WIDTHS.get(column.physical_type, 0)
+    as_they_are = column.max_definition_level == 0 and set(chunk.encodings) <= {"PLAIN", "RLE", "BIT_PACKED"}
+    if as_they_are and chunk.total_uncompressed_size < chunk.num_values * width:
+        return f"column {chunk.path_in_schema} has fewer bytes than its {chunk.num_values} values take"
+    return None
