@@ -247,6 +247,39 @@ class Delta:
         )
         return [_staged(json.loads(row["action"])) for row in rows]
 
+    def refusal(self, location: str, schema: TableSchema) -> str | None:
+        """Why Delta would not let a table have these columns; None if it takes them. Nothing is changed.
+
+        Args:
+            location: ``s3a://`` URI of the table, which need not exist yet.
+            schema: the columns that the table would have.
+        """
+        mapped, properties = schema.for_delta()
+        row = self._call_one(
+            "check_columns",
+            table=location,
+            schema=json.dumps(mapped.to_spark()),
+            partition_columns=json.dumps(schema.partitions),
+            properties=json.dumps(properties),
+        )
+        return None if row["refusal"] is None else str(row["refusal"])
+
+    def add_columns(self, location: str, schema: TableSchema) -> None:
+        """Give a table, in one commit, the columns and nested fields that it has not; no effect if it has them.
+
+        Args:
+            location: ``s3a://`` URI of a table that exists.
+            schema: its columns, as it spells them, and the new ones.
+
+        Raises:
+            PySparkException: Delta refuses the columns.
+        """
+        # In a table that maps its columns already, Delta names the new ones in the files itself.
+        mapped, properties = (schema, {}) if schema.mapped else schema.for_delta()
+        self._call_one(
+            "add_columns", table=location, schema=json.dumps(mapped.to_spark()), properties=json.dumps(properties)
+        )
+
     def infer_csv(self, files: Mapping[str, Any]) -> list[str]:
         """The narrowest type of each column of CSV files of one header, by its name in Spark's schema JSON.
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pyspark.errors import PySparkException
 
 from tidegate.assets.bronze.both import check_both
 from tidegate.assets.bronze.formats.format import SourceFile
+from tidegate.assets.bronze.formats.parquet_files import Parquet
 from tidegate.assets.bronze.loadable import bounded, loadable
 from tidegate.assets.bronze.look import Work
 from tidegate.assets.bronze.losses import blame, server_lost, sets_to_read
 from tidegate.assets.bronze.once import keep_once
-from tidegate.assets.bronze.other_reader import broken, misread
+from tidegate.assets.bronze.other_reader import broken, misread, written_anew
 from tidegate.assets.bronze.prepared import Prepared
-from tidegate.assets.bronze.present_schema import present_schema, unborn_schema
+from tidegate.assets.bronze.present_schema import present_schema, refusal, require_columns, unborn_schema
 from tidegate.assets.bronze.replace import Replacing
 from tidegate.assets.bronze.row_counts import RowCounts
 from tidegate.assets.bronze.source_columns import SOURCE_FIELDS, source, source_address
@@ -29,6 +31,7 @@ from tidegate.platform.core.schema.column_types import Field, any_type
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.partitions import check_partition
+from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.object_store import StoreError
 from tidegate.resources.spark import SparkUnreachable
@@ -56,6 +59,7 @@ class _Load:
         self.lake, self.table, self.work, self.plan = lake, table, work, work.plan
         self.prepared = Prepared()
         self.folders: list[str] = []  # of rows set apart
+        self.anew: set[str] = set()  # keys of files of which another reader's copy was read
 
     def run(self) -> Prepared:
         """Prepare all candidates."""
@@ -95,22 +99,41 @@ class _Load:
             self.prepared.schema = self.prepared.base
             return
         unborn = unborn_schema(self.table, [file.candidate for file in files])
-        self.prepared.schema = unborn.with_columns(SOURCE_FIELDS)
+        self.prepared.schema = unborn.led_by(SOURCE_FIELDS)
 
     def _path_values(self, file: SourceFile) -> dict[str, str | None]:
         return partition_values(file.candidate.key, self.table.key.prefix)
 
     def _fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
         """The files whose path and known columns fit the table."""
-        fitting = []
-        for file in files:
-            try:
-                check_partition(self._path_values(file), self.prepared.schema.partition_fields)
-                self._check_columns(file)
-                fitting.append(file)
-            except ValueError as misfit:
-                self.prepared.quarantine(self.plan, file.candidate, str(misfit))
+        files, before = list(files), self.prepared.schema
+        fitting, misfits = self._fit(files, lambda _: None)
+        if self.prepared.schema != before and refusal(self.lake, self.work, self.prepared.schema):
+            # Some file brings a column that Delta refuses: each that brings columns is tried by itself.
+            self.prepared.schema = before
+            fitting, misfits = self._fit(files, partial(require_columns, self.lake, self.work))
+        for file, reason in misfits:
+            self.prepared.quarantine(self.plan, file.candidate, reason)
         return fitting
+
+    def _fit(
+        self, files: Sequence[SourceFile], check: Callable[[TableSchema], None]
+    ) -> tuple[list[SourceFile], list[tuple[SourceFile, str]]]:
+        """The files that fit, whose columns the schema has then, and the others with the reason."""
+        fitting, misfits = [], []
+        for file in files:
+            before = self.prepared.schema
+            try:
+                check_partition(self._path_values(file), before.partition_fields)
+                self._check_columns(file)
+                if self.prepared.schema != before:
+                    check(self.prepared.schema)
+            except ValueError as misfit:
+                self.prepared.schema = before
+                misfits.append((file, str(misfit)))
+            else:
+                fitting.append(file)
+        return fitting, misfits
 
     def _check_columns(self, file: SourceFile) -> None:
         schema, policy = self.prepared.schema, self.table.spec.policy
@@ -150,14 +173,26 @@ class _Load:
             raise server_lost(self.lake, self.table, files) from error
 
     def _poisoned(self, file: SourceFile, error: PySparkException) -> None:
-        """End a file that Spark failed on, if it is at fault; else the run fails and the file waits."""
+        """End a file that Spark failed on, if it is at fault; else the run fails and the file waits.
+
+        For Parquet that another reader can read, a copy of that reader's enters: if Spark fails on the copy as well, no
+        file is at fault.
+        """
         if self._changed([file]):
             self.prepared.defer(self.plan, file.candidate)
             return
-        reason = explained(error) if fault_of(error) is Fault.FILE else broken(self.lake, self.table, file)
-        if reason is None:
-            raise error
-        self.prepared.quarantine(self.plan, file.candidate, reason)
+        key = file.candidate.key
+        try:
+            if reason := explained(error) if fault_of(error) is Fault.FILE else broken(self.lake, self.table, file):
+                raise Misfit(reason)
+            if not isinstance(file.format, Parquet) or key in self.anew:
+                raise error
+            anew = written_anew(self.lake, self.table, file)
+        except Misfit as misfit:
+            self.prepared.quarantine(self.plan, file.candidate, str(misfit))
+            return
+        self.anew.add(key)
+        self._stage([anew])
 
     def _stage_once(self, files: Sequence[SourceFile]) -> list[SourceFile]:
         """Stage a set; when some files prove unfit, or bring columns, those to be staged again are returned.
@@ -181,8 +216,8 @@ class _Load:
             for file in hopeless:
                 self._end(file.candidate, counted[file.candidate.key], apart)
             return [file for file in files if file not in hopeless]
-        if self._learned(files, counted):
-            return sound
+        if (refused := self._learned(files, counted)) is not None:
+            return [file for file in sound if file.candidate.key not in refused]
         if changed := self._changed(files):
             for file in files:
                 if file.candidate.key in changed:
@@ -221,16 +256,32 @@ class _Load:
         if unborn or learning:
             self.prepared.schema = replace(schema.adding(self._inferred(learning)), born=True)
 
-    def _learned(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> bool:
-        """Whether rows had fields that the table has not, and it has taken them now."""
+    def _learned(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> set[str] | None:
+        """Give the schema the fields that rows had and it has not.
+
+        Returns:
+            Keys of the files whose fields Delta refuses; None if there was nothing to learn.
+        """
         if self.table.spec.policy == "strict":
-            return False
+            return None
         files = [file for file in files if (count := counted.get(file.candidate.key)) and count.unknown]
-        if not files:
-            return False
         before = self.prepared.schema
-        self.prepared.schema = before.adding(self._inferred(files))
-        return self.prepared.schema != before
+        refused = self._learn(files)
+        return refused if refused or self.prepared.schema != before else None
+
+    def _learn(self, files: Sequence[SourceFile]) -> set[str]:
+        """Give the schema the new fields of a set; of one with fields that Delta refuses, those of its halves."""
+        wider = self.prepared.schema.adding(self._inferred(files))
+        if wider == self.prepared.schema:
+            return set()
+        if not (reason := refusal(self.lake, self.work, wider)):
+            self.prepared.schema = wider
+            return set()
+        if len(files) > 1:
+            half = len(files) // 2
+            return self._learn(files[:half]) | self._learn(files[half:])
+        self.prepared.quarantine(self.plan, files[0].candidate, reason)
+        return {files[0].candidate.key}
 
     def _hopeless(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> list[SourceFile]:
         """The files that have rows, no good one, and none that new columns could make good."""

@@ -1,13 +1,15 @@
-"""The columns that a table has before a batch, and those it begins with."""
+"""The columns that a table has before a batch, those it begins with, and whether Delta takes those that follow."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from tidegate.assets.bronze.look import Work
+from tidegate.assets.bronze.spark_errors import columns_refused
 from tidegate.platform.core.object_key import partition_values
 from tidegate.platform.core.planning import Candidate
 from tidegate.platform.core.row_message import ROW_COLUMNS
+from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Lake, Table
 
@@ -35,3 +37,22 @@ def unborn_schema(table: Table, candidates: Iterable[Candidate]) -> TableSchema:
         break
     ours = ROW_COLUMNS if table.spec.row_queue else {}
     return TableSchema.unborn({**ours, **table.spec.columns}, paths)
+
+
+def refusal(lake: Lake, work: Work, schema: TableSchema) -> str | None:
+    """Why Delta would refuse the table's columns as they are to be, in our words; None if it takes them.
+
+    Asked before the batch is decided: afterwards no file could be taken out of it any more.
+    """
+    told = lake.delta.refusal(work.birth.location, schema)
+    return columns_refused(told) if told else None
+
+
+def require_columns(lake: Lake, work: Work, schema: TableSchema) -> None:
+    """Refuse the file that makes the schema what it is, if Delta refuses that.
+
+    Raises:
+        Misfit: why.
+    """
+    if reason := refusal(lake, work, schema):
+        raise Misfit(reason)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
 from tidegate.assets.bronze.both import check_both
-from tidegate.assets.bronze.copies import copied
+from tidegate.assets.bronze.copies import Ready, copied
 from tidegate.assets.bronze.live_already import live_already
 from tidegate.assets.bronze.log_paths import copy_key, copy_path, log_path
 from tidegate.assets.bronze.look import Work
 from tidegate.assets.bronze.parquet_footers import parquet_footers
 from tidegate.assets.bronze.prepared import Prepared
-from tidegate.assets.bronze.present_schema import present_schema, unborn_schema
+from tidegate.assets.bronze.present_schema import present_schema, refusal, require_columns, unborn_schema
 from tidegate.platform.core.batch import Add
 from tidegate.platform.core.file_format import format_of
 from tidegate.platform.core.object_key import partition_values
@@ -19,6 +23,15 @@ from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.parquet_copies import ParquetCopy
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """The schema with all files in it that fit, these with their partition values, and why the others do not."""
+
+    schema: TableSchema
+    fitting: list[tuple[Candidate, Footer, ParquetCopy | None, dict[str, str | None]]]
+    misfits: list[tuple[Candidate, str]]
 
 
 def prepare_register(lake: Lake, table: Table, work: Work) -> Prepared:
@@ -47,14 +60,15 @@ def prepare_register(lake: Lake, table: Table, work: Work) -> Prepared:
         plan,
         prepared,
     )
-    prepared.schema = prepared.base or unborn_schema(table, [candidate for candidate, _ in good])
-    fitting = []
-    for candidate, footer, copy in ready:
-        try:
-            fitting.append((candidate, footer, copy, _taken(table, candidate, footer, prepared)))
-        except ValueError as misfit:
-            prepared.quarantine(plan, candidate, str(misfit))
-    for candidate, footer, copy, values in fitting:
+    before = prepared.base or unborn_schema(table, [candidate for candidate, _ in good])
+    taken = _take(table, ready, before, lambda _: None)
+    if taken.fitting and taken.schema != prepared.base and refusal(lake, work, taken.schema):
+        # Some file brings a column that Delta refuses: each that brings columns is tried by itself.
+        taken = _take(table, ready, before, partial(require_columns, lake, work))
+    prepared.schema = taken.schema
+    for candidate, reason in taken.misfits:
+        prepared.quarantine(plan, candidate, reason)
+    for candidate, footer, copy, values in taken.fitting:
         prepared.adds.append(_add(table, candidate, footer, copy, values, prepared.schema))
         prepared.commit(plan, candidate, rows=footer.rows)
     return prepared
@@ -81,12 +95,22 @@ def _spelled(files: list[tuple[Candidate, Footer]], base: TableSchema | None) ->
     return found
 
 
-def _taken(table: Table, candidate: Candidate, footer: Footer, prepared: Prepared) -> dict[str, str | None]:
-    """Let the schema take the file in; its partition values."""
-    values = check_partition(partition_values(candidate.key, table.key.prefix), prepared.schema.partition_fields)
-    check_both(footer, values)
-    prepared.schema = prepared.schema.taking(footer.fields, table.spec.policy)
-    return values
+def _take(table: Table, ready: Sequence[Ready], schema: TableSchema, check: Callable[[TableSchema], None]) -> _Taken:
+    """Let the schema take in one file after the other; ``check`` is asked about each schema that a file makes other."""
+    fitting, misfits = [], []
+    for candidate, footer, copy in ready:
+        try:
+            values = check_partition(partition_values(candidate.key, table.key.prefix), schema.partition_fields)
+            check_both(footer, values)
+            wider = schema.taking(footer.fields, table.spec.policy)
+            if wider != schema:
+                check(wider)
+        except ValueError as misfit:
+            misfits.append((candidate, str(misfit)))
+        else:
+            schema = wider
+            fitting.append((candidate, footer, copy, values))
+    return _Taken(schema, fitting, misfits)
 
 
 def _add(

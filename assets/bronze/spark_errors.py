@@ -12,12 +12,18 @@ _FILE = (
     "AMBIGUOUS_COLUMN",
     "AMBIGUOUS_REFERENCE",
     "COLUMN_ALREADY_EXISTS",
+    "DELTA_EXCEED_CHAR_VARCHAR_LIMIT",
+    "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
+    "DELTA_VIOLATE_CONSTRAINT",
     "FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH",
     "FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER",
     "MALFORMED_CHARACTER_CODING",
     "MALFORMED_RECORD_IN_PARSING",
+    "TIDEGATE_COLUMNS",
     "UNABLE_TO_INFER_SCHEMA",
 )
+#: Of these, what a row does that breaks a rule which somebody gave the table.
+_RULES = ("DELTA_EXCEED_CHAR_VARCHAR_LIMIT", "DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "DELTA_VIOLATE_CONSTRAINT")
 #: Conditions that a broken or deleted file causes, but an expired token or a full disk just as well.
 _EITHER = ("FAILED_READ_FILE", "PATH_NOT_FOUND", "TASK_WRITE_FAILED")
 
@@ -44,5 +50,22 @@ def explained(error: PySparkException) -> str:
         found = re.search(r"`([^`]+)`", str(error))
         name = f" ({found[1]})" if found else ""
         return f"two of its fields have one name, or names that differ by case only{name}; rename one of them"
-    text = re.sub(r"^(\[[A-Z_.]+\]\s*)+|\s*SQLSTATE: \w+", "", str(error).splitlines()[0])
-    return f"Spark cannot read it: {text[:500]} Write the file again"
+    condition = error.getCondition() or ""
+    if condition == "TIDEGATE_COLUMNS":
+        return columns_refused(str(error).splitlines()[0])
+    if condition.startswith(_RULES):
+        told = " ".join(re.split(r"\n\s*at |\n\nJVM", str(error))[0].split())
+        return (
+            f"a row of it breaks a rule of the table: {_bare(told)[:500]} Mend the file and write it again; or, if the "
+            "rule is wrong, drop it with ALTER TABLE and redrive the file"
+        )
+    return f"Spark cannot read it: {_bare(str(error).splitlines()[0])[:500]} Write the file again"
+
+
+def columns_refused(told: str) -> str:
+    """What is wrong with columns that Delta does not take, and what to do, in our words."""
+    return f"{_bare(told)}; write them under other names or in other types, or change the table, and redrive the file"
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"^((\([\w.$]+\)|\[[A-Z_.]+\])\s*)+|\s*SQLSTATE: \w+", "", text)

@@ -164,19 +164,8 @@ def _create(lake: Lake, work: Pending, columns: Sequence[Field]) -> None:
 
 def _widen(lake: Lake, work: Pending, columns: Sequence[Field]) -> None:
     """Give silver the columns that bronze has got since."""
-    added = list(work.silver.schema.missing(columns))
-    if not added:
-        return
-    table = f"delta.`{work.location}`"
-    if needs_mapping(columns) and not work.silver.schema.mapped:
-        command(lake.delta.session, f"ALTER TABLE {table} SET TBLPROPERTIES ({_properties(BY_NAME)})")
-    listed = ", ".join(f"{'.'.join(quoted(step) for step in path)} {kind.sql()}" for path, kind in added)
-    try:
-        command(lake.delta.session, f"ALTER TABLE {table} ADD COLUMNS ({listed})")
-    except PySparkException:
-        # Another merge of this table may have been first.
-        if list(lake.delta.table_state(work.location).schema.missing(columns)):
-            raise
+    if any(work.silver.schema.missing(columns)):
+        lake.delta.add_columns(work.location, work.silver.schema.adding(columns))
 
 
 def _properties(properties: Mapping[str, str]) -> str:

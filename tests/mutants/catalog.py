@@ -544,4 +544,15 @@ MUTANTS = (
         "        if not _GIVEN_UP:\n",
         ("tests/unit/test_run_locks.py::test_a_run_that_was_given_up_is_taken_by_no_process_and_has_not_died",),
     ),
+    Mutant(
+        "columns that Delta refuses are decided on",
+        2,
+        "assets/bronze/register.py",
+        "taken.schema != prepared.base and refusal(lake, work, taken.schema)",
+        "False and refusal(lake, work, taken.schema)",
+        (
+            "tests/unit/test_columns_are_tried.py::"
+            "test_a_file_whose_columns_the_table_refuses_stays_out_alone_and_shapes_nothing",
+        ),
+    ),
 )

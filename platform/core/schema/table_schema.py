@@ -163,9 +163,9 @@ class TableSchema:
         """The schema without some columns."""
         return replace(self, fields=tuple(field for field in self.fields if field.name not in names))
 
-    def with_columns(self, fields: Iterable[Field]) -> TableSchema:
-        """The schema with more columns, behind those that files hold."""
-        return replace(self, fields=(*self.columns, *fields, *self.partition_fields))
+    def led_by(self, fields: Iterable[Field]) -> TableSchema:
+        """The schema with more columns, before those that files hold: Delta keeps bounds of the first ones only."""
+        return replace(self, fields=(*fields, *self.columns, *self.partition_fields))
 
     def for_delta(self) -> tuple[TableSchema, dict[str, str]]:
         """The schema as Delta takes it, and the table properties that it needs.
@@ -203,7 +203,7 @@ class TableSchema:
             return known
         if widens(known, given) and not self.born and not fixed and "[]" not in path:
             return given
-        raise Misfit(f"column {path} is {given.sql()}, but the table's is {known.sql()}")
+        raise Misfit(f"column {path} is {given.sql()}, but the table's is {known.sql()}; {_remedy(known, given)}")
 
     def _merged_struct(self, known: Struct, given: Struct, path: str, policy: Policy, *, fixed: bool) -> Struct:
         fields = {field.name.lower(): field for field in known.fields}
@@ -218,6 +218,26 @@ class TableSchema:
             else:
                 fields[field.name.lower()] = Field(field.name, unmapped(field.type))
         return Struct(tuple(fields.values()))
+
+
+def _remedy(known: Type, given: Type) -> str:
+    """What a person can do about a column whose type is not the table's."""
+    declared = (
+        "or, for a type that takes both, say it under `columns` of the table in lake.yaml and begin the table anew "
+        "(tidegate reset)"
+    )
+    match known, given:
+        case Simple("timestamp"), Simple("timestamp_ntz"):
+            return (
+                "its times have no time zone, as pandas and Polars write them unless told otherwise: write them with "
+                "one (tz_localize, dt.replace_time_zone), or say `timestamp_ntz` under `columns` of the table in "
+                "lake.yaml and begin the table anew (tidegate reset)"
+            )
+        case Simple("timestamp_ntz"), Simple("timestamp"):
+            return f"write its times without a time zone, {declared}"
+    if widens(known, given):
+        return f"a table's columns do not become wider by themselves: write {known.sql()}, {declared}"
+    return f"write the column as {known.sql()} or under another name, {declared}"
 
 
 def _added(known: Type, given: Type, *, fixed: bool) -> Type:
