@@ -42,11 +42,14 @@ public final class LedgerMemory {
   /** Keys that are looked up in large files, however large. */
   static final int MOST_KEYS = 1000;
 
-  /** Rows of small files that are remembered, over all ledgers: about half a kilobyte each. */
-  private static final int REMEMBERED = 50_000;
+  /** Bytes of small files' rows that are remembered, over all ledgers: a part of the heap, for the server's work needs it. */
+  private static final long REMEMBERED = Math.max(32L << 20, Runtime.getRuntime().maxMemory() / 16);
+
+  /** Bytes that a row takes, about, without its reason. */
+  private static final int ROW = 500;
 
   private static final Map<Path, LedgerFile> KNOWN = new LinkedHashMap<>(16, 0.75f, true);
-  private static int rows;
+  private static long bytes;
 
   private static final ExecutorService READERS =
       Executors.newFixedThreadPool(
@@ -97,7 +100,7 @@ public final class LedgerMemory {
   static void forget() {
     synchronized (KNOWN) {
       KNOWN.clear();
-      rows = 0;
+      bytes = 0;
     }
   }
 
@@ -123,7 +126,8 @@ public final class LedgerMemory {
       if (file.hasVector()) {
         return null;
       }
-      if (mayHoldHeader(file) || !inBoundsOf(file).isEmpty()) {
+      JsonNode stats = file.stats();
+      if (mayHoldHeader(stats) || !inBoundsOf(stats).isEmpty()) {
         boolean isSmall = file.size() <= SMALL;
         (isSmall ? small : large).add(file);
         unread += isSmall && known(path(file)) == null ? file.size() : 0;
@@ -163,21 +167,21 @@ public final class LedgerMemory {
     };
   }
 
-  private boolean mayHoldHeader(LiveFile file) {
-    JsonNode least = file.stats().path("minValues").path("n");
-    JsonNode greatest = file.stats().path("maxValues").path("n");
+  private boolean mayHoldHeader(JsonNode stats) {
+    JsonNode least = stats.path("minValues").path("n");
+    JsonNode greatest = stats.path("maxValues").path("n");
     return !least.isNumber() || !greatest.isNumber() || (least.asLong() <= n && n <= greatest.asLong());
   }
 
-  /** The keys that the file's statistics do not rule out. */
-  private Collection<String> inBoundsOf(LiveFile file) {
+  /** The keys that a file's statistics do not rule out. */
+  private Collection<String> inBoundsOf(JsonNode stats) {
     if (keys.isEmpty()) {
       return keys;
     }
-    JsonNode least = file.stats().path("minValues").path("key");
-    JsonNode greatest = file.stats().path("maxValues").path("key");
-    JsonNode records = file.stats().path("numRecords");
-    if (records.isNumber() && records.asLong() == file.stats().path("nullCount").path("key").asLong(-1)) {
+    JsonNode least = stats.path("minValues").path("key");
+    JsonNode greatest = stats.path("maxValues").path("key");
+    JsonNode records = stats.path("numRecords");
+    if (records.isNumber() && records.asLong() == stats.path("nullCount").path("key").asLong(-1)) {
       return List.of();
     }
     if (!least.isTextual() || !greatest.isTextual() || keys.comparator().compare(least.asText(), greatest.asText()) > 0) {
@@ -208,7 +212,7 @@ public final class LedgerMemory {
     Path path = path(file);
     FileStatus status = new FileStatus(file.size(), false, 1, SMALL, 0, path);
     return LedgerFile.find(
-        HadoopInputFile.fromStatus(status, view.hadoopConf()), view.hadoopConf(), n, List.copyOf(inBoundsOf(file)));
+        HadoopInputFile.fromStatus(status, view.hadoopConf()), view.hadoopConf(), n, List.copyOf(inBoundsOf(file.stats())));
   }
 
   private FileSystem fs(Path path) throws IOException {
@@ -224,19 +228,21 @@ public final class LedgerMemory {
   private static LedgerFile keep(Path path, LedgerFile file) {
     synchronized (KNOWN) {
       if (KNOWN.putIfAbsent(path, file) == null) {
-        rows += weight(file);
+        bytes += weight(file);
       }
       var oldest = KNOWN.values().iterator();
-      while (rows > REMEMBERED) {
-        rows -= weight(oldest.next());
+      while (bytes > REMEMBERED) {
+        bytes -= weight(oldest.next());
         oldest.remove();
       }
     }
     return file;
   }
 
-  private static int weight(LedgerFile file) {
-    return 1 + file.headers().size() + file.last().size();
+  private static long weight(LedgerFile file) {
+    return ROW + Stream.concat(file.headers().stream(), file.last().values().stream())
+        .mapToLong(row -> ROW + (row.reason() == null ? 0 : row.reason().length()))
+        .sum();
   }
 
   private static List<LedgerFile> inParallel(List<Callable<LedgerFile>> reads) throws IOException {
