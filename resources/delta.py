@@ -80,13 +80,15 @@ class Merging:
         rows: a query of the table's columns; no two of its rows have the same key.
         keys: columns that tell rows apart.
         newer: a condition over a row ``s`` and the table's row ``t`` of its key: ``s`` replaces ``t``. None where more
-            than that is to be done, which only the statement says.
+            than that is to be done, which only the statement says, or nobody knows how many rows there are.
+        most: how many rows the query has at most; without effect where ``newer`` is None.
         statement: a MERGE that does the same, for tables and amounts of rows that the short way does not serve.
     """
 
     rows: str
     keys: Sequence[str]
     newer: str | None
+    most: int
     statement: str
 
 
@@ -361,6 +363,7 @@ class Delta:
             rows=merging.rows,
             keys=json.dumps(list(merging.keys)),
             newer=merging.newer or "",
+            most=merging.most,
             statement=merging.statement,
             source=source,
             app_id=app_id,

@@ -223,4 +223,6 @@ def _merging(work: Pending, changes: Changes, names: Sequence[str]) -> Merging:
         gone,
     ]
     statement = f"MERGE INTO delta.`{work.location}` t USING ({rows}) s ON {same} {' '.join(filter(None, clauses))}"
-    return Merging(rows, work.spec.keys, None if gone or renumbered else newer, statement)
+    # Of a merge of all rows nobody knows how many there are. An empty table takes them in the short way, however many.
+    short = not gone and not renumbered and (changes.why_full is None or work.silver.files == 0)
+    return Merging(rows, work.spec.keys, newer if short else None, int(changes.volume["rows"]), statement)

@@ -260,7 +260,7 @@ MUTANTS = (
         "an older row that comes late replaces a newer one",
         5,
         _MERGE,
-        "None if gone or renumbered else newer,",
+        "newer if short else None,",
         '"true",',
         ("tests/spark/test_silver_attacks.py::test_b1_late_older_row_after_delete_does_not_resurrect",),
     ),

@@ -5,9 +5,6 @@ import static org.apache.spark.sql.functions.coalesce;
 import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.expr;
 import static org.apache.spark.sql.functions.lit;
-import static org.apache.spark.sql.functions.not;
-import static org.apache.spark.sql.functions.struct;
-import static org.apache.spark.sql.functions.when;
 import static org.apache.spark.sql.functions.xxhash64;
 
 import io.tidegate.TidegateException;
@@ -21,12 +18,15 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaOperations;
@@ -37,6 +37,10 @@ import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
 import org.apache.spark.sql.delta.deletionvectors.RoaringBitmapArray;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.storage.StorageLevel;
 import scala.Option;
@@ -55,8 +59,9 @@ final class KeyedMerge {
    * @param rows a query whose rows have distinct keys and the table's columns
    * @param keys columns that tell rows apart; NULL is a value
    * @param newer a condition over a row {@code s} and the row {@code t} of its key: whether it replaces it
+   * @param most how many rows the query has at most
    */
-  record Work(String rows, List<String> keys, String newer, String appId, long number) {}
+  record Work(String rows, List<String> keys, String newer, long most, String appId, long number) {}
 
   /** What a merge changed. */
   record Changed(long inserted, long updated) {}
@@ -69,24 +74,31 @@ final class KeyedMerge {
 
   private static final String PATH = "_tidegate_path";
   private static final String INDEX = "_tidegate_index";
+  private static final String HASH = "_tidegate_hash";
+
+  /** What may be said of a column beside its type: nothing of this has a part in what is written of it. */
+  private static final Pattern PLAIN = Pattern.compile("comment|delta\\.columnMapping\\..*");
 
   private final SparkSession spark;
   private final TableView table;
   private final Work work;
+  private final Dataset<Row> rows;
   private final PinnedTransaction txn;
 
-  private KeyedMerge(SparkSession spark, TableView table, Work work) {
+  private KeyedMerge(SparkSession spark, TableView table, Work work, Dataset<Row> rows) {
     this.spark = spark;
     this.table = table;
     this.work = work;
+    this.rows = rows;
     this.txn = new PinnedTransaction(table);
   }
 
   /**
    * Merges once per transaction number.
    *
-   * @return null where Delta's own MERGE has to do it, and nothing was done: many rows, a table with features that a
-   *     merge has to serve (change data feed, row tracking, generated columns, partitions), or one where a key is twice
+   * @return null where Delta's own MERGE has to do it, and nothing was done: many rows, a table with other columns than
+   *     the query, or with features that a merge has to serve (change data feed, row tracking, partitions, values that
+   *     columns have of their own), or one where a key is twice
    * @throws TidegateException somebody else committed meanwhile
    */
   static Changed merge(SparkSession spark, String location, Work work) {
@@ -95,11 +107,13 @@ final class KeyedMerge {
     if (last != null && last >= work.number()) {
       return new Changed(0, 0);
     }
-    List<LiveFile> live = table.exists() && suits(table.snapshot()) ? table.liveFiles() : null;
-    if (live == null || (!live.isEmpty() && work.newer().isEmpty())) {
+    Dataset<Row> rows = spark.sql(work.rows());
+    boolean suits = table.exists() && suits(table.snapshot()) && isOf(table.snapshot().metadata().schema(), rows.schema());
+    List<LiveFile> live = suits ? table.liveFiles() : null;
+    if (live == null || (!live.isEmpty() && (work.newer().isEmpty() || work.most() > MOST_ROWS))) {
       return null;
     }
-    KeyedMerge merge = new KeyedMerge(spark, table, work);
+    KeyedMerge merge = new KeyedMerge(spark, table, work, rows);
     try {
       return live.isEmpty() ? merge.first() : merge.into(live.stream().map(LiveFile::entry).toList());
     } catch (PinnedTransaction.SnapshotMoved e) {
@@ -110,14 +124,49 @@ final class KeyedMerge {
 
   private static boolean suits(Snapshot snapshot) {
     Map<String, String> properties = CollectionConverters.asJava(snapshot.metadata().configuration());
-    StructType schema = snapshot.metadata().schema();
     return snapshot.metadata().partitionColumns().isEmpty()
         && is(properties, "delta.enableDeletionVectors")
         && !is(properties, "delta.enableChangeDataFeed")
-        && !is(properties, "delta.enableRowTracking")
-        && Stream.of(schema.fields())
-            .map(field -> field.metadata().json())
-            .noneMatch(json -> json.contains("delta.generationExpression") || json.contains("delta.identity."));
+        && !is(properties, "delta.enableRowTracking");
+  }
+
+  /**
+   * Whether a query gives every column of the table and no other, each as the table has it, and nothing but the query says
+   * what their values are.
+   *
+   * <p>Delta's MERGE keeps what it does not set, gives defaults, and matches the fields within a column by name: none of
+   * that is done here. The columns themselves may be in any order.
+   */
+  private static boolean isOf(StructType table, StructType query) {
+    Map<String, DataType> given =
+        Stream.of(query.fields()).collect(Collectors.toMap(f -> lower(f.name()), StructField::dataType, (a, b) -> a));
+    return query.length() == table.length()
+        && isPlain(table)
+        && Stream.of(table.fields())
+            .allMatch(
+                field ->
+                    given.containsKey(lower(field.name()))
+                        && DataType.equalsIgnoreNullability(given.get(lower(field.name())), field.dataType()));
+  }
+
+  private static boolean isPlain(DataType type) {
+    if (type instanceof ArrayType array) {
+      return isPlain(array.elementType());
+    }
+    if (type instanceof MapType map) {
+      return isPlain(map.keyType()) && isPlain(map.valueType());
+    }
+    return !(type instanceof StructType struct)
+        || Stream.of(struct.fields())
+            .allMatch(
+                field ->
+                    isPlain(field.dataType())
+                        && CollectionConverters.asJava(field.metadata().map().keySet()).stream()
+                            .allMatch(PLAIN.asMatchPredicate()));
+  }
+
+  private static String lower(String name) {
+    return name.toLowerCase(Locale.ROOT);
   }
 
   private static boolean is(Map<String, String> properties, String name) {
@@ -126,80 +175,96 @@ final class KeyedMerge {
 
   /** Into an empty table: there is nothing to look up, however many rows there are. */
   private Changed first() {
-    List<AddFile> added = Staging.write(txn, spark.sql(work.rows()));
+    List<AddFile> added = Staging.write(txn, rows);
     if (added.stream().anyMatch(file -> file.numPhysicalRecords().isEmpty())) {
       return null;
     }
-    long rows = added.stream().mapToLong(file -> (Long) file.numPhysicalRecords().get()).sum();
-    commit(rows, new Changed(rows, 0), added, Map.of());
-    return new Changed(rows, 0);
+    long written = rowsOf(added);
+    commit(written, new Changed(written, 0), added, Map.of());
+    return new Changed(written, 0);
   }
 
   private Changed into(List<AddFile> live) {
-    Dataset<Row> source = spark.sql(work.rows()).persist(StorageLevel.MEMORY_AND_DISK());
+    Dataset<Row> source = rows.persist(StorageLevel.MEMORY_AND_DISK());
     try {
-      long rows = source.count();
-      if (rows > MOST_ROWS) {
+      long all = source.count();
+      if (all > MOST_ROWS) {
         return null;
       }
       Map<AddFile, RoaringBitmapArray> replaced = new HashMap<>();
-      List<Row> kept = new ArrayList<>();
-      if (rows > 0 && !compare(source, live, replaced, kept)) {
+      List<Long> kept = new ArrayList<>();
+      if (all > 0 && !compare(source, live, replaced, kept)) {
         return null;
       }
       long updated = replaced.values().stream().mapToLong(RoaringBitmapArray::cardinality).sum();
-      Changed changed = new Changed(rows - updated - kept.size(), updated);
-      List<AddFile> added = rows == kept.size() ? List.of() : Staging.write(txn, without(kept, source).coalesce(tasks(source)));
-      commit(rows, changed, added, replaced);
+      Changed changed = new Changed(all - updated - kept.size(), updated);
+      List<AddFile> added =
+          all == kept.size() ? List.of() : Staging.write(txn, without(kept, source).coalesce(tasks(source)));
+      if (added.stream().anyMatch(file -> file.numPhysicalRecords().isEmpty()) || rowsOf(added) != all - kept.size()) {
+        return null; // the hashes of two keys are the same
+      }
+      commit(all, changed, added, replaced);
       return changed;
     } finally {
       source.unpersist(true);
     }
   }
 
+  private static long rowsOf(List<AddFile> files) {
+    return files.stream().mapToLong(file -> (Long) file.numPhysicalRecords().get()).sum();
+  }
+
   /**
    * Looks the rows' keys up in the table.
    *
    * @param replaced is given the rows of the table that are replaced, by file
-   * @param kept is given the keys whose rows in the table stay
+   * @param kept is given the hashes of the keys whose rows in the table stay: a key itself would not come back from here
+   *     as it was, if it is a day that Java's calendar leaves out, or text that is no UTF-8
    * @return whether that is all there is to know
    */
   private boolean compare(
-      Dataset<Row> source, List<AddFile> live, Map<AddFile, RoaringBitmapArray> replaced, List<Row> kept) {
+      Dataset<Row> source, List<AddFile> live, Map<AddFile, RoaringBitmapArray> replaced, List<Long> kept) {
     Dataset<Row> target =
         table.log()
             .createDataFrame(table.snapshot(), CollectionConverters.asScala(live).toSeq(), false, Option.empty())
             .select(col("*"), col("_metadata.file_path").as(PATH), col("_metadata.row_index").as(INDEX));
     Column newer = coalesce(expr(work.newer()), lit(false));
-    Column[] keys = work.keys().stream().map(key -> col("s." + quoted(key))).toArray(Column[]::new);
     List<Row> found =
         target.as("t")
             .join(broadcast(source).as("s"), same("t", "s"))
-            .select(col("t." + PATH), col("t." + INDEX), newer, xxhash64(keys), when(not(newer), struct(keys)))
+            .select(col("t." + PATH), col("t." + INDEX), newer, hash("s"))
             .collectAsList();
-    Map<String, AddFile> files =
-        live.stream().collect(Collectors.toMap(file -> LogPath.inMetadata(table.root(), file.path()), file -> file));
+    Map<String, AddFile> files = new HashMap<>();
+    for (AddFile file : live) {
+      if (files.put(LogPath.inMetadata(table.root(), file.path()), file) != null) {
+        return false;
+      }
+    }
     Set<Long> seen = new HashSet<>();
     for (Row row : found) {
       AddFile file = files.get(row.getString(0));
-      if (!seen.add(row.getLong(3)) || file.numPhysicalRecords().isEmpty()) {
+      if (file == null || !seen.add(row.getLong(3)) || file.numPhysicalRecords().isEmpty()) {
         return false;
       }
       if (row.getBoolean(2)) {
         replaced.computeIfAbsent(file, f -> new RoaringBitmapArray()).add(row.getLong(1));
       } else {
-        kept.add(row.getStruct(4));
+        kept.add(row.getLong(3));
       }
     }
     return true;
   }
 
-  private Dataset<Row> without(List<Row> kept, Dataset<Row> source) {
+  private Dataset<Row> without(List<Long> kept, Dataset<Row> source) {
     if (kept.isEmpty()) {
       return source;
     }
-    Dataset<Row> keys = spark.createDataFrame(kept, kept.get(0).schema());
-    return source.as("s").join(broadcast(keys).as("k"), same("s", "k"), "left_anti");
+    Dataset<Row> keys = spark.createDataset(kept, Encoders.LONG()).toDF(HASH);
+    return source.as("s").join(broadcast(keys).as("k"), hash("s").equalTo(col("k." + HASH)), "left_anti");
+  }
+
+  private Column hash(String side) {
+    return xxhash64(work.keys().stream().map(key -> col(side + "." + quoted(key))).toArray(Column[]::new));
   }
 
   private Column same(String one, String other) {
@@ -232,6 +297,8 @@ final class KeyedMerge {
     List<Action> actions = new ArrayList<>(removes);
     actions.add(txn.mark(work.appId(), work.number()));
     actions.addAll(added);
+    // Every key was looked up: an INSERT alone would count as one that read nothing, and conflict with nobody's.
+    txn.readWholeTable();
     txn.registerSQLMetrics(classic(), metrics(rows, changed, added.size(), removes.size()));
     long version = txn.commit(CollectionConverters.asScala(actions).toSeq(), operation());
     table.committed(

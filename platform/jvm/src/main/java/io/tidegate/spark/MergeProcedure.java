@@ -12,12 +12,12 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code merge(table, rows, keys, newer, statement, source, app_id, number)}: merges rows by key in a commit that carries
+ * {@code merge(table, rows, keys, newer, most, statement, source, app_id, number)}: merges rows by key in a commit that carries
  * the txn {@code (app_id, number)}, and drops the temporary view that was their source; how many rows it changed, and the
  * table's version and last txn of that application afterwards.
  *
  * <p>{@link KeyedMerge} does it where it can, else {@code statement}, a MERGE that says the same. {@code newer} is empty
- * where only the statement can.
+ * where only the statement can. {@code most} is how many rows there are at most: known before any is read.
  *
  * <p>A MERGE takes its txn from the session only, and a txn that is left in a session makes later writes of it vanish
  * without a word. So it is set on a copy of the session, which is used for nothing else.
@@ -32,6 +32,7 @@ final class MergeProcedure extends LocalProcedure {
             .add("rows", StringType)
             .add("keys", StringType)
             .add("newer", StringType)
+            .add("most", LongType)
             .add("statement", StringType)
             .add("source", StringType)
             .add("app_id", StringType)
@@ -65,6 +66,7 @@ final class MergeProcedure extends LocalProcedure {
             arguments.text("rows"),
             Json.strings(arguments.text("keys"), "argument keys"),
             arguments.text("newer"),
+            arguments.number("most"),
             arguments.text("app_id"),
             arguments.number("number"));
     KeyedMerge.Changed changed =

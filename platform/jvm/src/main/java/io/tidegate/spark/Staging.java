@@ -23,7 +23,9 @@ import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.FileAction;
 import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
@@ -66,11 +68,9 @@ final class Staging {
     return (org.apache.spark.sql.classic.Dataset<Row>) rows;
   }
 
-  /** The query's columns in the table's order and types; refuses what would lose a value. */
+  /** The query's columns in the table's order and types, by name at every depth; refuses what would lose a value. */
   private static Dataset<Row> aligned(Dataset<Row> rows, StructType wanted) {
-    Map<String, StructField> given =
-        Arrays.stream(rows.schema().fields())
-            .collect(Collectors.toMap(f -> lower(f.name()), f -> f, (a, b) -> refuseTwice(a)));
+    Map<String, StructField> given = named(rows.schema());
     Set<String> unknown = new HashSet<>(given.keySet());
     List<Column> columns = new ArrayList<>();
     for (StructField field : wanted.fields()) {
@@ -89,16 +89,55 @@ final class Staging {
       return functions.lit(null).cast(wanted.dataType());
     }
     Column column = functions.col("`" + given.name().replace("`", "``") + "`");
-    if (DataType.equalsIgnoreNullability(given.dataType(), wanted.dataType())) {
+    return as(column, given.dataType(), wanted.dataType(), wanted.name());
+  }
+
+  /** The same values in another type; fields of structs are matched by name, as columns are. */
+  private static Column as(Column column, DataType given, DataType wanted, String name) {
+    if (DataType.equalsIgnoreNullability(given, wanted)) {
       return column;
     }
-    if (!Cast.canUpCast(given.dataType(), wanted.dataType())) {
-      throw new TidegateException(
-          Kind.BATCH,
-          "column " + wanted.name() + " of the query is " + given.dataType().sql() + ", the table's is "
-              + wanted.dataType().sql() + ": values could be lost. Cast it in the query, and say what becomes of the rest.");
+    if (given instanceof StructType from && wanted instanceof StructType to) {
+      Map<String, StructField> fields = named(from);
+      Set<String> names = Arrays.stream(to.fields()).map(f -> lower(f.name())).collect(Collectors.toSet());
+      if (!fields.keySet().equals(names)) {
+        throw misfit(name, given, wanted);
+      }
+      Column[] inside =
+          Arrays.stream(to.fields())
+              .map(
+                  field -> {
+                    StructField own = fields.get(lower(field.name()));
+                    return as(column.getField(own.name()), own.dataType(), field.dataType(), name + "." + field.name())
+                        .as(field.name());
+                  })
+              .toArray(Column[]::new);
+      return functions.when(column.isNotNull(), functions.struct(inside));
     }
-    return column.cast(wanted.dataType());
+    if (given instanceof ArrayType from && wanted instanceof ArrayType to) {
+      return functions.transform(column, one -> as(one, from.elementType(), to.elementType(), name + "[]"));
+    }
+    if (given instanceof MapType from && wanted instanceof MapType to) {
+      Column values =
+          functions.transform_values(column, (k, v) -> as(v, from.valueType(), to.valueType(), name + "[]"));
+      return functions.transform_keys(values, (k, v) -> as(k, from.keyType(), to.keyType(), name + " (key)"));
+    }
+    if (!Cast.canUpCast(given, wanted)) {
+      throw misfit(name, given, wanted);
+    }
+    return column.cast(wanted);
+  }
+
+  private static TidegateException misfit(String name, DataType given, DataType wanted) {
+    return new TidegateException(
+        Kind.BATCH,
+        "column " + name + " of the query is " + given.sql() + ", the table's is " + wanted.sql()
+            + ": values could be lost. Give it the table's type in the query, and say what becomes of the rest.");
+  }
+
+  private static Map<String, StructField> named(StructType schema) {
+    return Arrays.stream(schema.fields())
+        .collect(Collectors.toMap(f -> lower(f.name()), f -> f, (a, b) -> refuseTwice(a)));
   }
 
   private static StructField refuseTwice(StructField field) {

@@ -48,7 +48,7 @@ class MergeTest {
     String statement = "MERGE INTO delta.`" + root + "` t USING changes s ON t.id <=> s.id WHEN MATCHED AND (" + NEWER
         + ") THEN UPDATE SET t.at = s.at, t.v = s.v WHEN NOT MATCHED THEN INSERT (id, at, v) VALUES (s.id, s.at, s.v)";
     return spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => 'SELECT * FROM changes', keys => '[\"id\"]',"
-        + " newer => '" + newer + "', statement => '" + statement + "', source => 'changes', app_id => '" + APP
+        + " newer => '" + newer + "', most => 100000L, statement => '" + statement + "', source => 'changes', app_id => '" + APP
         + "', number => " + number + "L)").collectAsList().get(0);
   }
 

@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.types.StructType;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -81,6 +82,21 @@ class ProceduresTest {
   }
 
   @Test
+  void fieldsWithinAColumnAreMatchedByNameAndNeverByPlace() {
+    String info = "STRUCT<b: STRING, a: STRUCT<y: INT, x: BIGINT>>";
+    StructType table = new StructType().add("info", info).add("list", "ARRAY<" + info + ">").add("map", "MAP<STRING, " + info + ">");
+    String given = "named_struct('A', named_struct('x', 1, 'y', 2), 'b', 'B')";
+    var adds = t.stage("SELECT " + given + " AS info, array(" + given + ", null) AS list, map('k', " + given + ") AS map", table.json(), List.of());
+    t.addFiles(t.batch(1, -1, adds, TestTable.creates(table.json(), List.of(), Map.of())));
+    String put = "{\"b\":\"B\",\"a\":{\"y\":2,\"x\":1}}";
+    assertEquals("{\"info\":" + put + ",\"list\":[" + put + ",null],\"map\":{\"k\":" + put + "}}",
+        TestTable.spark().read().format("delta").load(t.root.toString()).toJSON().first());
+    TidegateException e = assertThrows(TidegateException.class,
+        () -> t.stage("SELECT named_struct('b', 'B', 'c', named_struct('y', 2, 'x', 1)) AS info", table.json(), List.of()));
+    assertTrue(e.getMessage().contains("column info of the query is STRUCT<b: STRING NOT NULL, c:"), e.getMessage());
+  }
+
+  @Test
   void stagingNothingGivesNoFiles() {
     t.born();
     assertEquals(List.of(), t.stage("SELECT id FROM range(10) WHERE id > 100", TestTable.SCHEMA, List.of()));
@@ -89,7 +105,7 @@ class ProceduresTest {
   @Test
   void stagingRefusesWhatWouldLoseValues() {
     t.born();
-    assertRefused("SELECT 'x' AS id", "Cast it in the query");
+    assertRefused("SELECT 'x' AS id", "values could be lost");
     assertRefused("SELECT 1L AS id, 2 AS extra", "does not have: [extra]");
     assertRefused("SELECT 1L AS id, 2L AS ID", "twice");
   }
