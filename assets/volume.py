@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.ledger import Status
+
+_AGE = "oldest_event_age_seconds"
 
 
 def volume(batches: Sequence[Batch]) -> dict[str, int | float]:
@@ -33,5 +35,12 @@ def as_volume(files: int, rows: int, size: int, oldest: datetime | None) -> dict
     """
     found: dict[str, int | float] = {"files": files, "rows": rows, "bytes": size}
     if oldest:
-        found["oldest_event_age_seconds"] = round((datetime.now(UTC) - oldest).total_seconds(), 3)
+        found[_AGE] = round((datetime.now(UTC) - oldest).total_seconds(), 3)
     return found
+
+
+def total(volumes: Sequence[Mapping[str, int | float]]) -> dict[str, int | float]:
+    """What several of these brought together; the oldest event is the oldest of all."""
+    ages = [one[_AGE] for one in volumes if _AGE in one]
+    found = {name: sum(one[name] for one in volumes) for name in ("files", "rows", "bytes")}
+    return {**found, _AGE: max(ages)} if ages else found

@@ -503,11 +503,20 @@ class Delta:
         """Make a schema for SQL names on the server, unless it is there."""
         command(self.session, f"CREATE SCHEMA IF NOT EXISTS {schema}")
 
-    def name_view(self, schema: str, name: str, query: str, mark: str = "") -> None:
-        """Give a query a SQL name on the server, with a mark for ``view_mark``."""
+    def name_view(self, schema: str, name: str, query: str, mark: str = "", *, grows: bool = False) -> None:
+        """Give a query a SQL name on the server, with a mark for ``view_mark``.
+
+        Args:
+            schema: of the view.
+            name: of the view.
+            query: what it stands for.
+            mark: for ``view_mark``.
+            grows: it has the columns that the query has at each use, rather than those of now.
+        """
+        binding = " WITH SCHEMA EVOLUTION" if grows else ""
         command(
             self.session,
-            f"CREATE OR REPLACE VIEW {schema}.{name} TBLPROPERTIES ('{_MARK}' = {_literal(mark)}) AS {query}",
+            f"CREATE OR REPLACE VIEW {schema}.{name}{binding} TBLPROPERTIES ('{_MARK}' = {_literal(mark)}) AS {query}",
         )
 
     def view_mark(self, schema: str, name: str) -> str | None:

@@ -234,7 +234,7 @@ class Lake:
             if naming.named and one.schema == "silver":
                 view = one.name.removesuffix(WITH_TOMBSTONES)
                 query = silver_query(f"silver.{one.name}")
-                self._attempt(unnamed, text, partial(self.delta.name_view, "silver", view, query))
+                self._attempt(unnamed, text, partial(self.delta.name_view, "silver", view, query, grows=True))
         return ledgers
 
     def _names_of(self, text: str) -> list[TableName]:

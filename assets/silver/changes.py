@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import accumulate
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -20,9 +22,13 @@ from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.ledger import tells_a_state
 from tidegate.resources.object_store import parallel
 
-#: Batches whose objects are read and whose files are named one by one; of more than these the ledger tells in a query.
+#: What one merge takes at most of what waits, and one batch at least; the next merge goes on behind it. Batch objects
+#: are read whole, and their files are named in a statement: Spark Connect refuses 128 MiB, and a character of a path
+#: takes up to six there. Rows are bounded so that what is merged is not lost with one failure.
+_MOST_BYTES = 16 << 20
+_MOST_ROWS = 50_000_000
 _MOST_BATCHES = 1000
-#: The same of a first merge, whose batches are those since the table's birth, and the most files that bronze may have.
+#: Of more batches than these a first merge reads no objects, nor of a table of more files: the ledger tells in a query.
 _MOST_FIRST_BATCHES = 100
 _MOST_FIRST_FILES = 1000
 #: Files whose batches are sent to every task, rather than that the rows are sorted by file.
@@ -38,6 +44,7 @@ class Changes:
 
     Attributes:
         view: its name.
+        n: the last batch whose rows it holds: silver's mark, once they are merged.
         why_full: why it is the whole bronze table instead of the batches since the mark; None if it is not.
         batches: how many batches it holds.
         volume: what those brought, as metadata.
@@ -45,6 +52,7 @@ class Changes:
     """
 
     view: str
+    n: int
     why_full: str | None
     batches: int
     volume: dict[str, int | float]
@@ -52,7 +60,7 @@ class Changes:
 
 
 def gather(delta: Delta, work: Pending) -> Changes:
-    """Make a view of what there is to merge.
+    """Make a view of what there is to merge: all that waits, or the first part of it where that is much.
 
     Raises:
         RuntimeError: a batch is gone that must never be deleted.
@@ -65,24 +73,29 @@ def gather(delta: Delta, work: Pending) -> Changes:
     first = _FIRST if work.mark is None else None
     if first and (work.n > _MOST_FIRST_BATCHES or work.bronze.files > _MOST_FIRST_FILES):
         return _by_ledger(delta, work, birth, view, 0, first)
-    if birth.registered and work.n - mark > _MOST_BATCHES:
-        if work.spec.on_removed == "full" and _removed(delta, work):
-            return _by_ledger(delta, work, birth, view, 0, _REMOVED)
-        return _by_ledger(delta, work, birth, view, mark)
-    batches = _batches(work.table, mark, work.n)
+    n, batches = _step(work, mark)
+    if first and n < work.n:
+        return _by_ledger(delta, work, birth, view, 0, first)
     removed = first is None and any(batch.removes for batch in batches)
     if not birth.registered:
-        _loaded(delta, birth, 0 if removed else mark, work.n).createOrReplaceTempView(view)
-        return Changes(view, _REPLACED if removed else first, len(batches), volume(batches), replaced=removed)
+        if removed:
+            return _by_ledger(delta, work, birth, view, 0, _REPLACED, told=mark)
+        _loaded(delta, birth, mark, n).createOrReplaceTempView(view)
+        return Changes(view, n, first, len(batches), volume(batches))
     if removed and work.spec.on_removed == "full":
         return _by_ledger(delta, work, birth, view, 0, _REMOVED)
     paths = {batch.n: [add.path for add in batch.adds] for batch in batches if batch.adds}
     missing = delta.batch_view(birth.location, paths, view)
     explained = {remove.path for batch in batches for remove in batch.removes}
     why = _missing(len([path for path in missing if path not in explained]))
+    if why and n < work.n:
+        # Perhaps a batch behind these says why, which the ledger knows.
+        if work.spec.on_removed == "full" and _removed(delta, work):
+            return _by_ledger(delta, work, birth, view, 0, _REMOVED)
+        return _by_ledger(delta, work, birth, view, mark)
     if why:
         _whole(delta, birth).createOrReplaceTempView(view)
-    return Changes(view, first or why, len(batches), volume(batches))
+    return Changes(view, n, first or why, len(batches), volume(batches))
 
 
 _FIRST = "silver holds nothing of this bronze table as it is now"
@@ -90,9 +103,23 @@ _REPLACED = "files were read again, and their rows in bronze replaced"
 _REMOVED = "files were removed from bronze, and on_removed is full"
 
 
-def _batches(table: Table, after: int, upto: int) -> tuple[Batch, ...]:
-    void = table.batches.void(after)
-    numbers = [n for n in range(after + 1, upto + 1) if n not in void]
+def _step(work: Pending, mark: int) -> tuple[int, tuple[Batch, ...]]:
+    """The batches that this merge takes of those that wait, without void ones, and the number of the last one."""
+    sizes = work.table.batches.sizes(mark)
+    numbers = [n for n in range(mark + 1, work.n + 1) if sizes.get(n, 0) is not None]
+    taken = within([sizes.get(n) or 0 for n in numbers[:_MOST_BATCHES]], _MOST_BYTES)
+    batches = _batches(work.table, numbers[:taken])
+    taken = within([sum(row.rows or 0 for row in batch.rows) for batch in batches], _MOST_ROWS)
+    return (work.n if taken == len(numbers) else numbers[taken - 1]), batches[:taken]
+
+
+def within(amounts: Sequence[int], most: int) -> int:
+    """How many of these together are no more than ``most``, from the first one on; one at least, if there is one."""
+    sums = accumulate(amounts)
+    return sum(1 for place, amount in enumerate(sums) if place == 0 or amount <= most)
+
+
+def _batches(table: Table, numbers: Sequence[int]) -> tuple[Batch, ...]:
     found = list(parallel(table.batches.read, numbers))
     missing = [n for n, batch in zip(numbers, found, strict=True) if batch is None]
     if missing:
@@ -103,14 +130,27 @@ def _batches(table: Table, after: int, upto: int) -> tuple[Batch, ...]:
     return tuple(batch for batch in found if batch)
 
 
-def _by_ledger(delta: Delta, work: Pending, birth: Birth, view: str, after: int, why: str | None = None) -> Changes:
-    """The rows of however many batches: one scan of bronze, whose files find their batch by a join with the ledger."""
+def _by_ledger(
+    delta: Delta, work: Pending, birth: Birth, view: str, after: int, why: str | None = None, told: int | None = None
+) -> Changes:
+    """The rows of all batches that wait, however many: one scan of bronze, whose files find their batch in the ledger.
+
+    Args:
+        delta: the door to tables.
+        work: the merge.
+        birth: bronze's.
+        view: name of the view.
+        after: the batches behind this one are merged.
+        why: why it is the whole table.
+        told: the batches behind this one are counted; None for those that are merged.
+    """
     if birth.registered:
         missing = _registered(delta, work, birth, view, after)
         why = why or missing
     else:
         _loaded(delta, birth, after, work.n).createOrReplaceTempView(view)
-    return Changes(view, why, *_told(delta, work, after))
+    counted, brought = _told(delta, work, after if told is None else told)
+    return Changes(view, work.n, why, counted, brought, replaced=why == _REPLACED)
 
 
 def _registered(delta: Delta, work: Pending, birth: Birth, view: str, after: int) -> str | None:

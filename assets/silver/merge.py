@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.errors import PySparkException
 
 from tidegate.assets.compaction import compact, is_due, passes
 from tidegate.assets.silver.changes import Changes, gather
 from tidegate.assets.silver.pending import Pending, pending
+from tidegate.assets.volume import total
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.schema.column_types import Field, quoted, simple_type
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, needs_mapping
 from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
+from tidegate.platform.core.silver_columns import missing_columns
 from tidegate.platform.core.table_spec import TableSpec
 from tidegate.resources.delta import Merging
 from tidegate.resources.lake import CHANGED_AT, CHANGED_BATCH, DELETED, SILVER_COLUMNS, Lake
@@ -56,53 +58,75 @@ class Merged:
 def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda _: None) -> Merged | None:
     """Bring a silver table up to its ledger's last batch; None if it is there already.
 
-    A merge that loses against another commit (another merge, OPTIMIZE, …) starts again from a fresh look.
+    Where much waits it takes several merges, each with its own mark: what is merged stays so if a later merge fails. A
+    merge that loses against another commit (another merge, OPTIMIZE, …) starts again from a fresh look.
 
     Raises:
-        PySparkException: it lost ``_ATTEMPTS`` times, or failed otherwise.
+        PySparkException: a merge lost ``_ATTEMPTS`` times, or failed otherwise.
     """
-    for attempt in range(_ATTEMPTS):
+    goal: int | None = None
+    done: list[Merged] = []
+    attempt = 0
+    while True:
         work = pending(lake, spec)
-        if work is None:
-            return None
-        log(f"merging batches {(work.mark or 0) + 1}..{work.n}")
+        if work is None or (goal is not None and (work.mark or 0) >= goal):
+            return _together(done) if done else None
+        # What bronze takes in meanwhile is the next run's.
+        goal = goal or work.n
         try:
-            return _merge(lake, work, log)
+            done.append(_merge(lake, work, log))
+            attempt = 0
         except PySparkException as error:
-            if not (error.getCondition() or "").startswith(_OVERTAKEN) or attempt == _ATTEMPTS - 1:
+            attempt += 1
+            if not (error.getCondition() or "").startswith(_OVERTAKEN) or attempt == _ATTEMPTS:
                 raise
             log(f"another commit came first, looking again: {first_line(error)}")
-            time.sleep(0.2 * 2**attempt)
-    raise AssertionError("unreachable: the last attempt returns or raises")
+            time.sleep(0.1 * 2**attempt)
+
+
+def _together(steps: Sequence[Merged]) -> Merged:
+    """What several merges did, one behind the other."""
+    return replace(
+        steps[-1],
+        batches=sum(one.batches for one in steps),
+        volume=total([one.volume for one in steps]),
+        why_full=next((one.why_full for one in steps if one.why_full), None),
+        inserted=sum(one.inserted for one in steps),
+        updated=sum(one.updated for one in steps),
+        deleted=sum(one.deleted for one in steps),
+    )
 
 
 def _merge(lake: Lake, work: Pending, log: Callable[[str], None]) -> Merged:
     columns = _columns(work)
     if work.silver.exists:
-        _widen(lake, work, columns)
+        widened = _widen(lake, work, columns)
     else:
         _create(lake, work, columns)
+        widened = False
+    # Also where an earlier merge died before its mark: perhaps before it gave the names.
+    if widened or work.mark is None:
+        _name(lake, work, log)
     seam("silver-create")
-    _purge(lake, work)
     changes = gather(lake.delta, work)
     seam("silver-gather")
+    log(f"merging batches {(work.mark or 0) + 1}..{changes.n}" + (f" of {work.n}" if changes.n < work.n else ""))
     if changes.why_full:
         log(f"full merge: {changes.why_full}")
+    _purge(lake, work, changes.n)
     merging = _merging(work, changes, [field.name for field in columns])
-    merged = lake.delta.merge(work.location, merging, changes.view, work.app_id, work.n)
+    merged = lake.delta.merge(work.location, merging, changes.view, work.app_id, changes.n)
     seam("silver-merge")
-    if (merged.txn or 0) < work.n:
+    if (merged.txn or 0) < changes.n:
         raise RuntimeError(
             f"the merge of silver.{work.table.spec.name} returned, but its table says batch {merged.txn}, not "
-            f"{work.n}; it will be merged again"
+            f"{changes.n}; it will be merged again"
         )
-    if not work.silver.exists:
-        lake.name_table(work.table.text)
-    if is_due(work.mark or 0, work.n):
+    if is_due(work.mark or 0, changes.n):
         compact(lake.delta, work.location, f"silver.{work.table.spec.name}", log)
     return Merged(
         merged.version,
-        work.n,
+        changes.n,
         changes.batches,
         changes.volume,
         changes.why_full,
@@ -110,6 +134,14 @@ def _merge(lake: Lake, work: Pending, log: Callable[[str], None]) -> Merged:
         merged.updated,
         merged.deleted,
     )
+
+
+def _name(lake: Lake, work: Pending, log: Callable[[str], None]) -> None:
+    """Give silver its SQL names; a merge is never kept waiting for them."""
+    try:
+        lake.name_table(work.table.text)
+    except RuntimeError as error:
+        log(f"WARNING: {error}")
 
 
 def _columns(work: Pending) -> tuple[Field, ...]:
@@ -126,18 +158,16 @@ def _columns(work: Pending) -> tuple[Field, ...]:
     names = [field.name for field in columns]
     if taken := [name for name in names if name.lower() in SILVER_COLUMNS]:
         raise ValueError(f"{silver}: bronze has a column {taken[0]!r}, and silver one of its own by that name")
-    known = {name.lower() for name in names}
-    missing = [name for name in (*work.spec.keys, work.spec.order) if name.lower() not in known]
-    if missing:
+    if missing := missing_columns(work.spec, names):
         raise ValueError(
             f"{silver}: bronze has no column {missing[0]!r}, which lake.yaml names in `silver`; "
             f"it has {', '.join(names)}"
         )
     for name, ours_now, theirs in work.silver.schema.retyped(columns):
         raise ValueError(
-            f"{silver}: column {name} is {ours_now.sql()}, and {theirs.sql()} in bronze since the table was reset. "
-            "Values would change on their way: give the table another `name` in lake.yaml, and a new silver table is "
-            "merged"
+            f"{silver}: column {name} is {ours_now.sql()}, and {theirs.sql()} in bronze: bronze was reset since, or "
+            "somebody changed the type in silver. Values would change on their way: give the table another `name` in "
+            "lake.yaml, and a new silver table is merged"
         )
     return columns
 
@@ -162,18 +192,20 @@ def _create(lake: Lake, work: Pending, columns: Sequence[Field]) -> None:
             raise
 
 
-def _widen(lake: Lake, work: Pending, columns: Sequence[Field]) -> None:
-    """Give silver the columns that bronze has got since."""
-    if any(work.silver.schema.missing(columns)):
-        lake.delta.add_columns(work.location, work.silver.schema.adding(columns))
+def _widen(lake: Lake, work: Pending, columns: Sequence[Field]) -> bool:
+    """Give silver the columns that bronze has got since; whether there are some."""
+    if not any(work.silver.schema.missing(columns)):
+        return False
+    lake.delta.add_columns(work.location, work.silver.schema.adding(columns))
+    return True
 
 
 def _properties(properties: Mapping[str, str]) -> str:
     return ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
 
 
-def _purge(lake: Lake, work: Pending) -> None:
-    if passes(_PURGE_EVERY, work.mark or 0, work.n):
+def _purge(lake: Lake, work: Pending, n: int) -> None:
+    if passes(_PURGE_EVERY, work.mark or 0, n):
         command(
             lake.delta.session,
             f"DELETE FROM delta.`{work.location}` WHERE {DELETED} AND {CHANGED_AT} < "

@@ -24,6 +24,7 @@ from tidegate.platform.cli.check_lake import (
 )
 from tidegate.platform.cli.check_metrics import check_metrics
 from tidegate.platform.cli.check_queues import CheckedQueue, check_queue
+from tidegate.platform.cli.check_silver import check_silver
 from tidegate.platform.cli.environment import Client, client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.failed_run import check_runs
@@ -143,7 +144,10 @@ def _findings(
         yield check_discovered(config, known)
     if config.metrics == "cloudwatch":
         yield check_metrics(aws.client("cloudwatch"))
-    yield from check_spark(using.settings.spark, store, using.explain)
+    spark = list(check_spark(using.settings.spark, store, using.explain))
+    yield from spark
+    if reachable and all(finding.ok for finding in spark):
+        yield from check_silver(using.settings.spark, store, config.tables)
 
 
 def _reached(aws: Aws) -> str:

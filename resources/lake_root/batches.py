@@ -87,9 +87,17 @@ class Batches:
 
         ``add_files`` puts the void object before it says that a batch landed so, and only then it is recorded.
         """
+        return {n for n, size in self.sizes(after).items() if size is None}
+
+    def sizes(self, after: int) -> dict[int, int | None]:
+        """Bytes of each batch object after ``after`` that is there, by number; None for a batch that landed void."""
         folder = self._root.key("batches", self._folder, "")
-        listed = self._root.objects.under(self._root.bucket, folder, after=f"{folder}{after:020d}.void")
-        return {int(item.key[len(folder) : -len(".void")]) for item in listed if item.key.endswith(".void")}
+        found: dict[int, int | None] = {}
+        for item in self._root.objects.under(self._root.bucket, folder, after=f"{folder}{after:020d}.void"):
+            number, _, kind = item.key[len(folder) :].partition(".")
+            if number.isdecimal():
+                found[int(number)] = None if kind == "void" else item.size
+        return found
 
     def decide(self, batch: Batch) -> Batch:
         """Put batch n if there is none; the batch that stands, which may be another writer's.

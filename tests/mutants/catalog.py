@@ -265,6 +265,14 @@ MUTANTS = (
         ("tests/spark/test_silver_attacks.py::test_b1_late_older_row_after_delete_does_not_resurrect",),
     ),
     Mutant(
+        "a merge that takes a part of what waits marks all of it",
+        5,
+        "assets/silver/changes.py",
+        "(work.n if taken == len(numbers) else numbers[taken - 1])",
+        "work.n",
+        ("tests/unit/test_silver_steps.py::test_a_backlog_is_merged_in_steps_each_with_its_mark",),
+    ),
+    Mutant(
         "files that are gone without a word are left out of a merge",
         5,
         "assets/silver/changes.py",

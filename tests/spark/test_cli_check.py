@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from rich.console import Console
 
 from tidegate.platform.cli.check import run_check
@@ -13,6 +16,8 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.testing import TestLake
 
 TABLES = [{"name": "orders", "prefix": "shop/orders/", "format": "parquet"}]
+SILVER = {"keys": ["ID"], "order": "at", "every": 10}
+MERGED = {"name": "merged", "prefix": "merged/", "format": "json", "silver": SILVER}
 
 
 def test_a_right_lake_and_where_a_key_goes(
@@ -54,6 +59,35 @@ def test_a_right_lake_and_where_a_key_goes(
     assert len(failed) == len(wrong), said()[before:]
     for line, what in zip(failed, wrong, strict=True):
         assert what in line
+
+
+def test_columns_that_silver_names_and_bronze_has_not_are_told(
+    tidegate_lake: Callable[..., TestLake],
+    environment: Callable[[TestLake], None],
+    kit: Any,
+    console: Console,
+    said: Callable[[], str],
+) -> None:
+    lake = tidegate_lake([MERGED])
+    environment(lake)
+
+    def silver(**changes: Any) -> str:
+        body = yaml.safe_load(lake.path.read_text())
+        body["tables"][0]["silver"] = {**SILVER, **changes}
+        lake.path.write_text(yaml.safe_dump(body))
+        before = len(said())
+        run_check(console, lake.path, None, None)
+        lines = re.split(r"\n(?=ok |FAILED )", said()[before:])
+        (line,) = (one for one in lines if "columns that silver names" in one)
+        return " ".join(line.split())
+
+    assert "no bronze table yet" in silver()
+    lake.put("merged/1.json", kit.lines({"id": 1, "at": 1, "info": {"id": 1}}))
+    kit.run(lake, "merged")
+    assert silver(delete_when="info.id > 5 -- never").startswith("ok"), said()
+    assert "bronze has no column 'info.id'" in silver(keys=["info.id"])
+    assert "bronze has no column 'when'" in silver(order="when")
+    assert "delete_when of `silver` is no condition" in silver(delete_when="gone = 'yes'")
 
 
 def test_an_invalid_lake_is_told_line_by_line(

@@ -23,7 +23,7 @@ from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.types import BooleanType
 
 from tests.support.delta_log import DeltaLog
-from tests.support.seams import dying_at, seams_watched
+from tests.support.seams import dying_at, dying_in, seams_watched
 from tidegate.assets.silver import changes as silver_changes
 from tidegate.assets.silver import merge as silver_merge
 from tidegate.assets.silver.merge import Merged
@@ -76,7 +76,12 @@ def test_b1_late_older_row_after_delete_does_not_resurrect(tidegate_lake: MakeLa
     lake = tidegate_lake([LOADED])
     _land(lake, kit, "1", _row(1, 10, "first"), _row(2, 10, "stays"))
     first = _work(lake, "items")
+    with dying_in(silver_merge, "silver-gather"):
+        kit.merge(lake, "items")
+    session = lake.lake.delta.session
+    session.sql("DROP VIEW silver.items")
     kit.merge(lake, "items")
+    assert session.table("silver.items").columns == ["id", "at", "v", "gone"], "named by whichever merge is the first"
     version = _silver_state(lake, "items").version
     # A run that died after its commit, or a twin of it, merges the range that it had looked up.
     silver_merge._merge(lake.lake, first, lambda _: None)
@@ -93,15 +98,28 @@ def test_b1_late_older_row_after_delete_does_not_resurrect(tidegate_lake: MakeLa
     kit.merge(lake, "items")
     assert kit.silver(lake, "items", "id, v") == [(2, "stays too")]
 
-    _land(lake, kit, "4", _row(1, 40, "born again"))
+    _land(lake, kit, "4", {**_row(1, 40, "born again"), "more": "a column that comes later"})
     kit.merge(lake, "items")
+    found = session.sql("SELECT more FROM silver.items WHERE id = 1").collect()
+    assert found[0]["more"] == "a column that comes later", "the view has it, though nobody named it again"
+
+    # What a person adds to silver is theirs: a newer row of the key leaves it alone, and the view shows it.
+    table = lake.lake.store.uri("silver", "items")
+    kit.query(lake, "ALTER TABLE {t} ADD COLUMN note STRING", t=table)
+    kit.query(lake, "UPDATE {t} SET note = 'mine' WHERE id = 1", t=table)
+    _land(lake, kit, "5", _row(1, 41, "born again"))
+    kit.merge(lake, "items")
+    (row,) = session.sql("SELECT at, note FROM silver.items WHERE id = 1").collect()
+    assert (row["at"], row["note"]) == (41, "mine")
     assert [tuple(row) for row in lake.sql("SELECT id, v FROM silver.items ORDER BY id")] == [
         (1, "born again"),
         (2, "stays too"),
     ]
 
 
-def test_b3_a_range_that_cannot_be_had_is_merged_in_full_and_says_so(tidegate_lake: MakeLake, kit: Any) -> None:
+def test_b3_a_range_that_cannot_be_had_is_merged_in_full_and_says_so(
+    tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """After B2: a file that is added and removed within the range does not stick silver."""
     lake = tidegate_lake([REGISTERED])
     _register(lake, kit, "a", (1, 1))
@@ -115,6 +133,14 @@ def test_b3_a_range_that_cannot_be_had_is_merged_in_full_and_says_so(tidegate_la
 
     assert (merged.batches, merged.why_full) == (3, None)
     assert kit.silver(lake, "orders", "id, at") == [(1, 1), (3, 1)]
+    # The batch that says why may lie behind those that one merge takes.
+    _register(lake, kit, "x", (8, 1))
+    lake.delete("orders/x.parquet")
+    kit.run(lake, "orders")
+    with monkeypatch.context() as patched:
+        patched.setattr(silver_changes, "_MOST_BATCHES", 1)
+        merged = kit.merge(lake, "orders")
+    assert (merged.n, merged.batches, merged.why_full) == (6, 2, None)
 
     _register(lake, kit, "d", (1, 2), (2, 2))
     # What the batch added is rewritten before silver came to read it.
@@ -123,7 +149,7 @@ def test_b3_a_range_that_cannot_be_had_is_merged_in_full_and_says_so(tidegate_la
     told = kit.metadata(lake.materialize("silver_orders"))
 
     assert "no longer in bronze" in told["full_merge"]
-    assert told["batch"] == 5
+    assert told["batch"] == 7
     assert kit.silver(lake, "orders", "id, at") == [(1, 2), (2, 2), (3, 1)]
     assert kit.merge(lake, "orders") is None
 
@@ -251,12 +277,14 @@ def test_a_first_merge_knows_the_batch_of_every_file_and_reads_no_batch_objects(
         (4, "odd", 2),
     ]
 
-    # As many batches at once are known likewise.
+    # More batches than one merge takes: merged one behind the other, each with its mark.
     for name, v in (("c", "earlier"), ("d", "later")):
         lake.put(f"orders/{name}.parquet", kit.parquet([{"id": 3, "at": 1, "v": v}]))
         kit.run(lake, "orders")
     monkeypatch.setattr(silver_changes, "_MOST_BATCHES", 1)
+    before = _silver_state(lake, "orders").version
     merged = kit.merge(lake, "orders")
+    assert _silver_state(lake, "orders").version == before + 2
     assert (merged.batches, merged.why_full, merged.inserted) == (2, None, 1)
     assert kit.silver(lake, "orders", "id, v, _changed_batch")[2] == (3, "later", 7)
 

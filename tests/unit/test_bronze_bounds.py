@@ -83,6 +83,6 @@ def test_silver_takes_no_column_in_another_type_than_it_has() -> None:
     now = work("id", "at")
     now.silver.schema = TableSchema((Field("ID", simple_type("bigint")), Field("at", simple_type("int"))))
     with pytest.raises(
-        ValueError, match=r"silver.orders: column at is int, and bigint in bronze since the table was reset"
+        ValueError, match=r"silver.orders: column at is int, and bigint in bronze: bronze was reset since"
     ):
         _columns(now)
