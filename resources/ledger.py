@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.ledger import COLUMNS, Header, LastState, LedgerRow, Stamp, Status, bounded, columns_of
-from tidegate.resources.delta import Delta, Landed
+from tidegate.resources.delta import Delta, Landed, TableState
 from tidegate.resources.spark import command
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -46,6 +46,8 @@ class Reading:
         rows: that it brought.
         n: the batch.
         told: ISO 8601 time of the newest event that such a batch knew of; None where none did.
+        size: bytes.
+        checksum: as in the ledger.
     """
 
     key: str
@@ -53,6 +55,8 @@ class Reading:
     rows: int
     n: int
     told: str | None = None
+    size: int | None = None
+    checksum: str | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,7 @@ class Ledger:
         self._delta = delta
         self.location = location
         self._app_id = f"tidegate:ledger:{table}"
+        self._lacking: list[str] | None = None  # columns, as of the last look at the clock
 
     def clock(self) -> tuple[int, int]:
         """The ledger's Delta version (-1: no ledger yet) and the last batch number recorded in it (0: none).
@@ -83,6 +88,7 @@ class Ledger:
         The append of batch n is the ledger's own txn n, so the log's tail tells n without reading rows.
         """
         state = self._delta.table_state(self.location, self._app_id)
+        self._lacking = _lacking(state)
         return state.version, state.txn or 0
 
     def header(self, version: int, n: int) -> Header | None:
@@ -152,9 +158,14 @@ class Ledger:
             F.max_by("rows", "n").alias("rows"),
             F.max("n").alias("n"),
             F.max(F.unix_micros("event_time")).alias("at"),
+            F.max_by("size", "n").alias("size"),
+            F.max_by("checksum", "n").alias("checksum"),
         )
         rows = found.groupBy("key", "etag").agg(*last).collect()
-        return [Reading(row["key"], row["etag"], row["rows"] or 0, row["n"], _iso(row["at"])) for row in rows]
+        return [
+            Reading(row["key"], row["etag"], row["rows"] or 0, row["n"], _iso(row["at"]), row["size"], row["checksum"])
+            for row in rows
+        ]
 
     def quarantined(self, version: int) -> list[Quarantined]:
         """The objects whose last decision was the quarantine, of all or some rows, as of a ledger version, by key."""
@@ -202,6 +213,8 @@ class Ledger:
             ]
         if batch.n == 1:
             self._create()
+        if any("checksum" in row for row in rows):
+            self._add_columns()
         self._delta.append(self.location, rows, self._app_id, batch.n)
 
     def _create(self) -> None:
@@ -214,7 +227,9 @@ class Ledger:
         except PySparkException:
             if not self._delta.table_state(self.location).exists:
                 raise
-        if self._delta.table_state(self.location).exists:
+        state = self._delta.table_state(self.location)
+        self._lacking = _lacking(state)
+        if state.exists:
             return
         # Where another run is just making it, or died when it began to, Spark takes the folder of its log for the
         # table. A write does not: whoever comes first makes it.
@@ -226,8 +241,25 @@ class Ledger:
             if not self._delta.table_state(self.location).exists:
                 raise
 
+    def _add_columns(self) -> None:
+        """Give a ledger that an older Tidegate made the columns that came later."""
+        if self._lacking is None:
+            self.clock()
+        if not self._lacking:
+            return
+        ddl = ", ".join(f"{name} {COLUMNS[name]}" for name in self._lacking)
+        try:
+            command(self._delta.session, f"ALTER TABLE delta.`{self.location}` ADD COLUMNS ({ddl})")
+        except PySparkException:
+            self.clock()  # another run may just have done it
+            if self._lacking:
+                raise
+        self._lacking = []
+
     def _at(self, version: int) -> Any:
-        return self._delta.session.read.format("delta").option("versionAsOf", version).load(self.location)
+        rows = self._delta.session.read.format("delta").option("versionAsOf", version).load(self.location)
+        lacking = COLUMNS.keys() - set(rows.columns)
+        return rows.withColumns({name: F.lit(None).cast(COLUMNS[name]) for name in lacking}) if lacking else rows
 
 
 def tells_a_state() -> Column:
@@ -237,6 +269,12 @@ def tells_a_state() -> Column:
     """
     refused = (F.col("status") == str(Status.QUARANTINED)) & F.col("etag").isNull()
     return (F.col("kind") == "row") & (F.col("status") != str(Status.DUPLICATE)) & ~refused
+
+
+def _lacking(state: TableState) -> list[str]:
+    """The columns that an older ledger has not."""
+    has = {field.name for field in state.schema.fields}
+    return [name for name in COLUMNS if name not in has] if state.exists else []
 
 
 def _state(row: Row) -> LastState:

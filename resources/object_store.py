@@ -30,6 +30,19 @@ _FORBIDDEN = frozenset({"AccessDenied", "InvalidObjectState", "AllAccessDisabled
 #: The same, with status 400: its producer encrypts it with a key that every request has to bring (SSE-C). Other codes
 #: of that status are about who asks, such as an expired token.
 _REFUSED = frozenset({"InvalidRequest"})
+#: S3's checksums of an object, the best first: where it has several, those of two sights have to be of one kind.
+_CHECKSUMS = (
+    "SHA512",
+    "SHA256",
+    "XXHASH128",
+    "CRC64NVME",
+    "XXHASH3",
+    "XXHASH64",
+    "SHA1",
+    "MD5",
+    "CRC32C",
+    "CRC32",
+)
 
 
 class StoreError(RuntimeError):
@@ -42,6 +55,10 @@ class ObjectChanged(StoreError):
 
 class ObjectGone(ObjectChanged):
     """There is no such object any more."""
+
+
+class ObjectTaken(StoreError):
+    """There is an object already where one was to be made."""
 
 
 class ObjectForbidden(StoreError):
@@ -76,7 +93,7 @@ class ObjectStore:
     def head(self, bucket: str, key: str) -> Probe:
         """Ask for an object's present state; never raises."""
         try:
-            answer = self._client.head_object(Bucket=bucket, Key=key)
+            answer = self._head_object(bucket, key)
         except ClientError as error:
             status = _status(error)
             if status == 404:
@@ -99,6 +116,15 @@ class ObjectStore:
         except BotoCoreError as error:
             return Unavailable(first_line(error))
         return Unavailable("S3 answered 400 to HEAD and not to GET")
+
+    def _head_object(self, bucket: str, key: str) -> Any:
+        try:
+            return self._client.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")
+        except ClientError as error:
+            if _status(error) != 403:
+                raise
+            # Of an object under a key of KMS that is not ours S3 tells all but the checksum.
+            return self._client.head_object(Bucket=bucket, Key=key)
 
     def head_with_tail(self, bucket: str, key: str, length: int) -> tuple[Probe, bytes]:
         """An object's present state and its last ``length`` bytes, in one request; never raises.
@@ -211,24 +237,39 @@ class ObjectStore:
             f"s3://{bucket}/{key}: S3 answered 409 (conflicting request) {_CONFLICT_RETRIES} times; try again"
         )
 
-    def copy(self, source_bucket: str, source_key: str, etag: str, bucket: str, key: str) -> None:
+    def copy(
+        self, source_bucket: str, source_key: str, etag: str, bucket: str, key: str, *, only_new: bool = False
+    ) -> None:
         """Copy an object inside S3, if it still has this etag.
 
+        Args:
+            source_bucket: where it lies.
+            source_key: likewise.
+            etag: its etag.
+            bucket: where the copy is to lie.
+            key: likewise.
+            only_new: never over an object that lies there; as far as the endpoint heeds ``If-None-Match`` of a copy.
+
         Raises:
+            ObjectTaken: there is one.
             ObjectChanged: other etag; ``ObjectGone``: no such object.
             ObjectForbidden: S3 will not copy this object, for want of a permission or for its size (above 5 GB).
             StoreError: S3 did not answer, or there is no such bucket.
         """
+        condition: Any = {"IfNoneMatch": "*"} if only_new else {}
         try:
             self._client.copy_object(
                 Bucket=bucket,
                 Key=key,
                 CopySource={"Bucket": source_bucket, "Key": source_key},
                 CopySourceIfMatch=etag,
+                **condition,
             )
         except ClientError as error:
             if _code(error) == "NoSuchBucket":
                 raise StoreError(f"s3://{bucket}/{key}: {first_line(error)}") from error
+            if _status(error) == 412 and only_new and self._has(bucket, key):
+                raise ObjectTaken(f"s3://{bucket}/{key} is there already") from error
             if _status(error) in (404, 412):
                 kind = ObjectGone if _status(error) == 404 else ObjectChanged
                 raise kind(f"s3://{source_bucket}/{source_key} changed while it was read") from error
@@ -237,6 +278,10 @@ class ObjectStore:
             raise _refused(source_bucket, source_key, error) from error
         except BotoCoreError as error:
             raise StoreError(f"s3://{source_bucket}/{source_key}: {first_line(error)}") from error
+
+    def _has(self, bucket: str, key: str) -> bool:
+        """Which of the two conditions of a copy did not hold S3 does not say."""
+        return not isinstance(self.head(bucket, key), Gone)
 
     def delete_if(self, bucket: str, key: str, etag: str) -> None:
         """Delete an object, if it still has this etag.
@@ -353,7 +398,23 @@ class ObjectStore:
 def _found(answer: Mapping[str, Any], size: int) -> Found:
     version = answer.get("VersionId")
     modified = int(answer["LastModified"].timestamp() * 1000)
-    return Found(answer["ETag"].strip('"'), size, modified, None if version == "null" else version)
+    return Found(
+        answer["ETag"].strip('"'),
+        size,
+        modified,
+        None if version == "null" else version,
+        _checksum(answer),
+        digested=not answer.get("ServerSideEncryption", "").startswith("aws:kms"),
+    )
+
+
+def _checksum(answer: Mapping[str, Any]) -> str | None:
+    for algorithm in _CHECKSUMS:
+        value = answer.get(f"Checksum{algorithm}")
+        # That of one part, which S3 gives for its range, is the object's only where there are no others.
+        if value and (answer.get("ChecksumType") != "COMPOSITE" or "-" in value):
+            return f"{algorithm}:{value}"
+    return None
 
 
 def _refused(bucket: str, key: str, error: ClientError) -> StoreError:

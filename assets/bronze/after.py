@@ -7,27 +7,56 @@ and tried again by the next run; nothing of it fails ingestion (docs/decisions/0
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
 from tidegate.platform.core.after_load import MoveOrTag, moved_key, takes_away
 from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.ledger import IN_TABLE, LastState, Status
+from tidegate.platform.core.ledger import LastState, LedgerRow, Status
 from tidegate.platform.core.manifest import TAKEN, Hint, chunked
 from tidegate.platform.core.object_key import parse_s3_uri
 from tidegate.platform.core.planning import Found, Gone
+from tidegate.platform.core.same_bytes import same_bytes
 from tidegate.resources.lake import Lake, Table
-from tidegate.resources.object_store import ObjectChanged, ObjectGone, StoreError, parallel
+from tidegate.resources.lake_root.after_notes import oldest
+from tidegate.resources.lake_root.batches import GenerationRetired
+from tidegate.resources.object_store import ObjectChanged, ObjectGone, ObjectTaken, StoreError, parallel
 
 #: The seams of one file that is taken away, in order; the run has one after all of them.
 SEAMS = ("after-copy", "after-delete")
 
 #: Files that are done side by side; where none of these can be, the rest is not tried.
 _SIDE_BY_SIDE = 200
-#: Notes that one run tries again, the oldest ones.
-_MOST_NOTES = 20
+#: Files of notes that one run tries again, the oldest ones: new files do not wait for long.
+_MOST_NOTED = 2_000
+#: Seconds that a note rests before a run that events asked for tries it: what failed fails again a moment later.
+_REST = 300
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Bytes of an object that are wholly in the table.
+
+    Attributes:
+        etag: of the object as it lies there.
+        size: bytes.
+        checksum: as in the ledger.
+        known: the etag by which the ledger knows these bytes.
+    """
+
+    etag: str
+    size: int | None = None
+    checksum: str | None = None
+    known: str = ""
+
+    @classmethod
+    def of(cls, state: LastState, row: LedgerRow | None = None) -> Loaded:
+        """As the ledger has them; by a later row for the same bytes, which may lie there with another etag."""
+        etag = state.etag or ""
+        return cls(row.etag if row and row.etag else etag, state.size, state.checksum, etag)
 
 
 @dataclass
@@ -38,11 +67,13 @@ class AfterLoad:
         done: how many were tagged, or taken away.
         taken: etags of the files that were taken away, by key.
         failed: files that could not be done, with the reason; empty where it was not tried.
+        retired: a reset ended the table's generation, so the rest was left as it is.
     """
 
     done: int = 0
     taken: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    retired: GenerationRetired | None = None
 
 
 def after_batch(lake: Lake, table: Table, batch: Batch, log: Callable[[str], None]) -> None:
@@ -50,21 +81,47 @@ def after_batch(lake: Lake, table: Table, batch: Batch, log: Callable[[str], Non
     if table.spec.after_load == "keep":
         return
     rows = [row for row in batch.rows if row.etag]
-    loaded = {row.key: row.etag or "" for row in rows if row.status == Status.COMMITTED and not row.bad_rows}
+    loaded = {
+        row.key: Loaded(row.etag or "", row.size, row.checksum, row.etag or "")
+        for row in rows
+        if row.status == Status.COMMITTED and not row.bad_rows
+    }
     # A duplicate may be one of a file that is in the quarantine, wholly or in part: the ledger knows.
-    asked = {row.key for row in rows if row.status == Status.DUPLICATE} - loaded.keys()
-    _settle(lake, table, {**_loaded(table, sorted(asked)), **loaded}, log)
+    asked = {row.key: row for row in rows if row.status == Status.DUPLICATE and row.key not in loaded}
+    _settle(lake, table, batch.n, {**_loaded(table, asked), **loaded}, log)
 
 
-def after_notes(lake: Lake, table: Table, log: Callable[[str], None]) -> None:
-    """Try again what an earlier run could not do."""
-    if table.spec.after_load == "keep" or not (ids := lake.store.after.ids(table.text)[:_MOST_NOTES]):
+def after_notes(
+    lake: Lake,
+    table: Table,
+    log: Callable[[str], None],
+    *,
+    at_once: bool = True,
+    now: Callable[[], float] = time.time,
+) -> None:
+    """Try again what earlier runs could not do, as much as one run does.
+
+    Args:
+        lake: handles.
+        table: the table.
+        log: takes progress, a line at a time.
+        at_once: also what was noted a moment ago: for runs that a person asked for.
+        now: the time, in epoch seconds.
+    """
+    if table.spec.after_load == "keep":
+        return
+    ids = lake.store.after.ids(table.text)
+    ids = oldest(ids, _MOST_NOTED, None if at_once else now() - _REST)
+    if not ids:
         return
     notes = lake.store.after.read(table.text, ids)
-    keys = sorted({key for note in notes for key in note.keys})
-    log(f"after load: {len(keys)} files of earlier batches are tried again")
+    keys = {key: reason for note in notes for key, reason in note.keys.items()}
+    # A note may have more keys than one run does.
+    some = sorted(keys)[:_MOST_NOTED]
+    log(f"after load: {len(some)} files of earlier batches are tried again")
     # What fails is noted anew, behind the others: no note keeps those after it from their turn.
-    _settle(lake, table, _loaded(table, keys), log)
+    _settle(lake, table, table.ledger.clock()[1], _loaded(table, dict.fromkeys(some)), log)
+    lake.store.after.put(table.text, {key: keys[key] for key in sorted(keys)[_MOST_NOTED:]}, table.spec.max_files)
     lake.store.after.delete(table.text, ids)
 
 
@@ -79,34 +136,45 @@ def note_what_lies_there(lake: Lake, table: Table, present: Mapping[str, str], s
     """
     if not takes_away(table.spec.after_load):
         return 0
-    left = {key: "" for key, etag in present.items() if key in states and _is_loaded(states[key], etag)}
+    left = {
+        key: ""
+        for key, etag in present.items()
+        if key in states and _is_loaded(states[key]) and states[key].etag == etag
+    }
     lake.store.after.put(table.text, left, table.spec.max_files)
     return len(left)
 
 
-def _loaded(table: Table, keys: Sequence[str]) -> dict[str, str]:
-    """The etags of those keys whose last bytes are wholly in the table."""
-    if not keys:
+def _loaded(table: Table, asked: Mapping[str, LedgerRow | None]) -> dict[str, Loaded]:
+    """Those of these keys whose last bytes are wholly in the table, and are those of the row that is given."""
+    if not asked:
         return {}
     version, n = table.ledger.clock()
-    states = table.ledger.memory(version, n, keys)[1]
-    return {key: state.etag for key, state in states.items() if state.etag and _is_loaded(state, state.etag)}
+    states = table.ledger.memory(version, n, sorted(asked))[1]
+    return {
+        key: Loaded.of(state, row)
+        for key, state in states.items()
+        if _is_loaded(state) and ((row := asked[key]) is None or same_bytes(row, state))
+    }
 
 
-def _is_loaded(state: LastState, etag: str) -> bool:
-    return state.status in IN_TABLE and not state.partly and state.etag == etag
+def _is_loaded(state: LastState) -> bool:
+    return state.in_table and not state.bad_rows
 
 
-def _settle(lake: Lake, table: Table, loaded: Mapping[str, str], log: Callable[[str], None]) -> None:
+def _settle(lake: Lake, table: Table, n: int, loaded: Mapping[str, Loaded], log: Callable[[str], None]) -> None:
     """Do it, and leave durably what is to be told and what is left, before whatever asked for it is deleted."""
     if not loaded:
         return
-    found = act(lake, table, loaded)
-    hints = [Hint(key, event_name=TAKEN, taken=etag) for key, etag in found.taken.items()]
+    found = act(lake, table, loaded, n)
+    # The ledger may know these bytes by another etag.
+    hints = [Hint(key, event_name=TAKEN, taken=loaded[key].known or etag) for key, etag in found.taken.items()]
     most = table.spec.max_files
     lake.store.inbox.put(chunked(table.text, "after", hints, most))
     lake.store.after.put(table.text, found.failed, most)
     log(f"after load: {found.done} of {len(loaded)} files done" + _told(found.failed))
+    if found.retired:
+        raise found.retired
 
 
 def _told(failed: Mapping[str, str]) -> str:
@@ -114,28 +182,37 @@ def _told(failed: Mapping[str, str]) -> str:
     return f", {len(failed)} are tried again by the next run: {reasons[0]}" if reasons else ""
 
 
-def act(lake: Lake, table: Table, loaded: Mapping[str, str]) -> AfterLoad:
+def act(lake: Lake, table: Table, loaded: Mapping[str, Loaded], n: int) -> AfterLoad:
     """Take away or tag files.
+
+    Before each group of files it looks whether a reset has ended the table's generation: that counts on the files that
+    lie there, and their rows would come back from nowhere else.
 
     Args:
         lake: handles.
         table: the table, with an ``after_load`` other than ``keep``.
-        loaded: etags of the bytes that are in the table, by key.
+        loaded: the bytes that are in the table, by key.
+        n: a batch that was decided in this generation.
     """
     found = AfterLoad()
     if why := _forbids(lake, table):
         found.failed = dict.fromkeys(loaded, why)
         return found
 
-    def one(item: tuple[str, str]) -> tuple[str, str, bool | str]:
-        key, etag = item
+    def one(item: tuple[str, Loaded]) -> tuple[str, str, bool | str]:
+        key, bytes = item
         try:
-            return key, etag, _one(lake, table, key, etag)
+            return key, bytes.etag, _one(lake, table, key, bytes)
         except StoreError as error:
-            return key, etag, str(error)
+            return key, bytes.etag, str(error)
 
     rest = dict(loaded)
     while part := list(islice(rest.items(), _SIDE_BY_SIDE)):
+        try:
+            n = table.batches.require_current(n)
+        except GenerationRetired as retired:
+            found.retired = retired
+            return found
         errors = 0
         for key, etag, came in parallel(one, part):
             del rest[key]
@@ -164,12 +241,12 @@ def _forbids(lake: Lake, table: Table) -> str | None:
     return None
 
 
-def _one(lake: Lake, table: Table, key: str, etag: str) -> bool:
+def _one(lake: Lake, table: Table, key: str, bytes: Loaded) -> bool:
     """Take away or tag one file; whether it is done, False where these bytes lie there no more."""
-    after_load, bucket = table.spec.after_load, table.key.bucket
+    after_load, bucket, etag = table.spec.after_load, table.key.bucket, bytes.etag
     if isinstance(after_load, MoveOrTag) and after_load.tag:
         return _tag(lake, bucket, key, etag, after_load.tag)
-    moved = isinstance(after_load, MoveOrTag) and _copy(lake, table, key, etag, after_load.move or "")
+    moved = isinstance(after_load, MoveOrTag) and _copy(lake, table, key, bytes, after_load.move or "")
     if isinstance(after_load, MoveOrTag) and not moved:
         return False
     seam("after-copy")
@@ -178,26 +255,43 @@ def _one(lake: Lake, table: Table, key: str, etag: str) -> bool:
     return gone
 
 
-def _copy(lake: Lake, table: Table, key: str, etag: str, folder: str) -> bool:
-    """Copy a file to where it is moved; False where these bytes lie there no more, and were not copied before."""
-    objects = lake.store.objects
+def _copy(lake: Lake, table: Table, key: str, bytes: Loaded, folder: str) -> bool:
+    """Copy a file to where it is moved; False where these bytes lie there no more, and were not copied before.
+
+    It goes under its plain name where that is free, else under one with its etag, which only such a copy has.
+    """
     bucket, path = parse_s3_uri(folder)
     relative = key[len(table.key.prefix) :]
-    target = moved_key(path, relative)
-    lies = objects.head(bucket, target)
-    if isinstance(lies, Found) and lies.etag == etag:
-        return True
-    if isinstance(lies, Found):
-        target = moved_key(path, relative, etag)
-    elif not isinstance(lies, Gone):
-        raise StoreError(f"s3://{bucket}/{target}: {lies}")
-    try:
-        objects.copy(table.key.bucket, key, etag, bucket, target)
-    except ObjectGone:
-        return isinstance(objects.head(bucket, target), Found)
-    except ObjectChanged:
-        return False
-    return True
+    source = (table.key.bucket, key, bytes.etag)
+    plain, own = moved_key(path, relative), moved_key(path, relative, bytes.etag)
+    objects = lake.store.objects
+
+    def lies(target: str) -> Found | None:
+        match objects.head(bucket, target):
+            case Found() as found:
+                return found
+            case Gone():
+                return None
+            case answer:
+                raise StoreError(f"s3://{bucket}/{target}: {answer}")
+
+    for target in (plain, own):
+        there = lies(target)
+        if there is None:
+            try:
+                objects.copy(*source, bucket, target, only_new=True)
+                return True
+            except ObjectTaken:
+                there = lies(target)  # by somebody else, a moment ago; or by our own copy, whose answer was lost
+            except ObjectGone:
+                # By an earlier attempt, whose copy may have another etag; or by its producer.
+                copied = lies(plain), lies(own)
+                return any(one is not None and bytes.size in (None, one.size) for one in copied)
+            except ObjectChanged:
+                return False
+        if there is not None and (target == own or same_bytes(there, bytes)):
+            return True
+    raise StoreError(f"s3://{bucket}/{own} comes and goes: somebody else writes there")
 
 
 def _delete(lake: Lake, bucket: str, key: str, etag: str) -> bool:

@@ -60,6 +60,7 @@ class _Load:
         self.prepared = Prepared()
         self.folders: list[str] = []  # of rows set apart
         self.anew: set[str] = set()  # keys of files of which another reader's copy was read
+        self.seen: dict[str, Found] = {}  # after their read; the look at Parquet brings no checksum
 
     def run(self) -> Prepared:
         """Prepare all candidates."""
@@ -326,6 +327,7 @@ class _Load:
     def _changed(self, files: Sequence[SourceFile]) -> set[str]:
         """Keys whose object is no longer the one that was read."""
         probes = self.lake.store.objects.head_many(self.table.key.bucket, [file.candidate.key for file in files])
+        self.seen |= {key: found for key, found in probes.items() if isinstance(found, Found)}
         return {
             file.candidate.key
             for file in files
@@ -334,6 +336,7 @@ class _Load:
 
     def _end(self, candidate: Candidate, counted: RowCounts, apart: str) -> None:
         told = f"{counted.told()}; see {apart}" if counted.bad else None
+        candidate = candidate.seen_as(self.seen.get(candidate.key))
         if counted.good or told is None:
             self.prepared.commit(self.plan, candidate, rows=counted.good, bad_rows=counted.bad or None, reason=told)
         else:

@@ -82,7 +82,7 @@ class Prepared:
     def _end_without_state(self, plan: Plan, candidate: Candidate, reason: str) -> None:
         """End a candidate in quarantine so that the ledger's last word of its key stays what it was."""
         row = candidate.row(Status.QUARANTINED, reason)
-        self._end(plan, candidate, replace(row, etag=None, size=None))
+        self._end(plan, candidate, replace(row, etag=None, size=None, checksum=None))
 
     def _end(self, plan: Plan, candidate: Candidate, row: LedgerRow) -> None:
         self.rows += [*followers_rows(plan, candidate.key, candidate.found), row]

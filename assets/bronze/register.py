@@ -18,7 +18,7 @@ from tidegate.platform.core.batch import Add
 from tidegate.platform.core.file_format import format_of
 from tidegate.platform.core.object_key import partition_values
 from tidegate.platform.core.parquet.footer import Footer
-from tidegate.platform.core.planning import Candidate
+from tidegate.platform.core.planning import Candidate, Probe
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Lake, Table
@@ -68,10 +68,17 @@ def prepare_register(lake: Lake, table: Table, work: Work) -> Prepared:
     prepared.schema = taken.schema
     for candidate, reason in taken.misfits:
         prepared.quarantine(plan, candidate, reason)
+    told = _told_of(lake, table, [candidate for candidate, *_ in taken.fitting])
     for candidate, footer, copy, values in taken.fitting:
         prepared.adds.append(_add(table, candidate, footer, copy, values, prepared.schema))
-        prepared.commit(plan, candidate, rows=footer.rows)
+        prepared.commit(plan, candidate.seen_as(told.get(candidate.key)), rows=footer.rows)
     return prepared
+
+
+def _told_of(lake: Lake, table: Table, candidates: Sequence[Candidate]) -> dict[str, Probe]:
+    """What a HEAD says of objects whose etag is no digest: the look at a footer brings no checksum."""
+    keys = [one.key for one in candidates if not one.found.digested and one.found.checksum is None]
+    return lake.store.objects.head_many(table.key.bucket, keys)
 
 
 def _unregistrable(table: Table, candidate: Candidate) -> str | None:

@@ -156,8 +156,9 @@ class Replacing:
         return adds
 
     def _readings(self, candidates: Sequence[Candidate]) -> DataFrame:
-        bucket = f"s3://{self._table.key.bucket}/"
-        values = zip(*((f"{bucket}{one.key}", one.found.etag, one.replaces) for one in candidates), strict=True)
+        bucket, states = f"s3://{self._table.key.bucket}/", self._work.states
+        # The etag that they were read with: a copy of the same bytes may have another.
+        values = zip(*((f"{bucket}{one.key}", states[one.key].etag, one.replaces) for one in candidates), strict=True)
         types = (pa.string(), pa.string(), pa.int64())
         columns = [pa.array(list(column), kind) for column, kind in zip(values, types, strict=True)]
         return self._lake.delta.session.createDataFrame(pa.table(columns, [f"left{name}" for name in _READING]))

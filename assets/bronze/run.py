@@ -134,14 +134,16 @@ def _next_batch(
     found = batch is not None
     born: tuple[Sequence[Candidate], TableSchema] | None = None
     if batch is None:
-        if list_table is not None:
-            list_table(table, clock)
-            waiting = None
-        elif clock.n == 0 and table.birth and table.birth.folder:  # a generation begins with every file
+        if clock.n == 0 and table.birth and table.birth.folder:
+            # A generation begins with every file: an inventory lacks the last ones, and how far an earlier listing came
+            # was another generation's.
             log(f"listing {table.key.uri}: {list_prefix(lake, table, clock)} keys differ from the ledger")
             waiting = None
+        elif list_table is not None:
+            list_table(table, clock)
+            waiting = None
         if first:
-            after_notes(lake, table, log)
+            after_notes(lake, table, log, at_once=list_table is not None)
         work = look(lake, table, clock, waiting, allow_removals=allow_removals)
         if work is None:
             return None

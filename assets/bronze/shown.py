@@ -236,7 +236,8 @@ def _came_again(row: LedgerRow) -> int:
 def _bad(batches: Sequence[Batch]) -> list[LedgerRow]:
     """Ledger rows whose object, or some of whose rows, went into quarantine."""
     rows = (row for batch in batches for row in batch.rows)
-    return [row for row in rows if row.status == Status.QUARANTINED or row.bad_rows]
+    # One that was removed has them from its reading, which told of them.
+    return [row for row in rows if row.status == Status.QUARANTINED or (row.bad_rows and row.status != Status.REMOVED)]
 
 
 def _as_table(bad: Sequence[LedgerRow]) -> dg.MetadataValue[Any]:

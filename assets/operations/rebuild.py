@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from tidegate.assets.bronze.known_etags import by_known_etags
 from tidegate.assets.bronze.look import own_objects, read_clock
 from tidegate.platform.core.batch import Create
 from tidegate.platform.core.drift import drift
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.ledger import IN_TABLE, LastState
+from tidegate.platform.core.ledger import LastState
 from tidegate.platform.core.manifest import Hint, chunked, is_rebuild
 from tidegate.platform.core.planning import BATCH_BYTES
 from tidegate.resources.lake import Lake, Table
@@ -78,7 +79,7 @@ def look_at_rebuild(lake: Lake, text: str) -> Rebuild:
     _require_columns(lake, table, birth)
     clock = read_clock(table)
     states, readings = table.ledger.live_keys(clock.version), table.ledger.committed(clock.version)
-    present = list(own_objects(lake, table))
+    present = by_known_etags(lake, table, list(own_objects(lake, table)), readings)
     etags = {item.key: item.etag for item in present}
     hints = hints_of(present, states, readings)
     return Rebuild(
@@ -97,7 +98,7 @@ def hints_of(present: Iterable[Listed], states: Mapping[str, LastState], reading
     """The hints of a rebuild, those first that came first: rows that lie in one data file leave it together.
 
     Args:
-        present: the objects under the table's prefix.
+        present: the objects under the table's prefix, by the etags that the ledger knows.
         states: what the ledger said last of keys.
         readings: the bytes that entered the table.
     """
@@ -106,7 +107,7 @@ def hints_of(present: Iterable[Listed], states: Mapping[str, LastState], reading
     for item in present:
         hint = Hint(item.key, event_name=REBUILD, size=item.size)
         state, last = states.get(item.key), read.get((item.key, item.etag))
-        if state and last and state.status in IN_TABLE and state.etag == item.etag:
+        if state and last and state.in_table and state.etag == item.etag:
             hints.append(replace(hint, replaces=last.n, decided=state.n, told=last.told))
         else:
             hints.append(replace(hint, redriven=True))

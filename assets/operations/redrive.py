@@ -18,8 +18,9 @@ from botocore.exceptions import ClientError
 
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.ledger import Status
 from tidegate.platform.core.manifest import Hint, chunked
-from tidegate.resources.lake import Lake
+from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_root.quarantine import KeptMessage
 from tidegate.resources.ledger import Quarantined
 from tidegate.resources.queue import Queue
@@ -94,8 +95,9 @@ def redrive_objects(
         log: takes progress, a line at a time.
         sleep: waits, in seconds.
     """
-    size = min(rate, lake.table(text).spec.max_files)
-    hints = [Hint(one.key, event_name="Redriven", redriven=True) for one in found]
+    table = lake.table(text)
+    size = min(rate, table.spec.max_files)
+    hints = _hints(table, found)
     manifests = list(chunked(text, "redrive", hints, size))
     address = lake.store.operations.put(
         "redrive", by, table=text, choice=choice.plain(), objects=len(found), manifests=[one.id for one in manifests]
@@ -110,6 +112,19 @@ def redrive_objects(
         done += len(manifest.hints)
         log(f"{done} of {len(found)} objects of {text} are in the inbox")
     return address
+
+
+def _hints(table: Table, found: Sequence[Quarantined]) -> list[Hint]:
+    """Hints of objects; one whose rows are in the table, and that a rebuild refused, is read again in their place."""
+    version, n = table.ledger.clock()
+    states = table.ledger.memory(version, n, [one.key for one in found])[1]
+
+    def hint(key: str) -> Hint:
+        state = states.get(key)
+        read = state.n if state is not None and state.status == Status.COMMITTED else None
+        return Hint(key, event_name="Redriven", redriven=True, replaces=read, decided=read)
+
+    return [hint(one.key) for one in found]
 
 
 def quarantined_messages(lake: Lake, choice: Choice) -> list[KeptMessage]:

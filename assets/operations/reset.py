@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tidegate.assets.bronze.decide import table_properties
+from tidegate.assets.bronze.known_etags import by_known_etags
 from tidegate.assets.bronze.look import list_prefix, own_objects, read_clock
 from tidegate.platform.core.after_load import moves_to, takes_away
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.file_format import format_of, mode_of
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_root.births import Birth
+from tidegate.resources.ledger import Reading
 
 #: The seams of a reset, in order; each lies right after the step that it is named for.
 SEAMS = ("retire", "empty", "renew", "birth", "list")
@@ -64,11 +66,9 @@ def look_at_reset(lake: Lake, text: str) -> Reset:
     table = lake.table(text)
     if table.birth is None:
         raise ResetRefused(f"{table.key.uri} has no table yet, so there is nothing to reset: its next file makes one")
-    present = {item.key: item.etag for item in own_objects(lake, table)}
     clock = read_clock(table)
     committed = table.ledger.committed(clock.version)
-    # A registered table's rows are its files', and those are not touched.
-    lost = [] if table.birth.registered else [one for one in committed if present.get(one.key) != one.etag]
+    present, lost = _lost(lake, table, committed)
     registered = _registers(table, table.birth, present)
     location = _prefix(table) if registered else _own(lake, table)
     state = lake.delta.table_state(location)
@@ -108,21 +108,59 @@ def reset_table(
         log: takes progress, a line at a time.
 
     Raises:
-        ResetRefused: see `look_at_reset`; or rows would not come back.
+        ResetRefused: see `look_at_reset`; or rows would not come back, or went while it was at work.
     """
     found = look_at_reset(lake, text)
     if found.lost and not accept_loss:
-        raise ResetRefused(
-            f"{found.lost_rows} rows came from {len(found.lost)} objects that S3 has no more, or with other bytes, and "
-            f"would not come back; one is {found.lost[0]}. {_way_back(found.table)}, or accept the loss"
-        )
+        raise ResetRefused(_would_lose(found.table, found.lost, found.lost_rows))
+    if found.birth.name != found.table.spec.name:
+        log(_other_name(found))
     if not _is_new(found):
         _begin(lake, found, by, log)
     table = lake.table(text)
     listed = list_prefix(lake, table, read_clock(table))
     seam("list")
+    if went := _went(lake, found):
+        # A run that was in the midst of a group of files when the generation ended.
+        log(
+            f"WARNING: {len(went)} objects with {sum(one.rows for one in went)} rows went while the reset was at work; "
+            f"one is {went[0].key}. {_way_back(found.table)}. Their rows can be read in the versions of "
+            f"{found.birth.location} before the reset"
+        )
     log(f"{listed} objects are in the inbox; the next run takes them")
     return found
+
+
+def _lost(lake: Lake, table: Table, committed: Sequence[Reading]) -> tuple[dict[str, str], list[Reading]]:
+    """Etags of the objects under the prefix by key, and the readings whose bytes are not among them any more."""
+    # A registered table's rows are its files', and those are not touched.
+    kept = [] if table.birth is not None and table.birth.registered else committed
+    present = {item.key: item.etag for item in by_known_etags(lake, table, list(own_objects(lake, table)), kept)}
+    return present, [one for one in kept if present.get(one.key) != one.etag]
+
+
+def _would_lose(table: Table, keys: Sequence[str], rows: int) -> str:
+    return (
+        f"{rows} rows came from {len(keys)} objects that S3 has no more, or with other bytes, and would not come back; "
+        f"one is {keys[0]}. {_way_back(table)}, or accept the loss"
+    )
+
+
+def _other_name(found: Reset) -> str:
+    was, now = found.birth.name, found.table.spec.name
+    return (
+        f"WARNING: the table is bronze.{now} from now on, by lake.yaml; it was bronze.{was}. bronze.{was} and "
+        f"ledger.{was} go on standing for what was before: once no query needs them, DROP TABLE them, which deletes no "
+        "file. Or say the old `name` in lake.yaml, and repeat the reset"
+    )
+
+
+def _went(lake: Lake, found: Reset) -> list[Reading]:
+    """What is lost beside what was found at first: until the generation ended, a run may have taken files away."""
+    # What a run has recorded meanwhile counts as well.
+    committed = found.table.ledger.committed(read_clock(found.table).version)
+    known = set(found.lost)
+    return [one for one in _lost(lake, found.table, committed)[1] if one.key not in known]
 
 
 def _way_back(table: Table) -> str:
@@ -146,6 +184,12 @@ def _begin(lake: Lake, found: Reset, by: str, log: Callable[[str], None]) -> Non
     seam("retire")
     generation = retirement.generation
     log(f"generation {found.birth.generation} is retired, {generation} follows")
+    if went := _went(lake, found):
+        told = _would_lose(table, [one.key for one in went], sum(one.rows for one in went))
+        raise ResetRefused(
+            f"{told}. They went after the reset had counted them. The table still has its rows, but takes nothing in "
+            "until the reset is repeated"
+        )
     for place in {_prefix(table), _own(lake, table), found.birth.location} - {found.location}:
         if lake.delta.table_state(place).properties.get("tidegate.lake") == lake.id:
             properties = table_properties(lake, table, _NOBODY, registered=place == _prefix(table))

@@ -146,6 +146,14 @@ def _folder_problems(root: str | None, tables: Mapping[int, TablePart]) -> Itera
             continue
         if root and _overlap(folder, f"{root.rstrip('/')}/"):
             yield Problem(where, f"{folder} overlaps the lake root {root}; move to a folder beside it")
+        for other, before in tables.items():
+            if other < index and before.folder and _overlap(folder, before.folder):
+                yield Problem(
+                    where,
+                    f"{folder} overlaps {before.folder}, where the files of tables[{other}] are moved to: files of one "
+                    "name would meet there; give each table a folder of its own",
+                    beside=("tables", other, "after_load", "move"),
+                )
         for other, prefix in ((other, one.files) for other, one in tables.items()):
             if prefix and _overlap(folder, prefix):
                 yield Problem(

@@ -71,8 +71,10 @@ class LedgerRow:
 
     Attributes:
         key: decoded object key.
-        etag: etag of the object when it was looked at; None when it was gone.
+        etag: etag of the object when it was looked at. None when it was gone, but where the table keeps its rows: then
+            that of the bytes that they came from, as are size, checksum and bad_rows.
         size: bytes.
+        checksum: algorithm and value, as in ``CRC64NVME:nuCUKjhVRg8=``, where S3 said it.
         event_id: ``<SQS message id>#<record index>``; None for a listing's hint.
         event_time: ISO 8601.
         rows: rows that entered bronze from the object by this decision.
@@ -91,6 +93,7 @@ class LedgerRow:
     manifest: str | None = None
     rows: int | None = None
     bad_rows: int | None = None
+    checksum: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, without the empty ones."""
@@ -111,6 +114,13 @@ class LastState:
     n: int
     reason: str | None = None
     bad_rows: int | None = None
+    size: int | None = None
+    checksum: str | None = None
+
+    @property
+    def in_table(self) -> bool:
+        """Whether rows of these bytes are in the table: a loaded one keeps them when the object is removed."""
+        return self.status in IN_TABLE or (self.status == Status.REMOVED and self.etag is not None)
 
     @property
     def partly(self) -> bool:

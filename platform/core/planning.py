@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidegate.platform.core.ledger import (
-    IN_TABLE,
     OVERWRITTEN,
     SETTLED,
     LastState,
@@ -16,6 +15,7 @@ from tidegate.platform.core.ledger import (
     columns_of,
 )
 from tidegate.platform.core.manifest import Hint
+from tidegate.platform.core.same_bytes import same_bytes
 
 #: Bytes, as they lie in S3, that one batch loads: what is more waits for the next, so that a run ends in its time.
 BATCH_BYTES = 4 << 30
@@ -30,6 +30,8 @@ class Found:
     Attributes:
         size: bytes.
         modification_time: epoch milliseconds.
+        checksum: algorithm and value, where S3 said it.
+        digested: whether the etag is a digest of the bytes, as far as encryption goes; not where KMS encrypts them.
         footer: a Parquet object's last bytes, footer and all, where they came with the answer.
     """
 
@@ -37,6 +39,8 @@ class Found:
     size: int
     modification_time: int
     version_id: str | None = None
+    checksum: str | None = None
+    digested: bool = True
     footer: bytes | None = field(default=None, repr=False, compare=False)
 
 
@@ -83,6 +87,12 @@ class Candidate:
     found: Found
     taken: TakenHint
     replaces: int | None = None
+
+    def seen_as(self, found: Probe | None) -> Candidate:
+        """The same with the checksum that a later sight of the same etag brought."""
+        if not isinstance(found, Found) or found.etag != self.found.etag or self.found.checksum:
+            return self
+        return replace(self, found=replace(self.found, checksum=found.checksum))
 
     def row(
         self,
@@ -151,7 +161,7 @@ def make_plan(
         plan.rows += _duplicates(others, probe if isinstance(probe, Found) else None)
         taken_away = {item.hint.taken for item in items if item.hint.taken}
         if isinstance(probe, Gone) and (etag := _moved(state, taken_away)):
-            plan.rows.append(replace(ledger_row(lead, Status.MOVED, None, None), etag=etag))
+            plan.rows.append(_keeping(ledger_row(lead, Status.MOVED, None, None), state, etag))
             continue
         _decide(plan, key, probe, state, lead, registered)
     return plan
@@ -190,15 +200,22 @@ def ledger_row(
 
 
 def _wants(probe: Found, state: LastState | None, items: Sequence[TakenHint], registered: bool) -> bool:
-    if state is None or state.status in (Status.REMOVED, Status.UNAPPLIED):
+    if state is None:
         return True
-    if state.status in SETTLED:
-        return not registered and (probe.etag != state.etag or _replaces(probe, state, items) is not None)
+    if _settles(state, registered):
+        return not registered and (not same_bytes(probe, state) or _replaces(probe, state, items) is not None)
+    if state.status in (Status.REMOVED, Status.UNAPPLIED):
+        return True
     if any(item.hint.redriven for item in items):
         return True
     # Quarantined: the same bytes stay there until somebody redrives them. A write-once key that was overwritten
     # stays there whatever its bytes are.
-    return probe.etag != state.etag and not (registered and (state.reason or "").startswith(OVERWRITTEN))
+    return not same_bytes(probe, state) and not (registered and (state.reason or "").startswith(OVERWRITTEN))
+
+
+def _settles(state: LastState, registered: bool) -> bool:
+    """Whether the bytes that the state names are accounted for: seeing them again changes nothing."""
+    return state.status in SETTLED or (state.in_table and not registered)
 
 
 def _replaces(probe: Found, state: LastState, items: Sequence[TakenHint]) -> int | None:
@@ -207,7 +224,7 @@ def _replaces(probe: Found, state: LastState, items: Sequence[TakenHint]) -> int
     A person says so: of one of which rows were set apart, and in a rebuild. What a rebuild knew holds as long as the
     ledger says nothing new of the key, so a hint that comes twice, or late, replaces nothing.
     """
-    if probe.etag != state.etag or state.status not in IN_TABLE:
+    if not same_bytes(probe, state) or not state.in_table:
         return None
     if state.partly and any(item.hint.redriven for item in items):
         return state.n
@@ -218,14 +235,22 @@ def _moved(state: LastState | None, taken_away: Collection[str]) -> str | None:
     """The etag of the bytes whose absence is our own doing; None if it is not, or the ledger knows it already."""
     if state is None:
         return None
-    if state.status == Status.COMMITTED and state.etag in taken_away:
+    if state.status in (Status.COMMITTED, Status.REMOVED) and state.etag in taken_away:
+        # Where it is removed, a run beside ours saw that before it was told whose doing it was.
         return state.etag
-    # A run beside ours saw the removal before it was told whose it was.
-    return next(iter(taken_away), None) if state.status == Status.REMOVED else None
+    # A removal in an older ledger does not say of which bytes.
+    return next(iter(taken_away), None) if state.status == Status.REMOVED and state.etag is None else None
+
+
+def _keeping(row: LedgerRow, state: LastState | None, etag: str | None) -> LedgerRow:
+    """The row of an object that is gone, whose rows stay in the table: with what tells its bytes."""
+    if state is None or state.etag != etag:
+        return replace(row, etag=etag)
+    return replace(row, etag=etag, size=state.size, checksum=state.checksum, bad_rows=state.bad_rows)
 
 
 def _decide(plan: Plan, key: str, probe: Probe, state: LastState | None, lead: TakenHint, registered: bool) -> None:
-    live = state is not None and state.status in SETTLED
+    live = state is not None and _settles(state, registered)
     match probe:
         case Gone() if state is None:
             plan.rows.append(ledger_row(lead, Status.REMOVED, "gone before it was read", None))
@@ -241,10 +266,11 @@ def _decide(plan: Plan, key: str, probe: Probe, state: LastState | None, lead: T
                 ledger_row(lead, Status.UNAPPLIED, "the object is gone, but the table has no live entry of it", None),
             )
         case Gone():
-            plan.rows.append(ledger_row(lead, Status.REMOVED, None, None))
+            row = ledger_row(lead, Status.REMOVED, None, None)
+            plan.rows.append(_keeping(row, state, state.etag) if live and state is not None else row)
         case Forbidden(detail):
             plan.rows.append(ledger_row(lead, Status.QUARANTINED, f"access denied: {detail}", None))
-        case Found() if live and state is not None and probe.etag == state.etag:
+        case Found() if live and state is not None and same_bytes(probe, state):
             if lead.hint.event_id:
                 plan.rows.append(ledger_row(lead, Status.DUPLICATE, None, probe))
         case Found() if live:

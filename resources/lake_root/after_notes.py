@@ -14,6 +14,8 @@ from tidegate.resources.lake_root.root import LakeRoot
 from tidegate.resources.object_store import parallel
 
 _NAME = re.compile(r"^[0-9A-HJKMNP-TV-Z]{26}-(\d+)\.json$", re.ASCII)
+#: Keys of one note: no more than a run does.
+_MOST_KEYS = 1000
 #: Notes of a table that are counted.
 _MOST_COUNTED = 1000
 
@@ -43,9 +45,9 @@ class AfterNotes:
         self._root = root
 
     def put(self, table: str, keys: Mapping[str, str], most: int) -> None:
-        """Write notes of these keys, each of ``most`` at most."""
+        """Write notes of these keys, each of ``most`` or a thousand at most."""
         rest = iter(keys.items())
-        while part := dict(islice(rest, most)):
+        while part := dict(islice(rest, min(most, _MOST_KEYS))):
             note = AfterNote.new(part)
             body = json.dumps({"format": 1, "keys": part}, ensure_ascii=False, separators=(",", ":"))
             self._root.objects.put(self._root.bucket, self._key(table, note.id), body)
@@ -71,6 +73,23 @@ class AfterNotes:
 
     def _key(self, table: str, note: str) -> str:
         return self._root.key("after", table, f"{note}.json")
+
+
+def oldest(ids: Sequence[str], most: int, before: float | None = None) -> list[str]:
+    """The first of some notes, oldest first, up to ``most`` files and one note at least.
+
+    Args:
+        ids: oldest first.
+        most: files.
+        before: epoch seconds; later notes are left out.
+    """
+    found: list[str] = []
+    for one in ids:
+        late = before is not None and ULID.from_str(one[:26]).timestamp > before
+        if late or (found and files_of([*found, one]) > most):
+            break
+        found.append(one)
+    return found
 
 
 def files_of(ids: Sequence[str]) -> int:

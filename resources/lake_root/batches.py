@@ -69,6 +69,16 @@ class Batches:
             )
         return Batch.from_json(body, self._root.address(self._key(n)))
 
+    def require_current(self, n: int) -> int:
+        """The last batch that was decided, from batch ``n`` on, of a generation that goes on.
+
+        Raises:
+            GenerationRetired: a reset ended it.
+        """
+        while self.read(n + 1) is not None:
+            n += 1
+        return n
+
     def birth(self) -> Create | None:
         """What the table began with; None while no file has fitted, or where the first hundred batches do not say.
 

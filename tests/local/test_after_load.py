@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from tests.support.fault_proxy import FaultProxy
 from tests.support.seams import dying_in
 from tidegate.assets.bronze import after
-from tidegate.assets.bronze.after import SEAMS, act, after_batch, after_notes, note_what_lies_there
+from tidegate.assets.bronze.after import SEAMS, after_batch, after_notes, note_what_lies_there
 from tidegate.platform.cli.check_after_load import check_after_load
 from tidegate.platform.core.after_load import MoveOrTag
 from tidegate.platform.core.ledger import LastState, LedgerRow, Status
+from tidegate.platform.core.planning import Found
 from tidegate.platform.core.table_key import TableKey
 from tidegate.platform.local.aws import REGION
 from tidegate.platform.local.provision import Clients
 from tidegate.resources.lake_root.after_notes import files_of
+from tidegate.resources.lake_root.batches import GenerationRetired
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.object_store import ObjectStore, StoreError
 
@@ -54,6 +59,7 @@ class Place:
             ledger=SimpleNamespace(clock=lambda: (1, 1), memory=self._memory),
         )
         self.lake: Any = SimpleNamespace(store=LakeStore(ObjectStore(self.s3), f"s3://lake-{tag}/root"))
+        self.table.batches = self.lake.store.batches(self.table.text)
 
     def _memory(self, version: int, n: int, keys: list[str]) -> tuple[None, dict[str, LastState]]:
         return None, {key: self.states[key] for key in keys if key in self.states}
@@ -80,7 +86,7 @@ class Place:
         return {tag["Key"]: tag["Value"] for tag in found}
 
     def batch(self, *rows: LedgerRow) -> None:
-        after_batch(self.lake, self.table, SimpleNamespace(rows=rows), self.log.append)  # type: ignore[arg-type]
+        after_batch(self.lake, self.table, SimpleNamespace(rows=rows, n=1), self.log.append)  # type: ignore[arg-type]
 
     def told(self) -> dict[str, str | None]:
         """What the inbox says was taken away."""
@@ -137,10 +143,109 @@ def test_what_is_loaded_is_moved_and_what_is_not_stays(place: MakePlace, version
 def test_files_of_one_name_are_both_kept(place: MakePlace) -> None:
     at = place("move")
     first = at.load("a.csv.gz", "1")
-    act(at.lake, at.table, first)
+    at.batch(row(first))
     second = at.load("a.csv.gz", "2")
-    act(at.lake, at.table, second)
+    at.batch(row(second))
     assert at.there() == {"done/a.csv.gz": "1", f"done/a.{second['in/a.csv.gz']}.csv.gz": "2"}
+
+
+def test_files_of_one_name_that_two_tables_move_at_once_are_both_kept(
+    place: MakePlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """lake.yaml refuses one folder for two tables, but others write there too. The local S3 heeds no such condition."""
+    at = place("move")
+    loaded = at.load("a.csv", "ours")
+    copy = at.s3.copy_object
+
+    def theirs_first(**asked: Any) -> Any:
+        if asked["Key"] == "done/a.csv":
+            at.s3.put_object(Bucket=at.bucket, Key="done/a.csv", Body="theirs")
+        if asked.get("IfNoneMatch") == "*" and asked["Key"] in at.there():
+            raise ClientError(
+                {"Error": {"Code": "PreconditionFailed"}, "ResponseMetadata": {"HTTPStatusCode": 412}}, "C"
+            )
+        return copy(**asked)
+
+    monkeypatch.setattr(at.s3, "copy_object", theirs_first)
+    at.batch(row(loaded))
+    assert at.there() == {"done/a.csv": "theirs", f"done/a.{loaded['in/a.csv']}.csv": "ours"}
+    assert at.told() == loaded
+
+
+@pytest.mark.parametrize("checksum", [True, False], ids=["with a checksum", "without"])
+def test_a_copy_that_has_another_etag_than_its_source_is_known_again(
+    checksum: bool, place: MakePlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a file in parts, or in a bucket that KMS encrypts."""
+    at = place("move")
+    loaded = at.load("a.csv", "1")
+    found = at.lake.store.objects.head(at.bucket, "in/a.csv")
+    assert isinstance(found, Found)
+    assert found.checksum
+    head = at.lake.store.objects.head
+
+    def another_etag(bucket: str, key: str) -> Any:
+        lies = head(bucket, key)
+        if not key.startswith("done/") or not isinstance(lies, Found):
+            return lies
+        return replace(lies, etag=f"{len(key)}-1", checksum=lies.checksum if checksum else None)
+
+    monkeypatch.setattr(at.lake.store.objects, "head", another_etag)
+    told = row(loaded, size=found.size, checksum=found.checksum)
+    with monkeypatch.context() as refusing:
+        refusing.setattr(after, "_delete", refused)
+        for _ in range(4):
+            at.batch(told)
+    copies = {"done/a.csv"} if checksum else {"done/a.csv", f"done/a.{loaded['in/a.csv']}.csv"}
+    assert set(at.there()) == {"in/a.csv", *copies}
+    with dying_in(after, "after-delete"):
+        at.batch(told)
+    at.batch(told)
+    assert set(at.there()) == copies
+    assert at.told() == loaded
+
+
+def refused(*asked: Any) -> bool:
+    raise StoreError("AccessDenied")
+
+
+def test_the_same_bytes_with_another_etag_go_as_well_and_are_told_by_the_one_that_the_ledger_has(
+    place: MakePlace,
+) -> None:
+    at = place("delete")
+    loaded = at.load("a.csv", "1")
+    found = at.lake.store.objects.head(at.bucket, "in/a.csv")
+    again = row(loaded, Status.DUPLICATE, size=found.size, checksum=found.checksum)
+    at.states["in/a.csv"] = LastState(COMMITTED, "another", 1, size=2, checksum=found.checksum)
+    at.batch(again)
+    assert "in/a.csv" in at.there(), "these are other bytes"
+    at.states["in/a.csv"] = LastState(COMMITTED, "another", 1, size=1, checksum=found.checksum)
+    at.batch(again)
+    assert at.there() == {}
+    assert at.told() == {"in/a.csv": "another"}
+
+
+@pytest.mark.parametrize("moment", ["before", "between two groups of files"])
+def test_a_run_that_a_reset_overtook_takes_nothing_away(
+    moment: str, place: MakePlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reset counts on the files that lie there."""
+    at = place("delete")
+    a, b = at.load("a.csv", "1"), at.load("b.csv", "2")
+
+    def reset() -> None:
+        at.table.batches.retire(1, "somebody")
+
+    if moment == "before":
+        reset()
+    else:
+        monkeypatch.setattr(after, "_SIDE_BY_SIDE", 1)
+        overwrite_at(monkeypatch, "after-delete", reset)
+    with pytest.raises(GenerationRetired):
+        at.batch(row(a), row(b))
+    first = {} if moment == "before" else a
+    assert set(at.there()) == {*a, *b} - set(first)
+    assert (at.told(), at.waits()) == (first, 0)
 
 
 @pytest.mark.parametrize("after_load", ["move", "delete"])
@@ -225,6 +330,23 @@ def test_what_cannot_be_moved_is_tried_again_by_the_next_run(place: MakePlace, p
     after_notes(at.lake, at.table, at.log.append)
     assert at.there() == {"done/a.csv": "1", "done/b.csv": "2"}
     assert (at.told(), at.waits()) == (a | b, 0)
+
+
+def test_what_waits_is_done_bit_by_bit_and_what_failed_rests_before_it_is_tried_again(
+    place: MakePlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = place("delete")
+    monkeypatch.setattr(after, "_MOST_NOTED", 2)
+    left = {key: etag for i in range(5) for key, etag in at.load(f"{i}.csv", "1").items()}
+    at.table.spec.max_files = 3
+    assert note_what_lies_there(at.lake, at.table, left, at.states) == 5
+    now = time.time()
+    after_notes(at.lake, at.table, at.log.append, at_once=False, now=lambda: now + 200)
+    assert (len(at.there()), at.waits()) == (5, 5)
+    for waits in (3, 1, 0):
+        after_notes(at.lake, at.table, at.log.append, at_once=False, now=lambda: now + 600)
+        assert (len(at.there()), at.waits()) == (waits, waits)
+    assert at.told() == left
 
 
 def test_a_listing_finds_what_was_loaded_and_still_lies_there(place: MakePlace) -> None:

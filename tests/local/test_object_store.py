@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -96,6 +97,8 @@ def test_what_a_probe_says(
 def test_one_request_says_what_head_says_and_brings_the_tail(objects: ObjectStore, proxy: FaultProxy) -> None:
     seen = objects.head("source", "x")
     count = proxy.count(".*", "/source/x")
+    assert isinstance(seen, Found)
+    seen = replace(seen, checksum=None)  # S3 has none for a piece of an object
     assert objects.head_with_tail("source", "x", 4) == (seen, b"tent")
     assert objects.head_with_tail("source", "x", 100) == (seen, b"content")
     assert count.count == 2

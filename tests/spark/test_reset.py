@@ -20,7 +20,7 @@ from tidegate.platform.cli.redrive import choice_of, run_redrive
 from tidegate.platform.cli.reset import run_reset
 from tidegate.platform.core.lake_file import load_lake
 from tidegate.platform.testing import TestLake
-from tidegate.resources.lake_root.batches import GenerationRetired
+from tidegate.resources.lake_root.batches import Batches, GenerationRetired
 
 MakeLake = Callable[..., TestLake]
 SILVER = {"keys": ["id"], "order": "at", "every": 10}
@@ -112,6 +112,50 @@ def test_a_run_that_slept_through_a_reset_changes_nothing(asleep_at: str, tidega
     assert kit.bronze(lake, "orders") == [(1,), (2,), (3,)]
     assert {status for status, _ in kit.fate(lake, "orders").values()} == {"committed"}
     assert lake.lake.store.inbox.waiting() == []
+
+
+def test_a_run_that_takes_files_away_and_a_reset_lose_no_row_between_them(
+    tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run has recorded its batch and sleeps; or it goes on while the reset has counted what lies there."""
+    sales = {"name": "sales", "prefix": "sales/", "format": "csv", "after_load": "delete"}
+    lake = tidegate_lake([sales])
+    text = lake.key("sales")
+    lake.put("sales/a.csv", "id\n1\n")
+    with seams_watched():
+        sleeper = Standing("record-deferred", lambda: run_table(lake.lake, text, run_id="sleeper", listing=True))
+        sleeper.wait_reached()
+        found = _reset(lake, "sales")
+        assert found.lost == ()
+        sleeper.resume()
+        with pytest.raises(GenerationRetired):
+            sleeper.finished()
+    lies = lake.clients.s3.list_objects_v2(Bucket=lake.bucket, Prefix="sales/")["KeyCount"]
+    assert lies == 1, "the run found that its generation had ended"
+    kit.run(lake, "sales", listing=False)
+    assert kit.bronze(lake, "sales", "cast(id AS int)") == [(1,)]
+
+    _configure(lake, after_load="keep")
+    lake.put("sales/b.csv", "id\n2\n")
+    kit.run(lake, "sales")
+    lake.put("sales/a.csv", "id\n1\n")
+    kit.run(lake, "sales")
+    before = kit.bronze(lake, "sales", "cast(id AS int)")
+    retire = Batches.retire
+
+    def taken_away_first(batches: Batches, recorded: int, by: str) -> Any:
+        lake.delete("sales/b.csv")
+        return retire(batches, recorded, by)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Batches, "retire", taken_away_first)
+        with pytest.raises(ResetRefused, match=r"one is sales/b.csv.*They went after the reset had counted them"):
+            _reset(lake, "sales", accept_loss=True)
+    assert kit.bronze(lake, "sales", "cast(id AS int)") == before, "nothing was emptied"
+    lake.put("sales/b.csv", "id\n2\n")
+    _reset(lake, "sales", accept_loss=True)
+    kit.run(lake, "sales", listing=False)
+    assert kit.bronze(lake, "sales", "cast(id AS int)") == before
 
 
 def test_a_wrong_birth_is_put_right_and_rows_that_would_not_come_back_are_asked_for(

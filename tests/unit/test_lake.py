@@ -428,6 +428,18 @@ def test_problems_of_after_load(tmp_path: Path, more: str, line: int, expected: 
     assert expected in problem
 
 
+@pytest.mark.parametrize("folder", ["s3://old/a/", "s3://old/a/b/"])
+def test_two_tables_do_not_move_their_files_into_one_folder(tmp_path: Path, folder: str) -> None:
+    """Two files of one name would meet there."""
+    one = f"{SMALL}{TABLE}    format: csv\n    mode: load\n    after_load: {{move: s3://old/a/}}\n"
+    other = "  - {name: u, prefix: s3://landing/u/, format: csv, after_load: {move: "
+    (problem,) = problems(tmp_path, f"{one}{other}{folder}}}}}\n")
+    assert problem.startswith(
+        f"lake.yaml:10: tables[1].after_load.move: {folder} overlaps s3://old/a/, where the files"
+    )
+    load(tmp_path, f"{one}{other}s3://old/ab/}}}}\n")
+
+
 @pytest.mark.parametrize(
     ("mode", "expected"),
     [

@@ -56,7 +56,8 @@ def test_the_columns_of_a_ledger_are_those_that_people_s_queries_and_older_ledge
     was = """
     kind STRING, n BIGINT, position INT, key STRING, etag STRING, size BIGINT, version_id STRING, event_id STRING,
     event_name STRING, event_time TIMESTAMP, manifest STRING, run_id STRING, status STRING, reason STRING, rows BIGINT,
-    bad_rows BIGINT, digest STRING, outcome STRING, generation STRING, bronze_version BIGINT, recorded_at TIMESTAMP
+    bad_rows BIGINT, checksum STRING, digest STRING, outcome STRING, generation STRING, bronze_version BIGINT,
+    recorded_at TIMESTAMP
     """
     assert dict(part.split() for part in was.split(",")) == COLUMNS
 
@@ -66,7 +67,7 @@ def batch() -> Batch:
     """One with every field of a row given, and one row with the least."""
     full = LedgerRow(
         "a", Status.COMMITTED, "why", "etag", 10, "v1", "m#0", "ObjectCreated:Put", "2024-01-02T03:04:05.123456+00:00",
-        "manifest", 3, 1,
+        "manifest", 3, 1, "CRC64NVME:nuCUKjhVRg8=",
     )  # fmt: skip
     rows = (full, LedgerRow("b", Status.REMOVED))
     return Batch(
@@ -79,7 +80,13 @@ def test_what_is_appended_has_columns_and_types_of_the_ledger(outcome: str, batc
     """``append_rows`` refuses others, in the middle of a run."""
     types = {str: "STRING", int: "BIGINT"}
     appended: list[dict[str, Any]] = []
-    delta = SimpleNamespace(append=lambda location, rows, app_id, number: appended.extend(rows))
+    fields = [SimpleNamespace(name=name) for name in COLUMNS]
+    delta = SimpleNamespace(
+        append=lambda location, rows, app_id, number: appended.extend(rows),
+        table_state=lambda location, app_id: SimpleNamespace(
+            version=1, exists=True, txn=1, schema=SimpleNamespace(fields=fields)
+        ),
+    )
     landed = Landed(7, outcome, batch.digest, None if outcome == "committed" else "a file is gone", False)
     Ledger(delta, "s3a://lake/ledger/t", "t").append(batch, landed, "run")  # type: ignore[arg-type]
     assert [row["kind"] for row in appended] == [

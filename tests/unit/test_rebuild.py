@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from tests.support.objects import Objects
 from tests.support.seams import dying_in
 from tidegate.assets.bronze import look
+from tidegate.assets.bronze.known_etags import by_known_etags
 from tidegate.assets.bronze.look import _in_order, _of_one_batch
 from tidegate.assets.operations import rebuild
 from tidegate.assets.operations.rebuild import (
@@ -22,7 +24,7 @@ from tidegate.assets.operations.rebuild import (
     look_at_rebuild,
     rebuild_table,
 )
-from tidegate.platform.core.ledger import LastState, Status
+from tidegate.platform.core.ledger import LastState, LedgerRow, Status
 from tidegate.platform.core.manifest import Hint, Manifest
 from tidegate.platform.core.planning import Found, Gone, TakenHint, make_plan
 from tidegate.platform.core.schema.column_types import Field, simple_type
@@ -51,6 +53,7 @@ def test_files_are_read_again_in_the_order_in_which_they_came() -> None:
         "overwritten": LastState(Status.COMMITTED, "e0", 3),
         "bad": LastState(Status.QUARANTINED, "e1", 4, "no header"),
         "again": LastState(Status.REMOVED, None, 5),
+        "returned": LastState(Status.REMOVED, "e1", 8),
     }
     readings = [
         Reading("late", "e1", 4, 7, "2026-01-01T00:00:00+00:00"),
@@ -58,17 +61,18 @@ def test_files_are_read_again_in_the_order_in_which_they_came() -> None:
         Reading("back", "e1", 4, 6),
         Reading("overwritten", "e0", 4, 3),
         Reading("again", "e1", 4, 1),
+        Reading("returned", "e1", 4, 5),
         Reading("gone", "e1", 4, 1),
     ]
-    present = [_lies(key) for key in ("again", "back", "bad", "early", "late", "overwritten", "unknown")]
+    present = [_lies(key) for key in ("again", "back", "bad", "early", "late", "overwritten", "returned", "unknown")]
     hints = hints_of(present, states, readings)
     assert [(hint.key, hint.replaces, hint.decided) for hint in hints if not hint.redriven] == [
-        ("early", 2, 2), ("back", 6, 9), ("late", 7, 7),
+        ("early", 2, 2), ("returned", 5, 8), ("back", 6, 9), ("late", 7, 7),
     ]  # fmt: skip
-    assert [hint.told for hint in hints[:3]] == [None, None, "2026-01-01T00:00:00+00:00"]
+    assert [hint.told for hint in hints[:4]] == [None, None, None, "2026-01-01T00:00:00+00:00"]
     assert all(hint.event_time is None for hint in hints), "nothing has just happened to them"
-    assert [hint.key for hint in hints[3:]] == ["again", "bad", "overwritten", "unknown"]
-    assert all(hint.redriven and hint.replaces is None for hint in hints[3:])
+    assert [hint.key for hint in hints[4:]] == ["again", "bad", "overwritten", "unknown"]
+    assert all(hint.redriven and hint.replaces is None for hint in hints[4:])
 
 
 SAME = Found("e1", 10, 1)
@@ -102,26 +106,47 @@ class _Table:
 
     def __init__(self) -> None:
         self.n = 0
-        self.objects: dict[str, str] = {}
+        #: By key: the content, and the etag that this copy of it has.
+        self.objects: dict[str, tuple[str, str]] = {}
+        self.last: dict[str, str] = {}
+        self.copies = 0
         self.states: dict[str, LastState] = {}
-        #: Key, etag and batch of each reading whose rows are there.
-        self.rows: list[tuple[str, str, int]] = []
+        #: Key, etag, batch and content of each reading whose rows are there.
+        self.rows: list[tuple[str, str, int, str]] = []
         self.put: set[tuple[str, str]] = set()
         self.hints: list[Hint] = []
 
     def do(self, what: str, key: str) -> None:
+        known, lies = self.states.get(key), self.objects.get(key)
         if what == "write":
-            self.objects[key] = f"{key}{len(self.put)}"
-            self.hints.append(Hint(key, f"{len(self.hints)}#0"))
-        elif what == "move away" and self.states.get(key) and self.states[key].etag == self.objects.get(key):
-            if self.states[key].status == Status.COMMITTED:
-                self.n += 1
-                self.states[key] = LastState(Status.MOVED, self.objects.pop(key), self.n)
-        elif what == "move back" and key in self.states and self.states[key].status == Status.MOVED:
-            self.objects[key] = self.states[key].etag or ""
+            self.last[key] = f"{key}{self.copies}"
+            self._lay(key)
+        elif what == "remove" and lies:
+            del self.objects[key]
+            self._tell(key)
+        elif what == "put back" and not lies and key in self.last:
+            self._lay(key)
+        elif what == "move away" and known and lies and known.checksum == lies[0] and known.status == Status.COMMITTED:
+            del self.objects[key]
+            self.hints.append(Hint(key, taken=known.etag))
         elif what == "rebuild":
-            readings = [Reading(*one[:2], 1, one[2]) for one in self.rows]
-            self.hints += hints_of([_lies(*one) for one in self.objects.items()], self.states, readings)
+            readings = [Reading(*one[:2], 1, one[2], None, 1, one[3]) for one in self.rows]
+            present = [_lies(key, etag) for key, (_, etag) in self.objects.items()]
+            head = {key: self._probe(key) for key in self.objects}
+            store = SimpleNamespace(objects=SimpleNamespace(head_many=lambda bucket, keys: {k: head[k] for k in keys}))
+            lake: Any = SimpleNamespace(store=store)
+            present = [replace(one, size=1) for one in present]
+            present = by_known_etags(lake, SimpleNamespace(key=KEY), present, readings)  # type: ignore[arg-type]
+            self.hints += hints_of(present, self.states, readings)
+
+    def _lay(self, key: str) -> None:
+        """Each copy has an etag of its own, as in a bucket that KMS encrypts."""
+        self.copies += 1
+        self.objects[key] = self.last[key], f"e{self.copies}"
+        self._tell(key)
+
+    def _tell(self, key: str) -> None:
+        self.hints.append(Hint(key, f"{len(self.hints)}#0"))
 
     def batch(self, taken: list[Hint]) -> None:
         """A run over some hints, in which some may be old ones."""
@@ -129,20 +154,30 @@ class _Table:
         probes = {hint.key: self._probe(hint.key) for hint in taken}
         plan = make_plan([TakenHint(hint, "m") for hint in taken], probes, self.states, registered=False)
         for one in plan.candidates:
+            content = one.found.checksum or ""
             if one.replaces is not None:
-                self.rows.remove((one.key, one.found.etag, one.replaces))
-            self.rows.append((one.key, one.found.etag, self.n))
-            self.put.add((one.key, one.found.etag))
-            self.states[one.key] = LastState(Status.COMMITTED, one.found.etag, self.n)
+                self.rows.remove((one.key, self.states[one.key].etag or "", one.replaces, content))
+            self.rows.append((one.key, one.found.etag, self.n, content))
+            self.put.add((one.key, content))
+            self._record(one.row(Status.COMMITTED))
+        for row in plan.rows:
+            if row.status in (Status.REMOVED, Status.MOVED):
+                self._record(row)
+
+    def _record(self, row: LedgerRow) -> None:
+        self.states[row.key] = LastState(row.status, row.etag, self.n, size=row.size, checksum=row.checksum)
 
     def _probe(self, key: str) -> Found | Gone:
-        return Found(self.objects[key], 1, 1) if key in self.objects else Gone()
+        if key not in self.objects:
+            return Gone()
+        content, etag = self.objects[key]
+        return Found(etag, 1, 1, checksum=content)
 
 
 @given(
     st.lists(
         st.tuples(
-            st.sampled_from(["write", "move away", "move back", "rebuild", "rebuild"]),
+            st.sampled_from(["write", "remove", "put back", "move away", "rebuild", "rebuild"]),
             st.sampled_from("ab"),
             st.lists(st.integers(0, 99), max_size=3),
         ),
@@ -158,7 +193,7 @@ def test_whatever_comes_when_and_how_often_each_file_is_in_the_table_once(
         table.do(what, key)
         if table.hints:
             table.batch([table.hints[number % len(table.hints)] for number in some])
-    assert sorted(one[:2] for one in table.rows) == sorted(table.put)
+    assert sorted((key, content) for key, _, _, content in table.rows) == sorted(table.put)
 
 
 def test_events_go_before_a_rebuild_which_takes_what_one_batch_loads(monkeypatch: pytest.MonkeyPatch) -> None:

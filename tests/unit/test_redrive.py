@@ -21,11 +21,17 @@ from tidegate.assets.operations.redrive import (
     redrive_objects,
 )
 from tidegate.platform.core.events import parse_body
+from tidegate.platform.core.ledger import LastState, Status
+from tidegate.platform.core.planning import Found, TakenHint, make_plan
 from tidegate.platform.core.row_message import RowOrigin
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.ledger import Quarantined
 
 ORDERS = "landing.orders"
+STATES = {
+    "orders/refused.csv": LastState(Status.COMMITTED, "e1", 3),
+    "orders/bad.csv": LastState(Status.QUARANTINED, "e1", 4),
+}
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
 
@@ -34,7 +40,10 @@ def lake() -> Any:
     sent: list[str] = []
     return SimpleNamespace(
         store=LakeStore(Objects(), "s3://lake/root"),  # type: ignore[arg-type]
-        table=lambda text: SimpleNamespace(spec=SimpleNamespace(max_files=100)),
+        table=lambda text: SimpleNamespace(
+            spec=SimpleNamespace(max_files=100),
+            ledger=SimpleNamespace(clock=lambda: (4, 5), memory=lambda version, n, keys: (None, STATES)),
+        ),
         queues=[SimpleNamespace(name="events", send=sent.append)],
         sent=sent,
     )
@@ -55,6 +64,17 @@ def lake() -> Any:
 )
 def test_what_is_meant(choice: Choice, meant: bool) -> None:
     assert choice.takes("orders/2026/a b.csv", "its name ends in .gz, but it is not gzip", NOON) == meant
+
+
+def test_a_file_that_a_rebuild_refused_is_read_again_in_the_place_of_its_rows(lake: Any) -> None:
+    """Its rows are in the table, so a hint that only asked to decide anew would change nothing."""
+    found = [Quarantined(key, "read again, and refused", NOON) for key in STATES]
+    redrive_objects(lake, ORDERS, found, Choice(), by="somebody")
+    ids = [one.id for one in lake.store.inbox.waiting(ORDERS)]
+    taken = [TakenHint(hint, one.id) for one in lake.store.inbox.read(ORDERS, ids) for hint in one.hints]
+    assert [item.hint.redriven for item in taken] == [True, True]
+    plan = make_plan(taken, dict.fromkeys(STATES, Found("e1", 10, 1)), STATES, registered=False)
+    assert [(one.key, one.replaces) for one in plan.candidates] == [("orders/refused.csv", 3), ("orders/bad.csv", None)]
 
 
 def test_objects_become_hints_at_the_rate_that_was_asked_for(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import org.apache.parquet.HadoopReadOptions;
 import org.apache.parquet.ParquetReadOptions;
 import org.apache.parquet.column.page.PageReadStore;
 import org.apache.parquet.example.data.Group;
+import org.apache.parquet.example.data.simple.SimpleGroup;
 import org.apache.parquet.example.data.simple.convert.GroupRecordConverter;
 import org.apache.parquet.filter2.compat.FilterCompat;
 import org.apache.parquet.filter2.predicate.FilterApi;
@@ -30,11 +31,14 @@ import org.apache.parquet.schema.Type;
  * @param last the last state that it tells of each key
  */
 public record LedgerFile(List<LedgerRow> headers, Map<String, LedgerRow> last) {
-  private static final ParquetReadOptions IN_MEMORY = ParquetReadOptions.builder(MemoryFile.SETTINGS).build();
+  /** For each reader its own: they hold the decompressors, and files are read side by side. */
+  private static ParquetReadOptions inMemory() {
+    return ParquetReadOptions.builder(MemoryFile.SETTINGS).build();
+  }
 
   /** All of a small file. */
   static LedgerFile read(byte[] content) throws IOException {
-    return collect(new MemoryFile(content), IN_MEMORY, FilterCompat.NOOP);
+    return collect(new MemoryFile(content), inMemory(), FilterCompat.NOOP);
   }
 
   /** Of a large file the header of batch {@code n} and these keys: only the pages that may hold them are read. */
@@ -51,18 +55,38 @@ public record LedgerFile(List<LedgerRow> headers, Map<String, LedgerRow> last) {
     return collect(file, HadoopReadOptions.builder(conf).withRecordFilter(filter).build(), filter);
   }
 
-  /** The rows of a file of exactly this schema; null for another. */
+  /** The rows of a file of this schema, or of some of its columns; null for another. */
   public static List<Group> rows(byte[] content, MessageType type) throws IOException {
     MemoryFile file = new MemoryFile(content);
-    try (ParquetFileReader reader = ParquetFileReader.open(file, IN_MEMORY)) {
-      if (!reader.getFileMetaData().getSchema().getFields().equals(type.getFields())) {
-        return null;
-      }
+    List<Type> has;
+    try (ParquetFileReader reader = ParquetFileReader.open(file, inMemory())) {
+      has = reader.getFileMetaData().getSchema().getFields();
+    }
+    if (!type.getFields().containsAll(has)) {
+      return null;
     }
     List<Group> rows = new ArrayList<>();
-    List<String> columns = type.getFields().stream().map(Type::getName).toList();
-    each(file, IN_MEMORY, FilterCompat.NOOP, columns, rows::add);
+    List<String> columns = has.stream().map(Type::getName).toList();
+    boolean whole = has.equals(type.getFields());
+    each(file, inMemory(), FilterCompat.NOOP, columns, row -> rows.add(whole ? row : widened(row, type)));
     return rows;
+  }
+
+  /** A row of before the table had all of its columns. */
+  private static Group widened(Group row, MessageType type) {
+    SimpleGroup wide = new SimpleGroup(type);
+    for (Type field : row.getType().getFields()) {
+      String name = field.getName();
+      if (row.getFieldRepetitionCount(name) == 0) {
+        continue;
+      }
+      switch (field.asPrimitiveType().getPrimitiveTypeName()) {
+        case BINARY -> wide.add(name, row.getBinary(name, 0));
+        case INT32 -> wide.add(name, row.getInteger(name, 0));
+        default -> wide.add(name, row.getLong(name, 0));
+      }
+    }
+    return wide;
   }
 
   private static LedgerFile collect(InputFile file, ParquetReadOptions options, FilterCompat.Filter filter)

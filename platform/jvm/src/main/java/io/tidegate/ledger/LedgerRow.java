@@ -19,14 +19,16 @@ public record LedgerRow(
     String etag,
     String reason,
     Long badRows,
+    Long size,
+    String checksum,
     String digest,
     String outcome,
     String generation,
     Long bronzeVersion) {
   static final List<String> COLUMNS =
       List.of(
-          "kind", "n", "position", "key", "status", "etag", "reason", "bad_rows", "digest", "outcome", "generation",
-          "bronze_version");
+          "kind", "n", "position", "key", "status", "etag", "reason", "bad_rows", "size", "checksum", "digest", "outcome",
+          "generation", "bronze_version");
 
   /** Orders the decisions on one key. */
   static final Comparator<LedgerRow> IN_ORDER =
@@ -43,6 +45,8 @@ public record LedgerRow(
         text(group, "etag"),
         text(group, "reason"),
         has(group, "bad_rows") ? group.getLong("bad_rows", 0) : null,
+        has(group, "size") ? group.getLong("size", 0) : null,
+        text(group, "checksum"),
         text(group, "digest"),
         text(group, "outcome"),
         text(group, "generation"),

@@ -14,7 +14,9 @@ import org.apache.spark.sql.types.StructType;
  * Spark job; one row of kind {@code ask_spark} where that takes one.
  */
 final class LedgerMemoryProcedure extends LocalProcedure {
-  private static final Object[] ASK_SPARK = {"ask_spark", null, null, null, null, null, null, null, null, null, null};
+  private static final Object[] ASK_SPARK = {
+    "ask_spark", null, null, null, null, null, null, null, null, null, null, null, null
+  };
 
   LedgerMemoryProcedure() {
     super(
@@ -29,6 +31,8 @@ final class LedgerMemoryProcedure extends LocalProcedure {
             .add("etag", StringType)
             .add("reason", StringType)
             .add("bad_rows", LongType)
+            .add("size", LongType)
+            .add("checksum", StringType)
             .add("digest", StringType)
             .add("outcome", StringType)
             .add("generation", StringType)

@@ -51,7 +51,7 @@ class LedgerMemoryTest {
     spark.sql(
         "CREATE TABLE delta.`" + root + "` (kind STRING, n BIGINT, run_id STRING, bronze_version BIGINT,"
             + " recorded_at TIMESTAMP, position INT, key STRING, status STRING, reason STRING, etag STRING, bad_rows BIGINT,"
-            + " digest STRING, outcome STRING, generation STRING) USING delta CLUSTER BY (key)");
+            + " size BIGINT, digest STRING, outcome STRING, generation STRING) USING delta CLUSTER BY (key)");
   }
 
   private void record(long n, List<Map<String, Object>> rows) {
@@ -74,10 +74,18 @@ class LedgerMemoryTest {
       if (random.nextBoolean()) {
         row.put("etag", "e" + random.nextInt(3));
         row.put("bad_rows", random.nextInt(3));
+        row.put("size", random.nextInt(3));
+        if (hasChecksums()) {
+          row.put("checksum", "CRC64NVME:" + random.nextInt(3));
+        }
       }
       rows.add(row);
     }
     record(n, rows);
+  }
+
+  private boolean hasChecksums() {
+    return List.of(TableView.open(spark, root).snapshot().schema().fieldNames()).contains("checksum");
   }
 
   private long version() {
@@ -91,8 +99,8 @@ class LedgerMemoryTest {
   /** All rows, as Spark reads them. */
   private List<Row> queried() {
     return spark.sql(
-        "SELECT kind, n, key, status, etag, reason, bad_rows, digest, outcome, generation, bronze_version, position FROM delta.`"
-            + root + "`").collectAsList();
+        "SELECT kind, n, key, status, etag, reason, bad_rows, size, " + (hasChecksums() ? "checksum" : "NULL")
+            + ", digest, outcome, generation, bronze_version, position FROM delta.`" + root + "`").collectAsList();
   }
 
   /** The header and the last states among some rows. */
@@ -102,12 +110,12 @@ class LedgerMemoryTest {
         .filter(row -> "row".equals(row.getString(0)) && keys.contains(row.getString(2)))
         .filter(row -> !row.getString(3).equals("duplicate"))
         .filter(row -> !(row.getString(3).equals("quarantined") && row.isNullAt(4)))
-        .sorted(Comparator.<Row>comparingLong(row -> row.getLong(1)).thenComparingInt(row -> row.getInt(11)))
+        .sorted(Comparator.<Row>comparingLong(row -> row.getLong(1)).thenComparingInt(row -> row.getInt(13)))
         .forEach(row -> last.put(row.getString(2), row));
     List<Row> rows = new ArrayList<>(last.values());
     all.stream().filter(row -> "header".equals(row.getString(0)) && row.getLong(1) == n).forEach(rows::add);
     return sorted(
-        rows.stream().map(row -> scala.jdk.javaapi.CollectionConverters.asJava(row.toSeq()).subList(0, 11))
+        rows.stream().map(row -> scala.jdk.javaapi.CollectionConverters.asJava(row.toSeq()).subList(0, 13))
             .map(values -> (List<Object>) new ArrayList<Object>(values)).toList());
   }
 
@@ -129,6 +137,9 @@ class LedgerMemoryTest {
     spark.sql("INSERT INTO delta.`" + root + "` (kind, n) VALUES ('other', 0)");
     long last = 32;
     for (long n = 1; n <= last; n++) {
+      if (n == 7) { // as a ledger of before it had this column
+        spark.sql("ALTER TABLE delta.`" + root + "` ADD COLUMNS (checksum STRING)");
+      }
       recordAnything(n);
       if (n == 4 || n % 16 < 2) {
         check(n);
@@ -142,12 +153,25 @@ class LedgerMemoryTest {
     assertEquals(last, view.lastTxn(APP));
     assertEquals(view.snapshot().numOfFiles(), view.liveFiles().size());
     assertEquals(last + 1, spark.read().format("delta").load(root).where("kind IN ('header', 'other')").count());
-    long merging = spark.sql("DESCRIBE HISTORY delta.`" + root + "`").count() - 2 - last;
+    long merging = spark.sql("DESCRIBE HISTORY delta.`" + root + "`").count() - 3 - last;
     assertEquals(2, merging, "commits beside the appends");
     DeltaLog.clearCache();
     LedgerMemory.forget();
     check(last);
     assertNull(LedgerMemory.find(spark, root, version() - 1, last - 1, KEYS), "an older version is Spark's");
+  }
+
+  /** At a server's start all of them are: what one reader unpacks is not another's. */
+  @Test
+  void filesAreReadSideBySide() throws Exception {
+    for (long n = 1; n <= 12; n++) {
+      recordAnything(n);
+    }
+    Object said = sorted(memory(12, KEYS).stream().map(Arrays::asList).toList());
+    for (int round = 0; round < 300; round++) {
+      LedgerMemory.forget();
+      assertEquals(said, sorted(memory(12, KEYS).stream().map(Arrays::asList).toList()));
+    }
   }
 
   @Test
