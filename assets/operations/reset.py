@@ -56,6 +56,18 @@ class Reset:
     lost_rows: int
     live_files: int
 
+    @property
+    def renamed(self) -> str | None:
+        """What becomes of the table's SQL name, where lake.yaml gives it another one than it has; else None."""
+        was, now = self.birth.name, self.table.spec.name
+        if was == now:
+            return None
+        return (
+            f"the table is bronze.{now} from now on, by lake.yaml; bronze.{was} and ledger.{was} go on standing for "
+            "what was before. Once no query needs these names: DROP TABLE, which deletes no file. To keep the name, say it "
+            "in lake.yaml before the reset"
+        )
+
 
 def look_at_reset(lake: Lake, text: str) -> Reset:
     """What a reset of a table would do; changes nothing.
@@ -113,8 +125,8 @@ def reset_table(
     found = look_at_reset(lake, text)
     if found.lost and not accept_loss:
         raise ResetRefused(_would_lose(found.table, found.lost, found.lost_rows))
-    if found.birth.name != found.table.spec.name:
-        log(_other_name(found))
+    if found.renamed:
+        log(f"WARNING: {found.renamed}")
     if not _is_new(found):
         _begin(lake, found, by, log)
     table = lake.table(text)
@@ -143,15 +155,6 @@ def _would_lose(table: Table, keys: Sequence[str], rows: int) -> str:
     return (
         f"{rows} rows came from {len(keys)} objects that S3 has no more, or with other bytes, and would not come back; "
         f"one is {keys[0]}. {_way_back(table)}, or accept the loss"
-    )
-
-
-def _other_name(found: Reset) -> str:
-    was, now = found.birth.name, found.table.spec.name
-    return (
-        f"WARNING: the table is bronze.{now} from now on, by lake.yaml; it was bronze.{was}. bronze.{was} and "
-        f"ledger.{was} go on standing for what was before: once no query needs them, DROP TABLE them, which deletes no "
-        "file. Or say the old `name` in lake.yaml, and repeat the reset"
     )
 
 

@@ -69,6 +69,8 @@ def told(lake: Lake, found: Reset) -> list[str]:
         f"{found.table.ledger.location}; the new one begins with batch 1",
         f"  columns  come from the first files and lake.yaml anew; the table stays at {found.location}",
     ]
+    if found.renamed:
+        lines.append(f"  NAME     {found.renamed}")
     if found.table.spec.silver:
         lines.append(f"  silver   silver.{birth.name} keeps its rows; its next merge takes the whole table anew")
     if found.lost:

@@ -16,7 +16,7 @@ from tests.support.inventory import FORMATS, Line, deliver
 from tests.support.objects import Objects
 from tests.support.seams import Died
 from tests.unit.conftest import PAPER
-from tidegate.assets.bronze import inventoried
+from tidegate.assets.bronze import inventoried, run
 from tidegate.assets.bronze.inventoried import Inventoried, compare_inventory
 from tidegate.assets.bronze.look import Clock
 from tidegate.platform.core.inventory import Inventory, InventoryError, deliveries
@@ -222,3 +222,27 @@ def test_loaded_files_that_lie_there_still_are_noted_for_after_load(monkeypatch:
     (note,) = lake.store.after.read(text, lake.store.after.ids(text))
     assert set(note.keys) == {"t/a.csv"}
     assert lake.hints() == []
+
+
+@pytest.mark.parametrize(("n", "folder", "whole"), [(0, "t..g", True), (1, "t..g", False), (0, "", False)])
+def test_a_generation_that_a_reset_began_lists_its_prefix_from_the_beginning(
+    n: int, folder: str, whole: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An inventory lacks the files of the last days, and how far a listing came was told of the generation before."""
+    done: list[str] = []
+    lake: Any = SimpleNamespace(store=SimpleNamespace(inbox=SimpleNamespace(waiting=lambda text: [])))
+    table: Any = SimpleNamespace(text="t", birth=SimpleNamespace(folder=folder), key=SimpleNamespace(uri="s3://l/t/"))
+    monkeypatch.setattr(run, "read_clock", lambda table: Clock(1, n))
+    monkeypatch.setattr(run, "list_prefix", lambda *_: done.append("all") or 1)  # type: ignore[func-returns-value]
+    for name in ("unfinished", "decided", "look", "after_notes"):
+        monkeypatch.setattr(run, name, lambda *_, **__: None)
+    run._next_batch(
+        lake,
+        table,
+        "run",
+        first=True,
+        list_table=lambda table, clock: done.append("as asked for"),
+        allow_removals=False,
+        log=lambda line: None,
+    )
+    assert done == ["all" if whole else "as asked for"]
