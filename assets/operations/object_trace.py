@@ -14,6 +14,7 @@ from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.ledger import SETTLED, Status
 from tidegate.platform.core.planning import Forbidden, Found, Gone, Probe, Unavailable
 from tidegate.platform.core.routing import Routed, route, rows_route
+from tidegate.platform.core.same_bytes import same_bytes
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.ledger import Decision
@@ -183,10 +184,12 @@ def _verdict(lake: Lake, way: _Way, key: str) -> str:
     last = way.last
     if isinstance(way.probe, Forbidden | Unavailable) and (last is None or last.row.status is not Status.QUARANTINED):
         return _unseen(way, key)
-    present = way.probe.etag if isinstance(way.probe, Found) else None
+    present = way.probe if isinstance(way.probe, Found) else None
     if last is None:
         return _untold(lake, way)
-    if last.row.status is Status.QUARANTINED and (present is None or last.row.etag in (None, present)):
+    if last.row.status is Status.QUARANTINED and (
+        present is None or last.row.etag is None or same_bytes(present, last.row)
+    ):
         return f"it is in quarantine; once the cause is mended: tidegate redrive {way.table.text} --key '{key}' --yes"
     if isinstance(way.probe, Gone):
         if last.row.status is Status.MOVED:
@@ -196,7 +199,8 @@ def _verdict(lake: Lake, way: _Way, key: str) -> str:
             return f"it is gone, and nothing has told of that: materialize the partition {way.table.text}"
         follows = way.table.birth is not None and way.table.birth.registered
         return f"it is gone, and {way.name} knows: " + ("its rows left with it" if follows else "loaded rows stay")
-    if last.row.status in SETTLED and present == last.row.etag:
+    rows_stay = last.row.status in SETTLED or (last.row.status is Status.REMOVED and last.row.etag is not None)
+    if rows_stay and present is not None and same_bytes(present, last.row):
         return f"its present bytes are in {way.name} since version {last.stamp.bronze_version}"
     return f"its present bytes are not in {way.name}, and nothing has told of them. {_remedy(lake, way)}"
 
