@@ -64,8 +64,8 @@ class Reset:
             return None
         return (
             f"the table is bronze.{now} from now on, by lake.yaml; bronze.{was} and ledger.{was} go on standing for "
-            "what was before. Once no query needs these names: DROP TABLE, which deletes no file. To keep the name, say "
-            "it in lake.yaml before the reset"
+            "what was before. Once no query needs these names: DROP TABLE, which deletes no file. To keep the name, "
+            "say it in lake.yaml before the reset"
         )
 
 
