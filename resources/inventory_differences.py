@@ -142,7 +142,8 @@ def _kind(left: bool) -> Column:
     kind = F.when(here & (~known | (etag.isNotNull() & ~same) | back), "listed")
     kind = kind.when(~here & status.isin(*sorted(map(str, PRESENT))), "missing")
     if left:
-        loaded = status.isin(*sorted(map(str, IN_TABLE)))
+        # What was removed has an etag where its rows stay.
+        loaded = status.isin(*sorted(map(str, IN_TABLE | {Status.REMOVED})))
         kind = kind.when(here & loaded & same, "left")
     return kind
 

@@ -46,7 +46,7 @@ def differences(
     """All differences, in pages of ``most``, and how many keys the inventory has."""
     inventory = newest_inventory(lake.lake.store.objects, folder, lake.bucket)
     rows = [
-        (key, str(state.status), state.etag, state.n, state.reason, state.bad_rows, datetime.fromtimestamp(at, UTC))
+        (key, *({**vars(state), "status": str(state.status)}.values()), datetime.fromtimestamp(at, UTC))
         for key, (state, at) in states.items()
     ]
     ddl = ", ".join(f"{name} {kind}" for name, kind in _STATES.items())
@@ -207,7 +207,8 @@ def test_what_no_event_told_comes_in_by_the_inventory_and_what_is_newer_stays(
     at.deliver(lake, stale, time.time() + 60)
     before = kit.bronze(lake, "orders", "id")
     told = kit.metadata(lake.materialize("bronze", "orders"))
-    assert (told["inventory_differences"], told["batches"], told["files"]) == (5, 2, 0)
+    # One that went is not among them: its rows are in the table, whether these bytes are back or not.
+    assert (told["inventory_differences"], told["batches"], told["files"]) == (4, 2, 0)
     assert kit.bronze(lake, "orders", "id") == before
     assert lake.lake.store.inbox.waiting() == []
     assert kit.fate(lake, "orders")["told.json"] == ("committed", "")
