@@ -17,8 +17,9 @@ public final class CsvInference {
 
   private static CsvTypes found(SparkSession spark, LoadRequest.Group group) {
     String zone = spark.conf().get("spark.sql.session.timeZone");
+    LoadRequest.Group how = group.alone();
     return SourceLines.of(spark, group, TableColumns.NONE.inFiles)
-        .mapPartitions(rows -> List.of(task(rows, group, zone)).iterator())
+        .mapPartitions(rows -> List.of(task(rows, how, zone)).iterator())
         .fold(new CsvTypes(group.names().size()), CsvTypes::plus);
   }
 

@@ -41,16 +41,26 @@ public record LoadRequest(
       return new Group(by, names, declared, csv, refusal, files);
     }
 
+    /** How files are read, without them: each task has a copy of it. */
+    Group alone() {
+      return new Group(reader, names, declared, csv, refusal, List.of());
+    }
+
+    /** Whether the bytes of the files came with the request: then those of all did. */
+    boolean held() {
+      return !files.isEmpty() && files.get(0).body() != null;
+    }
   }
 
   /**
    * One file.
    *
-   * @param path what is read: the object itself, or a copy
+   * @param path what is read: the object itself, or a copy; of a file that came with the request its address
    * @param size bytes that lie at {@code path}
    * @param source the object's address, {@code _source_path}
    * @param time the event's, in microseconds since 1970; null where there was none
    * @param values texts of the columns of the path, by name
+   * @param body the bytes of a small file, unpacked; null where they are read at {@code path}
    */
   public record Source(
       @JsonProperty("path") String path,
@@ -58,8 +68,15 @@ public record LoadRequest(
       @JsonProperty("source") String source,
       @JsonProperty("etag") String etag,
       @JsonProperty("time") Long time,
-      @JsonProperty("values") Map<String, String> values)
-      implements Serializable {}
+      @JsonProperty("values") Map<String, String> values,
+      @JsonProperty("body") byte[] body)
+      implements Serializable {
+
+    /** What is said of the file, without its bytes. */
+    Source alone() {
+      return new Source(path, size, source, etag, time, values, null);
+    }
+  }
 
   /**
    * How CSV is written; {@code comment} may be null, the other characters are one each.

@@ -1,6 +1,7 @@
 package io.tidegate.load;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.api.java.JavaRDD;
@@ -46,15 +47,25 @@ public final class Loading {
     String timeZone = zone;
     String folder = apart;
     for (LoadRequest.Group group : request.groups()) {
+      LoadRequest.Group how = group.alone();
+      // In the task itself, all files would be read again by each of hundreds of tasks.
+      Broadcast<HashMap<String, LoadRequest.Source>> files = context.broadcast(byPath(group));
       parts.add(
           SourceLines.of(spark, group, columns.inFiles)
               .mapPartitions(
                   rows ->
-                      new SourceRows(rows, group, to, timeZone, new ApartRows(folder, conf.value().value()), counting)));
+                      new SourceRows(
+                          rows, how, files.value(), to, timeZone, new ApartRows(folder, conf.value().value()), counting)));
     }
     @SuppressWarnings("unchecked")
     JavaRDD<InternalRow> all = parts.size() == 1 ? parts.get(0) : context.union(parts.toArray(JavaRDD[]::new));
     return spark.internalCreateDataFrame(all.rdd(), columns.schema, false);
+  }
+
+  private static HashMap<String, LoadRequest.Source> byPath(LoadRequest.Group group) {
+    HashMap<String, LoadRequest.Source> files = new HashMap<>();
+    group.files().forEach(one -> files.put(one.path(), one.alone()));
+    return files;
   }
 
   /** What was counted of each file of which there are rows, by its address. */

@@ -3,7 +3,9 @@ package io.tidegate.load;
 import static org.apache.spark.sql.functions.col;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.DataFrameReader;
@@ -17,12 +19,17 @@ import org.apache.spark.sql.types.StructType;
 
 /** What is read of source files: lines, cells or columns, and behind them the path and the block's offset. */
 final class SourceLines {
+  static final String CORRUPT = "_tidegate_corrupt";
+
   private SourceLines() {}
 
   /**
    * @param columns those that Parquet files are read with
    */
   static JavaRDD<InternalRow> of(SparkSession spark, LoadRequest.Group group, StructType columns) {
+    if (group.held()) {
+      return HeldFiles.of(spark, group);
+    }
     var session = (org.apache.spark.sql.classic.SparkSession) spark;
     String[] paths = group.files().stream().map(LoadRequest.Source::path).toArray(String[]::new);
     return switch (group.reader()) {
@@ -55,25 +62,36 @@ final class SourceLines {
   }
 
   private static DataFrameReader cells(SparkSession spark, LoadRequest.Group group) {
-    LoadRequest.Csv csv = group.csv();
+    return spark.read().schema(cellColumns(group)).options(cellOptions(group));
+  }
+
+  /** The columns of a file that is read as a whole: its cells, and the text of a row that has not as many. */
+  static StructType cellColumns(LoadRequest.Group group) {
     StructType cells = new StructType();
     for (int i = 0; i < group.names().size(); i++) {
       cells = cells.add("c" + i, DataTypes.StringType);
     }
-    DataFrameReader reader =
-        spark.read()
-            .schema(cells.add("_tidegate_corrupt", DataTypes.StringType))
-            .option("header", csv.header())
-            .option("mode", "PERMISSIVE")
-            .option("sep", csv.delimiter())
-            .option("quote", csv.quote())
-            .option("escape", csv.quote())
-            .option("multiLine", true)
-            .option("columnNameOfCorruptRecord", "_tidegate_corrupt");
+    return cells.add(CORRUPT, DataTypes.StringType);
+  }
+
+  /** How Spark's reader takes such a file apart. */
+  static Map<String, String> cellOptions(LoadRequest.Group group) {
+    LoadRequest.Csv csv = group.csv();
+    Map<String, String> options = new HashMap<>();
+    options.put("header", String.valueOf(csv.header()));
+    options.put("mode", "PERMISSIVE");
+    options.put("sep", csv.delimiter());
+    options.put("quote", csv.quote());
+    options.put("escape", csv.quote());
+    options.put("multiLine", "true");
+    options.put("columnNameOfCorruptRecord", CORRUPT);
     if (csv.lineEnd() != null) {
       // Else it would make one kind of those in cells.
-      reader = reader.option("lineSep", csv.lineEnd());
+      options.put("lineSep", csv.lineEnd());
     }
-    return csv.comment() == null ? reader : reader.option("comment", csv.comment());
+    if (csv.comment() != null) {
+      options.put("comment", csv.comment());
+    }
+    return options;
   }
 }

@@ -19,14 +19,13 @@ import org.apache.spark.unsafe.types.UTF8String;
  */
 final class SourceRows implements Iterator<InternalRow> {
   private final Iterator<InternalRow> input;
-  private final LoadRequest.Group group;
   private final TableColumns columns;
   private final ApartRows apart;
   private final RowTally tally;
   private final RowReader reader;
   private final int pathPlace;
   private final Map<String, FileTally> counted = new HashMap<>();
-  private final Map<String, LoadRequest.Source> files = new HashMap<>();
+  private final Map<String, LoadRequest.Source> files;
 
   private UTF8String told;
   private UTF8String path;
@@ -37,16 +36,25 @@ final class SourceRows implements Iterator<InternalRow> {
   private InternalRow next;
   private boolean ended;
 
+  /**
+   * @param group how the files are read
+   * @param files by their paths
+   */
   SourceRows(
-      Iterator<InternalRow> input, LoadRequest.Group group, TableColumns columns, String zone, ApartRows apart, RowTally tally) {
+      Iterator<InternalRow> input,
+      LoadRequest.Group group,
+      Map<String, LoadRequest.Source> files,
+      TableColumns columns,
+      String zone,
+      ApartRows apart,
+      RowTally tally) {
     this.input = input;
-    this.group = group;
+    this.files = files;
     this.columns = columns;
     this.apart = apart;
     this.tally = tally;
     this.reader = reader(group, columns, zone);
     this.pathPlace = SourceLines.pathPlace(group, columns.inFiles);
-    group.files().forEach(one -> files.put(one.path(), one));
   }
 
   static RowReader reader(LoadRequest.Group group, TableColumns columns, String zone) {

@@ -12,7 +12,7 @@ public final class TidegateCatalog implements ProcedureCatalog {
   private static final List<LocalProcedure> PROCEDURES =
       List.of(new TableStateProcedure(), new StageFilesProcedure(), new LoadFilesProcedure(),
           new CheckColumnsProcedure(), new AddColumnsProcedure(),
-          new InferCsvProcedure(), new LiveFilesProcedure(), new AddFilesProcedure(),
+          new InferCsvProcedure(), new InferJsonProcedure(), new LiveFilesProcedure(), new AddFilesProcedure(),
           new AppendRowsProcedure(), new LedgerMemoryProcedure(),
           new BatchViewProcedure(), new LiveViewProcedure(), new MergeProcedure(),
           new RenewTableProcedure(), new NameTablesProcedure(), new DeriveViewProcedure(), new JarsProcedure(),

@@ -1,0 +1,175 @@
+package io.tidegate.load;
+
+import java.io.ByteArrayInputStream;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.NoSuchElementException;
+import java.util.function.Function;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.csv.CSVHeaderChecker;
+import org.apache.spark.sql.catalyst.csv.CSVOptions;
+import org.apache.spark.sql.catalyst.csv.UnivocityParser;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** What is read of small files whose bytes came with the request: nothing is opened, and a task has thousands of them. */
+final class HeldFiles {
+  /** Bytes after which a task of their own is worth its start. */
+  private static final long BYTES_OF_A_TASK = 2 << 20;
+
+  private HeldFiles() {}
+
+  /** As {@link SourceLines#of} reads them from S3. */
+  static JavaRDD<InternalRow> of(SparkSession spark, LoadRequest.Group group) {
+    JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.sparkContext());
+    Broadcast<ArrayList<LoadRequest.Source>> files = context.broadcast(new ArrayList<>(group.files()));
+    List<int[]> parts = parts(group.files(), context.defaultParallelism());
+    LoadRequest.Group how = group.alone();
+    String zone = spark.conf().get("spark.sql.session.timeZone");
+    return context
+        .parallelize(parts, parts.size())
+        .flatMap(part -> new Rows(files.value().subList(part[0], part[1]).iterator(), reader(how, zone)));
+  }
+
+  /** From which file to which each task reads: about as many bytes for each. */
+  private static List<int[]> parts(List<LoadRequest.Source> files, int most) {
+    long all = files.stream().mapToLong(file -> file.body().length).sum();
+    long share = Math.max(all / most, BYTES_OF_A_TASK / most) + 1;
+    List<int[]> parts = new ArrayList<>();
+    int first = 0;
+    long size = 0;
+    for (int i = 0; i < files.size(); i++) {
+      size += files.get(i).body().length;
+      if (size >= share || i == files.size() - 1) {
+        parts.add(new int[] {first, i + 1});
+        first = i + 1;
+        size = 0;
+      }
+    }
+    return parts;
+  }
+
+  private static Function<LoadRequest.Source, Iterator<InternalRow>> reader(LoadRequest.Group group, String zone) {
+    return switch (group.reader()) {
+      case "json" -> file -> new Lines(file, true);
+      case "csv_lines" -> file -> new Lines(file, false);
+      case "csv_cells" -> cells(group, zone);
+      default -> throw new IllegalArgumentException(group.reader() + " files are read where they lie");
+    };
+  }
+
+  /** As Spark's source of CSV makes them of a file that is read as a whole. */
+  private static Function<LoadRequest.Source, Iterator<InternalRow>> cells(LoadRequest.Group group, String zone) {
+    StructType all = SourceLines.cellColumns(group);
+    StructType cells = new StructType(java.util.Arrays.copyOf(all.fields(), all.size() - 1));
+    CSVOptions options =
+        new CSVOptions(
+            scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(SourceLines.cellOptions(group))),
+            false,
+            zone,
+            SourceLines.CORRUPT);
+    return file -> {
+      UTF8String path = UTF8String.fromString(file.path());
+      var rows =
+          CollectionConverters.asJava(
+              UnivocityParser.parseStream(
+                  new ByteArrayInputStream(file.body()),
+                  new UnivocityParser(cells, cells, options),
+                  new CSVHeaderChecker(cells, options, file.source(), true),
+                  all));
+      return new Iterator<>() {
+        @Override
+        public boolean hasNext() {
+          return rows.hasNext();
+        }
+
+        @Override
+        public InternalRow next() {
+          InternalRow row = rows.next();
+          Object[] values = new Object[all.size() + 2];
+          for (int i = 0; i < all.size(); i++) {
+            values[i] = row.isNullAt(i) ? null : row.getUTF8String(i);
+          }
+          return placed(values, path);
+        }
+      };
+    };
+  }
+
+  private static InternalRow placed(Object[] values, UTF8String path) {
+    values[values.length - 2] = path;
+    values[values.length - 1] = 0L;
+    return new GenericInternalRow(values);
+  }
+
+  /** The rows of some files, one after another. */
+  private static final class Rows implements Iterator<InternalRow> {
+    private final Iterator<LoadRequest.Source> files;
+    private final Function<LoadRequest.Source, Iterator<InternalRow>> read;
+    private Iterator<InternalRow> now = List.<InternalRow>of().iterator();
+
+    Rows(Iterator<LoadRequest.Source> files, Function<LoadRequest.Source, Iterator<InternalRow>> read) {
+      this.files = files;
+      this.read = read;
+    }
+
+    @Override
+    public boolean hasNext() {
+      while (!now.hasNext() && files.hasNext()) {
+        now = read.apply(files.next());
+      }
+      return now.hasNext();
+    }
+
+    @Override
+    public InternalRow next() {
+      if (!hasNext()) {
+        throw new NoSuchElementException();
+      }
+      return now.next();
+    }
+  }
+
+  /** The lines of one file, as Hadoop's reader of lines has them: without a byte order mark before the first. */
+  static final class Lines implements Iterator<InternalRow> {
+    private final byte[] body;
+    private final UTF8String path;
+    private final boolean returnEnds;
+    private int at;
+
+    /**
+     * @param returnEnds whether a carriage return ends a line, too; before a line feed it is one end with it
+     */
+    Lines(LoadRequest.Source file, boolean returnEnds) {
+      this.body = file.body();
+      this.path = UTF8String.fromString(file.path());
+      this.returnEnds = returnEnds;
+      boolean mark = body.length > 2 && body[0] == (byte) 0xEF && body[1] == (byte) 0xBB && body[2] == (byte) 0xBF;
+      this.at = mark ? 3 : 0;
+    }
+
+    @Override
+    public boolean hasNext() {
+      return at < body.length;
+    }
+
+    @Override
+    public InternalRow next() {
+      int end = at;
+      while (end < body.length && body[end] != '\n' && !(returnEnds && body[end] == '\r')) {
+        end++;
+      }
+      UTF8String line = UTF8String.fromBytes(body, at, end - at);
+      boolean both = end + 1 < body.length && body[end] == '\r' && body[end + 1] == '\n';
+      at = end + (both ? 2 : 1);
+      return placed(new Object[] {line, null, null}, path);
+    }
+  }
+}

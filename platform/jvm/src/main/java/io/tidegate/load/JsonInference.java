@@ -1,0 +1,163 @@
+package io.tidegate.load;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.util.JsonParserDelegate;
+import java.io.IOException;
+import java.io.Serializable;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.json.JSONOptions;
+import org.apache.spark.sql.catalyst.json.JsonInferSchema;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** The columns of JSON lines, in one pass over them: Spark's rules, and text where a double would round a whole number. */
+public final class JsonInference {
+  private static final String CORRUPT = "_tidegate_corrupt";
+
+  private JsonInference() {}
+
+  /**
+   * The columns, in the order of their names; what is null everywhere is left out.
+   *
+   * @param mostLevels objects that are nested deeper say nothing
+   */
+  public static StructType columns(SparkSession spark, LoadRequest.Group group, int mostLevels) {
+    String zone = spark.conf().get("spark.sql.session.timeZone");
+    Found found =
+        SourceLines.of(spark, group, TableColumns.NONE.inFiles)
+            .mapPartitions(rows -> List.of(task(rows, zone, mostLevels)).iterator())
+            .fold(new Found(null, new HashSet<>()), (one, other) -> one.plus(other, options(zone, mostLevels)));
+    return found.columns(options(zone, mostLevels));
+  }
+
+  private static Found task(Iterator<InternalRow> rows, String zone, int mostLevels) {
+    JSONOptions options = options(zone, mostLevels);
+    JsonInferSchema rules = new JsonInferSchema(options);
+    JsonFactory factory = options.buildJsonFactory();
+    WholeNumbers numbers = new WholeNumbers();
+    Found found = new Found(null, numbers.rounded);
+    while (rows.hasNext()) {
+      DataType type;
+      try (JsonParser parser = numbers.over(factory.createParser(rows.next().getUTF8String(0).getBytes()))) {
+        parser.nextToken();
+        type = rules.inferField(parser);
+      } catch (IOException | RuntimeException e) {
+        continue; // No JSON: the row is refused when it is read.
+      }
+      numbers.keep();
+      found = new Found(merged(found.type, type, options), found.rounded);
+    }
+    return found;
+  }
+
+  private static DataType merged(DataType one, DataType other, JSONOptions options) {
+    return one == null
+        ? other
+        : other == null ? one : JsonInferSchema.compatibleRootType(CORRUPT, options.parseMode()).apply(one, other);
+  }
+
+  private static JSONOptions options(String zone, int mostLevels) {
+    Map<String, String> said = new HashMap<>();
+    said.put("dropFieldIfAllNull", "true");
+    // The row itself is a level.
+    said.put("maxNestingDepth", String.valueOf(mostLevels + 1));
+    return new JSONOptions(scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(said)), zone, CORRUPT);
+  }
+
+  /** What some lines say: the type of all, null without any, and the columns with a whole number that a double rounds. */
+  private record Found(DataType type, Set<String> rounded) implements Serializable {
+    Found plus(Found other, JSONOptions options) {
+      Set<String> both = new HashSet<>(rounded);
+      both.addAll(other.rounded);
+      return new Found(merged(type, other.type, options), both);
+    }
+
+    StructType columns(JSONOptions options) {
+      StructType columns = new StructType();
+      if (type == null
+          || !(new JsonInferSchema(options).canonicalizeType(type, options).getOrElse(() -> null) instanceof StructType all)) {
+        return columns;
+      }
+      for (StructField field : all.fields()) {
+        if (!field.name().equals(CORRUPT)) {
+          boolean lossy = field.dataType().equals(DataTypes.DoubleType) && rounded.contains(field.name());
+          columns = columns.add(field.name(), lossy ? DataTypes.StringType : field.dataType());
+        }
+      }
+      return columns;
+    }
+  }
+
+  /** Notes the columns of an object that have a whole number which a double rounds, while another reads it. */
+  private static final class WholeNumbers extends JsonParserDelegate {
+    /** The longest whole number, with its sign, that every double holds. */
+    private static final int SAFE_LENGTH = 15;
+
+    final HashSet<String> rounded = new HashSet<>();
+    private final Set<String> inThisOne = new HashSet<>();
+    private int depth;
+
+    WholeNumbers() {
+      super(null);
+    }
+
+    WholeNumbers over(JsonParser parser) {
+      delegate = parser;
+      depth = 0;
+      inThisOne.clear();
+      return this;
+    }
+
+    /** The object that was read was a whole one. */
+    void keep() {
+      rounded.addAll(inThisOne);
+    }
+
+    @Override
+    public JsonToken nextToken() throws IOException {
+      JsonToken token = delegate.nextToken();
+      if (token == null) {
+        return null;
+      }
+      depth += token.isStructStart() ? 1 : token.isStructEnd() ? -1 : 0;
+      if (depth == 1 && token == JsonToken.VALUE_NUMBER_INT && delegate.getTextLength() > SAFE_LENGTH) {
+        String text = delegate.getText();
+        if (!Digits.exact(text, Double.parseDouble(text))) {
+          inThisOne.add(delegate.currentName());
+        }
+      }
+      return token;
+    }
+
+    @Override
+    public JsonToken nextValue() throws IOException {
+      JsonToken token = nextToken();
+      return token == JsonToken.FIELD_NAME ? nextToken() : token;
+    }
+
+    @Override
+    public JsonParser skipChildren() throws IOException {
+      JsonToken token = currentToken();
+      if (token != null && token.isStructStart()) {
+        for (int outside = depth - 1; depth > outside; ) {
+          if (nextToken() == null) {
+            break;
+          }
+        }
+      }
+      return this;
+    }
+  }
+}
