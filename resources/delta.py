@@ -294,6 +294,17 @@ class Delta:
         row = self._call_one("infer_csv", files=json.dumps(files))
         return [str(kind) for kind in json.loads(row["types"])]
 
+    def infer_json(self, files: Mapping[str, Any], most_levels: int) -> dict[str, Any]:
+        """The columns of files of JSON lines, as Spark's JSON of a schema.
+
+        Args:
+            files: which, and how they are read (``LoadRequest.Group`` of platform/jvm).
+            most_levels: objects that are nested deeper say nothing.
+        """
+        row = self._call_one("infer_json", files=json.dumps(files), most_levels=most_levels)
+        schema: dict[str, Any] = json.loads(row["schema"])
+        return schema
+
     def add_files(self, location: str, batch_uri: str, *, verify_files: bool) -> Landed:
         """Commit a batch object in one transaction, or find what already landed.
 

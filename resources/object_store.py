@@ -131,8 +131,15 @@ class ObjectStore:
 
         Where S3 does not give the bytes, as of an empty object, its state is asked for alone.
         """
+        return self._head_with(bucket, key, f"bytes=-{length}")
+
+    def head_with_start(self, bucket: str, key: str, length: int) -> tuple[Probe, bytes]:
+        """An object's present state and its first ``length`` bytes, as ``head_with_tail`` gives its last."""
+        return self._head_with(bucket, key, f"bytes=0-{length - 1}")
+
+    def _head_with(self, bucket: str, key: str, wanted: str) -> tuple[Probe, bytes]:
         try:
-            answer = self._client.get_object(Bucket=bucket, Key=key, Range=f"bytes=-{length}")
+            answer = self._client.get_object(Bucket=bucket, Key=key, Range=wanted)
             body = answer["Body"].read()
         except ClientError as error:
             return (Gone() if _status(error) == 404 else self.head(bucket, key)), b""

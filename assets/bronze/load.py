@@ -253,7 +253,10 @@ class _Load:
         schema = self.prepared.schema
         unborn = not schema.born
         # A header says all names of its file; of a file without one, the rows do.
-        learning = [file for file in files if file.format.new_names(file, schema) or (unborn and not file.names)]
+        told = unborn and any(file.format.tells_more(file, schema) for file in files)
+        learning = [
+            file for file in files if file.format.new_names(file, schema) or (told and not file.format.names_columns)
+        ]
         if unborn or learning:
             self.prepared.schema = replace(schema.adding(self._inferred(learning)), born=True)
 
@@ -263,7 +266,7 @@ class _Load:
         Returns:
             Keys of the files whose fields Delta refuses; None if there was nothing to learn.
         """
-        if self.table.spec.policy == "strict":
+        if not self._evolves:
             return None
         files = [file for file in files if (count := counted.get(file.candidate.key)) and count.unknown]
         before = self.prepared.schema
@@ -286,9 +289,14 @@ class _Load:
 
     def _hopeless(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> list[SourceFile]:
         """The files that have rows, no good one, and none that new columns could make good."""
-        evolves = self.table.spec.policy == "evolve"
+        evolves = self._evolves
         counts = [(file, counted.get(file.candidate.key)) for file in files]
         return [file for file, count in counts if count and not count.good and not (evolves and count.unknown)]
+
+    @property
+    def _evolves(self) -> bool:
+        """Whether rows may bring columns: before its birth, any table's may."""
+        return self.prepared.base is None or self.table.spec.policy == "evolve"
 
     def _inferred(self, files: Sequence[SourceFile]) -> list[Field]:
         """The columns of files; of those that lake.yaml names, the types are its own."""
@@ -325,7 +333,11 @@ class _Load:
         return [file for file in files if file.candidate.key not in ended]
 
     def _changed(self, files: Sequence[SourceFile]) -> set[str]:
-        """Keys whose object is no longer the one that was read."""
+        """Keys whose object is no longer the one that was read.
+
+        What was read with the look is what the look saw; where its etag is no digest, a checksum is wanted all the same.
+        """
+        files = [file for file in files if file.body is None or not file.candidate.found.digested]
         probes = self.lake.store.objects.head_many(self.table.key.bucket, [file.candidate.key for file in files])
         self.seen |= {key: found for key, found in probes.items() if isinstance(found, Found)}
         return {
@@ -348,7 +360,7 @@ def _grouped(files: Sequence[SourceFile]) -> list[list[SourceFile]]:
     """The files that are read together."""
     groups: dict[Hashable, list[SourceFile]] = {}
     for file in files:
-        groups.setdefault((file.format.name, file.format.group(file)), []).append(file)
+        groups.setdefault((file.format.name, file.format.group(file), file.body is None), []).append(file)
     return list(groups.values())
 
 

@@ -10,6 +10,7 @@ from tidegate.assets.bronze.formats.format import SourceFile
 from tidegate.assets.bronze.formats.parquet_files import Parquet
 from tidegate.assets.bronze.parquet_footers import parquet_footers
 from tidegate.assets.bronze.prepared import Prepared
+from tidegate.assets.bronze.small_objects import Held
 from tidegate.assets.bronze.source_files import source_file, staged
 from tidegate.platform.core.planning import BATCH_BYTES, Candidate, Plan
 from tidegate.platform.core.schema.misfit import Misfit
@@ -46,14 +47,21 @@ def loadable(
         StoreError: S3 did not answer, or does not take the copies.
     """
 
-    def source(candidate: Candidate) -> tuple[Candidate, SourceFile | Misfit | StoreError]:
-        try:
-            return candidate, source_file(lake, table, candidate)
-        except (Misfit, StoreError) as error:
-            return candidate, error
+    held = Held()
 
+    def source(candidate: Candidate) -> SourceFile | Misfit | StoreError:
+        try:
+            return source_file(lake, table, candidate, held)
+        except (Misfit, StoreError) as error:
+            return error
+
+    candidates = list(candidates)
+    # What came with the look waits for nobody.
+    asking = [one for one in candidates if one.found.body is None]
+    asked = dict(zip((one.key for one in asking), parallel(source, asking), strict=True))
     files = []
-    for candidate, result in parallel(source, candidates):
+    for candidate in candidates:
+        result = asked[candidate.key] if candidate.key in asked else source(candidate)
         if isinstance(result, SourceFile):
             files.append(result)
         else:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tidegate.assets.bronze.after import note_what_lies_there
 from tidegate.assets.bronze.parquet_footers import probe_with_footer
+from tidegate.assets.bronze.small_objects import SmallObjects
 from tidegate.platform.core.batch import Batch
 from tidegate.platform.core.file_format import format_of
 from tidegate.platform.core.ledger import PRESENT, Header, LastState
@@ -96,7 +97,7 @@ def look(
     taken = [TakenHint(hint, manifest.id) for manifest in manifests for hint in manifest.hints]
     keys = list(dict.fromkeys(item.hint.key for item in taken))
     previous, states = table.ledger.memory(clock.version, clock.n, keys)
-    probes = _probes(lake, table, keys, states)
+    probes = _probes(lake, table, keys, states, {item.hint.key: item.hint.size for item in taken})
     if any(isinstance(probe, Gone) for probe in probes.values()):
         require_bucket(lake, table)
     birth = lake.bear(table, keys[0])
@@ -133,14 +134,27 @@ def _of_one_batch(waiting: Sequence[Waiting], most_hints: int) -> list[str]:
     return ids
 
 
-def _probes(lake: Lake, table: Table, keys: Sequence[str], states: Mapping[str, LastState]) -> dict[str, Probe]:
-    """S3's present state of the keys; of Parquet that the ledger does not know it comes with the footer."""
+def _probes(
+    lake: Lake,
+    table: Table,
+    keys: Sequence[str],
+    states: Mapping[str, LastState],
+    sizes: Mapping[str, int | None],
+) -> dict[str, Probe]:
+    """S3's present state of the keys.
+
+    Of those that the ledger does not know it comes with what is needed of the object: the footer of Parquet, all bytes
+    of what is small otherwise.
+    """
     objects, bucket = lake.store.objects, table.key.bucket
+    small = SmallObjects(objects, bucket)
 
     def probe(key: str) -> tuple[str, Probe]:
-        if key not in states and (table.spec.format or format_of(key)) == "parquet":
+        if key in states:
+            return key, objects.head(bucket, key)
+        if (table.spec.format or format_of(key)) == "parquet":
             return key, probe_with_footer(objects, bucket, key)
-        return key, objects.head(bucket, key)
+        return key, small.probe(key, sizes.get(key))
 
     return dict(parallel(probe, keys))
 

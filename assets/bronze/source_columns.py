@@ -29,8 +29,7 @@ def source(table: Table, file: SourceFile) -> dict[str, Any]:
     candidate = file.candidate
     time = candidate.taken.hint.event_time or candidate.taken.hint.told
     return {
-        "path": file.path,
-        "size": file.size,
+        **file.place(),
         "source": source_address(table, file),
         "etag": candidate.found.etag,
         "time": _micros(datetime.fromisoformat(time)) if time else None,

@@ -22,6 +22,7 @@ from tidegate.assets.bronze.formats.format import HEAD_BYTES, Format, Rewrite, S
 from tidegate.assets.bronze.formats.json_files import Json
 from tidegate.assets.bronze.formats.parquet_files import Parquet
 from tidegate.assets.bronze.room import SMALL, SMALL_FILE, Bounded, TooLarge, in_turn
+from tidegate.assets.bronze.small_objects import CONTENT_BYTES, SMALL_BYTES, Held, content
 from tidegate.platform.core.file_format import format_of
 from tidegate.platform.core.planning import Candidate
 from tidegate.platform.core.schema.misfit import Misfit
@@ -48,8 +49,14 @@ class Staged:
         return f"s3a://{self.bucket}/{quote(self.key)}"
 
 
-def source_file(lake: Lake, table: Table, candidate: Candidate) -> SourceFile:
+def source_file(lake: Lake, table: Table, candidate: Candidate, held: Held) -> SourceFile:
     """Make one candidate readable.
+
+    Args:
+        lake: handles.
+        table: the table.
+        candidate: which.
+        held: the contents of small files that the batch holds.
 
     Raises:
         Misfit: the object cannot be loaded; the message is the reason.
@@ -61,8 +68,14 @@ def source_file(lake: Lake, table: Table, candidate: Candidate) -> SourceFile:
         raise Misfit("empty file")
     if isinstance(format, Parquet):
         return SourceFile(candidate, format, _path(lake, table, candidate), candidate.found.size)
-    head, whole = head_of(lake, table, candidate)
+    body = _small_content(lake, table, candidate)
+    head, whole = head_of(lake, table, candidate) if body is None else (body, True)
     seen = format.look(head, whole, table.spec)
+    if body is not None and (plain := _plain(body, seen.rewrite)) is not None and held.take(len(plain)):
+        path = source_path(table.key.bucket, candidate.key)
+        return SourceFile(
+            candidate, format, path, len(plain), seen.names, body=plain, by_line=seen.by_line, line_end=seen.line_end
+        )
     if seen.rewrite:
         path, size = _rewritten(lake, table, candidate, seen.rewrite)
     else:
@@ -123,7 +136,7 @@ def head_of(lake: Lake, table: Table, candidate: Candidate) -> tuple[bytes, bool
         StoreError: S3 did not answer.
     """
     wanted = min(HEAD_BYTES, candidate.found.size)
-    head = lake.store.objects.first_bytes(table.key.bucket, candidate.key, candidate.found.etag, wanted)
+    head = _first_bytes(lake, table, candidate, wanted)
     whole = wanted == candidate.found.size
     if packed(candidate):
         try:
@@ -135,10 +148,37 @@ def head_of(lake: Lake, table: Table, candidate: Candidate) -> tuple[bytes, bool
     return head, whole
 
 
+def source_path(bucket: str, key: str) -> str:
+    """The ``s3a://`` path of an object."""
+    return f"s3a://{bucket}/{key}"
+
+
+def _first_bytes(lake: Lake, table: Table, candidate: Candidate, length: int) -> bytes:
+    found = candidate.found
+    if found.body is not None:
+        return found.body[:length]
+    return lake.store.objects.first_bytes(table.key.bucket, candidate.key, found.etag, length)
+
+
+def _small_content(lake: Lake, table: Table, candidate: Candidate) -> bytes | None:
+    """All bytes of a small candidate, unpacked; None where its file has to be read in parts, or by Spark itself."""
+    size = candidate.found.size
+    return content(candidate.key, _first_bytes(lake, table, candidate, size)) if size <= SMALL_BYTES else None
+
+
+def _plain(body: bytes, rewrite: Rewrite | None) -> bytes | None:
+    """The content as Spark's readers take it; None where that is too much to be held."""
+    if rewrite is None:
+        return body
+    target = io.BytesIO()
+    rewrite.write(io.BytesIO(body), target)
+    return target.getvalue() if target.tell() <= CONTENT_BYTES else None
+
+
 def _path(lake: Lake, table: Table, candidate: Candidate) -> str:
     bucket, key = table.key.bucket, candidate.key
     if _PLAIN_KEY.match(key):
-        return f"s3a://{bucket}/{key}"
+        return source_path(bucket, key)
     ending = re.search(r"(\.[A-Za-z0-9]+){0,2}$", key.rsplit("/", 1)[-1])
     place = staged(lake, table, ending.group(0) if ending else "")
     lake.store.objects.copy(bucket, key, candidate.found.etag, place.bucket, place.key)

@@ -33,6 +33,7 @@ class Found:
         checksum: algorithm and value, where S3 said it.
         digested: whether the etag is a digest of the bytes, as far as encryption goes; not where KMS encrypts them.
         footer: a Parquet object's last bytes, footer and all, where they came with the answer.
+        body: all bytes of a small object, where they came with the answer.
     """
 
     etag: str
@@ -42,6 +43,7 @@ class Found:
     checksum: str | None = None
     digested: bool = True
     footer: bytes | None = field(default=None, repr=False, compare=False)
+    body: bytes | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ class Csv(Format):
     """CSV as RFC 4180 says, or as the table's `csv` options say."""
 
     name = "csv"
+    names_columns = True
 
     def look(self, head: bytes, whole: bool, spec: TableSpec) -> Look:
         """The header's names."""
@@ -57,9 +58,7 @@ class Csv(Format):
 
     def infer(self, delta: Delta, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
         """The narrowest types that hold every cell as it stands."""
-        told = delta.infer_csv(
-            {**_reading(files, spec), "files": [{"path": file.path, "size": file.size} for file in files]}
-        )
+        told = delta.infer_csv({**_reading(files, spec), "files": [file.place() for file in files]})
         return [Field(name, Simple(kind)) for name, kind in zip(files[0].names, told, strict=True)] if told else []
 
     def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from base64 import b64encode
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from tidegate.platform.core.parquet.footer import Footer
@@ -25,8 +26,10 @@ class SourceFile:
     Attributes:
         path: ``s3a://`` path that Spark reads: the object itself, or a copy of it.
         size: bytes that lie there; of a Parquet file's copy, which Spark looks at itself, those of the object.
-        names: a CSV file's column names, in its own order; empty for other formats.
+        names: a CSV file's column names, in its own order; of JSON those of its first object, as far as they have
+            values; empty for other formats.
         footer: a Parquet file's; None for other formats.
+        body: the content of a small file, unpacked, which goes with the request; None where it is read at ``path``.
         by_line: whether each line is a row; where one may go on in the next, the file is read as a whole, by one task.
         line_end: what ends the rows of a CSV file, as far as its beginning tells.
     """
@@ -37,8 +40,14 @@ class SourceFile:
     size: int
     names: tuple[str, ...] = ()
     footer: Footer | None = None
+    body: bytes | None = field(default=None, repr=False)
     by_line: bool = True
     line_end: str | None = None
+
+    def place(self) -> dict[str, Any]:
+        """Where its bytes are: they lie in S3, or are told (``LoadRequest.Source`` of platform/jvm)."""
+        told = {} if self.body is None else {"body": b64encode(self.body).decode()}
+        return {"path": self.path, "size": self.size, **told}
 
 
 @dataclass(frozen=True)
@@ -46,7 +55,7 @@ class Look:
     """What the beginning of a file tells.
 
     Attributes:
-        names: column names, where the format has a header.
+        names: column names, where the format has a header; names of the first object otherwise.
         rewrite: how the file must be rewritten before Spark reads it; None to read it as it is.
         by_line: whether each line is a row, as far as can be seen.
         line_end: what ends a row, if that can be seen.
@@ -85,6 +94,8 @@ class Format(ABC):
 
     #: Its name in lake.yaml.
     name: str
+    #: Whether the beginning of a file names all its columns.
+    names_columns = False
 
     def look(self, head: bytes, whole: bool, spec: TableSpec) -> Look:
         """What the beginning of a file tells.
@@ -120,8 +131,12 @@ class Format(ABC):
         return None
 
     def new_names(self, file: SourceFile, schema: TableSchema) -> Collection[str]:
-        """Columns that the file has, as far as its beginning tells, and the table has not."""
+        """Columns that the header of a file names, and the table has not."""
         return [name for name in file.names if schema.named(name) is None]
+
+    def tells_more(self, file: SourceFile, schema: TableSchema) -> bool:
+        """Whether the rows of a file tell columns of a table that is not born yet: no header does."""
+        return not file.names
 
 
 def refusal(policy: Policy) -> str:

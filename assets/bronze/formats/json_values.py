@@ -1,9 +1,6 @@
-"""JSON values that a column's type would change without a word."""
+"""What no JSON can hold of a column's type."""
 
 from __future__ import annotations
-
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 
 from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct
 from tidegate.platform.core.schema.misfit import Misfit
@@ -27,10 +24,3 @@ def check_keys(field: Field) -> None:
                 todo.append(element)
             case Struct(fields):
                 todo += [one.type for one in fields]
-
-
-def rounded(value: Column, text: Column) -> Column:
-    """Whether a double is not the whole number that its text says."""
-    exact = text.try_cast("decimal(38,0)")
-    kept = value.try_cast("decimal(38,0)").eqNullSafe(exact) & exact.isNotNull()
-    return F.coalesce(text.rlike("^-?[0-9]{16,}$") & ~kept, F.lit(False))
