@@ -33,8 +33,8 @@ class Json(Format):
     def infer(self, delta: Delta, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
         """The columns of all objects; what is null everywhere has no type yet and is left out.
 
-        A column of doubles is text if some value is a whole number that a double rounds. Objects that are nested deeper
-        than a table can be say nothing; their rows will be refused.
+        A column of doubles is text if a double would change some value. Objects that are nested deeper than a table can
+        be say nothing; their rows will be refused.
         """
         told = delta.infer_json({"reader": self.name, "files": [file.place() for file in files]}, MOST_LEVELS)
         return usable([field_from_json(field) for field in told["fields"]])

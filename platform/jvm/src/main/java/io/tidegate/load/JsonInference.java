@@ -22,7 +22,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** The columns of JSON lines, in one pass over them: Spark's rules, and text where a double would round a whole number. */
+/** The columns of JSON lines, in one pass over them: Spark's rules, and text where a double would change a number. */
 public final class JsonInference {
   private static final String CORRUPT = "_tidegate_corrupt";
 
@@ -46,8 +46,8 @@ public final class JsonInference {
     JSONOptions options = options(zone, mostLevels);
     JsonInferSchema rules = new JsonInferSchema(options);
     JsonFactory factory = options.buildJsonFactory();
-    WholeNumbers numbers = new WholeNumbers();
-    Found found = new Found(null, numbers.rounded);
+    Numbers numbers = new Numbers();
+    Found found = new Found(null, numbers.changed);
     while (rows.hasNext()) {
       DataType type;
       try (JsonParser parser = numbers.over(factory.createParser(rows.next().getUTF8String(0).getBytes()))) {
@@ -57,7 +57,7 @@ public final class JsonInference {
         continue; // No JSON: the row is refused when it is read.
       }
       numbers.keep();
-      found = new Found(merged(found.type, type, options), found.rounded);
+      found = new Found(merged(found.type, type, options), found.changed);
     }
     return found;
   }
@@ -76,11 +76,11 @@ public final class JsonInference {
     return new JSONOptions(scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(said)), zone, CORRUPT);
   }
 
-  /** What some lines say: the type of all, null without any, and the columns with a whole number that a double rounds. */
-  private record Found(DataType type, Set<String> rounded) implements Serializable {
+  /** What some lines say: the type of all, null without any, and the columns with a number that a double changes. */
+  private record Found(DataType type, Set<String> changed) implements Serializable {
     Found plus(Found other, JSONOptions options) {
-      Set<String> both = new HashSet<>(rounded);
-      both.addAll(other.rounded);
+      Set<String> both = new HashSet<>(changed);
+      both.addAll(other.changed);
       return new Found(merged(type, other.type, options), both);
     }
 
@@ -92,7 +92,7 @@ public final class JsonInference {
       }
       for (StructField field : all.fields()) {
         if (!field.name().equals(CORRUPT)) {
-          boolean lossy = field.dataType().equals(DataTypes.DoubleType) && rounded.contains(field.name());
+          boolean lossy = field.dataType().equals(DataTypes.DoubleType) && changed.contains(field.name());
           columns = columns.add(field.name(), lossy ? DataTypes.StringType : field.dataType());
         }
       }
@@ -100,20 +100,17 @@ public final class JsonInference {
     }
   }
 
-  /** Notes the columns of an object that have a whole number which a double rounds, while another reads it. */
-  private static final class WholeNumbers extends JsonParserDelegate {
-    /** The longest whole number, with its sign, that every double holds. */
-    private static final int SAFE_LENGTH = 15;
-
-    final HashSet<String> rounded = new HashSet<>();
+  /** Notes the columns of an object that have a number which a double changes, while another reads it. */
+  private static final class Numbers extends JsonParserDelegate {
+    final HashSet<String> changed = new HashSet<>();
     private final Set<String> inThisOne = new HashSet<>();
     private int depth;
 
-    WholeNumbers() {
+    Numbers() {
       super(null);
     }
 
-    WholeNumbers over(JsonParser parser) {
+    Numbers over(JsonParser parser) {
       delegate = parser;
       depth = 0;
       inThisOne.clear();
@@ -122,7 +119,7 @@ public final class JsonInference {
 
     /** The object that was read was a whole one. */
     void keep() {
-      rounded.addAll(inThisOne);
+      changed.addAll(inThisOne);
     }
 
     @Override
@@ -132,13 +129,17 @@ public final class JsonInference {
         return null;
       }
       depth += token.isStructStart() ? 1 : token.isStructEnd() ? -1 : 0;
-      if (depth == 1 && token == JsonToken.VALUE_NUMBER_INT && delegate.getTextLength() > SAFE_LENGTH) {
+      if (depth == 1 && token.isNumeric() && !few()) {
         String text = delegate.getText();
-        if (!Digits.exact(text, Double.parseDouble(text))) {
+        if (!Digits.kept(text, Double.parseDouble(text))) {
           inThisOne.add(delegate.currentName());
         }
       }
       return token;
+    }
+
+    private boolean few() throws IOException {
+      return Digits.few(delegate.getTextCharacters(), delegate.getTextOffset(), delegate.getTextLength(), false);
     }
 
     @Override

@@ -235,7 +235,7 @@ class RowReadersTest {
   }
 
   private static LoadRequest.Source file(String value) {
-    return new LoadRequest.Source("path", 1, "source", "etag", null, java.util.Map.of("p", value));
+    return new LoadRequest.Source("path", 1, "source", "etag", null, java.util.Map.of("p", value), null);
   }
 
   private static LoadRequest.Group group(String... names) {

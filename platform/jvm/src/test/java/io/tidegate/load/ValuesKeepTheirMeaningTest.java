@@ -218,7 +218,7 @@ class ValuesKeepTheirMeaningTest {
   }
 
   private static LoadRequest.Source file(String value) {
-    return new LoadRequest.Source("path", 1, "source", "etag", null, Map.of("p", value));
+    return new LoadRequest.Source("path", 1, "source", "etag", null, Map.of("p", value), null);
   }
 
   private static InternalRow row(String line) {
