@@ -1,0 +1,152 @@
+"""Small files: a batch of files of ten rows each, beside bare Spark, Structured Streaming and delta-rs on the same files.
+
+Ours is the whole run, from the look to the ledger: as a table's first load with its columns configured, and inferred, and
+into a table that exists. Bare Spark reads with the schema and appends; Structured Streaming does so with its source of
+files, `availableNow`; delta-rs is what a function of one process does, without Spark. `ratio` is their seconds by ours.
+
+    python -m benchmarks.small_files [--files 10000] [--only json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import sys
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import Machine, Spent, announce, spending
+from tests.support.costs import cpu_seconds
+from tidegate.assets.bronze.run import run_table
+from tidegate.platform.testing import TestLake
+
+_COLUMNS = {"id": "bigint", "name": "string", "price": "double", "at": "timestamp"}
+_SCHEMA = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
+_ROWS = 10
+#: What is measured: the ending of the files' names, and how a body is made of its rows.
+KINDS: dict[str, Callable[[list[dict[str, Any]]], bytes]] = {
+    "json": lambda rows: "".join(f"{json.dumps(row)}\n" for row in rows).encode(),
+    "csv": lambda rows: "\n".join(
+        [",".join(_COLUMNS), *(",".join(str(cell) for cell in row.values()) for row in rows), ""]
+    ).encode(),
+    "json.gz": lambda rows: gzip.compress("".join(f"{json.dumps(row)}\n" for row in rows).encode()),
+}
+
+
+def _body(kind: str, number: int) -> bytes:
+    chance = random.Random(number)
+    return KINDS[kind](
+        [
+            {
+                "id": number * _ROWS + n,
+                "name": f"customer {chance.randrange(1_000_000)}",
+                "price": round(chance.random() * 1000, 2),
+                "at": f"2026-01-{1 + n:02d}T12:30:{n:02d}Z",
+            }
+            for n in range(_ROWS)
+        ]
+    )
+
+
+def _put(lake: TestLake, folder: str, kind: str, first: int, files: int) -> list[str]:
+    keys = [f"{folder}/{number:07d}.{kind}" for number in range(first, first + files)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda key: lake.put(key, _body(kind, int(key[-8 - len(kind) : -1 - len(kind)]))), keys))
+    return keys
+
+
+def _ours(machine: Machine, lake: TestLake, table: str, keys: list[str]) -> dict[str, Any]:
+    announce(lake, table, keys)
+    assert machine.aws.process is not None
+    aws = machine.aws.process.pid
+    before = cpu_seconds(aws)
+    with spending() as spent:
+        done = run_table(lake.lake, lake.key(table), run_id="bench")
+    assert [one.landed.outcome for one in done] == ["committed"], done
+    assert sum(add.rows or 0 for add in done[0].batch.rows) == len(keys) * _ROWS
+    own = spent.cpu - (cpu_seconds(aws) - before)
+    return {**asdict(spent), "cpu_a_thousand_files": round(own / len(keys) * 1000, 2)}
+
+
+def _bare(lake: TestLake, kind: str, folder: str, to: str, infer: bool) -> Spent:
+    reader = lake.lake.delta.session.read
+    if not infer:
+        reader = reader.schema(_SCHEMA)
+    path = f"s3a://{lake.bucket}/{folder}/"
+    with spending() as spent:
+        frame = reader.csv(path, header=True, inferSchema=infer) if kind == "csv" else reader.json(path)
+        frame.write.format("delta").mode("append").save(f"s3a://{lake.lake_bucket}/bare/{to}")
+    return spent
+
+
+def _streaming(lake: TestLake, kind: str, folder: str) -> Spent:
+    session = lake.lake.delta.session
+    reader = session.readStream.schema(_SCHEMA).option("maxFilesPerTrigger", 1_000_000)
+    path, to = f"s3a://{lake.bucket}/{folder}/", f"s3a://{lake.lake_bucket}/streamed/{folder}"
+    with spending() as spent:
+        frame = reader.option("header", True).csv(path) if kind == "csv" else reader.json(path)
+        writer = frame.writeStream.format("delta").trigger(availableNow=True)
+        query = writer.option("checkpointLocation", f"{to}-checkpoint").start(to)
+        if not query.awaitTermination(900):
+            query.stop()
+            raise TimeoutError("the stream did not end within 900 seconds")
+    return spent
+
+
+def measure(machine: Machine, kinds: list[str], files: int) -> dict[str, Any]:
+    """Seconds, CPU seconds and ratios by kind of file."""
+    tables = [
+        {"name": f"{kind.replace('.', '_')}_{how}", "prefix": f"{kind}_{how}/", "format": kind.split(".")[0], **options}
+        for kind in kinds
+        for how, options in (("configured", {"columns": _COLUMNS}), ("inferred", {}), ("warm", {}))
+    ]
+    lake = machine.lake("small", [{"max_files": files, **table} for table in tables])
+    found: dict[str, Any] = {"files": files, "rows_a_file": _ROWS}
+    for kind in kinds:
+        name = kind.replace(".", "_")
+        _ours(machine, lake, f"{name}_warm", _put(lake, f"{kind}_warm", kind, 0, 100))
+        _bare(lake, kind, f"{kind}_warm", f"{name}_warm", infer=False)
+        keys = _put(lake, f"{kind}_configured", kind, 0, files)
+        bare = _bare(lake, kind, f"{kind}_configured", f"{name}_bare", infer=False)
+        told = {"bare": asdict(bare), "streaming": asdict(_streaming(lake, kind, f"{kind}_configured"))}
+        told["first load, configured"] = _ours(machine, lake, f"{name}_configured", keys)
+        later = _put(lake, f"{kind}_configured", kind, files, files)
+        told["later load"] = _ours(machine, lake, f"{name}_configured", later)
+        keys = _put(lake, f"{kind}_inferred", kind, 0, files)
+        inferring = _bare(lake, kind, f"{kind}_inferred", f"{name}_inferred", infer=True)
+        told["bare, inferred"] = asdict(inferring)
+        told["first load, inferred"] = _ours(machine, lake, f"{name}_inferred", keys)
+        told["ratios"] = {
+            "bare by first load, configured": _ratio(bare.seconds, told["first load, configured"]),
+            "bare by later load": _ratio(bare.seconds, told["later load"]),
+            "bare by first load, inferred": _ratio(inferring.seconds, told["first load, inferred"]),
+            "streaming by later load": _ratio(told["streaming"]["seconds"], told["later load"]),
+        }
+        print(f"{kind}: {json.dumps(told)}", file=sys.stderr)
+        found[kind] = told
+    return found
+
+
+def _ratio(theirs: float, ours: dict[str, Any]) -> float:
+    return round(theirs / ours["seconds"], 2)
+
+
+def main() -> None:
+    """Measure and print JSON."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--files", type=int, default=10_000)
+    parser.add_argument("--only", choices=list(KINDS), help="one kind of file")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as home, Machine(Path(home)) as machine:
+        kinds = [chosen.only] if chosen.only else list(KINDS)
+        print(json.dumps(measure(machine, kinds, chosen.files), indent=2))
+
+
+if __name__ == "__main__":
+    main()
