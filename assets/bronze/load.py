@@ -335,7 +335,7 @@ class _Load:
     def _changed(self, files: Sequence[SourceFile]) -> set[str]:
         """Keys whose object is no longer the one that was read.
 
-        What was read with the look is what the look saw; where its etag is no digest, a checksum is wanted all the same.
+        What was read with the look is what that saw; where its etag is no digest, a checksum is wanted all the same.
         """
         files = [file for file in files if file.body is None or not file.candidate.found.digested]
         probes = self.lake.store.objects.head_many(self.table.key.bucket, [file.candidate.key for file in files])

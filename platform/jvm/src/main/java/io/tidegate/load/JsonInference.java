@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.util.JsonParserDelegate;
 import java.io.IOException;
 import java.io.Serializable;
+import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
@@ -16,6 +17,7 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.json.JSONOptions;
 import org.apache.spark.sql.catalyst.json.JsonInferSchema;
+import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
@@ -25,6 +27,8 @@ import scala.jdk.javaapi.CollectionConverters;
 /** The columns of JSON lines, in one pass over them: Spark's rules, and text where a double would change a number. */
 public final class JsonInference {
   private static final String CORRUPT = "_tidegate_corrupt";
+  /** Between the names of a path. */
+  private static final char SEPARATOR = '\0';
 
   private JsonInference() {}
 
@@ -45,7 +49,8 @@ public final class JsonInference {
   private static Found task(Iterator<InternalRow> rows, String zone, int mostLevels) {
     JSONOptions options = options(zone, mostLevels);
     JsonInferSchema rules = new JsonInferSchema(options);
-    JsonFactory factory = options.buildJsonFactory();
+    // A row with a repeated field is refused, so it brings no columns.
+    JsonFactory factory = options.buildJsonFactory().enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION);
     Numbers numbers = new Numbers();
     Found found = new Found(null, numbers.changed);
     while (rows.hasNext()) {
@@ -85,26 +90,34 @@ public final class JsonInference {
     }
 
     StructType columns(JSONOptions options) {
-      StructType columns = new StructType();
-      if (type == null
-          || !(new JsonInferSchema(options).canonicalizeType(type, options).getOrElse(() -> null) instanceof StructType all)) {
-        return columns;
+      DataType all = type == null ? null : new JsonInferSchema(options).canonicalizeType(type, options).getOrElse(() -> null);
+      return all instanceof StructType ? (StructType) exact(all, "") : new StructType();
+    }
+
+    /** The type, with text in place of doubles that would change a number. */
+    private DataType exact(DataType type, String path) {
+      if (type instanceof ArrayType array) {
+        return new ArrayType(exact(array.elementType(), path), array.containsNull());
       }
-      for (StructField field : all.fields()) {
-        if (!field.name().equals(CORRUPT)) {
-          boolean lossy = field.dataType().equals(DataTypes.DoubleType) && changed.contains(field.name());
-          columns = columns.add(field.name(), lossy ? DataTypes.StringType : field.dataType());
+      if (type instanceof StructType struct) {
+        StructType fields = new StructType();
+        for (StructField field : struct.fields()) {
+          fields = fields.add(field.name(), exact(field.dataType(), path + SEPARATOR + field.name()));
         }
+        return fields;
       }
-      return columns;
+      return type.equals(DataTypes.DoubleType) && changed.contains(path) ? DataTypes.StringType : type;
     }
   }
 
-  /** Notes the columns of an object that have a number which a double changes, while another reads it. */
+  /** Notes the paths of numbers that a double would change, while another reads it. */
   private static final class Numbers extends JsonParserDelegate {
     final HashSet<String> changed = new HashSet<>();
     private final Set<String> inThisOne = new HashSet<>();
-    private int depth;
+    /** The path of each container that the parser is in. */
+    private final ArrayDeque<String> around = new ArrayDeque<>();
+    /** The path of the value that comes next; in an array that of the array. */
+    private String path;
 
     Numbers() {
       super(null);
@@ -112,7 +125,8 @@ public final class JsonInference {
 
     Numbers over(JsonParser parser) {
       delegate = parser;
-      depth = 0;
+      path = "";
+      around.clear();
       inThisOne.clear();
       return this;
     }
@@ -128,11 +142,16 @@ public final class JsonInference {
       if (token == null) {
         return null;
       }
-      depth += token.isStructStart() ? 1 : token.isStructEnd() ? -1 : 0;
-      if (depth == 1 && token.isNumeric() && !few()) {
+      if (token == JsonToken.FIELD_NAME) {
+        path = around.peek() + SEPARATOR + delegate.currentName();
+      } else if (token.isStructStart()) {
+        around.push(path);
+      } else if (token.isStructEnd()) {
+        path = around.pop();
+      } else if (token.isNumeric() && !few()) {
         String text = delegate.getText();
         if (!Digits.kept(text, Double.parseDouble(text))) {
-          inThisOne.add(delegate.currentName());
+          inThisOne.add(path);
         }
       }
       return token;
@@ -152,7 +171,7 @@ public final class JsonInference {
     public JsonParser skipChildren() throws IOException {
       JsonToken token = currentToken();
       if (token != null && token.isStructStart()) {
-        for (int outside = depth - 1; depth > outside; ) {
+        for (int outside = around.size() - 1; around.size() > outside; ) {
           if (nextToken() == null) {
             break;
           }
