@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from tidegate.assets.operations.dead_letters import dead_letter_queues
 from tidegate.assets.sources import dead_letters_of
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.sensors.intake import take_in
 from tidegate.sensors.misses import judge, told
+from tidegate.sensors.queue_order import QueueOrder
 
 
 def build_dead_letters_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
@@ -23,6 +23,8 @@ def build_dead_letters_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
     if not names:
         return []
 
+    order = QueueOrder()
+
     @dg.sensor(
         name="dead_letters",
         minimum_interval_seconds=config.intake.every,
@@ -32,8 +34,9 @@ def build_dead_letters_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
     )
     def dead_letters(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         handles = lake.open()
-        queues = {one.queue.name: one.queue for one in dead_letter_queues(handles)}
-        taken = take_in(handles, queues=[queues[name] for name in names])
+        sources = {queue.name: queue for queue in handles.queues}
+        queues = [sources[source].beside(name) for name, source in dead_letters_of(config).items()]
+        taken = take_in(handles, queues=queues, order=order)
         for line in told(taken.rows):
             context.log.warning(line)
         for name, error in taken.failures.items():

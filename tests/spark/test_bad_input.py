@@ -19,6 +19,7 @@ import pytest
 from rich.console import Console
 
 from tests.support.corrupt_parquet import that_aborts_arrow
+from tidegate.assets.operations.object_trace import trace
 from tidegate.platform.cli.sql import run_sql
 from tidegate.platform.testing import TestLake
 
@@ -264,10 +265,11 @@ def test_a_key_with_an_empty_folder_name_is_quarantined_when_registered(scene: S
 
 
 @pytest.mark.parametrize("key", ["_x.json", ".x.json", "_work/x.json"])
-def test_hidden_names_are_counted_as_own_files_with_the_rule_that_says_so(scene: Scene, kit: Any, key: str) -> None:
-    (row,) = [row for row in scene.log if row.get("key") == f"json/{key}"]
-    assert row["outcome"] == "own_file"
-    assert "begins with" in row["reason"]
+def test_hidden_names_are_counted_as_own_files_and_trace_names_the_rule(scene: Scene, kit: Any, key: str) -> None:
+    assert scene.counters["own_file"] >= 4
+    assert [row for row in scene.log if row.get("key") == f"json/{key}"] == [], "each commit of a table has such events"
+    stops = {stop.what: stop.detail for stop in trace(scene.lake.lake, scene.lake.bucket, f"json/{key}").stops}
+    assert "begins with" in stops["route"]
     assert "hidden" not in _names(scene, kit, "json")
 
 

@@ -28,6 +28,9 @@ from tidegate.platform.core.lake_file import load_lake
 from tidegate.platform.core.ledger import LastState, Status
 from tidegate.platform.core.manifest import MISSING
 from tidegate.platform.core.table_key import TableKey
+from tidegate.platform.definitions import build_definitions
+from tidegate.resources.aws_resource import AwsResource
+from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.sensors.intake import BRONZE_JOB
 from tidegate.sensors.reconcile import MOST_LISTING, Remembered, build_reconcile_sensor, due, intervals_of, requests
@@ -254,6 +257,33 @@ def test_what_an_older_release_remembers_in_its_cursor_is_read(config: LakeConfi
     for odd in ("{", "[]", '{"asked": 3}', '{"asked": {"a": "b"}}'):
         store.objects.put("lake", "root/reconcile.json", odd)
         assert store.listing_times.read() == {}
+
+
+def test_a_tick_of_the_sensor_takes_an_older_cursor_over_into_the_object(
+    config: LakeConfig, instance: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
+    monkeypatch.setattr(LakeResource, "open", lambda _: SimpleNamespace(store=store))
+    lake = LakeResource(lake_yaml="", spark_remote="sc://127.0.0.1:1", aws=AwsResource())
+    definitions = build_definitions(config, lake)
+    sensor = definitions.resolve_sensor_def("reconcile")
+    now = int(time.time())
+    cursor: str | None = json.dumps({**dict.fromkeys((ITEMS, PLAIN), now), ORDERS: now - 601})
+    asked = []
+    for _ in range(2):
+        with dg.build_sensor_context(
+            instance=instance,
+            instance_ref=instance.get_ref(),
+            definitions=definitions,
+            resources={"lake": lake},
+            cursor=cursor,
+        ) as context:
+            tick = sensor.evaluate_tick(context)
+        asked.append([one.partition_key for one in tick.run_requests or []])
+        cursor = tick.cursor
+    assert asked == [[ORDERS], []]
+    assert set(json.loads(cursor or "")["asked"]) == {ORDERS}
+    assert set(store.listing_times.read()) == {ORDERS, ITEMS, PLAIN, "landing.found"}
 
 
 def test_how_far_a_listing_came_is_in_the_tags_of_its_run(instance: Any) -> None:
