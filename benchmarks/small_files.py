@@ -1,8 +1,9 @@
-"""Small files: a batch of files of ten rows each, beside bare Spark, Structured Streaming and delta-rs on the same files.
+"""Small files: a batch of files of ten rows each, beside bare Spark and Structured Streaming on the same files.
 
-Ours is the whole run, from the look to the ledger: as a table's first load with its columns configured, and inferred, and
-into a table that exists. Bare Spark reads with the schema and appends; Structured Streaming does so with its source of
-files, `availableNow`; delta-rs is what a function of one process does, without Spark. `ratio` is their seconds by ours.
+Ours is the whole run, from the look to the ledger: as a table's first load with its columns configured, and inferred,
+and into a table that exists. Bare Spark reads with the schema, or infers it, and appends; Structured Streaming does so
+with its source of files, `availableNow`. `ratio` is their seconds by ours; CPU seconds are those of all processes but
+the local AWS.
 
     python -m benchmarks.small_files [--files 10000] [--only json]
 """
