@@ -46,6 +46,11 @@ public final class JsonInference {
     return found.columns(options(zone, mostLevels));
   }
 
+  /** The columns of some lines. */
+  static StructType columns(Iterator<InternalRow> lines, int mostLevels) {
+    return task(lines, "UTC", mostLevels).columns(options("UTC", mostLevels));
+  }
+
   private static Found task(Iterator<InternalRow> rows, String zone, int mostLevels) {
     JSONOptions options = options(zone, mostLevels);
     JsonInferSchema rules = new JsonInferSchema(options);
