@@ -50,12 +50,15 @@ def prepared(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(
             register, "parquet_footers", lambda *_: [(candidates[name], one) for name, one in files.items()]
         )
-        lake, plan = SimpleNamespace(delta=Delta(), store=SimpleNamespace(objects=None)), Plan()
+        lake, plan = (
+            SimpleNamespace(delta=Delta(), store=SimpleNamespace(objects=SimpleNamespace(head_many=lambda *_: {}))),
+            Plan(),
+        )
         plan.candidates += candidates.values()
         table = SimpleNamespace(
             key=SimpleNamespace(bucket="b", prefix="t/"), spec=SimpleNamespace(format="parquet", policy="evolve")
         )
-        work: Any = SimpleNamespace(plan=plan, birth=SimpleNamespace(location="s3a://b/t"))
+        work: Any = SimpleNamespace(plan=plan, previous=None, birth=SimpleNamespace(location="s3a://b/t"))
         return prepare_register(lake, table, work), lake.delta  # type: ignore[arg-type]
 
     return prepare
