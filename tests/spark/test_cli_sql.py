@@ -72,10 +72,10 @@ def test_the_layers_and_their_past(
     assert "3 more rows" in printed
 
     capfd.readouterr()
-    with pytest.raises(CommandError, match=r"ledger\.orders") as missing:
-        run_sql(console, "SELECT * FROM bronze.nothing_here", None, 1)
+    # Other tests' tables are on the server, too: those are told whose names are like the one that is meant.
+    with pytest.raises(CommandError, match=r"bronze\.orders\b") as missing:
+        run_sql(console, "SELECT * FROM bronze.ordrs", None, 1)
     assert "silver.orders" in str(missing.value)
-    assert "lake.quarantine" in str(missing.value)
     with pytest.raises(CommandError) as unclear:
         run_sql(console, "SELEC 1", None, 1)
     for error in (missing, unclear):
