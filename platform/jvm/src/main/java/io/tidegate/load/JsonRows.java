@@ -25,13 +25,14 @@ import scala.Function2;
 import scala.collection.Iterator;
 import scala.collection.immutable.Map$;
 
-/** Rows of JSON lines: Spark's parser makes the values, and is watched while it does. */
+/** Rows of JSON lines: but for the plainest ones Spark's parser makes the values, and is watched while it does. */
 final class JsonRows extends RowReader {
   private static final String NO_OBJECT = "not a JSON object; write one a line";
   private static final String NOT_ALONE = "more than one JSON object in a line";
   private static final String NO_UNICODE = "a text with half of a surrogate pair, which no Unicode text has";
 
   private final StructField[] columns;
+  private final FlatJson plain;
   private final JsonWatch watch;
   private final String refusal;
   private final JsonFactory factory;
@@ -47,6 +48,7 @@ final class JsonRows extends RowReader {
   JsonRows(StructType columns, String[] pathColumns, String refusal, String timeZone) {
     super(columns.size(), pathColumns.length);
     this.columns = columns.fields();
+    this.plain = new FlatJson(columns, timeZone);
     Map<String, Integer> places = new HashMap<>();
     for (int i = 0; i < pathColumns.length; i++) {
       places.put(pathColumns[i], i);
@@ -73,10 +75,18 @@ final class JsonRows extends RowReader {
     utf8 = Ascii.is(line) || text.isValid();
     if (!utf8) {
       bad = "not UTF-8; its bytes are here in base64";
-    } else if (!parsed()) {
-      java.util.Arrays.fill(values, null);
+    } else if (!plain.read(line, values)) {
+      parse();
     }
     return true;
+  }
+
+  /** Reads the line by Spark's parser, whatever its spelling. */
+  void parse() {
+    java.util.Arrays.fill(values, null);
+    if (!parsed()) {
+      java.util.Arrays.fill(values, null);
+    }
   }
 
   @Override
