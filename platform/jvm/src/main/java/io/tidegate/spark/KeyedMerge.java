@@ -30,6 +30,7 @@ import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaOperations;
+import org.apache.spark.sql.delta.RowTrackingFeature$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
@@ -127,7 +128,8 @@ final class KeyedMerge {
     return snapshot.metadata().partitionColumns().isEmpty()
         && is(properties, "delta.enableDeletionVectors")
         && !is(properties, "delta.enableChangeDataFeed")
-        && !is(properties, "delta.enableRowTracking");
+        // By the feature and not by the property: a table that has it names its rows also while that is off.
+        && !snapshot.protocol().isFeatureSupported(RowTrackingFeature$.MODULE$);
   }
 
   /**
