@@ -131,15 +131,8 @@ class ObjectStore:
 
         Where S3 does not give the bytes, as of an empty object, its state is asked for alone.
         """
-        return self._head_with(bucket, key, f"bytes=-{length}")
-
-    def head_with_start(self, bucket: str, key: str, length: int) -> tuple[Probe, bytes]:
-        """An object's present state and its first ``length`` bytes, as ``head_with_tail`` gives its last."""
-        return self._head_with(bucket, key, f"bytes=0-{length - 1}")
-
-    def _head_with(self, bucket: str, key: str, wanted: str) -> tuple[Probe, bytes]:
         try:
-            answer = self._client.get_object(Bucket=bucket, Key=key, Range=wanted)
+            answer = self._client.get_object(Bucket=bucket, Key=key, Range=f"bytes=-{length}")
             body = answer["Body"].read()
         except ClientError as error:
             return (Gone() if _status(error) == 404 else self.head(bucket, key)), b""
@@ -147,6 +140,23 @@ class ObjectStore:
             return self.head(bucket, key), b""
         size = answer.get("ContentRange", "").rpartition("/")[2]
         return _found(answer, int(size) if size.isdigit() else len(body)), body
+
+    def head_with_body(self, bucket: str, key: str, most: int) -> tuple[Probe, bytes | None]:
+        """An object's present state, and all its bytes if these are no more than ``most``, in one request; never raises.
+
+        Where S3 does not give the bytes its state is asked for alone.
+        """
+        try:
+            # Not a range: S3 tells the checksum of all of an object only with all of it.
+            answer = self._client.get_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")
+            with answer["Body"] as stream:
+                # What is not read is not sent, but for what is on its way.
+                body = stream.read() if answer["ContentLength"] <= most else None
+        except ClientError as error:
+            return (Gone() if _status(error) == 404 else self.head(bucket, key)), None
+        except BotoCoreError:
+            return self.head(bucket, key), None
+        return _found(answer, answer["ContentLength"]), body
 
     def head_many(self, bucket: str, keys: Iterable[str]) -> dict[str, Probe]:
         """``head`` for many keys at once."""

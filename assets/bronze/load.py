@@ -337,7 +337,7 @@ class _Load:
 
         What was read with the look is what that saw; where its etag is no digest, a checksum is wanted all the same.
         """
-        files = [file for file in files if file.body is None or not file.candidate.found.digested]
+        files = [file for file in files if file.body is None or _has_no_digest(file.candidate.found)]
         probes = self.lake.store.objects.head_many(self.table.key.bucket, [file.candidate.key for file in files])
         self.seen |= {key: found for key, found in probes.items() if isinstance(found, Found)}
         return {
@@ -354,6 +354,10 @@ class _Load:
         else:
             # Where its rows stay, so do those that were set apart beside them.
             self.prepared.quarantine(self.plan, candidate, told if candidate.replaces is None else counted.told())
+
+
+def _has_no_digest(found: Found) -> bool:
+    return not found.digested and found.checksum is None
 
 
 def _grouped(files: Sequence[SourceFile]) -> list[list[SourceFile]]:

@@ -9,7 +9,7 @@ from tidegate.assets.bronze.formats.csv_bytes import MOST_ROW
 from tidegate.assets.bronze.formats.format import SourceFile
 from tidegate.assets.bronze.formats.parquet_files import Parquet
 from tidegate.assets.bronze.room import TooLarge, in_turn
-from tidegate.assets.bronze.source_files import packed, staged, unpacked
+from tidegate.assets.bronze.source_files import as_it_lies, packed, staged, unpacked
 from tidegate.platform.core.parquet.bad import BadParquet
 from tidegate.platform.core.planning import Candidate
 from tidegate.platform.core.schema.misfit import Misfit
@@ -58,7 +58,7 @@ def misread(lake: Lake, table: Table, suspects: Sequence[SourceFile]) -> list[tu
         candidate = file.candidate
 
         def read(most: int) -> str | None:
-            with lake.store.objects.reading(table.key.bucket, candidate.key, candidate.found.etag) as body:
+            with as_it_lies(lake, table, candidate) as body:
                 return file.format.problem(body, packed=packed(candidate), spec=table.spec, most=most)
 
         try:

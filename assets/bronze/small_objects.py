@@ -61,9 +61,9 @@ class SmallObjects:
         """
         if self._held.full or (size is not None and size > SMALL_BYTES):
             return self._objects.head(self._bucket, key)
-        probe, body = self._objects.head_with_start(self._bucket, key, SMALL_BYTES)
+        probe, body = self._objects.head_with_body(self._bucket, key, SMALL_BYTES)
         # Of an empty object there is nothing to hold.
-        if not isinstance(probe, Found) or not body or len(body) < probe.size or not self._held.take(len(body)):
+        if not isinstance(probe, Found) or not body or not self._held.take(len(body)):
             return probe
         return replace(probe, body=body)
 

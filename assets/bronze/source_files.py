@@ -89,6 +89,21 @@ def staged(lake: Lake, table: Table, ending: str) -> Staged:
 
 
 @contextmanager
+def as_it_lies(lake: Lake, table: Table, candidate: Candidate) -> Iterator[BinaryIO]:
+    """The object's bytes from their beginning: those that the look saw.
+
+    Raises:
+        ObjectChanged: it is no longer what the look saw, and that did not come with it.
+        StoreError: S3 did not answer.
+    """
+    if candidate.found.body is not None:
+        yield io.BytesIO(candidate.found.body)
+        return
+    with lake.store.objects.reading(table.key.bucket, candidate.key, candidate.found.etag) as body:
+        yield body
+
+
+@contextmanager
 def unpacked(lake: Lake, table: Table, candidate: Candidate) -> Iterator[BinaryIO]:
     """The object's bytes from their beginning, unpacked where its name says gzip.
 
@@ -97,7 +112,7 @@ def unpacked(lake: Lake, table: Table, candidate: Candidate) -> Iterator[BinaryI
         ObjectChanged: it is no longer what the look saw.
         StoreError: S3 did not answer.
     """
-    with lake.store.objects.reading(table.key.bucket, candidate.key, candidate.found.etag) as body:
+    with as_it_lies(lake, table, candidate) as body:
         if not packed(candidate):
             yield body
             return

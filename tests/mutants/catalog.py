@@ -595,4 +595,12 @@ MUTANTS = (
             "test_a_file_whose_columns_the_table_refuses_stays_out_alone_and_shapes_nothing",
         ),
     ),
+    Mutant(
+        "a batch holds small objects without a bound",
+        10,
+        "assets/bronze/small_objects.py",
+        "            fits = size <= self._room\n",
+        "            fits = True\n",
+        ("tests/unit/test_small_objects.py",),
+    ),
 )

@@ -170,6 +170,41 @@ def test_a_registered_file_that_changes_while_it_is_prepared_is_deferred_then_ta
     assert kit.bronze(lake, "orders") == [(11,), (12,), (2,)]
 
 
+def test_small_files_cost_one_request_each_and_are_read_as_the_look_saw_them(
+    faulty: tuple[TestLake, FaultProxy, Lake], kit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lines, an array, what is packed, and cells of several lines; S3 has none of them any more after the look."""
+    lake, proxy, handles = faulty
+    bodies = {
+        "orders/1.json": b'{"id": 1, "name": "a"}\n{"id": 2, "name": "b"}\n',
+        "orders/2.json": b'[{"id": 3}, {"id": 4, "price": 0.5}]',
+        "orders/3.json.gz": gzip.compress(b'{"id": 5}\n') + gzip.compress(b'{"id": 6}\n'),
+        "orders/4.csv": b'id,name\r\n7,"c\nd"\r\n',
+        "orders/5.csv": b"name,id\ne,8\n",
+        "orders/b[1].json": b'{"id": 9}\n',
+    }
+    for key, body in bodies.items():
+        lake.put(key, body)
+    lake.intake()
+    asked, look = proxy.count(".*", "landing.*/orders/"), bronze_run.look
+
+    def looked(*given: Any, **more: Any) -> Any:
+        work = look(*given, **more)
+        for key in bodies:
+            lake.delete(key)
+        return work
+
+    monkeypatch.setattr(bronze_run, "look", looked)
+    (done,) = run_table(handles, lake.key("orders"), run_id="test")
+
+    assert done.batch.counts() == {"committed": len(bodies)}
+    assert [one.partition(" ")[0] for one in asked.requests] == ["GET"] * len(bodies)
+    assert kit.bronze(lake, "orders", "id, name, price") == [
+        *[(1, "a", None), (2, "b", None), (3, None, None), (4, None, 0.5), (5, None, None), (6, None, None)],
+        *[(7, "c\nd", None), (8, "e", None), (9, None, None)],
+    ]
+
+
 def test_a_loaded_file_that_changes_while_it_is_read_is_deferred_and_the_set_staged_again(
     tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,9 +27,10 @@ class Bucket:
         self.asked.append(f"HEAD {key}")
         return self._found(key)
 
-    def head_with_start(self, bucket: str, key: str, length: int) -> tuple[Probe, bytes]:
+    def head_with_body(self, bucket: str, key: str, most: int) -> tuple[Probe, bytes | None]:
         self.asked.append(f"GET {key}")
-        return self._found(key), self.bodies.get(key, b"")[:length]
+        body = self.bodies.get(key)
+        return self._found(key), body if body is not None and len(body) <= most else None
 
 
 def probed(bucket: Bucket, *keys: str, sizes: dict[str, int] | None = None) -> list[Any]:
