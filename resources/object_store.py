@@ -142,7 +142,7 @@ class ObjectStore:
         return _found(answer, int(size) if size.isdigit() else len(body)), body
 
     def head_with_body(self, bucket: str, key: str, most: int) -> tuple[Probe, bytes | None]:
-        """An object's present state, and all its bytes if these are no more than ``most``, in one request; never raises.
+        """An object's present state, and its bytes if these are no more than ``most``, in one request; never raises.
 
         Where S3 does not give the bytes its state is asked for alone.
         """
