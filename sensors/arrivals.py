@@ -9,6 +9,7 @@ from tidegate.platform.core.events import Reject, S3Event, parse_body
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.manifest import Hint
+from tidegate.platform.core.object_key import is_of_a_commit
 from tidegate.platform.core.planning import Gone
 from tidegate.platform.core.routing import Route, Routed, Unrouted, route
 from tidegate.platform.core.table_key import TableKey
@@ -26,7 +27,7 @@ class Intake:
     Attributes:
         hints: by table.
         counters: events that are no table's, by outcome.
-        rows: the intake log's rows for them, but for own files, which are only counted.
+        rows: the intake log's rows for them, but for what commits write, which is only counted.
         rejects: what could not be understood, until it is kept.
         received: events, tests included.
         failures: why a queue could not be drained, by its name.
@@ -158,7 +159,7 @@ def _sort_event(intake: Intake, event: S3Event, found: Route, known: set[TableKe
         )
         return
     intake.count(found.outcome)
-    if found.outcome == "own_file":
+    if found.outcome == "own_file" and is_of_a_commit(event.key):
         return  # Each commit to a registered table tells of some: rows of them would fill the log.
     intake.rows.append(
         {

@@ -8,6 +8,8 @@ from urllib.parse import unquote, unquote_plus
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 """What Hive and Spark write as the value of a null partition column."""
 
+#: Folders of a registered table that commits write: Delta's log, and our copies of its files.
+_OF_COMMITS = frozenset({"_delta_log", "_tidegate"})
 _MOST_BYTES = 1024  # S3's limit for a key
 _TOO_LONG = f"the object key has more than {_MOST_BYTES:,} bytes, which is S3's limit"
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -72,6 +74,11 @@ def checked_key(key: str) -> str:
     if len(encoded) > _MOST_BYTES:
         raise ValueError(_TOO_LONG)
     return key
+
+
+def is_of_a_commit(key: str) -> bool:
+    """Whether an object is what commits to a table write beside its files: its log, or our copies."""
+    return not _OF_COMMITS.isdisjoint(key.split("/")[:-1])
 
 
 def is_hidden(key: str) -> bool:
