@@ -101,18 +101,29 @@ class Queue:
         client: boto3 client.
         address: the queue's URL, or its name in the account and region of the credentials.
         urls: URLs by name that were looked up before; what is looked up is added.
+        neighbour: a queue of the same account and region, whose URL tells this one's: that of a dead-letter queue may
+            not be asked for by every role.
     """
 
-    def __init__(self, client: SQSClient, address: str, urls: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        client: SQSClient,
+        address: str,
+        urls: dict[str, str] | None = None,
+        neighbour: Queue | None = None,
+    ) -> None:
         self._client = client
         self._address = address
         self._urls = {} if urls is None else urls
+        self._neighbour = neighbour
 
     @property
     def url(self) -> str:
         """The queue's URL; a name is looked up at first use, for most runs never touch the queue."""
         if "/" in self._address:
             return self._address
+        if self._neighbour:
+            return f"{self._neighbour.url.rstrip('/').rpartition('/')[0]}/{self._address}"
         if self._address not in self._urls:
             self._urls[self._address] = self._client.get_queue_url(QueueName=self._address)["QueueUrl"]
         return self._urls[self._address]
@@ -315,8 +326,7 @@ class Queue:
 
     def beside(self, name: str) -> Queue:
         """Another queue of the same account and region, as a dead-letter queue has to be; nothing is asked for."""
-        folder, slash, _ = self._address.rstrip("/").rpartition("/")
-        return Queue(self._client, f"{folder}{slash}{name}", self._urls)
+        return Queue(self._client, name, self._urls, self)
 
     def _by_tens(
         self,

@@ -24,6 +24,7 @@ from tests.support.client import wait_until
 from tests.support.inventory import Line, deliver
 from tests.support.policed_aws import Asked, PolicedAws
 from tidegate.assets.bronze.run import run_table
+from tidegate.assets.bronze.small_objects import SMALL_BYTES
 from tidegate.assets.health.asset import look
 from tidegate.assets.operations.dead_letters import dead_letter_queues, peek, redrive_dead_letters
 from tidegate.assets.operations.redrive import Choice, quarantined_messages, redrive_messages
@@ -117,6 +118,11 @@ def lines(*ids: int) -> str:
     return "".join(f"{json.dumps({'id': one})}\n" for one in ids)
 
 
+def large(*ids: int) -> bytes:
+    """Lines of a file that Spark reads for itself: what is smaller comes with the look."""
+    return f"{lines(*ids)}{' ' * SMALL_BYTES}\n".encode()
+
+
 def parquet(kind: str, one: int) -> bytes:
     body = io.BytesIO()
     pq.write_table(pa.table({"id": [one], "at": pa.array([one * 1000], pa.timestamp(kind))}), body)
@@ -131,12 +137,12 @@ def _land(lake: TestLake, proxy: PolicedAws) -> None:
     lake.put("loaded/a.json", lines(1, 2))
     lake.put("loaded/bad.json", "no JSON\n")
     for name in ("loaded/odd [1].json", "moved/a.json"):
-        s3.put_object(Bucket=LANDING, Key=name, Body=lines(3).encode(), Tagging="of=producer")
+        s3.put_object(Bucket=LANDING, Key=name, Body=large(3), Tagging="of=producer")
         proxy.tagged(LANDING, name)
     lake.put("deleted/a.json", lines(1))
     lake.put("tagged/a.json", lines(1))
     lake.put("stocked/a.json", lines(1))
-    s3.put_object(Bucket=VERSIONED, Key="v/a.json", Body=lines(1).encode())
+    s3.put_object(Bucket=VERSIONED, Key="v/a.json", Body=large(1))
     urls = {one: sqs.get_queue_url(QueueName=f"{one}-{NAME}")["QueueUrl"] for one in ("events", "clicks")}
     sqs.send_message(QueueUrl=urls["clicks"], MessageBody='{"id": 1}')
     sqs.send_message(QueueUrl=urls["events"], MessageBody="nobody understands this")

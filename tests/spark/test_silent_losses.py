@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 
 from tidegate.assets.bronze import run
 from tidegate.assets.bronze.formats.json_files import Json
+from tidegate.assets.bronze.small_objects import SMALL_BYTES
 from tidegate.platform.core.manifest import Hint, Manifest
 from tidegate.platform.testing import TestLake
 from tidegate.resources.spark import session_of_its_own
@@ -220,14 +221,16 @@ def test_l6_objects_that_go_or_change_while_they_are_read_are_put_off_and_the_ot
 ) -> None:
     """One missing path fails Spark's read of the whole list."""
     lake = tidegate_lake([{"name": "items", "prefix": "items/", "format": "json"}])
+    # What is smaller comes with the look.
+    blank = f"{' ' * SMALL_BYTES}\n"
     for name, id in (("a", 1), ("gone", 2), ("b", 3), ("changed", 4)):
-        lake.put(f"items/{name}.json", kit.lines({"id": id}))
+        lake.put(f"items/{name}.json", kit.lines({"id": id}) + blank)
     read = Json.read
 
     def after_a_change(*args: Any) -> Any:
         monkeypatch.setattr(Json, "read", read)
         lake.delete("items/gone.json")
-        lake.put("items/changed.json", kit.lines({"id": 5}))
+        lake.put("items/changed.json", kit.lines({"id": 5}) + blank)
         return read(*args)
 
     monkeypatch.setattr(Json, "read", after_a_change)
