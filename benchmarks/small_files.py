@@ -1,9 +1,9 @@
-"""Small files: a batch of files of ten rows each, beside bare Spark and Structured Streaming on the same files.
+"""Small files: batches of files of ten rows, beside bare Spark, Structured Streaming and delta-rs on the same files.
 
 Ours is the whole run, from the look to the ledger: as a table's first load with its columns configured, and inferred,
 and into a table that exists. Bare Spark reads with the schema, or infers it, and appends; Structured Streaming does so
-with its source of files, `availableNow`. `ratio` is their seconds by ours; CPU seconds are those of all processes but
-the local AWS.
+with its source of files, `availableNow`; delta-rs is one process with PyArrow (`delta_rs_load`). `ratio` is their
+seconds by ours; CPU seconds a thousand files are those of all processes but the local AWS.
 
     python -m benchmarks.small_files [--files 10000] [--only json]
 """
@@ -13,7 +13,9 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import os
 import random
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -100,6 +102,20 @@ def _streaming(lake: TestLake, kind: str, folder: str) -> Spent:
     return spent
 
 
+def _delta_rs(machine: Machine, lake: TestLake, kind: str, folder: str) -> dict[str, float]:
+    table = f"s3://{lake.lake_bucket}/delta-rs/{folder}"
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.delta_rs_load", lake.bucket, folder, kind, table],
+        env={**os.environ, **machine.aws.environ},
+        stdout=subprocess.PIPE,
+        check=True,
+        timeout=900,
+    )
+    told: dict[str, float] = json.loads(done.stdout)
+    assert told.pop("rows") > 0
+    return {name: round(value, 2) for name, value in told.items()}
+
+
 def measure(machine: Machine, kinds: list[str], files: int) -> dict[str, Any]:
     """Seconds, CPU seconds and ratios by kind of file."""
     tables = [
@@ -116,6 +132,7 @@ def measure(machine: Machine, kinds: list[str], files: int) -> dict[str, Any]:
         keys = _put(lake, f"{kind}_configured", kind, 0, files)
         bare = _bare(lake, kind, f"{kind}_configured", f"{name}_bare", infer=False)
         told = {"bare": asdict(bare), "streaming": asdict(_streaming(lake, kind, f"{kind}_configured"))}
+        told["delta-rs"] = _delta_rs(machine, lake, kind, f"{kind}_configured")
         told["first load, configured"] = _ours(machine, lake, f"{name}_configured", keys)
         later = _put(lake, f"{kind}_configured", kind, files, files)
         told["later load"] = _ours(machine, lake, f"{name}_configured", later)
@@ -128,6 +145,7 @@ def measure(machine: Machine, kinds: list[str], files: int) -> dict[str, Any]:
             "bare by later load": _ratio(bare.seconds, told["later load"]),
             "bare by first load, inferred": _ratio(inferring.seconds, told["first load, inferred"]),
             "streaming by later load": _ratio(told["streaming"]["seconds"], told["later load"]),
+            "delta-rs by first load, configured": _ratio(told["delta-rs"]["seconds"], told["first load, configured"]),
         }
         print(f"{kind}: {json.dumps(told)}", file=sys.stderr)
         found[kind] = told
