@@ -61,6 +61,7 @@ final class FlatJson {
 
   private byte[] line;
   private int at;
+  private long sum;
 
   FlatJson(StructType columns, String zone) {
     names = Arrays.stream(columns.fieldNames()).map(name -> name.getBytes(UTF_8)).toArray(byte[][]::new);
@@ -163,12 +164,9 @@ final class FlatJson {
   private Object whole(long least, long most) {
     boolean negative = is('-');
     int first = at;
-    long sum = 0;
-    for (; at < line.length && isDigit(line[at]); at++) {
-      sum = 10 * sum + (line[at] - '0');
-    }
-    int digits = at - first;
-    if (digits == 0 || digits > LONG_DIGITS || (line[first] == '0' && (digits > 1 || negative)) || goesOn()) {
+    int digits = digits(0);
+    boolean isZero = digits > 0 && line[first] == '0';
+    if (digits == 0 || digits > LONG_DIGITS || (isZero && (digits > 1 || negative)) || goesOn()) {
       return null;
     }
     long value = negative ? -sum : sum;
@@ -182,29 +180,27 @@ final class FlatJson {
   private Object number() {
     boolean negative = is('-');
     int first = at;
-    long sum = 0;
-    for (; at < line.length && isDigit(line[at]); at++) {
-      sum = 10 * sum + (line[at] - '0');
-    }
-    int digits = at - first;
-    int decimals = 0;
-    if (digits == 0 || digits > DOUBLE_DIGITS || (line[first] == '0' && digits > 1)) {
-      return null;
-    }
+    int digits = digits(0);
+    boolean isPadded = digits > 1 && line[first] == '0';
     boolean point = is('.');
-    if (point) {
-      int behind = at;
-      for (; at < line.length && isDigit(line[at]) && digits + decimals <= DOUBLE_DIGITS; at++) {
-        sum = 10 * sum + (line[at] - '0');
-        decimals = at + 1 - behind;
-      }
-    }
-    boolean isMinusZero = negative && sum == 0;
-    if ((point && decimals == 0) || digits + decimals > DOUBLE_DIGITS || isMinusZero || goesOn()) {
+    int decimals = point ? digits(sum) : 0;
+    boolean isPlain = digits > 0 && !isPadded && (!point || decimals > 0) && digits + decimals <= DOUBLE_DIGITS;
+    if (!isPlain || (negative && sum == 0) || goesOn()) {
       return null;
     }
     double value = sum / TENS[decimals];
     return negative ? -value : value;
+  }
+
+  /** Passes digits, which go on behind those of a number, and makes {@code sum} of all; how many they are. */
+  private int digits(long before) {
+    int first = at;
+    sum = before;
+    for (; at < line.length && isDigit(line[at]); at++) {
+      // Beyond what a long holds it is of no use, and nobody uses it.
+      sum = 10 * sum + (line[at] - '0');
+    }
+    return at - first;
   }
 
   /** Whether what was read as a number is none yet. */
