@@ -101,6 +101,17 @@ class FlatJsonTest {
   }
 
   @Test
+  void aFieldThatIsThereTwiceIsSeen() {
+    JsonRows reader = reader("UTC");
+    JsonRows sparks = reader("UTC");
+    for (String line : List.of("{\"l\": 1, \"l\": 1}", "{\"t\": \"a\", \"l\": 1, \"t\": null}", "{\"l\":1}", "{\"l\":1}")) {
+      compare(reader, sparks, line);
+    }
+    assertTrue(reader.read(row("{\"l\": 1, \"l\": 1}")));
+    assertTrue(reader.bad.contains("twice"), reader.bad);
+  }
+
+  @Test
   void plainLinesNeedNoParser() {
     FlatJson plain = new FlatJson(StructType.fromDDL("id bigint, name string, price double, at timestamp, ok boolean"), "UTC");
     String line = "{\"id\": 1, \"name\": \"é\", \"price\": 12.34, \"at\": \"2026-01-02T03:04:05Z\", \"ok\": true}";
