@@ -18,7 +18,7 @@ from typing import Any
 #: Modules by name, and what they are told; each takes some minutes on two quiet cores.
 MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "load": (),
-    "small_files": (),
+    "small_files": ("--files", "3000"),
     "register": (),
     "one_file_run": (),
     "run_cost": ("--files", "20", "--tables", "100", "--own", "10"),
