@@ -143,7 +143,7 @@ def measure(machine: Machine, rows: int, files: int, megabytes: int) -> dict[str
     tables = [
         {"name": f"{form}_{kind}", "prefix": f"{form}_{kind}/", "format": form, **options}
         for form in FORMATS
-        for kind, options in (("declared", {"columns": _DECLARED}), ("first", {}))
+        for kind, options in (("declared", {"columns": _DECLARED}), ("born", {"columns": _DECLARED}), ("first", {}))
     ]
     lake = machine.lake("load", tables)
     for form in FORMATS:
@@ -153,6 +153,10 @@ def measure(machine: Machine, rows: int, files: int, megabytes: int) -> dict[str
             bare = _bare(lake, form, paths, table)
             ours = _ours(lake, table)
         found[f"{form}, clean"] = _told(bare, ours)
+        paths = _put(lake, f"{form}_born", form, rows, files, seed=7)
+        found[f"{form}, first, configured"] = _told(
+            _bare(lake, form, paths, f"{form}_born"), _ours(lake, f"{form}_born")
+        )
         found[f"{form}, ten rows"] = _small(machine, lake, form)
         paths = _put(lake, table, form, rows, files, seed=3, bad=True)
         found[f"{form}, 1 % bad"] = _told(_bare(lake, form, paths, f"{table}_bad"), _ours(lake, table))

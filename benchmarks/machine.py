@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -88,6 +89,17 @@ class Machine:
         folder = self.home / name
         folder.mkdir()
         return TestLake(self, folder, name, tables, {"discovery": False})  # type: ignore[arg-type]
+
+    def megabytes(self) -> dict[str, int]:
+        """What this process and the Spark server hold in memory, and the server's objects that are in use."""
+        server = self.spark.process
+        assert server is not None
+        # The histogram of live objects is taken behind a full collection; its last line is the total.
+        live = subprocess.run(
+            ["jcmd", str(server.pid), "GC.class_histogram"], stdout=subprocess.PIPE, check=True, timeout=60
+        )
+        objects = int(live.stdout.split()[-1]) >> 20
+        return {"client": resident(os.getpid()), "server": resident(server.pid), "server_objects": objects}
 
     def jobs(self) -> int:
         """Spark jobs that the server has begun so far."""

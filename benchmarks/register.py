@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import io
 import json
-import os
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,7 +19,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.machine import Machine, announce, resident, spending
+from benchmarks.machine import Machine, announce, spending
 from tidegate.assets.bronze.run import run_table
 from tidegate.platform.testing import TestLake
 from tidegate.resources.aws import Aws
@@ -47,7 +46,7 @@ def main() -> None:
         with spending() as ours:
             for first in range(0, files, _BATCH):
                 _run(lake, keys[first : first + _BATCH])
-                held.append(_megabytes(machine))
+                held.append(machine.megabytes())
         found = {
             "files": files,
             "bare": vars(bare),
@@ -89,12 +88,6 @@ def _bare(machine: Machine, bucket: str, keys: list[str]) -> None:
 
     with ThreadPoolExecutor(_THREADS) as pool:
         assert sum(pool.map(read, keys)) == 10 * len(keys)
-
-
-def _megabytes(machine: Machine) -> dict[str, int]:
-    server = machine.spark.process
-    assert server is not None
-    return {"client": resident(os.getpid()), "server": resident(server.pid)}
 
 
 if __name__ == "__main__":

@@ -5,7 +5,10 @@ and into a table that exists. Bare Spark reads with the schema, or infers it, an
 with its source of files, `availableNow`; delta-rs is one process with PyArrow (`delta_rs_load`). `ratio` is their
 seconds by ours; CPU seconds a thousand files are those of all processes but the local AWS.
 
-    python -m benchmarks.small_files [--files 10000] [--only json]
+`--waiting` measures something else: the memory of client and server while one run after another takes its batches from
+so many files that wait, those of the first kind or of `--only`.
+
+    python -m benchmarks.small_files [--files 10000] [--only json] [--waiting 100000]
 """
 
 from __future__ import annotations
@@ -152,6 +155,27 @@ def measure(machine: Machine, kinds: list[str], files: int) -> dict[str, Any]:
     return found
 
 
+def memory(machine: Machine, kind: str, files: int) -> dict[str, Any]:
+    """Megabytes that client and server hold after each batch, while so many files wait at the beginning."""
+    columns: dict[str, Any] = {"format": kind.split(".")[0], "columns": _COLUMNS}
+    lake = machine.lake("waiting", [{"name": "waiting", "prefix": "waiting/", **columns}])
+    keys = _put(lake, "waiting", kind, 0, files)
+    for first in range(0, files, 1000):
+        announce(lake, "waiting", keys[first : first + 1000])
+    held: list[dict[str, int]] = []
+
+    def weigh(line: str) -> None:
+        if "committed as" in line:
+            held.append(machine.megabytes())
+
+    rows = 0
+    while rows < files * _ROWS:
+        done = run_table(lake.lake, lake.key("waiting"), run_id="bench", log=weigh)
+        assert done, f"{rows} rows of {files} files came, and no more"
+        rows += sum(add.rows or 0 for one in done for add in one.batch.rows)
+    return {"files": files, "batches": len(held), "megabytes_after_each_batch": held}
+
+
 def _ratio(theirs: float, ours: dict[str, Any]) -> float:
     return round(theirs / ours["seconds"], 2)
 
@@ -161,9 +185,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--only", choices=list(KINDS), help="one kind of file")
+    parser.add_argument("--waiting", type=int, help="files that wait; measures memory alone")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as home, Machine(Path(home)) as machine:
         kinds = [chosen.only] if chosen.only else list(KINDS)
+        if chosen.waiting:
+            print(json.dumps(memory(machine, kinds[0], chosen.waiting), indent=2))
+            return
         print(json.dumps(measure(machine, kinds, chosen.files), indent=2))
 
 

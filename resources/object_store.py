@@ -112,7 +112,8 @@ class ObjectStore:
         try:
             self._client.get_object(Bucket=bucket, Key=key, Range="bytes=0-0")["Body"].close()
         except ClientError as error:
-            return (Forbidden if _code(error) in _REFUSED else Unavailable)(first_line(error))
+            refused = _code(error) in _REFUSED or _is_forbidden(error)
+            return (Forbidden if refused else Unavailable)(first_line(error))
         except BotoCoreError as error:
             return Unavailable(first_line(error))
         return Unavailable("S3 answered 400 to HEAD and not to GET")
@@ -415,13 +416,15 @@ class ObjectStore:
 def _found(answer: Mapping[str, Any], size: int) -> Found:
     version = answer.get("VersionId")
     modified = int(answer["LastModified"].timestamp() * 1000)
+    etag = answer["ETag"].strip('"')
     return Found(
-        answer["ETag"].strip('"'),
+        etag,
         size,
         modified,
         None if version == "null" else version,
         _checksum(answer),
-        digested=not answer.get("ServerSideEncryption", "").startswith("aws:kms"),
+        # That of an upload in parts depends on the size of its parts.
+        digested="-" not in etag and not answer.get("ServerSideEncryption", "").startswith("aws:kms"),
     )
 
 
@@ -441,7 +444,8 @@ def _refused(bucket: str, key: str, error: ClientError) -> StoreError:
 
 
 def _is_forbidden(error: ClientError) -> bool:
-    return _status(error) == 403 and _code(error) in _FORBIDDEN
+    # A key of KMS that is disabled or was deleted (`KMS.DisabledException`, …) is the object's, whatever the status is.
+    return (_status(error) == 403 and _code(error) in _FORBIDDEN) or _code(error).startswith("KMS.")
 
 
 def parallel(call: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:

@@ -213,8 +213,10 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
         judged = judge(context.cursor, today, [one.known_as for one in config.every_queue], taken.rows)
         for name, error in taken.failures.items():
             context.log.error(f"queue {name} could not be drained: {error}")
-            if not asked and not judged.failed:
-                raise error  # A tick that has nothing else to say fails, where people look.
+            if not asked and not judged.failed and turns.whole:
+                # A tick that has nothing else to say fails, where people look. Where the tour is to go on from its
+                # place, the cursor has to stay.
+                raise error
         return dg.SensorResult(
             asset_events=judged.evaluations,
             cursor=json.dumps({**json.loads(judged.cursor), "last": turns.last}),

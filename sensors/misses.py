@@ -12,6 +12,7 @@ import dagster as dg
 
 from tidegate.assets.check_events import as_event
 from tidegate.assets.queue_checks import MISSES, result
+from tidegate.platform.core.first_line import one_line
 
 #: Events that a tick's log tells one by one.
 _MOST_TOLD = 10
@@ -44,7 +45,7 @@ def told(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     lines = []
     for row in [row for row in rows if row["outcome"] != "own_file"][:_MOST_TOLD]:
         what = f"s3://{row['bucket']}/{row['key']}" if "key" in row else row["detail"]
-        lines.append(f"{row['outcome']}: {what}: {row['reason']}")
+        lines.append(one_line(f"{row['outcome']}: {what}: {row['reason']}"))
     return lines
 
 

@@ -32,6 +32,8 @@ SEAMS = ("after-copy", "after-delete")
 _SIDE_BY_SIDE = 200
 #: Files of notes that one run tries again, the oldest ones: new files do not wait for long.
 _MOST_NOTED = 2_000
+#: Seconds that a run gives to them, to a group of them: copies of large files take theirs.
+_NOTED_FOR = 20
 #: Seconds that a note rests before a run that events asked for tries it: what failed fails again a moment later.
 _REST = 300
 
@@ -120,7 +122,8 @@ def after_notes(
     some = sorted(keys)[:_MOST_NOTED]
     log(f"after load: {len(some)} files of earlier batches are tried again")
     # What fails is noted anew, behind the others: no note keeps those after it from their turn.
-    _settle(lake, table, table.ledger.clock()[1], _loaded(table, dict.fromkeys(some)), log)
+    until = now() + _NOTED_FOR
+    _settle(lake, table, table.ledger.clock()[1], _loaded(table, dict.fromkeys(some)), log, lambda: now() < until)
     lake.store.after.put(table.text, {key: keys[key] for key in sorted(keys)[_MOST_NOTED:]}, table.spec.max_files)
     lake.store.after.delete(table.text, ids)
 
@@ -162,11 +165,18 @@ def _is_loaded(state: LastState) -> bool:
     return state.in_table and not state.bad_rows
 
 
-def _settle(lake: Lake, table: Table, n: int, loaded: Mapping[str, Loaded], log: Callable[[str], None]) -> None:
+def _settle(
+    lake: Lake,
+    table: Table,
+    n: int,
+    loaded: Mapping[str, Loaded],
+    log: Callable[[str], None],
+    goes_on: Callable[[], bool] = lambda: True,
+) -> None:
     """Do it, and leave durably what is to be told and what is left, before whatever asked for it is deleted."""
     if not loaded:
         return
-    found = act(lake, table, loaded, n)
+    found = act(lake, table, loaded, n, goes_on)
     # The ledger may know these bytes by another etag.
     hints = [Hint(key, event_name=TAKEN, taken=loaded[key].known or etag) for key, etag in found.taken.items()]
     most = table.spec.max_files
@@ -182,7 +192,9 @@ def _told(failed: Mapping[str, str]) -> str:
     return f", {len(failed)} are tried again by the next run: {reasons[0]}" if reasons else ""
 
 
-def act(lake: Lake, table: Table, loaded: Mapping[str, Loaded], n: int) -> AfterLoad:
+def act(
+    lake: Lake, table: Table, loaded: Mapping[str, Loaded], n: int, goes_on: Callable[[], bool] = lambda: True
+) -> AfterLoad:
     """Take away or tag files.
 
     Before each group of files it looks whether a reset has ended the table's generation: that counts on the files that
@@ -193,6 +205,7 @@ def act(lake: Lake, table: Table, loaded: Mapping[str, Loaded], n: int) -> After
         table: the table, with an ``after_load`` other than ``keep``.
         loaded: the bytes that are in the table, by key.
         n: a batch that was decided in this generation.
+        goes_on: asked before each further group of files; where it says no, the rest is left for the next run.
     """
     found = AfterLoad()
     if why := _forbids(lake, table):
@@ -223,7 +236,7 @@ def act(lake: Lake, table: Table, loaded: Mapping[str, Loaded], n: int) -> After
                 found.done += 1
                 if takes_away(table.spec.after_load):
                     found.taken[key] = etag
-        if errors == len(part):
+        if errors == len(part) or not goes_on():
             break
     found.failed |= dict.fromkeys(rest, "")
     return found

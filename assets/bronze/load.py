@@ -72,7 +72,9 @@ class _Load:
             self._stage(some)
         for folder in self.folders:
             # What was read again, with other columns or in another way, was set apart in vain.
-            if not any(folder in (row.reason or "") for row in self.prepared.rows):
+            if any(folder in (row.reason or "") for row in self.prepared.rows):
+                self.prepared.folders.append(folder)
+            else:
                 self.lake.store.quarantine.remove_folder(folder)
         if self.table.spec.row_queue:
             keep_once(self.lake, self.table, self.work, self.prepared, replacing)

@@ -97,11 +97,11 @@ def look(
     taken = [TakenHint(hint, manifest.id) for manifest in manifests for hint in manifest.hints]
     keys = list(dict.fromkeys(item.hint.key for item in taken))
     previous, states = table.ledger.memory(clock.version, clock.n, keys)
-    probes = _probes(lake, table, keys, states, {item.hint.key: item.hint.size for item in taken})
-    if any(isinstance(probe, Gone) for probe in probes.values()):
+    found = probes(lake, table, keys, states, {item.hint.key: item.hint.size for item in taken})
+    if any(isinstance(probe, Gone) for probe in found.values()):
         require_bucket(lake, table)
     birth = lake.bear(table, keys[0])
-    plan = make_plan(taken, probes, states, registered=birth.registered)
+    plan = make_plan(taken, found, states, registered=birth.registered)
     if not allow_removals:
         _guard_removals(lake, table, birth, len(plan.drop), [one.id for one in waiting[len(ids) :]])
     return Work(clock.n + 1, birth, previous, tuple(manifest.id for manifest in manifests), plan, states)
@@ -134,7 +134,7 @@ def _of_one_batch(waiting: Sequence[Waiting], most_hints: int) -> list[str]:
     return ids
 
 
-def _probes(
+def probes(
     lake: Lake,
     table: Table,
     keys: Sequence[str],
@@ -145,6 +145,13 @@ def _probes(
 
     Of those that the ledger does not know it comes with what is needed of the object: the footer of Parquet, all bytes
     of what is small otherwise.
+
+    Args:
+        lake: handles.
+        table: the table.
+        keys: below its prefix.
+        states: what the ledger knows of keys.
+        sizes: bytes of the objects, as events said.
     """
     objects, bucket = lake.store.objects, table.key.bucket
     small = SmallObjects(objects, bucket)

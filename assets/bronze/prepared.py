@@ -21,6 +21,7 @@ class Prepared:
         base: the table's schema as the preparation found it; None where there is no table yet.
         schema: the schema once the adds are in the table.
         sent_until: of a row queue's table, what its batch says so.
+        folders: where rows were set apart, ``s3a://`` URIs.
         obstacle: why some candidates wait that are not at fault; the run fails with it once the others are done.
     """
 
@@ -31,6 +32,7 @@ class Prepared:
     base: TableSchema | None = None
     schema: TableSchema = field(default_factory=TableSchema)
     sent_until: int | None = None
+    folders: list[str] = field(default_factory=list)
     obstacle: str | None = None
 
     def commit(

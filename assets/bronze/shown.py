@@ -27,6 +27,8 @@ SCHEMA_CHECK = "schema_unchanged"
 AFTER_LOAD_CHECK = "after_load"
 #: Metadata of ``QUARANTINE_CHECK`` where nothing was set apart by this run: it says again what an earlier one found.
 SAID_BEFORE = "said_before"
+#: Metadata of its check: how many of the objects left no state in the ledger.
+WITHOUT_STATE = "objects_without_state"
 
 #: Objects that are told one by one; the ledger has all.
 MOST_TOLD = 20
@@ -137,6 +139,9 @@ class Shown:
         quarantined = [row for row in bad if row.status == Status.QUARANTINED]
         overwritten = [row.key for row in quarantined if (row.reason or "").startswith(OVERWRITTEN)]
         counts = {"objects": len(quarantined), "rows": sum(row.bad_rows or 0 for row in bad)}
+        # What left no state, such as an object that S3 refuses, is met again by each listing.
+        if stateless := sum(row.etag is None for row in quarantined):
+            counts[WITHOUT_STATE] = stateless
         if bad and not any(batch in self.landed for batch in self._judged):
             counts[SAID_BEFORE] = True
         changes = self._schema_changes()

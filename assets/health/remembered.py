@@ -14,7 +14,7 @@ from dagster._core.storage.asset_check_execution_record import (
 )
 
 from tidegate.assets.bronze.asset import BRONZE
-from tidegate.assets.bronze.shown import QUARANTINE_CHECK, SAID_BEFORE
+from tidegate.assets.bronze.shown import QUARANTINE_CHECK, SAID_BEFORE, WITHOUT_STATE
 from tidegate.assets.queue_checks import CHECK, MISSES
 from tidegate.assets.sources import queue_key
 
@@ -27,19 +27,23 @@ _MOST_IDLE = 5
 def quarantined_since(instance: dg.DagsterInstance, since: float) -> dict[str, int]:
     """Objects and rows that bronze runs set apart since then, by table key; of the newest failed checks.
 
-    A run that finds nothing to do says of its checks what the last one found: that is not counted again.
+    A run that finds nothing to do says of its checks what the last one found: that is not counted again. Objects that
+    S3 refuses are met by each listing anew: of those the newest run's are counted.
 
     Args:
         instance: Dagster's instance.
         since: epoch seconds.
     """
     found: Counter[str] = Counter()
+    newest: dict[str, int] = {}
     for record in _failed(instance, dg.AssetCheckKey(BRONZE, QUARANTINE_CHECK)):
         if record.create_timestamp < since:
             break
         if record.partition and record.evaluation and SAID_BEFORE not in record.evaluation.metadata:
-            found[record.partition] += sum(_number(record.evaluation.metadata, name) for name in ("objects", "rows"))
-    return dict(found)
+            told = {name: _number(record.evaluation.metadata, name) for name in ("objects", "rows", WITHOUT_STATE)}
+            newest.setdefault(record.partition, told[WITHOUT_STATE])
+            found[record.partition] += told["objects"] + told["rows"] - told[WITHOUT_STATE]
+    return dict(found + Counter(newest))
 
 
 def _failed(instance: dg.DagsterInstance, check: dg.AssetCheckKey) -> Iterator[AssetCheckExecutionRecord]:

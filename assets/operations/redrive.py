@@ -118,11 +118,17 @@ def _hints(table: Table, found: Sequence[Quarantined]) -> list[Hint]:
     """Hints of objects; one whose rows are in the table, and that a rebuild refused, is read again in their place."""
     version, n = table.ledger.clock()
     states = table.ledger.memory(version, n, [one.key for one in found])[1]
+    gone_since = any(one.in_table and one.status != Status.COMMITTED for one in states.values())
+    # The last word of an object that was moved or removed is of a batch that brought no rows.
+    readings = {(one.key, one.etag): one.n for one in table.ledger.committed(version)} if gone_since else {}
 
     def hint(key: str) -> Hint:
+        plain = Hint(key, event_name="Redriven", redriven=True)
         state = states.get(key)
-        read = state.n if state is not None and state.status == Status.COMMITTED else None
-        return Hint(key, event_name="Redriven", redriven=True, replaces=read, decided=read)
+        if state is None or not state.in_table:
+            return plain
+        brought = state.n if state.status == Status.COMMITTED else readings.get((key, state.etag or ""))
+        return replace(plain, replaces=brought, decided=state.n)
 
     return [hint(one.key) for one in found]
 

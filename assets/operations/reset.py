@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegate.assets.bronze.decide import table_properties
 from tidegate.assets.bronze.known_etags import by_known_etags
 from tidegate.assets.bronze.look import list_prefix, own_objects, read_clock
+from tidegate.assets.operations.birth_trial import why_no_birth
 from tidegate.platform.core.after_load import moves_to, takes_away
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.file_format import format_of, mode_of
@@ -116,11 +117,12 @@ def reset_table(
         lake: handles.
         text: table key.
         by: who asks for it.
-        accept_loss: go on although rows will not come back.
+        accept_loss: go on although rows will not come back, and without trying files.
         log: takes progress, a line at a time.
 
     Raises:
-        ResetRefused: see `look_at_reset`; or rows would not come back, or went while it was at work.
+        ResetRefused: see `look_at_reset`; or rows would not come back, or went while it was at work, or no file that
+            was tried would get in.
     """
     found = look_at_reset(lake, text)
     if found.lost and not accept_loss:
@@ -128,6 +130,9 @@ def reset_table(
     if found.renamed:
         log(f"WARNING: {found.renamed}")
     if not _is_new(found):
+        as_wanted = replace(found.birth, registered=found.registered, location=found.location)
+        if not accept_loss and (why := why_no_birth(lake, found.table, as_wanted)):
+            raise ResetRefused(f"{why}. The table is as it was: mend that first, or accept the loss")
         _begin(lake, found, by, log)
     table = lake.table(text)
     listed = list_prefix(lake, table, read_clock(table))

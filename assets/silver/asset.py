@@ -3,6 +3,7 @@
 from typing import Any
 
 import dagster as dg
+from pyspark.sql import SparkSession
 
 from tidegate.assets.bronze.shown import page_key
 from tidegate.assets.columns import column_schema
@@ -10,7 +11,7 @@ from tidegate.assets.silver.merge import merge_table
 from tidegate.assets.volume import volume
 from tidegate.platform.core.lake import LakeConfig
 from tidegate.platform.core.table_spec import TableSpec
-from tidegate.resources.lake import silver_query
+from tidegate.resources.lake import DELETED
 from tidegate.resources.lake_resource import LakeResource
 
 
@@ -58,9 +59,8 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
                 "full_merge": merged.why_full or "no",
             }
         if state.exists:
-            rows = handles.delta.session.sql(silver_query(f"delta.`{location}`")).count()
             metadata |= {
-                "dagster/row_count": rows,
+                "dagster/row_count": _rows(handles.delta.session, f"delta.`{location}`"),
                 "dagster/uri": location.replace("s3a://", "s3://"),
                 "dagster/table_name": f"silver.{spec.name}",
                 "dagster/column_schema": column_schema(state.schema),
@@ -68,3 +68,11 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
         return dg.MaterializeResult(metadata=metadata)
 
     return silver_asset
+
+
+def _rows(session: SparkSession, table: str) -> int:
+    """The rows that the view shows: all, which the log knows, without the tombstones, which few files have."""
+    rows, dead = (
+        session.sql(f"SELECT count(*) FROM {table}{where}").collect()[0][0] for where in ("", f" WHERE {DELETED}")
+    )
+    return int(rows - dead)

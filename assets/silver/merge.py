@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.errors import PySparkException
 
 from tidegate.assets.compaction import compact, is_due, passes
+from tidegate.assets.silver.aligned import aligned, lacks
 from tidegate.assets.silver.changes import Changes, gather
 from tidegate.assets.silver.pending import Pending, pending
 from tidegate.assets.volume import total
@@ -16,7 +17,7 @@ from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.schema.column_types import Field, quoted, simple_type
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, needs_mapping
-from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
+from tidegate.platform.core.schema.table_schema import BY_NAME, TableSchema, columns_sql
 from tidegate.platform.core.silver_columns import missing_columns
 from tidegate.platform.core.table_spec import TableSpec
 from tidegate.resources.delta import Merging
@@ -99,11 +100,10 @@ def _together(steps: Sequence[Merged]) -> Merged:
 
 def _merge(lake: Lake, work: Pending, log: Callable[[str], None]) -> Merged:
     columns = _columns(work)
-    if work.silver.exists:
-        widened = _widen(lake, work, columns)
-    else:
+    widened = work.silver.exists and _widen(lake, work, columns)
+    if not work.silver.exists:
         _create(lake, work, columns)
-        widened = False
+    have = lake.delta.table_state(work.location).schema if widened else work.silver.schema
     # Also where an earlier merge died before its mark: perhaps before it gave the names.
     if widened or work.mark is None:
         _name(lake, work, log)
@@ -114,7 +114,7 @@ def _merge(lake: Lake, work: Pending, log: Callable[[str], None]) -> Merged:
     if changes.why_full:
         log(f"full merge: {changes.why_full}")
     _purge(lake, work, changes.n)
-    merging = _merging(work, changes, [field.name for field in columns])
+    merging = _merging(work, changes, columns, have)
     merged = lake.delta.merge(work.location, merging, changes.view, work.app_id, changes.n)
     seam("silver-merge")
     if (merged.txn or 0) < changes.n:
@@ -213,18 +213,30 @@ def _purge(lake: Lake, work: Pending, n: int) -> None:
         )
 
 
-def _merging(work: Pending, changes: Changes, names: Sequence[str]) -> Merging:
+def _merging(work: Pending, changes: Changes, columns: Sequence[Field], silver: TableSchema) -> Merging:
     keys = ", ".join(quoted(key) for key in work.spec.keys)
     order = quoted(work.spec.order)
     # On lines of its own: it may end in a comment.
     dead = f"coalesce((\n{work.spec.delete_when}\n), false)" if work.spec.delete_when else "false"
-    listed = ", ".join(quoted(name) for name in names)
-    rows = (
-        f"SELECT {listed}, {dead} AS {DELETED}, _tidegate_n AS {CHANGED_BATCH}, current_timestamp() AS {CHANGED_AT} "
-        f"FROM (SELECT *, row_number() OVER (PARTITION BY {keys} ORDER BY {order} DESC NULLS LAST, "
-        f"_tidegate_n DESC, _tidegate_path DESC, _tidegate_row DESC) AS _tidegate_place FROM {changes.view}) "
-        "WHERE _tidegate_place = 1"
+    places = (
+        f"SELECT *, row_number() OVER (PARTITION BY {keys} ORDER BY {order} DESC NULLS LAST, "
+        f"_tidegate_n DESC, _tidegate_path DESC, _tidegate_row DESC) AS _tidegate_place FROM {changes.view}"
     )
+    own = {
+        DELETED: f"{dead} AS {DELETED}",
+        CHANGED_BATCH: f"_tidegate_n AS {CHANGED_BATCH}",
+        CHANGED_AT: f"current_timestamp() AS {CHANGED_AT}",
+    }
+    # What bronze has by the type that silver has it in; a new silver table has bronze's.
+    types = {field.name: (field.type, (silver.named(field.name) or field).type) for field in columns}
+
+    def given(name: str, side: str = "", kept: str | None = None) -> str:
+        return aligned(*types[name], f"{side}{quoted(name)}", kept)
+
+    def query(values: Iterable[str]) -> str:
+        return f"SELECT {', '.join([*values, *own.values()])} FROM ({places}) WHERE _tidegate_place = 1"
+
+    rows = query(f"{given(name)} AS {quoted(name)}" for name in types)
     same = " AND ".join(f"t.{quoted(key)} <=> s.{quoted(key)}" for key in work.spec.keys)
     # Batches of another table or generation are numbered anew: theirs say nothing against these.
     anew = work.mark is None and work.silver.files > 0
@@ -232,9 +244,14 @@ def _merging(work: Pending, changes: Changes, names: Sequence[str]) -> Merging:
     newer = (
         f"s.{order} > t.{order} OR (t.{order} IS NULL AND s.{order} IS NOT NULL) OR (s.{order} <=> t.{order}{later})"
     )
-    every = [*names, DELETED, CHANGED_BATCH, CHANGED_AT]
-    assigned = ", ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in every)
-    targets, values = ", ".join(quoted(name) for name in every), ", ".join(f"s.{quoted(name)}" for name in every)
+    assigned = ", ".join(
+        [
+            *(f"t.{quoted(name)} = {given(name, 's.', f't.{quoted(name)}')}" for name in types),
+            *(f"t.{name} = s.{name}" for name in own),
+        ]
+    )
+    targets = ", ".join(quoted(name) for name in (*types, *own))
+    values = ", ".join([*(given(name, "s.") for name in types), *(f"s.{name}" for name in own)])
     # A full merge that follows removals makes silver what bronze's live rows say, older rows included.
     rebuilds = changes.why_full is not None and work.spec.on_removed == "full"
     # So does one that follows a redrive or a rebuild, but for the rows of before a reset (batch 0): of those bronze
@@ -254,7 +271,10 @@ def _merging(work: Pending, changes: Changes, names: Sequence[str]) -> Merging:
         f"WHEN NOT MATCHED BY SOURCE {renumbered}" if renumbered else "",
         gone,
     ]
-    statement = f"MERGE INTO delta.`{work.location}` t USING ({rows}) s ON {same} {' '.join(filter(None, clauses))}"
+    raw = query(map(quoted, types))
+    statement = f"MERGE INTO delta.`{work.location}` t USING ({raw}) s ON {same} {' '.join(filter(None, clauses))}"
     # Of a merge of all rows nobody knows how many there are. An empty table takes them in the short way, however many.
     short = not gone and not renumbered and (changes.why_full is None or work.silver.files == 0)
+    # A field that bronze lacks stays as it is in the row that is replaced.
+    short = short and not any(lacks(*both) for both in types.values())
     return Merging(rows, work.spec.keys, newer if short else None, int(changes.volume["rows"]), statement)

@@ -82,11 +82,18 @@ class Batches:
     def birth(self) -> Create | None:
         """What the table began with; None while no file has fitted, or where the first hundred batches do not say.
 
+        A batch that landed void gave the table nothing.
+
         Raises:
             GenerationRetired: a reset ended the generation before it had a table.
         """
         batches = itertools.takewhile(lambda batch: batch is not None, map(self.read, range(1, _BORN_WITHIN + 1)))
-        return next((batch.create for batch in batches if batch and batch.create), None)
+        born = (batch for batch in batches if batch and batch.create)
+        return next((batch.create for batch in born if not self._is_void(batch.n)), None)
+
+    def _is_void(self, n: int) -> bool:
+        key = self._key(n).removesuffix(".json") + ".void"
+        return self._root.objects.get(self._root.bucket, key) is not None
 
     def is_decided(self, n: int) -> bool:
         """Whether batch n was decided; True also where S3 does not say."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -347,6 +348,21 @@ def test_what_waits_is_done_bit_by_bit_and_what_failed_rests_before_it_is_tried_
         after_notes(at.lake, at.table, at.log.append, at_once=False, now=lambda: now + 600)
         assert (len(at.there()), at.waits()) == (waits, waits)
     assert at.told() == left
+
+
+def test_what_waits_takes_little_of_a_run_s_time_and_the_rest_waits_on(
+    place: MakePlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Copies of large files take theirs, and new files wait behind them."""
+    at = place("delete")
+    monkeypatch.setattr(after, "_SIDE_BY_SIDE", 1)
+    left = {key: etag for i in range(5) for key, etag in at.load(f"{i}.csv", "1").items()}
+    assert note_what_lies_there(at.lake, at.table, left, at.states) == 5
+    clock = itertools.count(time.time(), 8)
+    after_notes(at.lake, at.table, at.log.append, now=lambda: next(clock))
+    assert (len(at.there()), at.waits()) == (2, 2)
+    after_notes(at.lake, at.table, at.log.append)
+    assert (at.told(), at.waits()) == (left, 0)
 
 
 def test_a_listing_finds_what_was_loaded_and_still_lies_there(place: MakePlace) -> None:

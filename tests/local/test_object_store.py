@@ -75,6 +75,7 @@ def test_what_a_refusal_says_of_the_object(
         (400, "InvalidRequest", Forbidden),  # encrypted with a key that its producer sends along (SSE-C)
         (400, "ExpiredToken", Unavailable),
         (400, "AuthorizationHeaderMalformed", Unavailable),
+        (400, "KMS.DisabledException", Forbidden),
         (301, "PermanentRedirect", Unavailable),
         (503, "SlowDown", Unavailable),
     ],

@@ -180,6 +180,13 @@ def test_a_wrong_birth_is_put_right_and_rows_that_would_not_come_back_are_asked_
     assert kit.bronze(lake, "orders", "id") == [(1,), (2,)]
     assert lake.lake.delta.table_state(prefix).files == 0, "one table left: the rows would be there twice"
 
+    _configure(lake, columns={"id": "date"})
+    with pytest.raises(ResetRefused, match=r"none of the 2 files that were tried would get in.*column id is bigint"):
+        _reset(lake, "orders")
+    assert kit.bronze(lake, "orders", "id") == [(1,), (2,)]
+    assert not [*lake.lake.store.objects.under(lake.lake_bucket, lake.lake.store.key("staging", ""))]
+    _configure(lake, columns={})
+
     lake.delete("orders/1.parquet")
     _configure(lake, mode="register")
     with pytest.raises(ResetRefused, match=r"1 rows came from 1 objects .* one is orders/1.parquet"):

@@ -30,6 +30,7 @@ from tidegate.resources.lake_root.store import LakeStore
 from tidegate.sensors import intake, sharing
 from tidegate.sensors.arrivals import Intake
 from tidegate.sensors.runs import FAILURES_TAG
+from tidegate.sensors.turns import Turns
 
 ROOT = Path(__file__).resolve().parents[2]
 ORDERS = "landing.orders"
@@ -228,6 +229,12 @@ def test_a_tick_shows_what_went_to_no_table_and_why(
     rows = [
         {"outcome": "own_file", "bucket": "landing", "key": "orders/_SUCCESS", "reason": "hidden"},
         {"outcome": "malformed", "detail": "s3://lake/quarantine/messages/m-0.json", "reason": "not JSON"},
+        {
+            "outcome": "no_table",
+            "bucket": "landing",
+            "key": "x\n2026 ERROR forged\x1b[2J.csv",
+            "reason": "in no folder",
+        },
         *({"outcome": "no_table", "bucket": "landing", "key": f"{n}.csv", "reason": "in no folder"} for n in range(20)),
     ]
     rows = [{**row, "queue": "events"} for row in rows]
@@ -237,6 +244,24 @@ def test_a_tick_shows_what_went_to_no_table_and_why(
     assert "malformed: s3://lake/quarantine/messages/m-0.json: not JSON" in told
     assert "no_table: s3://landing/0.csv: in no folder" in told
     assert (told.count("WARNING"), "_SUCCESS" in told) == (10, False)
+    assert "\n2026 ERROR" not in told
+    assert "\x1b[2J" not in told
+
+
+def test_a_queue_that_fails_for_ever_does_not_set_the_tour_of_the_inbox_back(
+    paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tick that fails keeps no cursor, so the next one would look at the same tables again."""
+    broken = Intake(failures={"events": TimeoutError("no route")})
+    monkeypatch.setattr(intake, "listen", lambda *_, **__: broken)
+    for whole in (False, True):
+        turns = Turns(last="landing.m", whole=whole)
+        monkeypatch.setattr(intake, "requests", lambda *_, turns=turns: (turns, []))
+        if whole:
+            with pytest.raises(TimeoutError):
+                paper.tick(instance)
+        else:
+            assert json.loads(paper.tick(instance).cursor or "")["last"] == "landing.m"
 
 
 @pytest.mark.parametrize("status", ["QUEUED", "NOT_STARTED", "STARTING", "STARTED", "CANCELING"])

@@ -20,8 +20,9 @@ from botocore.exceptions import ClientError
 from tests.support.objects import Objects
 from tests.unit.conftest import PAPER
 from tidegate.assets.bronze.asset import BRONZE
-from tidegate.assets.bronze.shown import SAID_BEFORE
+from tidegate.assets.bronze.shown import SAID_BEFORE, WITHOUT_STATE
 from tidegate.assets.failed_runs import FailedRun
+from tidegate.assets.health import remembered
 from tidegate.assets.health.asset import LAKE_HEALTH, look
 from tidegate.assets.health.measure import measure
 from tidegate.assets.health.shown import Shown, sparkline
@@ -218,6 +219,19 @@ def test_runs_and_ticks_are_remembered(instance: dg.DagsterInstance) -> None:
     assert began <= (found.commits["remembered.table"] or 0) <= ended, "a run that found nothing to do is no commit"
     assert measure(lake(Objects()), instance, time.time() + 86400 * 2).quarantined == {}
     assert measure(lake(Objects()), instance, time.time() + 86400 * 2).queues[0].missed == {}
+
+
+def test_what_s3_refuses_is_met_by_each_listing_and_counted_once(
+    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failed(objects: int, refused: int) -> Any:
+        counts = {"objects": objects, "rows": 0, WITHOUT_STATE: refused}
+        metadata = {name: dg.MetadataValue.int(count) for name, count in counts.items()}
+        return SimpleNamespace(create_timestamp=9.0, partition="a.t", evaluation=SimpleNamespace(metadata=metadata))
+
+    newest_first = [failed(2, 2), failed(3, 2), failed(4, 3)]
+    monkeypatch.setattr(remembered, "_failed", lambda *_: iter(newest_first))
+    assert remembered.quarantined_since(instance, 0.0) == {"a.t": 2 + 1 + 1}
 
 
 def table(key: str, lag: float = 0.0, files: int = 1) -> TableHealth:

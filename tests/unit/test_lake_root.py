@@ -87,6 +87,9 @@ def test_a_table_s_birth_is_found_behind_batches_that_only_refused_files(store: 
     batches.decide(_batch(3, create))
     batches.decide(_batch(4))
     assert batches.birth() == create
+    void = store.key("batches", ORDERS, f"{3:020d}.void")
+    store.objects.put(store.bucket, void, "")
+    assert batches.birth() is None, "what landed void gave the table nothing"
 
 
 def _batch(n: int, create: Create | None = None) -> Batch:

@@ -57,6 +57,15 @@ def test_an_etag_is_no_digest_where_kms_encrypts(
     assert found.digested == digested
 
 
+def test_the_etag_of_an_upload_in_parts_is_no_digest(s3: tuple[ObjectStore, Stubber]) -> None:
+    """Other parts give the same bytes another etag: what S3 has of a checksum tells whether they are the same."""
+    store, stub = s3
+    stub.add_response("head_object", {**PLAIN, "ETag": '"e1-3"'}, ASKED)
+    found = store.head("landing", "a.csv")
+    assert isinstance(found, Found)
+    assert not found.digested
+
+
 @pytest.mark.parametrize("known", [True, False], ids=["it may be seen", "it may not"])
 def test_without_the_key_of_kms_the_object_is_seen_without_its_checksum(
     known: bool, s3: tuple[ObjectStore, Stubber]

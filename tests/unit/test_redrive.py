@@ -25,13 +25,20 @@ from tidegate.platform.core.ledger import LastState, Status
 from tidegate.platform.core.planning import Found, TakenHint, make_plan
 from tidegate.platform.core.row_message import RowOrigin
 from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.ledger import Quarantined
+from tidegate.resources.ledger import Quarantined, Reading
 
 ORDERS = "landing.orders"
 STATES = {
     "orders/refused.csv": LastState(Status.COMMITTED, "e1", 3),
     "orders/bad.csv": LastState(Status.QUARANTINED, "e1", 4),
+    "orders/moved.csv": LastState(Status.MOVED, "e1", 4),
+    "orders/restored.csv": LastState(Status.REMOVED, "e1", 4),
 }
+READINGS = [
+    Reading("orders/moved.csv", "e1", 10, 1, None, 10, None),
+    Reading("orders/moved.csv", "e0", 10, 2, None, 10, None),
+    Reading("orders/restored.csv", "e1", 10, 2, None, 10, None),
+]
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
 
@@ -42,7 +49,9 @@ def lake() -> Any:
         store=LakeStore(Objects(), "s3://lake/root"),  # type: ignore[arg-type]
         table=lambda text: SimpleNamespace(
             spec=SimpleNamespace(max_files=100),
-            ledger=SimpleNamespace(clock=lambda: (4, 5), memory=lambda version, n, keys: (None, STATES)),
+            ledger=SimpleNamespace(
+                clock=lambda: (4, 5), memory=lambda version, n, keys: (None, STATES), committed=lambda version: READINGS
+            ),
         ),
         queues=[SimpleNamespace(name="events", send=sent.append)],
         sent=sent,
@@ -72,9 +81,14 @@ def test_a_file_that_a_rebuild_refused_is_read_again_in_the_place_of_its_rows(la
     redrive_objects(lake, ORDERS, found, Choice(), by="somebody")
     ids = [one.id for one in lake.store.inbox.waiting(ORDERS)]
     taken = [TakenHint(hint, one.id) for one in lake.store.inbox.read(ORDERS, ids) for hint in one.hints]
-    assert [item.hint.redriven for item in taken] == [True, True]
+    assert [item.hint.redriven for item in taken] == [True] * len(STATES)
     plan = make_plan(taken, dict.fromkeys(STATES, Found("e1", 10, 1)), STATES, registered=False)
-    assert [(one.key, one.replaces) for one in plan.candidates] == [("orders/refused.csv", 3), ("orders/bad.csv", None)]
+    assert {one.key: one.replaces for one in plan.candidates} == {
+        "orders/refused.csv": 3,
+        "orders/bad.csv": None,
+        "orders/moved.csv": 1,
+        "orders/restored.csv": 2,
+    }
 
 
 def test_objects_become_hints_at_the_rate_that_was_asked_for(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -84,6 +85,9 @@ def test_an_idle_run_is_good_and_its_checks_speak_of_the_last_batch() -> None:
     moved = LedgerRow("orders/m.json", Status.MOVED, None)
     assert said_before(idle) == said_before(Shown([done(moved, n=3)], NOW, last=done(BAD).batch)) == [True]
     assert said_before(Shown([done(BAD)], NOW, last=done(GOOD).batch)) == [False], "it found that itself"
+    refused, bad = BAD, replace(BAD, key="orders/worse.json", etag="e1")
+    (told,) = [one for one in Shown([done(refused, bad)], NOW).checks(BRONZE) if not one.passed]
+    assert told.metadata["objects_without_state"].value == 1, "each listing meets it again"
     assert not Shown([], EMPTY, last=done(BAD).batch).materializes, "nothing has ever got in"
 
 

@@ -1,0 +1,118 @@
+"""What a merge gives silver's columns: fields by name at every depth, and nothing that bronze does not have."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+from tidegate.assets.operations.reset import reset_table
+from tidegate.assets.silver.aligned import aligned, is_same, lacks
+from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, Type
+from tidegate.platform.testing import TestLake
+
+MakeLake = Callable[..., TestLake]
+TEXT = Simple("string")
+
+
+def test_fields_are_matched_by_name_at_every_depth_and_those_that_bronze_lacks_are_kept(
+    tidegate_lake: MakeLake, kit: Any
+) -> None:
+    """A new generation has its fields in another order, and not all of them; a person has added one to silver."""
+    silver = {"keys": ["id"], "order": "at", "every": 10}
+    lake = tidegate_lake([{"name": "items", "prefix": "items/", "format": "json", "silver": silver}])
+
+    def land(name: str, id: int, at: int, inner: dict[str, str], **info: str) -> None:
+        lake.put(f"items/{name}.json", kit.lines({"id": id, "at": at, "grid": [[inner]], "info": {**inner, **info}}))
+        kit.run(lake, "items")
+
+    land("1", 1, 1, {"b": "B1"})
+    kit.merge(lake, "items")
+    land("2", 2, 1, {"a": "A2", "b": "B2"}, only="x2")
+    kit.merge(lake, "items")
+    table = f"delta.`{lake.lake.store.uri('silver', 'items')}`"
+    session = lake.lake.delta.session
+    session.sql(f"ALTER TABLE {table} ADD COLUMN info.note string")
+    session.sql(f"UPDATE {table} SET info.note = 'mine'")
+    lake.clients.s3.delete_object(Bucket=lake.bucket, Key="items/2.json")
+    reset_table(lake.lake, lake.key("items"), by="somebody", accept_loss=True)
+    land("3", 1, 2, {"a": "A1", "b": "B1'"})
+    kit.merge(lake, "items")
+    land("4", 3, 1, {"a": "A3", "b": "B3"})
+    kit.merge(lake, "items")
+    kept = {"b": "B1'", "a": "A1", "only": None, "note": "mine"}
+    assert [json.loads(row[0]) for row in kit.silver(lake, "items", WHOLE)] == [
+        {"id": 1, "grid": [[{"b": "B1'", "a": "A1"}]], "info": kept},
+        {"id": 2, "grid": [[{"b": "B2", "a": "A2"}]], "info": {"b": "B2", "a": "A2", "only": "x2", "note": "mine"}},
+        {"id": 3, "grid": [[{"b": "B3", "a": "A3"}]], "info": {"b": "B3", "a": "A3", "only": None, "note": None}},
+    ]
+
+
+WHOLE = "to_json(struct(id, grid, info), map('ignoreNullFields', 'false')) AS row"
+
+
+def test_values_of_types_at_random_keep_their_fields_by_name(tidegate_lake: MakeLake) -> None:
+    spark = tidegate_lake([]).lake.delta.session
+    chance = random.Random(26)
+    for _ in range(30):
+        given = _type(chance, 0)
+        wanted = _otherwise(given, chance)
+        value = _value(given, chance)
+        changed = aligned(given, wanted, "v")
+        (row,) = spark.sql(
+            f"SELECT to_json(struct({changed} AS v), map('ignoreNullFields', 'false')), typeof({changed}) "
+            f"FROM (SELECT from_json('{json.dumps({'v': value})}', 'v {given.sql()}').v AS v)"
+        ).collect()
+        told = f"{value} of {given.sql()} as {wanted.sql()}"
+        assert json.loads(row[0])["v"] == _as(wanted, value), told
+        assert row[1] == wanted.sql().replace("`", "").replace("integer", "int"), told
+        assert is_same(given, wanted) == (given == wanted), told
+        assert lacks(wanted, given) is False, told
+
+
+def _type(chance: random.Random, depth: int) -> Type:
+    if depth == 3:
+        return TEXT
+    fields = [Field(name, _type(chance, depth + 1)) for name in "xyz"[: chance.randint(1, 3)]]
+    kinds: list[Type] = [Struct(tuple(fields)), Array(_type(chance, depth + 1)), Map(TEXT, _type(chance, depth + 1))]
+    return chance.choice(kinds)
+
+
+def _otherwise(kind: Type, chance: random.Random) -> Type:
+    """A type with the same fields in another order, and with some more."""
+    match kind:
+        case Struct(fields):
+            found = [Field(field.name, _otherwise(field.type, chance)) for field in fields]
+            found += [Field("more", Array(TEXT))] * chance.randint(0, 1)
+            chance.shuffle(found)
+            return Struct(tuple(found))
+        case Array(element):
+            return Array(_otherwise(element, chance))
+        case Map(key, value):
+            return Map(key, _otherwise(value, chance))
+    return kind
+
+
+def _value(kind: Type, chance: random.Random) -> Any:
+    if chance.random() < 0.1:
+        return None
+    match kind:
+        case Struct(fields):
+            return {field.name: _value(field.type, chance) for field in fields}
+        case Array(element):
+            return [_value(element, chance) for _ in range(chance.randint(0, 3))]
+        case Map(_, value):
+            return {f"k{n}": _value(value, chance) for n in range(chance.randint(0, 3))}
+    return f"text {chance.randint(0, 99)}"
+
+
+def _as(wanted: Type, value: Any) -> Any:
+    match wanted, value:
+        case Struct(fields), dict():
+            return {field.name: _as(field.type, value.get(field.name)) for field in fields}
+        case Array(element), list():
+            return [_as(element, one) for one in value]
+        case Map(_, inner), dict():
+            return {key: _as(inner, one) for key, one in value.items()}
+    return value
