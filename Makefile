@@ -23,7 +23,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PARALLEL := --numprocesses=auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test smoke mutants soak bench check lint types layers unit format class-archive jars schema policies lock clean
+.PHONY: help demo dev test smoke mutants soak bench check lint types layers unit format class-archive jars schema policies commands lock clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-13s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,7 +47,7 @@ mutants: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Mistakes in the cod
 soak: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Half an hour of files, lost messages and kills, then racing writers (ARGS="--seed N" for another course)
 	$(BIN)/python -m pytest -s tests/faults/test_soak.py tests/faults/test_log_store_alone.py --soak $(ARGS)
 
-bench: $(BIN)/.dev $(DIST)/.built $(ELASTICMQ)/.fetched ## What each piece of work costs, as JSON (ARGS="load" measures that alone; docs/benchmarks.md)
+bench: $(BIN)/.dev $(DIST)/.built $(ELASTICMQ)/.fetched ## What each piece of work costs, as JSON (ARGS="load" measures that alone; docs/internals/benchmarks.md)
 	$(BIN)/python -m benchmarks $(ARGS)
 
 check: $(BIN)/.dev lint types layers ## Lint, types and layers
@@ -73,11 +73,14 @@ class-archive: $(DIST)/spark-classes.jsa ## Let the Spark server keep its classe
 
 jars: $(DIST)/.built ## Build our Spark procedures and log store, and fetch the jars they need
 
-schema: $(BIN)/.dev ## Write docs/lake.schema.json anew
+schema: $(BIN)/.dev ## Write docs/lake.schema.json again
 	$(BIN)/python -m tidegate.platform.core.lake_schema > docs/lake.schema.json
 
-policies: $(BIN)/.dev ## Write the policies in docs/aws.md anew
-	$(BIN)/python -m tidegate.platform.cloud.page docs/aws.md
+policies: $(BIN)/.dev ## Write the policies in docs/operate/aws.md again
+	$(BIN)/python -m tidegate.platform.cloud.page docs/operate/aws.md
+
+commands: $(BIN)/.dev ## Write docs/reference/cli.md again, from the commands' own code
+	$(BIN)/python -m tidegate.platform.cli.reference > docs/reference/cli.md
 
 lock: $(BIN)/.dev ## Pin and hash requirements/*.in anew
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 requirements/dev.in -o requirements/dev.txt

@@ -1,4 +1,6 @@
-"""Take all measurements in one sitting, one after another; JSON on stdout. Method and figures: docs/benchmarks.md.
+"""Take all measurements in one sitting, one after another; JSON on stdout.
+
+Method and figures: docs/internals/benchmarks.md.
 
 Each is a module of this folder that prints JSON when it is run by itself, as `python -m benchmarks.load` does.
 

@@ -77,7 +77,7 @@ class CommitTableAddress:
 
 @dataclass(frozen=True)
 class CommitEntry:
-    """One commit's item, as docs/log-store-protocol.md describes it.
+    """One commit's item, as docs/internals/log-store-protocol.md describes it.
 
     Attributes:
         file_name: the commit's file, its version in 20 digits.

@@ -175,7 +175,7 @@ def _procedures(remote: SparkRemote, store: LakeStore) -> str:
         line = first_line(error)
         raise Failed(
             f"tidegate.system.table_state cannot be called ({line}): start the server with Tidegate's jars and "
-            "spark.sql.catalog.tidegate, as docs/configuration.md says"
+            "spark.sql.catalog.tidegate, as docs/reference/lake-yaml.md says"
         ) from None
     return "tidegate.system is there"
 

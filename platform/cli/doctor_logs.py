@@ -146,8 +146,8 @@ class LogDoctor:
             raise Failed(
                 f"of the commits of the last {hours} {classic} are by writers with another DynamoDB log store and "
                 f"{foreign} by writers without DynamoDB: beside the second kind the first loses commits that it has "
-                "acknowledged. Switch its writers to Tidegate's log store (docs/log-store.md), or stop one kind; this "
-                f"passes {hours} after that kind's last commit"
+                "acknowledged. Switch its writers to Tidegate's log store (docs/operate/log-store.md), or stop one "
+                f"kind; this passes {hours} after that kind's last commit"
             )
         left = [entry for entry in recent if not entry.complete and entry.version < newest.version]
         return (
@@ -196,7 +196,7 @@ class LogDoctor:
             raise Failed(
                 f"possibly lost commits of a writer that is not ours: {', '.join(lost)}. Their version was published "
                 "by a writer without DynamoDB; compare their rows with the table, then delete them. Two such writers "
-                "must not share a table (docs/log-store.md)"
+                "must not share a table (docs/operate/log-store.md)"
             )
         counts = Counter(kinds.values())
         kept = f", {counts['unknown']} of other writers kept, whose entries have expired" if counts["unknown"] else ""

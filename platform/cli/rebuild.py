@@ -74,7 +74,8 @@ def told(lake: Lake, found: Rebuild) -> list[str]:
         if len(keys) > _SHOWN:
             lines.append(f"             and {len(keys) - _SHOWN} more")
         if folder := moves_to(found.table.spec.after_load):
-            lines.append(f"             after_load moved files to {folder}: docs/after-load.md says how they come back")
+            page = "docs/guides/after-load.md"
+            lines.append(f"             after_load moved files to {folder}: {page} says how they come back")
     if found.waiting:
         lines.append(f"  before   {found.waiting} files of an earlier rebuild still wait; none of them is read twice")
     lines.append(

@@ -1,6 +1,6 @@
-"""The parts of docs/aws.md that are derived, for the lake that the page shows.
+"""The parts of docs/operate/aws.md that are derived, for the lake that the page shows.
 
-`python -m tidegate.platform.cloud.page docs/aws.md` renews them.
+`python -m tidegate.platform.cloud.page docs/operate/aws.md` renews them.
 """
 
 from __future__ import annotations

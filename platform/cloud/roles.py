@@ -184,7 +184,7 @@ class _Needs:
                     "dynamodb:UpdateItem",
                 ),
                 (self._commit_table(),),
-                "the log store: docs/log-store.md",
+                "the log store: docs/operate/log-store.md",
             ),
             Statement(
                 "MakeCommitTable",

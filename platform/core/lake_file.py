@@ -59,7 +59,7 @@ def load_lake(path: str | PathLike[str], env: Mapping[str, str] | None = None) -
             own = (told for told in validation_problems(LakeConfig, error) if told.where or not cross)
             problems += [problem for problem in (*own, *cross) if problem.where not in places]
     elif not problems:
-        problems.append(Problem((), "the file is empty; docs/configuration.md shows a lake.yaml"))
+        problems.append(Problem((), "the file is empty; docs/reference/lake-yaml.md shows a lake.yaml"))
     if problems or config is None:
         placed = sorted(
             (problem.line or document.line_of(problem.where), document.told(problem)) for problem in problems

@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Status(StrEnum):
-    """How an event ended (docs/architecture.md, invariant 6)."""
+    """How an event ended (docs/internals/architecture.md, invariant 6)."""
 
     COMMITTED = "committed"
     DUPLICATE = "duplicate"

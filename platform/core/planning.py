@@ -135,7 +135,7 @@ def make_plan(
     *,
     registered: bool,
 ) -> Plan:
-    """Decide every hint by its key's present state (docs/architecture.md, section 3, look).
+    """Decide every hint by its key's present state (docs/internals/architecture.md, section 3, look).
 
     Args:
         taken: the hints of the manifests taken, oldest first.

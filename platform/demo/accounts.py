@@ -30,7 +30,7 @@ class Newest:
 
 @dataclass
 class Accounts:
-    """Every event that ended, by its id (docs/architecture.md, invariant 6).
+    """Every event that ended, by its id (docs/internals/architecture.md, invariant 6).
 
     Attributes:
         outcomes: the outcome of each event id.

@@ -4,7 +4,7 @@ In your ``conftest.py``::
 
     pytest_plugins = ["tidegate.platform.testing.fixtures"]
 
-and in a test ask for ``tidegate_lake``; docs/testing.md has an example.
+and in a test ask for ``tidegate_lake``; docs/guides/testing-your-lake.md has an example.
 """
 
 from tidegate.platform.testing.lake import TestLake

@@ -1,6 +1,6 @@
 """Everything that the lake keeps under its root.
 
-Layout, fixed for ever (docs/architecture.md, "What lies under the lake root")::
+Layout, fixed for ever (docs/internals/architecture.md, "What lies under the lake root")::
 
     lake.json                               the lake's identity
     proven/<endpoint>.json                  its conditional put was proven

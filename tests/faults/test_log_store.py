@@ -1,4 +1,4 @@
-"""The log store behind a proxy that drops, refuses and holds (docs/faults.md: F2 to F5, F7 to F12)."""
+"""The log store behind a proxy that drops, refuses and holds (docs/internals/faults.md: F2 to F5, F7 to F12)."""
 
 from __future__ import annotations
 

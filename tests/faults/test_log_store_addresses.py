@@ -1,6 +1,6 @@
 """The log store with a DynamoDB that is not there, not the others' or not its own, and a path spelled in several ways.
 
-docs/faults.md: F7 and F12.
+docs/internals/faults.md: F7 and F12.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The log store alone, killed, paused, raced and refused (docs/faults.md: F1 to F3, F6 to F8, F13)."""
+"""The log store alone, killed, paused, raced and refused (docs/internals/faults.md: F1 to F3, F6 to F8, F13)."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ class Mutant:
 
     Attributes:
         name: what it does wrong, in words.
-        invariant: its number in docs/architecture.md, section 3.
+        invariant: its number in docs/internals/architecture.md, section 3.
         path: the file it is made in.
         before: what stands there.
         after: what it becomes.

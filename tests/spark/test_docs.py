@@ -1,4 +1,4 @@
-"""The examples of docs/testing.md and docs/first-table.md, run as they stand there."""
+"""The examples of docs/guides/testing-your-lake.md and docs/start/first-table.md, run as they stand there."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tidegate.platform.local.aws import LocalAws
 from tidegate.platform.testing import TestLake
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = DOCS / "testing.md"
-FIRST_TABLE = DOCS / "first-table.md"
+PAGE = DOCS / "guides" / "testing-your-lake.md"
+FIRST_TABLE = DOCS / "start" / "first-table.md"
 
 
 def test_the_example_of_the_testing_page_passes(tidegate_lake: Callable[..., TestLake]) -> None:

@@ -1,7 +1,7 @@
 """Silver under attack: every interleaving ends with one newest row per key.
 
 Some tests go on where another would begin, for a lake and its first merge cost more than what they try: of
-docs/faults.md, B2 is in the test of B3, B7 in that of B6, F25 in that of B1, L2 in that of B5,
+docs/internals/faults.md, B2 is in the test of B3, B7 in that of B6, F25 in that of B1, L2 in that of B5,
 and B4 in test_silver_goes_no_further_than_the_ledger.
 """
 

@@ -1,4 +1,4 @@
-"""The map of claims (docs/testing.md, docs/faults.md) against code and tests."""
+"""The map of claims (docs/internals/testing.md, docs/internals/faults.md) against code and tests."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from tidegate.assets.bronze.run import SEAMS
 ROOT = Path(__file__).resolve().parents[2]
 TESTS, JVM = ROOT / "tests", ROOT / "platform" / "jvm" / "src" / "test"
 TESTING, FAULTS, ARCHITECTURE = (
-    (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("testing", "faults", "architecture")
+    (ROOT / "docs" / "internals" / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("testing", "faults", "architecture")
 )
 MAP = TESTING.split("## The map of claims", 1)[1]
-#: A fault or an attack, as it is cited: a letter of docs/faults.md and a number.
+#: A fault or an attack, as it is cited: a letter of docs/internals/faults.md and a number.
 NUMBER = re.compile(r"\b([FABCL][1-9]\d?)\b")
 
 
@@ -38,7 +39,7 @@ EVERY_FUNCTION = {name for names in FUNCTIONS.values() for name in names}
 
 
 def defined() -> dict[str, str]:
-    """The row of each number in docs/faults.md."""
+    """The row of each number in docs/internals/faults.md."""
     return dict(re.findall(r"^\| ([FABCL]\d+) \|(.*)$", FAULTS, re.MULTILINE))
 
 
@@ -49,7 +50,7 @@ def cited_by_tests() -> Iterator[tuple[str, str]]:
             if found := re.match(r"test_([fabcl]\d+)_", name):
                 yield found[1].upper(), f"{path}::{name}"
         module = ast.get_docstring(ast.parse((TESTS / path).read_text(encoding="utf-8"))) or ""
-        if "docs/faults.md" in module:
+        if "docs/internals/faults.md" in module:
             yield from ((number, path) for number in NUMBER.findall(module))
     for path in JVM.rglob("*.java"):
         for number in re.findall(r'"(C\d+):', path.read_text(encoding="utf-8")):
@@ -59,16 +60,16 @@ def cited_by_tests() -> Iterator[tuple[str, str]]:
 def test_the_numbers_that_tests_cite_are_the_ones_that_are_defined() -> None:
     cited = {number for number, _ in cited_by_tests()}
     undefined = [(number, where) for number, where in cited_by_tests() if number not in defined()]
-    assert not undefined, "docs/faults.md does not say what they are"
+    assert not undefined, "docs/internals/faults.md does not say what they are"
     unproven = [number for number, row in defined().items() if number not in cited and not re.search(r"`\w+`", row)]
-    assert not unproven, "docs/faults.md has numbers that no test cites, and names none for them"
+    assert not unproven, "docs/internals/faults.md has numbers that no test cites, and names none for them"
 
 
 def test_a_number_s_row_names_the_tests_of_that_number() -> None:
     for number, row in defined().items():
         named = set(re.findall(r"`(test_\w+)`", row))
         own = {name for name in EVERY_FUNCTION if name.startswith(f"test_{number.lower()}_")}
-        assert named >= own, f"{number} in docs/faults.md"
+        assert named >= own, f"{number} in docs/internals/faults.md"
 
 
 def test_numbers_in_docs_and_code_are_defined() -> None:

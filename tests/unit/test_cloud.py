@@ -16,7 +16,7 @@ from tidegate.platform.cloud.roles import ROLES, Statements, dagster, giving, op
 from tidegate.platform.cloud.statement import Statement, literal
 from tidegate.platform.core.lake import LakeConfig
 
-PAGE = Path(__file__).parents[2] / "docs" / "aws.md"
+PAGE = Path(__file__).parents[2] / "docs" / "operate" / "aws.md"
 
 
 def lake(*tables: dict[str, Any], **more: Any) -> LakeConfig:

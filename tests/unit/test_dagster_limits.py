@@ -190,7 +190,7 @@ def comment_above(line: int) -> str:
 
 
 def test_every_limit_names_the_invariant_that_it_serves() -> None:
-    text = (ROOT / "docs" / "architecture.md").read_text().split("### Invariants")[1].split("\n### ")[0]
+    text = (ROOT / "docs" / "internals" / "architecture.md").read_text().split("### Invariants")[1].split("\n### ")[0]
     titles = re.findall(r"^(\d+)\. \*\*(.+?)\*\*", text, re.M)
     invariants = [f"invariant {n}, {title.rstrip('.').lower()}: " for n, title in titles]
     assert len(invariants) == 11

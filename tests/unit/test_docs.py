@@ -22,7 +22,7 @@ from tidegate.platform.core.metrics import NAMESPACE, metric_data
 from tidegate.platform.core.table_spec import SilverSpec, TableSpec
 
 ROOT = Path(__file__).parents[2]
-CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+CONFIGURATION = (ROOT / "docs" / "reference" / "lake-yaml.md").read_text(encoding="utf-8")
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 MODELS: dict[str, type[BaseModel]] = {
     "The lake": LakeConfig,
@@ -57,9 +57,9 @@ def blocks(language: str) -> list[tuple[Path, str]]:
 
 
 def rows(heading: str) -> dict[str, str]:
-    """Default by field, from the table below a heading of docs/configuration.md."""
+    """Default by field, from the table below a heading of docs/reference/lake-yaml.md."""
     section = re.split(rf"^#+ {re.escape(heading)}$", CONFIGURATION, flags=re.MULTILINE)
-    assert len(section) == 2, f"docs/configuration.md has no section {heading}"
+    assert len(section) == 2, f"docs/reference/lake-yaml.md has no section {heading}"
     table = re.split(r"^#", section[1], maxsplit=1, flags=re.MULTILINE)[0]
     return dict(re.findall(r"^\| `(\w+)` \|[^|]*\| ([^|]*) \|", table, re.MULTILINE))
 
@@ -134,7 +134,7 @@ def test_commands_and_options_exist() -> None:
 
 
 def test_invariants_are_numbered_as_the_code_cites_them() -> None:
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "internals" / "architecture.md").read_text(encoding="utf-8")
     invariants = text.split("### Invariants")[1].split("\n### ")[0]
     numbers = [int(number) for number in re.findall(r"^(\d+)\. \*\*", invariants, re.MULTILINE)]
     assert numbers == list(range(1, 12))
@@ -148,7 +148,7 @@ def test_invariants_are_numbered_as_the_code_cites_them() -> None:
         assert title in text
 
 
-AWS = (ROOT / "docs" / "aws.md").read_text(encoding="utf-8")
+AWS = (ROOT / "docs" / "operate" / "aws.md").read_text(encoding="utf-8")
 POLICIES = [json.loads(block) for block in re.findall(r"^```json\n(.*?)^```", AWS, re.MULTILINE | re.DOTALL)]
 
 
@@ -173,8 +173,8 @@ def test_the_role_may_publish_to_the_namespace_that_metrics_go_to() -> None:
     assert statement["Condition"] == {"StringEquals": {"cloudwatch:namespace": NAMESPACE}}
 
 
-def test_the_page_of_operations_names_each_metric_and_each_kind_of_alarm() -> None:
-    page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+def test_the_page_of_monitoring_names_each_metric_and_each_kind_of_alarm() -> None:
+    page = (ROOT / "docs" / "operate" / "monitoring.md").read_text(encoding="utf-8")
     config = LakeConfig.model_validate(
         {
             "lake": {"root": "s3://lake/root"},

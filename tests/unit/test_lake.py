@@ -124,7 +124,7 @@ def test_the_config_is_frozen(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", ["lake.yaml:1: the file is empty; docs/configuration.md shows a lake.yaml"]),
+        ("", ["lake.yaml:1: the file is empty; docs/reference/lake-yaml.md shows a lake.yaml"]),
         ("lake: [", ["lake.yaml:1: not valid YAML: "]),
         ("a: 1\n b: 2\n", ["lake.yaml:2: not valid YAML: mapping values are not allowed here"]),
         ("- 1\n", ["lake.yaml:1: must be a mapping of fields"]),

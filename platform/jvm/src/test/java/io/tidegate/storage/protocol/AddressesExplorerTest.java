@@ -141,7 +141,7 @@ class AddressesExplorerTest {
     assertTrue(violation.startsWith("version 1 changed from A to J"), violation);
   }
 
-  /** What no look can help, for Delta's own store makes none: docs/log-store.md asks for one address. */
+  /** What no look can help, for Delta's own store makes none: docs/operate/log-store.md asks for one address. */
   @TestFactory
   Stream<DynamicTest> whoClaimsLaterUnderAnAddressOfItsOwnIsNot() {
     return eachPair((ours, classic) -> {

@@ -1,0 +1,63 @@
+"""The page of all commands, from the code that runs them.
+
+`python -m tidegate.platform.cli.reference > docs/reference/cli.md` renews it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer.main
+
+from tidegate.platform.cli.main import app
+
+_HEAD = """\
+# Commands
+
+This page is printed by `make commands`; do not edit it. `tidegate <command> --help` shows the same.
+
+`--yes` and the like take no value. An option that has `--no-…` next to it is turned off by that.
+"""
+
+
+def reference_text() -> str:
+    """The text of `docs/reference/cli.md`."""
+    # Click's objects, whatever Typer calls its own copy of them.
+    commands: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    overview = [f"| [`tidegate {name}`](#tidegate-{name}) | {_cell(one.help)} |" for name, one in commands.items()]
+    parts = [_HEAD, "| command | what it does |\n|---|---|\n" + "\n".join(overview) + "\n"]
+    return "\n".join([*parts, *(_section(name, one) for name, one in commands.items())])
+
+
+def _section(name: str, command: Any) -> str:
+    arguments = [one for one in command.params if one.param_type_name == "argument"]
+    options = [one for one in command.params if one.param_type_name == "option"]
+    shown = [f"<{one.name}>" if one.required else f"[<{one.name}>]" for one in arguments]
+    usage = " ".join(["tidegate", name, *shown, *(["[options]"] if options else [])])
+    rows = [f"| `<{one.name}>` | {'required' if one.required else 'none'} | {_cell(one.help)} |" for one in arguments]
+    rows += [f"| {_spelled(one)} | {_default(one)} | {_cell(one.help)} |" for one in options]
+    table = "\n| argument, option | default | meaning |\n|---|---|---|\n" + "\n".join(rows) + "\n" if rows else ""
+    return f"## `tidegate {name}`\n\n{_plain(command.help)}\n\n    {usage}\n{table}"
+
+
+def _spelled(option: Any) -> str:
+    return ", ".join(f"`{text}`" for text in [*option.opts, *option.secondary_opts])
+
+
+def _default(option: Any) -> str:
+    if option.is_flag:
+        return "on" if option.default else "off"
+    return "none" if option.default in (None, "") else f"`{option.default}`"
+
+
+def _cell(text: str | None) -> str:
+    return _plain(text or "").replace("\n", " ").replace("|", "\\|")
+
+
+def _plain(text: str) -> str:
+    """Text in which `<table>` is no tag of HTML."""
+    return text.replace("<", "\\<")
+
+
+if __name__ == "__main__":
+    print(reference_text(), end="")
