@@ -17,7 +17,7 @@ class Birth:
     """What was decided for ever when a table was first written.
 
     Attributes:
-        generation: UUID; changes only with a rebuild.
+        generation: UUID; changes only with a reset. A rebuild keeps it.
         location: ``s3a://`` URI of the bronze table.
         name: SQL name in the schema ``bronze``.
         registered: whether the table follows its files.

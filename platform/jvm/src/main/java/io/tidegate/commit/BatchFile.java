@@ -12,7 +12,7 @@ import java.util.Set;
 /**
  * A batch object, format 1: the complete intent of one bronze commit, as far as the commit needs it.
  *
- * @param n the table's clock; batch 1 creates the table or adopts it
+ * @param n the table's clock
  * @param location the table's directory, as given to the procedure
  * @param create the table to be born with this batch; else null
  * @param evolve the columns that the table has from this batch on; null where they stay
