@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import struct
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +23,9 @@ from tidegate.platform.core.lake_file import load_lake
 from tidegate.platform.core.metrics import NAMESPACE, metric_data
 from tidegate.platform.core.table_spec import SilverSpec, TableSpec
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+SHELVES = ("start", "guides", "operate", "reference", "internals", "decisions")
 CONFIGURATION = (ROOT / "docs" / "reference" / "lake-yaml.md").read_text(encoding="utf-8")
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 MODELS: dict[str, type[BaseModel]] = {
@@ -95,11 +99,84 @@ def test_the_lake_to_start_from_loads() -> None:
     assert config.tables[0].silver is not None
 
 
-def test_links_lead_somewhere() -> None:
-    for page in PAGES:
-        for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
-            if "://" not in target:
-                assert (page.parent / target).exists(), f"{page.relative_to(ROOT)} links to {target}"
+def every_page() -> list[Path]:
+    """All Markdown of the repository."""
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md"]
+    found = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, timeout=30, check=True)
+    return [ROOT / name for name in found.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def prose(page: Path) -> str:
+    """A page without its blocks of code."""
+    return re.sub(r"^( *)```.*?^\1```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+def links(page: Path) -> Iterator[tuple[Path, str]]:
+    """File and anchor of each link of a page that is not to another site."""
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", prose(page)):
+        if "://" not in target:
+            yield ((page.parent / target).resolve() if target else page), anchor
+
+
+def anchors(page: Path) -> set[str]:
+    """What the headings of a page are called in links, as GitHub makes it."""
+    found: set[str] = set()
+    for heading in re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE):
+        text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
+        name = re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
+        found.add(next(one for one in (name, *(f"{name}-{n}" for n in range(1, 100))) if one not in found))
+    return found
+
+
+@pytest.mark.parametrize("page", every_page(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    for target, anchor in links(page):
+        assert target.is_file(), f"links to {target}, where no file is"
+        assert not anchor or anchor in anchors(target), f"links to #{anchor}, but {target.name} has no such heading"
+
+
+def test_every_page_is_on_a_shelf_and_each_shelf_lists_its_pages() -> None:
+    indexes = {DOCS / shelf / "README.md" for shelf in SHELVES}
+    assert {page for page in DOCS.glob("*.md")} == {DOCS / "README.md"}
+    assert {target for target, _ in links(DOCS / "README.md") if target.suffix == ".md"} == indexes
+    for index in indexes:
+        pages = {page for page in index.parent.rglob("*.md") if page != index}
+        assert len(pages) > 1, f"{index.parent.name} has a single page"
+        assert pages - {target for target, _ in links(index)} == set(), f"{index} does not list them"
+    assert set(DOCS.rglob("*.md")) == {
+        DOCS / "README.md",
+        *(page for one in indexes for page in one.parent.rglob("*.md")),
+    }
+
+
+def numbers(text: str) -> set[int]:
+    """The decisions that a text links to."""
+    return {int(number) for number in re.findall(r"\((\d{4})-[\w-]+\.md\)", text)}
+
+
+def test_the_index_of_decisions_has_each_with_its_title_status_and_amendments() -> None:
+    row = re.compile(r"^\| (\d+) \| \[(.+?)\]\((\S+)\) \| (\S+) \| (\w+) \|(.*)\|(.*)\|$", re.MULTILINE)
+    index = (DOCS / "decisions" / "README.md").read_text(encoding="utf-8")
+    rows = row.findall(index)
+    files = sorted((DOCS / "decisions").glob("0*.md"))
+    assert sorted(file for _, _, file, *_ in rows) == [file.name for file in files]
+    amends = {int(number): numbers(cell) for number, *_, cell, _ in rows}
+    amended = {int(number): numbers(cell) for number, *_, cell in rows}
+    for number, title, name, date, status, *_ in rows:
+        text = (DOCS / "decisions" / name).read_text(encoding="utf-8")
+        assert name.startswith(f"{int(number):04}-")
+        assert text.startswith(f"# {number}. {title}\n"), name
+        assert re.fullmatch(r"20\d\d-[01]\d-[0-3]\d", date), name
+        said = re.search(r"^Status: (\w+)(.*?)\n\n", text, re.MULTILINE | re.DOTALL)
+        assert said, f"{name} has no Status"
+        assert said[1] == status, name
+        assert numbers(said[2]) <= amends[int(number)] | amended[int(number)], name
+    assert {(a, b) for a, those in amends.items() for b in those} == {
+        (b, a) for a, those in amended.items() for b in those
+    }
+    missing = set(range(1, max(amends))) - set(amends)
+    for number in missing:
+        assert f"There is no decision {number}:" in index
 
 
 def test_the_pictures_are_pictures() -> None:
