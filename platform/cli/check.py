@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from botocore.exceptions import NoCredentialsError, NoRegionError
@@ -12,6 +15,7 @@ from rich.text import Text
 
 from tidegate.platform.cli.check_after_load import check_after_load
 from tidegate.platform.cli.check_buckets import check_bucket
+from tidegate.platform.cli.check_catalog import Check
 from tidegate.platform.cli.check_foreign import check_foreign, folders_above
 from tidegate.platform.cli.check_inventory import check_inventory
 from tidegate.platform.cli.check_lake import (
@@ -41,7 +45,9 @@ from tidegate.resources.object_store import ObjectStore
 from tidegate.resources.settings import LAKE
 
 
-def run_check(console: Console, lake: Path | None, home: Path | None, address: str | None) -> bool:
+def run_check(
+    console: Console, lake: Path | None, home: Path | None, address: str | None, *, as_json: bool = False
+) -> bool:
     """Check a lake and print what was found.
 
     Args:
@@ -49,43 +55,74 @@ def run_check(console: Console, lake: Path | None, home: Path | None, address: s
         lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else ``lake.yaml``.
         home: of a running local platform; None takes a running default one if it runs this lake, else the environment.
         address: ``s3://bucket/key``, to be told which table it would go to.
+        as_json: print one JSON list of the findings, when all are there, and nothing else.
 
     Returns:
         Whether every check is ok.
 
     Raises:
-        CommandError: nothing runs on the home, a variable of the environment is wrong, or the address is none.
+        CommandError: nothing runs on the home, a variable of the environment is wrong, the address is none, or it is
+            given together with ``as_json``.
     """
+    if address and as_json:
+        raise CommandError("--json lists checks and does not say where a key goes: leave one of them out")
     target = parse_address(address) if address else None
     wanted = lake.resolve() if lake else None
     using = client(home, wanted, lambda info: wanted is None or info.environ.get(LAKE) == str(wanted))
-    on = f" on the local platform of {using.home}" if using.home else ""
-    console.print(f"Checking {using.settings.lake_yaml}{on}", highlight=False)
-    failed = 0
+    config, configured = _configured(using)
     known: set[TableKey] = set()
-    config: LakeConfig | None = None
+    every = chain(configured, _reached_lake(using, config, known, target) if config else ())
+    hints = using.nowhere if config is None else []
+    if as_json:
+        found = list(every)
+        # Not `console.print`, which breaks lines at the width of a terminal.
+        console.out(json.dumps([finding.as_json() for finding in found], indent=2), highlight=False)
+        for hint in hints:
+            print(hint, file=sys.stderr)
+    else:
+        on = f" on the local platform of {using.home}" if using.home else ""
+        console.print(f"Checking {using.settings.lake_yaml}{on}", highlight=False)
+        found = []
+        for finding in every:
+            show(console, finding)
+            found.append(finding)
+        for hint in hints:
+            console.print(Text(hint))
+        if config is not None and target is not None:
+            _explain(console, config, known, *target)
+        _conclude(console, [finding for finding in found if not finding.ok])
+    return all(finding.ok for finding in found)
+
+
+def _configured(using: Client) -> tuple[LakeConfig | None, list[Finding]]:
+    """The lake's configuration, None if it is wrong; and a finding, or one for each of its problems."""
+    check, path = Check.CONFIGURATION, str(using.settings.lake_yaml)
     try:
         config = using.settings.config()
     except LakeConfigError as error:
-        for problem in error.problems:
-            failed += show(console, Finding("configuration", False, problem))
-        for hint in using.nowhere:
-            console.print(Text(hint))
-    else:
-        show(console, Finding("configuration", True, f"{len(config.tables)} tables, {len(config.every_queue)} queues"))
-        reached = checked("AWS: region and credentials", lambda: _reached(using.settings.aws))
-        failed += show(console, reached)
-        if reached.ok:
-            for finding in findings(using, config, known, target):
-                failed += show(console, finding)
-            silver = [spec.name for spec in config.tables if spec.silver]
-            for finding in check_runs(using.home, {key.encode() for key in known}, silver):
-                failed += show(console, finding)
-    if config is not None and target is not None:
-        _explain(console, config, known, *target)
-    told = f"{failed} {'check' if failed == 1 else 'checks'} failed" if failed else "all checks ok"
-    console.print(Text(f"\n{told}", style="red" if failed else "green"))
-    return not failed
+        return None, [Finding(check, path, False, problem) for problem in error.problems]
+    told = f"{len(config.tables)} tables, {len(config.every_queue)} queues"
+    return config, [Finding(check, path, True, told)]
+
+
+def _reached_lake(
+    using: Client, config: LakeConfig, known: set[TableKey], target: tuple[str, str] | None
+) -> Iterator[Finding]:
+    """Every check but that of the configuration; without region or credentials only that they are missing."""
+    reached = checked(Check.AWS_CREDENTIALS, "AWS", lambda: _reached(using.settings.aws))
+    yield reached
+    if reached.ok:
+        yield from findings(using, config, known, target)
+        silver = [spec.name for spec in config.tables if spec.silver]
+        yield from check_runs(using.home, {key.encode() for key in known}, silver)
+
+
+def _conclude(console: Console, failed: Sequence[Finding]) -> None:
+    if not failed:
+        console.print(Text("\nall checks ok", style="green"))
+        return
+    ids = ", ".join(dict.fromkeys(finding.check.id for finding in failed))
+    console.print(Text(f"\n{len(failed)} {'check' if len(failed) == 1 else 'checks'} failed: {ids}", style="red"))
 
 
 def findings(
@@ -137,8 +174,8 @@ def _findings(
         if spec.inventory:
             yield check_inventory(store.objects, spec)
     if reachable:
-        yield checked("tables: listed", lambda: _listed(store.table_keys(), known))
-        yield checked("lake root: nothing strange", lambda: _no_strays(store))
+        yield checked(Check.LAKE_TABLES, config.lake.root, lambda: _listed(store.table_keys(), known))
+        yield checked(Check.LAKE_STRAYS, config.lake.root, lambda: _no_strays(store))
         for spec in config.tables:
             yield check_born(store, spec)
         yield check_discovered(config, known)

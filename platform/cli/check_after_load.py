@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
+from tidegate.platform.cli.check_catalog import Check
 from tidegate.platform.cli.findings import (
     Denied,
     Failed,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 def check_after_load(s3: S3Client, spec: TableSpec) -> Finding:
     """The files of a table may be moved, deleted or tagged; nothing that is there is touched."""
-    return checked(f"table {spec.name}: after_load is allowed", lambda: _allowed(s3, spec))
+    return checked(Check.TABLE_AFTER_LOAD, spec.name, lambda: _allowed(s3, spec))
 
 
 def _allowed(s3: S3Client, spec: TableSpec) -> str:

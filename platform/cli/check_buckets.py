@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
+from tidegate.platform.cli.check_catalog import Check
 from tidegate.platform.cli.check_queues import CheckedQueue
 from tidegate.platform.cli.findings import (
     Denied,
@@ -65,16 +66,16 @@ def check_bucket(
         tables: those that are configured in it.
         queues: the queues that answered.
     """
-    first = checked(f"bucket {bucket}: reachable", lambda: _reachable(s3, bucket))
+    first = checked(Check.BUCKET_REACHABLE, bucket, lambda: _reachable(s3, bucket))
     yield first
     if not first.ok:
         return
-    yield checked(f"bucket {bucket}: objects can be read", lambda: _readable(s3, bucket))
+    yield checked(Check.BUCKET_READ, bucket, lambda: _readable(s3, bucket))
     senders: list[Sender] = []
-    notification = checked(f"bucket {bucket}: notification", lambda: _notified(s3, bucket, tables, queues, senders))
+    notification = checked(Check.BUCKET_NOTIFICATIONS, bucket, lambda: _notified(s3, bucket, tables, queues, senders))
     yield notification
     for sender in senders:
-        yield checked(f"bucket {bucket}: may send to the queue", lambda sender=sender: _may_send(sender, queues))  # type: ignore[misc]
+        yield checked(Check.QUEUE_POLICY, bucket, lambda sender=sender: _may_send(sender, queues))  # type: ignore[misc]
 
 
 def _reachable(s3: S3Client, bucket: str) -> str:

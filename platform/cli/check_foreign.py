@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
+from tidegate.platform.cli.check_catalog import Check
 from tidegate.platform.cli.findings import Failed, Finding, checked
 from tidegate.platform.core.table_key import TableKey
 from tidegate.resources.lake_root.store import LakeStore
@@ -29,7 +30,7 @@ def check_foreign(store: LakeStore, bucket: str, folders: Iterable[str]) -> Find
             )
         return ""
 
-    return checked(f"bucket {bucket}: no Delta table of somebody else's", none_there)
+    return checked(Check.BUCKET_FOREIGN_TABLE, bucket, none_there)
 
 
 def folders_above(key: str) -> list[str]:

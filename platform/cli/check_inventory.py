@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tidegate.platform.cli.check_catalog import Check
 from tidegate.platform.cli.findings import Failed, Finding, checked
 from tidegate.platform.core.inventory import InventoryError
 from tidegate.platform.core.table_spec import TableSpec
@@ -11,7 +12,7 @@ from tidegate.resources.object_store import ObjectStore
 
 def check_inventory(objects: ObjectStore, spec: TableSpec) -> Finding:
     """A complete inventory of the table's bucket lies where lake.yaml says, and can be read."""
-    return checked(f"table {spec.name}: inventory", lambda: _newest(objects, spec))
+    return checked(Check.TABLE_INVENTORY, spec.name, lambda: _newest(objects, spec))
 
 
 def _newest(objects: ObjectStore, spec: TableSpec) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import ClientError
 from pyspark.errors import PySparkException
 
+from tidegate.platform.cli.check_catalog import Check
 from tidegate.platform.cli.findings import Failed, Finding, begin_listing, checked, permitted, status_of, tried
 from tidegate.platform.cloud.roles import COPIES_FOLDER, LOG_FOLDER
 from tidegate.platform.core.after_load import moves_to
@@ -31,30 +32,31 @@ if TYPE_CHECKING:
 
 def check_root(s3: S3Client, store: LakeStore) -> Iterator[Finding]:
     """The lake root can be written, listed, read and deleted, and its conditional put is one."""
-    root = f"lake root s3://{store.bucket}/{store.key('')}"
-    first = checked(f"{root}: reachable", lambda: _reachable(s3, store.bucket))
+    root = f"s3://{store.bucket}/{store.key('')}".rstrip("/")
+    first = checked(Check.LAKE_REACHABLE, root, lambda: _reachable(s3, store.bucket))
     yield first
     if not first.ok:
         return
-    probed = checked(f"{root}: write, read, list, delete", lambda: _write(s3, store.bucket, store.key("")))
+    probed = checked(Check.LAKE_WRITE, root, lambda: _write(s3, store.bucket, store.key("")))
     yield probed
     if probed.ok:
-        yield checked(f"{root}: conditional put", lambda: _conditional(store))
+        yield checked(Check.LAKE_CONDITIONAL_PUT, root, lambda: _conditional(store))
 
 
 def check_registered(s3: S3Client, spec: TableSpec) -> Iterator[Finding]:
     """What is written at a registered table's own prefix can be: its Delta log, and copies of some of its files."""
     key = spec.table_key
-    for what, folder in (("its log", LOG_FOLDER), ("copies of its files", COPIES_FOLDER)):
+    for check, folder in ((Check.TABLE_LOG, LOG_FOLDER), (Check.TABLE_COPIES, COPIES_FOLDER)):
         yield checked(
-            f"table {spec.name}: {what} can be written",
+            check,
+            spec.name,
             lambda folder=folder: _write(s3, key.bucket, f"{key.prefix}{folder}", reads=False),  # type: ignore[misc]
         )
 
 
 def check_born(store: LakeStore, spec: TableSpec) -> Finding:
     """A table is as it was born: where lake.yaml says otherwise, that has no effect; and its log is there."""
-    return checked(f"table {spec.name}: as it was born", lambda: _as_born(store, spec))
+    return checked(Check.TABLE_BIRTH, spec.name, lambda: _as_born(store, spec))
 
 
 def check_spark(
@@ -74,10 +76,10 @@ def check_spark(
         except SparkUnreachable as error:
             raise Failed(explain(error)) from None
 
-    first = checked(f"Spark {remote}: answers", answers)
+    first = checked(Check.SPARK_ANSWERS, str(remote), answers)
     yield first
     if first.ok:
-        yield checked(f"Spark {remote}: procedures", lambda: _procedures(remote, store))
+        yield checked(Check.SPARK_PROCEDURES, str(remote), lambda: _procedures(remote, store))
 
 
 def check_discovered(config: LakeConfig, known: Collection[TableKey]) -> Finding:
@@ -109,7 +111,7 @@ def check_discovered(config: LakeConfig, known: Collection[TableKey]) -> Finding
                     )
         return f"tables in the lake: {len(known)}, configured: {len(config.tables)}"
 
-    return checked("tables: no overlap with discovered ones", apart)
+    return checked(Check.LAKE_OVERLAPS, config.lake.root, apart)
 
 
 def _as_born(store: LakeStore, spec: TableSpec) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from tidegate.platform.cli.check_catalog import Check
 from tidegate.platform.cli.findings import Finding, checked, code_of, permitted
 from tidegate.platform.core.metrics import NAMESPACE
 
@@ -37,4 +38,4 @@ def check_metrics(cloudwatch: Any) -> Finding:
                 raise
         return "allowed"
 
-    return checked("CloudWatch: metrics can be published", publishable)
+    return checked(Check.METRICS_PUBLISH, "CloudWatch", publishable)

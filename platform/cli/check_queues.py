@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
+from tidegate.platform.cli.check_catalog import Check
 from tidegate.platform.cli.findings import Failed, Finding, checked, code_of, permitted, tried
 from tidegate.platform.core.lake import QueueSpec
 
@@ -50,16 +51,16 @@ def check_queue(sqs: SQSClient, spec: QueueSpec, found: list[CheckedQueue]) -> I
         waiting, hidden = (attributes.get(f"ApproximateNumberOfMessages{which}", "?") for which in ("", "NotVisible"))
         return f"{waiting} messages wait, {hidden} are in flight"
 
-    first = checked(f"queue {name}: reachable", reachable)
+    first = checked(Check.QUEUE_REACHABLE, name, reachable)
     yield first
     if first.ok:
-        yield checked(f"queue {name}: messages can be received", lambda: _receivable(sqs, attributes, name))
-        yield checked(f"queue {name}: messages can be deleted", lambda: _deletable(sqs, attributes["url"], name))
-        yield checked(f"queue {name}: messages can be kept hidden", lambda: _hideable(sqs, attributes["url"], name))
-        yield checked(f"queue {name}: messages can be sent again", lambda: _sendable(sqs, attributes["url"], name))
-        yield checked(f"queue {name}: visibility timeout", lambda: _patient(attributes))
-        yield checked(f"queue {name}: retention", lambda: _kept(attributes))
-        yield checked(f"queue {name}: dead-letter queue", lambda: _dead_letters(sqs, spec, attributes))
+        yield checked(Check.QUEUE_RECEIVE, name, lambda: _receivable(sqs, attributes, name))
+        yield checked(Check.QUEUE_DELETE, name, lambda: _deletable(sqs, attributes["url"], name))
+        yield checked(Check.QUEUE_HIDE, name, lambda: _hideable(sqs, attributes["url"], name))
+        yield checked(Check.QUEUE_SEND, name, lambda: _sendable(sqs, attributes["url"], name))
+        yield checked(Check.QUEUE_VISIBILITY, name, lambda: _patient(attributes))
+        yield checked(Check.QUEUE_RETENTION, name, lambda: _kept(attributes))
+        yield checked(Check.QUEUE_DEAD_LETTERS, name, lambda: _dead_letters(sqs, spec, attributes))
 
 
 def _url(sqs: SQSClient, name: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
+from tidegate.platform.cli.check_catalog import Check
 from tidegate.platform.cli.findings import Failed, Finding, checked
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.silver_columns import missing_columns
@@ -34,7 +35,7 @@ def check_silver(remote: SparkRemote, store: LakeStore, specs: Sequence[TableSpe
     with session_of_its_own(remote) as session:
         delta = Delta(remote, lambda: session)
         for spec in asked:
-            yield checked(f"table {spec.name}: columns that silver names", partial(_named, delta, store, spec))
+            yield checked(Check.TABLE_SILVER_COLUMNS, spec.name, partial(_named, delta, store, spec))
 
 
 def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:

@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from rich.console import Console
 from rich.text import Text
 
+from tidegate.platform.cli.check_catalog import Check
 from tidegate.platform.cli.doctor_logs import LogDoctor
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.failed_run import check_runs
@@ -64,19 +65,19 @@ def _tables(opened: Lake) -> tuple[list[str], list[str]]:
 
 
 def _examined(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding]:
-    server = f"Spark {opened.delta.remote}"
+    server = str(opened.delta.remote)
     buckets = [*opened.config.buckets, opened.store.bucket]
-    yield checked(f"{server}: log store", lambda: check_store(opened.delta, buckets))
-    yield checked(f"{server}: listings", lambda: check_listing(opened.delta))
-    yield checked(f"{server}: jars", lambda: check_jars(opened.delta))
+    yield checked(Check.SPARK_LOG_STORE, server, lambda: check_store(opened.delta, buckets))
+    yield checked(Check.SPARK_LISTING, server, lambda: check_listing(opened.delta))
+    yield checked(Check.SPARK_JARS, server, lambda: check_jars(opened.delta))
     entries = None
     if log_store(opened.delta) in (DYNAMODB_STORE, _CLASSIC):
         try:
             entries = commit_table(opened.delta, aws)
         except Failed as problem:
-            yield Finding(f"{server}: DynamoDB table", False, str(problem))
+            yield Finding(Check.SPARK_COMMIT_TABLE, server, False, str(problem))
         else:
-            yield checked(f"DynamoDB table {entries.name}", partial(check_table, entries))
+            yield checked(Check.COMMIT_TABLE_STATE, entries.name, partial(check_table, entries))
     doctor = LogDoctor(opened.store.objects, entries)
     for found in locations(opened):
         if isinstance(found, Finding):
@@ -84,7 +85,7 @@ def _examined(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding]:
             continue
         name, location = found
         if repair:
-            yield checked(f"{name}: repair", partial(_repair, opened.delta, doctor, location))
+            yield checked(Check.LOG_REPAIR, name, partial(_repair, opened.delta, doctor, location))
         yield from doctor.examine(name, location)
 
 
@@ -238,7 +239,7 @@ def locations(opened: Lake) -> Iterator[tuple[str, str] | Finding]:
         try:
             table = opened.table(text)
         except (StoreError, ValueError) as error:
-            yield Finding(f"table {text}: where it is", False, str(error))
+            yield Finding(Check.LOG_LOCATION, text, False, str(error))
             continue
         if table.birth is not None:
             yield f"bronze.{table.birth.name}", table.birth.location

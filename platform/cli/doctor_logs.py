@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tidegate.platform.cli.check_catalog import Check
 from tidegate.platform.cli.findings import Failed, Finding, checked
 from tidegate.platform.core.object_key import parse_s3_uri
 from tidegate.resources.commit_table import CommitEntry, CommitTable, chosen, is_ours, spellings
@@ -58,8 +59,8 @@ class LogDoctor:
         """
         log = self._read(location)
         if (entries := self._entries) is not None:
-            yield checked(f"{name}: entries", lambda: self._agree(location, entries))
-        yield checked(f"{name}: staged commits", lambda: self._staged(location, log))
+            yield checked(Check.LOG_ENTRIES, name, lambda: self._agree(location, entries))
+        yield checked(Check.LOG_STAGED, name, lambda: self._staged(location, log))
 
     def sweep(self, location: str) -> int:
         """Delete staged bytes that are old, named by no pending entry and no evidence of a lost commit; how many."""

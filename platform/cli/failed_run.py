@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
+from tidegate.platform.cli.check_catalog import Check
 from tidegate.platform.cli.findings import Finding
 from tidegate.platform.core.first_line import first_line
 
@@ -39,16 +40,16 @@ def check_runs(home: Path | None, tables: Collection[str], silver: Collection[st
         tables: table keys.
         silver: names of silver tables.
     """
-    what = "last run of each table"
+    check, every = Check.TABLE_LAST_RUN, "each table"
     try:
         failed = last_failures(home, tables, silver)
     except DagsterNotAsked as error:
-        return [Finding(what, False, str(error))]
+        return [Finding(check, every, False, str(error))]
     if failed is None:
-        return [Finding(what, True, "not looked at: DAGSTER_HOME names no folder of this machine")]
+        return [Finding(check, every, True, "not looked at: DAGSTER_HOME names no folder of this machine")]
     if not failed:
-        return [Finding(what, True, "none failed")]
-    return [Finding(f"last run of {table}", False, told) for table, told in failed.items()]
+        return [Finding(check, every, True, "none failed")]
+    return [Finding(check, table, False, told) for table, told in failed.items()]
 
 
 def last_failures(home: Path | None, tables: Collection[str], silver: Collection[str] = ()) -> dict[str, str] | None:

@@ -11,6 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, 
 from rich.console import Console
 from rich.text import Text
 
+from tidegate.platform.cli.check_catalog import Check
 from tidegate.platform.core.first_line import first_line, one_line
 from tidegate.resources.object_store import StoreError
 
@@ -30,18 +31,42 @@ class Finding:
     """The result of one check.
 
     Attributes:
-        what: what was checked.
+        check: what was checked.
+        subject: of what: the name of a queue, a bucket, a table, …
         ok: whether it is right.
         detail: what was found, or what to do.
         warning: it is no failure, and somebody should read it all the same.
         missing: the action that is not allowed, and on what, where that is why.
     """
 
-    what: str
+    check: Check
+    subject: str
     ok: bool
     detail: str = ""
     warning: bool = False
     missing: tuple[str, str] | None = None
+
+    @property
+    def what(self) -> str:
+        """What was checked of what, in words."""
+        return self.check.title.format(self.subject)
+
+    @property
+    def outcome(self) -> str:
+        """``ok``, ``warning`` or ``failed``."""
+        if not self.ok:
+            return "failed"
+        return "warning" if self.warning else "ok"
+
+    def as_json(self) -> dict[str, str]:
+        """What programs read of it."""
+        return {
+            "id": self.check.id,
+            "subject": self.subject,
+            "title": self.what,
+            "outcome": self.outcome,
+            "detail": self.detail,
+        }
 
 
 def show(console: Console, finding: Finding, wrong: str = "FAILED ") -> int:
@@ -55,7 +80,8 @@ def show(console: Console, finding: Finding, wrong: str = "FAILED ") -> int:
     good = Text("warning ", style="yellow") if finding.warning else Text("ok     ", style="green")
     mark = good if finding.ok else Text(wrong, style="bold red")
     what, detail = one_line(finding.what), one_line(finding.detail)
-    console.print(mark + Text(what) + Text(f"  {detail}" if detail else "", style="dim"))
+    named = Text(what) + Text(f" [{finding.check.id}]", style="dim")
+    console.print(mark + named + Text(f"  {detail}" if detail else "", style="dim"))
     return 0 if finding.ok else 1
 
 
@@ -81,24 +107,25 @@ class Warned(Exception):
     """A check found something that should be read and is no failure; the message is the detail."""
 
 
-def checked(what: str, check: Callable[[], str]) -> Finding:
+def checked(check: Check, subject: str, run: Callable[[], str]) -> Finding:
     """Run one check.
 
     Args:
-        what: what is checked.
-        check: returns what it found; raises `Failed` or `Warned` with the remedy, or what AWS answers. A
+        check: what is checked.
+        subject: of what.
+        run: returns what it found; raises `Failed` or `Warned` with the remedy, or what AWS answers. A
             ``ValueError`` is an object of the lake that is damaged: its message names it, and the other checks go on.
     """
     try:
-        return Finding(what, True, check())
+        return Finding(check, subject, True, run())
     except Warned as warned:
-        return Finding(what, True, str(warned), warning=True)
+        return Finding(check, subject, True, str(warned), warning=True)
     except Denied as denied:
-        return Finding(what, False, str(denied), missing=denied.missing)
+        return Finding(check, subject, False, str(denied), missing=denied.missing)
     except (Failed, StoreError, ValueError) as failed:
-        return Finding(what, False, str(failed))
+        return Finding(check, subject, False, str(failed))
     except (ClientError, BotoCoreError) as error:
-        return Finding(what, False, explain_aws(error))
+        return Finding(check, subject, False, explain_aws(error))
 
 
 def explain_aws(error: ClientError | BotoCoreError) -> str:

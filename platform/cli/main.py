@@ -136,11 +136,12 @@ def check(
     address: Annotated[str | None, typer.Argument(help="s3://bucket/key: which table would it go to, and why?")] = None,
     lake: LakeFile = None,
     home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result of each check as one JSON list.")] = False,
 ) -> None:
     """Is the configuration valid, is everything reachable, which permission is missing?"""
     from tidegate.platform.cli.check import run_check
 
-    if not run_check(_console(), lake, home, address):
+    if not run_check(_console(), lake, home, address, as_json=as_json):
         raise typer.Exit(1)
 
 

@@ -77,7 +77,7 @@ class Shore:
         assert (spark.what.startswith("Spark "), spark.what.endswith(": answers"), spark.ok) == (True, True, False)
         assert spark.detail.startswith("no Spark Connect server at ")
         assert "start one with `tidegate up`, or set SPARK_REMOTE" in spark.detail
-        return [replace(one, what=one.what.replace(f"-{self.tag}", "")) for one in found]
+        return [replace(one, subject=one.subject.replace(f"-{self.tag}", "")) for one in found]
 
     def put(self, bucket: str, key: str, body: str = "") -> None:
         self.clients.s3.put_object(Bucket=bucket, Key=key, Body=body)

@@ -172,9 +172,11 @@ def test_its_commands_say_what_is_missing_without_a_trace(run: Run, tmp_path: Pa
     assert [code for code, _ in said] == [1] * len(asked)
     nowhere, regionless, sql, doctor, dev, demo = (text for _, text in said)
     assert "there is no such file; --lake or TIDEGATE_LAKE must name your lake.yaml" in " ".join(nowhere.split())
-    assert re.findall(r"^FAILED .*", regionless, re.M) == [
-        "FAILED AWS: region and credentials  no AWS region is set: set AWS_REGION, or `region` in the AWS profile"
-    ]
+    (failed,) = re.findall(r"^FAILED [^\n]*(?:\n[^\n]+)*", regionless, re.M)
+    assert " ".join(failed.split()) == (
+        "FAILED AWS: region and credentials [aws.credentials] "
+        "no AWS region is set: set AWS_REGION, or `region` in the AWS profile"
+    )
     for text in (sql, doctor):
         assert text == "error: no AWS region is set: set AWS_REGION, or `region` in the AWS profile\n"
     assert dev == "error: not installed: ministack; install it with `pip install 'tidegate[local]'`\n"

@@ -44,10 +44,10 @@ def test_a_dead_classic_writer_s_commit_is_found_and_settled(
     assert run_doctor(console, lake.path, None, repair=False), said()
     assert DYNAMODB_STORE in said()
     jars = "tidegate-jvm", "spark-sql-api", "delta-spark", "delta-storage", "hadoop-aws", "dynamodb"
-    assert re.search(r"jars  " + ", ".join(rf"{jar}[-_]\S+\.jar" for jar in jars), said())
+    assert re.search(r"jars \[spark\.jars\]  " + ", ".join(rf"{jar}[-_]\S+\.jar" for jar in jars), said())
     where = f"{REGION} at {lake.stack.aws.endpoint}"
-    assert f"DynamoDB table delta_log  PAY_PER_REQUEST, TTL on expireTime, in {where}" in said()
-    assert "bronze.orders: entries  version 0, under s3a://" in said()
+    assert f"DynamoDB table delta_log [commit-table.state]  PAY_PER_REQUEST, TTL on expireTime, in {where}" in said()
+    assert "bronze.orders: entries [log.entries]  version 0, under s3a://" in said()
     assert "ledger.orders: entries" in said()
 
     body = parquet(4)
@@ -68,7 +68,7 @@ def test_a_dead_classic_writer_s_commit_is_found_and_settled(
     assert "version 1 is pending" in said()[before:]
     before = len(said())
     assert run_doctor(console, lake.path, None, repair=True), said()[before:]
-    assert "bronze.orders: repair  settled; 0 entries closed, 0 staged commits swept" in said()[before:]
+    assert "bronze.orders: repair [log.repair]  settled; 0 entries closed, 0 staged commits swept" in said()[before:]
     assert [row[0] for row in lake.sql("SELECT count(*) FROM bronze.orders")] == [7]
     item = log.entries()[1]
     assert item["complete"] == {"S": "true"}

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from tidegate.platform.cli.check import findings, parse_address, run_check
 from tidegate.platform.cli.check_buckets import check_bucket
+from tidegate.platform.cli.check_catalog import Check
 from tidegate.platform.cli.check_lake import check_discovered, check_registered
 from tidegate.platform.cli.check_metrics import check_metrics
 from tidegate.platform.cli.check_queues import CheckedQueue, check_queue
@@ -122,7 +123,7 @@ def test_a_right_queue() -> None:
     taken: list[CheckedQueue] = []
     found = list(check_queue(sqs(), QueueSpec(name="events", dlq="events-dlq"), taken))  # type: ignore[arg-type]
     assert [finding.ok for finding in found] == [True] * 8
-    assert found[0] == Finding("queue events: reachable", True, "3 messages wait, 1 are in flight")
+    assert found[0] == Finding(Check.QUEUE_REACHABLE, "events", True, "3 messages wait, 1 are in flight")
     assert taken == [CheckedQueue("events", ARN, policy())]
 
 
@@ -387,7 +388,7 @@ def test_an_address() -> None:
 
 
 def test_a_check_is_ok_or_says_why() -> None:
-    assert checked("x", lambda: "fine") == Finding("x", True, "fine")
+    assert checked(Check.LAKE_WRITE, "x", lambda: "fine") == Finding(Check.LAKE_WRITE, "x", True, "fine")
     with pytest.raises(Failed, match=r"allow s3:PutObject on arn:x"):
         permitted("s3:PutObject", "arn:x", Client(put_object=refusal("AccessDenied", 403)).put_object)
     with pytest.raises(ClientError):
@@ -449,9 +450,9 @@ def test_without_region_or_credentials_nothing_is_asked_of_aws(
     console = Console(file=io.StringIO(), width=1000, no_color=True)
     assert not run_check(console, tmp_path / "lake.yaml", None, "s3://landing/flights/a.parquet")
     said = console.file.getvalue()  # type: ignore[attr-defined]
-    assert f"FAILED AWS: region and credentials  {remedy}" in said
-    assert "ok     configuration  0 tables, 1 queues" in said
+    assert f"FAILED AWS: region and credentials [aws.credentials]  {remedy}" in said
+    assert "ok     configuration [lake-yaml.valid]  0 tables, 1 queues" in said
     assert "queue q" not in said
     # Where a key goes is told all the same.
     assert "goes to bronze." in said
-    assert said.endswith("\n1 check failed\n")
+    assert said.endswith("\n1 check failed: aws.credentials\n")

@@ -31,7 +31,7 @@ def test_a_lake_yaml_that_needs_a_local_platform_is_told_that_none_runs(
         run_sql(console, "SELECT 1", None, 10)
     assert not run_check(console, None, None, None)
     assert "no local platform runs on .tidegate/demo or .tidegate/local of this directory" in said.getvalue()
-    assert said.getvalue().endswith("\n1 check failed\n")
+    assert said.getvalue().endswith("\n1 check failed: lake-yaml.valid\n")
 
 
 def test_a_platform_that_is_starting_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

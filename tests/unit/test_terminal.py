@@ -8,6 +8,7 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
+from tidegate.platform.cli.check_catalog import Check
 from tidegate.platform.cli.findings import Finding, show
 from tidegate.platform.cli.terminal import Terminal
 from tidegate.platform.core.first_line import one_line, visible
@@ -41,7 +42,7 @@ def test_control_characters_are_written_out_and_styles_stay(terminal: Terminal) 
 
 
 def test_a_finding_is_one_line(terminal: Terminal) -> None:
-    show(terminal, Finding("object a\nok     queue", False, f"first\r\nok     all {HOSTILE}"))
+    show(terminal, Finding(Check.LOG_ENTRIES, "object a\nok     queue", False, f"first\r\nok     all {HOSTILE}"))
     assert printed(terminal).count("\n") == 1
     assert r"object a\nok     queue" in printed(terminal)
 

@@ -1,0 +1,274 @@
+"""Every check of `tidegate check` and `tidegate doctor`: its id, what it proves, and what to do when it fails.
+
+A check is stated here once. `docs/reference/checks.md` has the same texts, and a test compares the two.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, unique
+
+
+@unique
+class Check(Enum):
+    """One check. It may run for several subjects, for example once for each queue.
+
+    Attributes:
+        id: area and name, ``queue.retention``. It stays the same between versions, so scripts may rely on it.
+        title: how a line of output names it; ``{}`` stands for the subject.
+        proves: what is true when it is ok.
+        remedy: what to do when it fails. The detail of a finding says more about the one case.
+    """
+
+    CONFIGURATION = (
+        "lake-yaml.valid",
+        "configuration",
+        "`lake.yaml` can be read and is valid as a whole",
+        "correct the field at the line that the detail names",
+    )
+    AWS_CREDENTIALS = (
+        "aws.credentials",
+        "{}: region and credentials",
+        "an AWS region and credentials are set; without them no other check runs",
+        "set `AWS_REGION` and `AWS_PROFILE`, or the variables of AWS's default chain",
+    )
+
+    QUEUE_REACHABLE = (
+        "queue.reachable",
+        "queue {}: reachable",
+        "the queue exists, and its attributes can be read",
+        "create the queue, correct `queues`, or allow `sqs:GetQueueUrl` and `sqs:GetQueueAttributes`",
+    )
+    QUEUE_RECEIVE = (
+        "queue.receive",
+        "queue {}: messages can be received",
+        "receiving messages is allowed; no message is received for it",
+        "allow `sqs:ReceiveMessage` on the queue",
+    )
+    QUEUE_DELETE = (
+        "queue.delete",
+        "queue {}: messages can be deleted",
+        "deleting messages is allowed",
+        "allow `sqs:DeleteMessage` on the queue",
+    )
+    QUEUE_HIDE = (
+        "queue.hide",
+        "queue {}: messages can be kept hidden",
+        "a slow tick can extend the time for which its messages are hidden",
+        "allow `sqs:ChangeMessageVisibility` on the queue",
+    )
+    QUEUE_SEND = (
+        "queue.send-again",
+        "queue {}: messages can be sent again",
+        "`tidegate redrive` can send dead letters and quarantined messages to the queue",
+        "allow `sqs:SendMessage` on the queue",
+    )
+    QUEUE_VISIBILITY = (
+        "queue.visibility-timeout",
+        "queue {}: visibility timeout",
+        "a received message stays hidden for as long as a tick lasts, and for an hour at most",
+        "set `VisibilityTimeout` of the queue to 120",
+    )
+    QUEUE_RETENTION = (
+        "queue.retention",
+        "queue {}: retention",
+        "messages are kept for four days or longer, so that intake may pause over a weekend",
+        "set `MessageRetentionPeriod` of the queue to 1209600",
+    )
+    QUEUE_DEAD_LETTERS = (
+        "queue.dead-letters",
+        "queue {}: dead-letter queue",
+        "the queue has a dead-letter queue, the one that `lake.yaml` names, and it can be read",
+        "set `RedrivePolicy` of the queue, correct `dlq`, or allow the action on the dead-letter queue",
+    )
+    QUEUE_POLICY = (
+        "queue.policy",
+        "bucket {}: may send to the queue",
+        "the policy of a queue lets the bucket's events in, from S3, SNS or EventBridge",
+        "allow `sqs:SendMessage` to that service in the queue's policy",
+    )
+
+    BUCKET_REACHABLE = (
+        "bucket.reachable",
+        "bucket {}: reachable",
+        "the bucket exists in this region and can be listed; without that no other check of it runs",
+        "create the bucket, correct `buckets`, set the bucket's region, or allow `s3:ListBucket`",
+    )
+    BUCKET_READ = (
+        "bucket.read",
+        "bucket {}: objects can be read",
+        "objects of the bucket and their tags can be read",
+        "allow `s3:GetObject` and `s3:GetObjectTagging` on the bucket's objects",
+    )
+    BUCKET_NOTIFICATIONS = (
+        "bucket.notifications",
+        "bucket {}: notification",
+        "the bucket sends every event that its tables need towards a queue of `lake.yaml`",
+        "add the notification, or the part of its filter, that the detail names",
+    )
+    BUCKET_FOREIGN_TABLE = (
+        "bucket.foreign-table",
+        "bucket {}: no Delta table of somebody else's",
+        "no prefix of a table holds a Delta table that this lake did not create",
+        "let the files of that table go elsewhere, or leave its prefix out of the lake",
+    )
+
+    LAKE_REACHABLE = (
+        "lake.reachable",
+        "lake root {}/: reachable",
+        "the bucket of the lake root exists and can be listed; without that no other check of the root runs",
+        "create the bucket, correct `lake.root`, or allow `s3:ListBucket`",
+    )
+    LAKE_WRITE = (
+        "lake.write",
+        "lake root {}/: write, read, list, delete",
+        "an object below the lake root can be written, read, tagged, listed and deleted",
+        "allow the action that the detail names",
+    )
+    LAKE_CONDITIONAL_PUT = (
+        "lake.conditional-put",
+        "lake root {}/: conditional put",
+        "of several writers that create one object at once, exactly one succeeds",
+        "use AWS S3, or a store that honours `If-None-Match`; remove bucket policies that deny it",
+    )
+    LAKE_TABLES = (
+        "lake.tables",
+        "tables: listed",
+        "the tables of the lake can be listed, discovered ones too",
+        "allow the action, or restore the object, that the detail names",
+    )
+    LAKE_STRAYS = (
+        "lake.strays",
+        "lake root: nothing strange",
+        "the inbox and the list of tables contain only objects that Tidegate writes",
+        "move the objects that the detail names away",
+    )
+    LAKE_OVERLAPS = (
+        "lake.overlaps",
+        "tables: no overlap with discovered ones",
+        "no table that was discovered earlier shares files with a configured one, or with a folder that files move to",
+        "configure another prefix or folder, or retire the discovered table as the detail says",
+    )
+
+    TABLE_LOG = (
+        "table.log",
+        "table {}: its log can be written",
+        "the Delta log of a registered table can be written at the table's prefix",
+        "allow `s3:PutObject`, `s3:AbortMultipartUpload` and `s3:DeleteObject` on its `_delta_log`",
+    )
+    TABLE_COPIES = (
+        "table.copies",
+        "table {}: copies of its files can be written",
+        "files that Spark cannot read as they are can be copied below the prefix of a registered table",
+        "allow `s3:PutObject`, `s3:AbortMultipartUpload` and `s3:DeleteObject` on its `_tidegate`",
+    )
+    TABLE_AFTER_LOAD = (
+        "table.after-load",
+        "table {}: after_load is allowed",
+        "loaded files can be moved, deleted or tagged as `after_load` says; a warning where versions would prevent it",
+        "allow the action that the detail names, or change `after_load`",
+    )
+    TABLE_INVENTORY = (
+        "table.inventory",
+        "table {}: inventory",
+        "a complete S3 Inventory of the table's bucket is where `inventory` says, and can be read",
+        "correct `inventory`, or wait for the first delivery, up to 48 hours",
+    )
+    TABLE_BIRTH = (
+        "table.birth",
+        "table {}: as it was born",
+        "`lake.yaml` says the mode and the types that the table began with, and its Delta log is there",
+        "restore the setting or the object that the detail names, or start over with `tidegate reset`",
+    )
+    TABLE_SILVER_COLUMNS = (
+        "table.silver-columns",
+        "table {}: columns that silver names",
+        "bronze has the columns that `silver` names, and `delete_when` is a condition on its rows",
+        "correct `keys`, `order` or `delete_when` of `silver`",
+    )
+    TABLE_LAST_RUN = (
+        "table.last-run",
+        "last run of {}",
+        "no table's last run failed, nor a silver table's last merge, as far as Dagster can be asked",
+        "fix what the first line of the error names; the table's next run clears the check",
+    )
+
+    METRICS_PUBLISH = (
+        "metrics.publish",
+        "{}: metrics can be published",
+        "metrics of the lake can be published; nothing is published for it",
+        "allow `cloudwatch:PutMetricData` on the namespace `Tidegate`, or remove `metrics`",
+    )
+
+    SPARK_ANSWERS = (
+        "spark.answers",
+        "Spark {}: answers",
+        "the Spark Connect server answers; without it no check that needs Spark runs",
+        "start the server, or set `SPARK_REMOTE`",
+    )
+    SPARK_PROCEDURES = (
+        "spark.procedures",
+        "Spark {}: procedures",
+        "the server has Tidegate's procedures, `tidegate.system`",
+        "start the server with the jars of `make jars` and `spark.sql.catalog.tidegate`",
+    )
+    SPARK_LOG_STORE = (
+        "spark.log-store",
+        "Spark {}: log store",
+        "commits go through a log store that loses none, for `s3a://` and for `s3://`",
+        "set the `spark.delta.logStore` key that the detail names",
+    )
+    SPARK_LISTING = (
+        "spark.listing",
+        "Spark {}: listings",
+        "`delta.enableFastS3AListFrom` is off, so folders of a Delta log are not read as commits",
+        "unset `delta.enableFastS3AListFrom` on the server",
+    )
+    SPARK_JARS = (
+        "spark.jars",
+        "Spark {}: jars",
+        "the server has all jars, and Tidegate's is of the version of this program",
+        "put the jars of `make jars` on the server's class path",
+    )
+    SPARK_COMMIT_TABLE = (
+        "spark.commit-table",
+        "Spark {}: DynamoDB table",
+        "the server says which DynamoDB table coordinates its commits, and in which region",
+        "set `fs.s3a.endpoint.region`, or `ddb.region` of the log store, on the server",
+    )
+
+    COMMIT_TABLE_STATE = (
+        "commit-table.state",
+        "DynamoDB table {}",
+        "the DynamoDB table is active, its items expire, and no commit of another writer is possibly lost",
+        "commit once or create the table, enable TTL on `expireTime`, or see `log.staged-commits`",
+    )
+    LOG_LOCATION = (
+        "log.location",
+        "table {}: where it is",
+        "the record that says where a table is can be read",
+        "restore the object that the detail names",
+    )
+    LOG_REPAIR = (
+        "log.repair",
+        "{}: repair",
+        "with `--repair`: pending commits were settled, and what dead writers left was closed and deleted",
+        "fix what the first line of the error names, and repeat the command",
+    )
+    LOG_ENTRIES = (
+        "log.entries",
+        "{}: entries",
+        "the entries in DynamoDB and the Delta log agree, and all writers use compatible log stores",
+        "repeat with `--repair`; else do what the detail says",
+    )
+    LOG_STAGED = (
+        "log.staged-commits",
+        "{}: staged commits",
+        "no staged commit of another writer is possibly lost",
+        "compare its rows with the table, then delete it; see `docs/log-store.md`",
+    )
+
+    def __init__(self, id: str, title: str, proves: str, remedy: str) -> None:
+        self.id = id
+        self.title = title
+        self.proves = proves
+        self.remedy = remedy
