@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import time
@@ -120,8 +121,10 @@ class Client:
         self.wait_ended()
 
     def output(self) -> str:
-        """The end of what it wrote."""
-        return tail(self._log, 60)
+        """The errors in what it wrote, a line each, and its end: of a trace of Spark the first line says most."""
+        lines = self._log.read_text(errors="replace").splitlines() if self._log.exists() else []
+        errors = [line for line in lines if re.match(r"(?:\w+\.)*\w*(?:Error|Exception)\b", line)]
+        return "\n".join([*errors, tail(self._log, 60)])
 
     @property
     def _pid(self) -> int:
