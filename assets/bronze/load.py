@@ -58,7 +58,6 @@ class _Load:
     def __init__(self, lake: Lake, table: Table, work: Work) -> None:
         self.lake, self.table, self.work, self.plan = lake, table, work, work.plan
         self.prepared = Prepared()
-        self.folders: list[str] = []  # of rows set apart
         self.anew: set[str] = set()  # keys of files of which another reader's copy was read
         self.seen: dict[str, Found] = {}  # after their read; the look at Parquet brings no checksum
 
@@ -70,12 +69,11 @@ class _Load:
         self._begin(files)
         for some in sets_to_read(self.plan, self._fitting(files)):
             self._stage(some)
-        for folder in self.folders:
+        for folder in [*self.prepared.folders]:
             # What was read again, with other columns or in another way, was set apart in vain.
-            if any(folder in (row.reason or "") for row in self.prepared.rows):
-                self.prepared.folders.append(folder)
-            else:
-                self.lake.store.quarantine.remove_folder(folder)
+            if not any(folder in (row.reason or "") for row in self.prepared.rows):
+                self.lake.store.remove_folder(folder)
+                self.prepared.folders.remove(folder)
         if self.table.spec.row_queue:
             keep_once(self.lake, self.table, self.work, self.prepared, replacing)
         replacing.finish(self.prepared)
@@ -233,7 +231,7 @@ class _Load:
 
     def _staged(self, files: Sequence[SourceFile], apart: str) -> tuple[list[Add], dict[str, RowCounts]]:
         """Write the good rows, set the others apart, and count all, in one pass over the files; the counts by key."""
-        self.folders.append(apart)
+        self.prepared.folders.append(apart)
         schema = self.prepared.schema
         adds, told = self.lake.delta.load(self.work.birth.location, self._reading(files), schema, apart)
         keys = {source_address(self.table, file): file.candidate.key for file in files}
@@ -242,7 +240,7 @@ class _Load:
         written = [json.loads(add.stats or "{}").get("numRecords") for add in adds]
         good = sum(counts.good for counts in counted.values())
         if not any(counts.bad for counts in counted.values()):
-            self.folders.remove(apart)
+            self.prepared.folders.remove(apart)
         if None not in written and sum(written) != good:
             raise RuntimeError(
                 f"Spark read {good} rows of {self.table.text} and wrote {sum(written)}; nothing is committed. Please "

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from heapq import nsmallest
 
 from ulid import ULID
 
 from tidegate.assets.bronze.load import prepare_load
-from tidegate.assets.bronze.look import Work, own_objects, probes
+from tidegate.assets.bronze.look import Work, probes
 from tidegate.assets.bronze.register import prepare_register
 from tidegate.platform.core.ledger import Status
 from tidegate.platform.core.manifest import Hint
 from tidegate.platform.core.planning import TakenHint, make_plan
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_root.births import Birth
+from tidegate.resources.object_store import Listed
 
 #: The smallest files with content; what none of these can do, the first batch mostly cannot either.
 _TRIED = 10
 
 
-def why_no_birth(lake: Lake, table: Table, birth: Birth) -> str | None:
-    """Why none of the files that were tried would get into the table; None if one would, or there is none.
+def to_try(present: Iterable[Listed]) -> tuple[Listed, ...]:
+    """The objects of a listing that are worth a trial."""
+    with_content = (item for item in present if item.size)
+    return tuple(nsmallest(_TRIED, with_content, key=lambda item: (item.size, item.key)))
+
+
+def why_no_birth(lake: Lake, table: Table, birth: Birth, files: Sequence[Listed]) -> str | None:
+    """Why none of these files would get into the table; None if one would, or there is none.
 
     They are looked at and prepared as the first batch would do it, for a table at a place of its own, and nothing of it
     stays. What fails otherwise, such as Spark, fails here as it would in the table's first run.
@@ -30,27 +38,27 @@ def why_no_birth(lake: Lake, table: Table, birth: Birth) -> str | None:
         lake: handles.
         table: the table as it is.
         birth: its birth record as it would be.
+        files: of ``to_try``.
 
     Raises:
         StoreError: S3 did not answer.
         PySparkException: Spark failed, and no file is known to be at fault.
     """
-    found = (item for item in own_objects(lake, table) if item.size)
-    sizes = {item.key: item.size for item in nsmallest(_TRIED, found, key=lambda item: (item.size, item.key))}
+    sizes = {item.key: item.size for item in files}
     keys = list(sizes)
     if not keys or table.spec.row_queue:
         return None
-    place = f"{table.text}/{ULID()}"
-    trial = replace(birth, location=lake.store.uri("staging", place), folder="", after_version=-1)
+    place = lake.store.uri("staging", table.text, str(ULID()))
+    trial = replace(birth, location=place, folder="", after_version=-1)
     taken = [TakenHint(Hint(key, event_name="Trial"), "trial") for key in keys]
     plan = make_plan(taken, probes(lake, table, keys, {}, sizes), {}, registered=birth.registered)
     work = Work(1, trial, None, (), plan, {})
     try:
         prepared = (prepare_register if birth.registered else prepare_load)(lake, table, work)
     finally:
-        lake.store.remove("staging", place)
+        lake.store.remove_folder(place)
     for folder in prepared.folders:
-        lake.store.quarantine.remove_folder(folder)
+        lake.store.remove_folder(folder)
     rows = [*plan.rows, *prepared.rows]
     if prepared.adds or not (reasons := [row.reason for row in rows if row.status == Status.QUARANTINED]):
         return None

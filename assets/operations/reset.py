@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from tidegate.assets.bronze.decide import table_properties
 from tidegate.assets.bronze.known_etags import by_known_etags
 from tidegate.assets.bronze.look import list_prefix, own_objects, read_clock
-from tidegate.assets.operations.birth_trial import why_no_birth
+from tidegate.assets.operations.birth_trial import to_try, why_no_birth
 from tidegate.platform.core.after_load import moves_to, takes_away
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.file_format import format_of, mode_of
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.ledger import Reading
+from tidegate.resources.object_store import Listed
 
 #: The seams of a reset, in order; each lies right after the step that it is named for.
 SEAMS = ("retire", "empty", "renew", "birth", "list")
@@ -43,6 +44,7 @@ class Reset:
         lost: objects among them that S3 has no more, or with other bytes: their rows do not come back.
         lost_rows: of those.
         live_files: of the table before.
+        to_try: some of the objects, to prove the new birth with.
     """
 
     table: Table
@@ -56,6 +58,7 @@ class Reset:
     lost: tuple[str, ...]
     lost_rows: int
     live_files: int
+    to_try: tuple[Listed, ...] = ()
 
     @property
     def renamed(self) -> str | None:
@@ -102,6 +105,7 @@ def look_at_reset(lake: Lake, text: str) -> Reset:
         lost=tuple(one.key for one in lost),
         lost_rows=sum(one.rows for one in lost),
         live_files=lake.delta.table_state(table.birth.location).files,
+        to_try=to_try(present),
     )
 
 
@@ -131,7 +135,7 @@ def reset_table(
         log(f"WARNING: {found.renamed}")
     if not _is_new(found):
         as_wanted = replace(found.birth, registered=found.registered, location=found.location)
-        if not accept_loss and (why := why_no_birth(lake, found.table, as_wanted)):
+        if not accept_loss and (why := why_no_birth(lake, found.table, as_wanted, found.to_try)):
             raise ResetRefused(f"{why}. The table is as it was: mend that first, or accept the loss")
         _begin(lake, found, by, log)
     table = lake.table(text)
@@ -148,12 +152,13 @@ def reset_table(
     return found
 
 
-def _lost(lake: Lake, table: Table, committed: Sequence[Reading]) -> tuple[dict[str, str], list[Reading]]:
-    """Etags of the objects under the prefix by key, and the readings whose bytes are not among them any more."""
+def _lost(lake: Lake, table: Table, committed: Sequence[Reading]) -> tuple[list[Listed], list[Reading]]:
+    """The objects under the prefix in key order, and the readings whose bytes are not among them any more."""
     # A registered table's rows are its files', and those are not touched.
     kept = [] if table.birth is not None and table.birth.registered else committed
-    present = {item.key: item.etag for item in by_known_etags(lake, table, list(own_objects(lake, table)), kept)}
-    return present, [one for one in kept if present.get(one.key) != one.etag]
+    present = by_known_etags(lake, table, list(own_objects(lake, table)), kept)
+    etags = {item.key: item.etag for item in present}
+    return present, [one for one in kept if etags.get(one.key) != one.etag]
 
 
 def _would_lose(table: Table, keys: Sequence[str], rows: int) -> str:
@@ -221,11 +226,11 @@ def _is_new(found: Reset) -> bool:
     return bool(found.birth.folder) and as_wanted and found.n == 0 and not found.table.batches.is_decided(1)
 
 
-def _registers(table: Table, birth: Birth, present: dict[str, str]) -> bool:
+def _registers(table: Table, birth: Birth, present: Sequence[Listed]) -> bool:
     configured = table.spec.registers
     if configured is not None:
         return configured
-    formats = [format for key in sorted(present) if (format := format_of(key))]
+    formats = [format for item in present if (format := format_of(item.key))]
     return mode_of(formats[0]) == "register" if formats else birth.registered
 
 

@@ -62,19 +62,3 @@ def is_same(given: Type, wanted: Type) -> bool:
         case Map(key, item), Map(wanted_key, wanted_item):
             return is_same(key, wanted_key) and is_same(item, wanted_item)
     return True
-
-
-def lacks(given: Type, wanted: Type) -> bool:
-    """Whether a type has not all the fields of another one, at some depth."""
-    match given, wanted:
-        case Struct(fields), Struct(wanted_fields):
-            own = {field.name.lower(): field for field in fields}
-            return any(
-                (found := own.get(field.name.lower())) is None or lacks(found.type, field.type)
-                for field in wanted_fields
-            )
-        case Array(element), Array(wanted_element):
-            return lacks(element, wanted_element)
-        case Map(key, item), Map(wanted_key, wanted_item):
-            return lacks(key, wanted_key) or lacks(item, wanted_item)
-    return False

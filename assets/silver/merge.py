@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pyspark.errors import PySparkException
 
 from tidegate.assets.compaction import compact, is_due, passes
-from tidegate.assets.silver.aligned import aligned, lacks
+from tidegate.assets.silver.aligned import aligned
 from tidegate.assets.silver.changes import Changes, gather
 from tidegate.assets.silver.pending import Pending, pending
 from tidegate.assets.volume import total
@@ -276,5 +276,6 @@ def _merging(work: Pending, changes: Changes, columns: Sequence[Field], silver: 
     # Of a merge of all rows nobody knows how many there are. An empty table takes them in the short way, however many.
     short = not gone and not renumbered and (changes.why_full is None or work.silver.files == 0)
     # A field that bronze lacks stays as it is in the row that is replaced.
-    short = short and not any(lacks(*both) for both in types.values())
+    shared = (Field(name, has) for name, (_, has) in types.items())
+    short = short and not any(TableSchema(tuple(columns)).missing(shared))
     return Merging(rows, work.spec.keys, newer if short else None, int(changes.volume["rows"]), statement)

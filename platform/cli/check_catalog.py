@@ -264,7 +264,7 @@ class Check(Enum):
         "log.staged-commits",
         "{}: staged commits",
         "no staged commit of another writer is possibly lost",
-        "compare its rows with the table, then delete it; see `docs/log-store.md`",
+        "compare its rows with the table, then delete it; see `docs/operate/log-store.md`",
     )
 
     def __init__(self, id: str, title: str, proves: str, remedy: str) -> None:

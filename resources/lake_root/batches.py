@@ -92,8 +92,7 @@ class Batches:
         return next((batch.create for batch in born if not self._is_void(batch.n)), None)
 
     def _is_void(self, n: int) -> bool:
-        key = self._key(n).removesuffix(".json") + ".void"
-        return self._root.objects.get(self._root.bucket, key) is not None
+        return self._root.objects.get(self._root.bucket, self._key(n, "void")) is not None
 
     def is_decided(self, n: int) -> bool:
         """Whether batch n was decided; True also where S3 does not say."""
@@ -144,8 +143,8 @@ class Batches:
                 return found
         raise AssertionError("numbers do not end")
 
-    def _key(self, n: int) -> str:
-        return self._root.key("batches", self._folder, f"{n:020d}.json")
+    def _key(self, n: int, kind: str = "json") -> str:
+        return self._root.key("batches", self._folder, f"{n:020d}.{kind}")
 
 
 def _retirement(body: bytes) -> Retirement | None:

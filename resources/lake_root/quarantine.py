@@ -90,12 +90,6 @@ class Quarantine:
         """``s3a://`` URI of a new folder for the rows of batch n that do not fit."""
         return self._root.uri("quarantine", "rows", table, f"{n:020d}-{ULID()}")
 
-    def remove_folder(self, folder: str) -> None:
-        """Delete what is in a folder of rows that no ledger row names, given as ``new_folder`` gave it."""
-        objects, bucket = self._root.objects, self._root.bucket
-        prefix = folder.removeprefix(f"s3a://{bucket}/")
-        objects.delete(bucket, [one.key for one in objects.under(bucket, f"{prefix}/")])
-
 
 def _kept(key: str, text: bytes, at: datetime) -> KeptMessage:
     content = json.loads(text)

@@ -28,9 +28,10 @@ class LakeRoot:
         """``s3a://`` URI under the root, as Spark takes it."""
         return f"s3a://{self.bucket}/{self.key(*parts)}"
 
-    def remove(self, *parts: str) -> None:
-        """Delete the objects in a folder under the root."""
-        self.objects.delete(self.bucket, [one.key for one in self.objects.under(self.bucket, f"{self.key(*parts)}/")])
+    def remove_folder(self, folder: str) -> None:
+        """Delete the objects in a folder under the root, given as ``uri`` gives it: one that nothing names."""
+        prefix = folder.removeprefix(f"s3a://{self.bucket}/")
+        self.objects.delete(self.bucket, [one.key for one in self.objects.under(self.bucket, f"{prefix}/")])
 
     def address(self, key: str) -> str:
         """``s3://`` address of a key, as people read it."""

@@ -75,6 +75,12 @@ class Place:
         self.states[f"in/{name}"] = LastState(COMMITTED, etag, 1)
         return {f"in/{name}": etag}
 
+    def leave(self, count: int) -> dict[str, str]:
+        """Loaded files that lie there and are noted; their etags by key."""
+        left = {key: etag for i in range(count) for key, etag in self.load(f"{i}.csv", "1").items()}
+        assert note_what_lies_there(self.lake, self.table, left, self.states) == count
+        return left
+
     def there(self) -> dict[str, str]:
         listed = self.s3.list_objects_v2(Bucket=self.bucket).get("Contents", [])
         return {
@@ -338,9 +344,8 @@ def test_what_waits_is_done_bit_by_bit_and_what_failed_rests_before_it_is_tried_
 ) -> None:
     at = place("delete")
     monkeypatch.setattr(after, "_MOST_NOTED", 2)
-    left = {key: etag for i in range(5) for key, etag in at.load(f"{i}.csv", "1").items()}
     at.table.spec.max_files = 3
-    assert note_what_lies_there(at.lake, at.table, left, at.states) == 5
+    left = at.leave(5)
     now = time.time()
     after_notes(at.lake, at.table, at.log.append, at_once=False, now=lambda: now + 200)
     assert (len(at.there()), at.waits()) == (5, 5)
@@ -356,8 +361,7 @@ def test_what_waits_takes_little_of_a_run_s_time_and_the_rest_waits_on(
     """Copies of large files take theirs, and new files wait behind them."""
     at = place("delete")
     monkeypatch.setattr(after, "_SIDE_BY_SIDE", 1)
-    left = {key: etag for i in range(5) for key, etag in at.load(f"{i}.csv", "1").items()}
-    assert note_what_lies_there(at.lake, at.table, left, at.states) == 5
+    left = at.leave(5)
     clock = itertools.count(time.time(), 8)
     after_notes(at.lake, at.table, at.log.append, now=lambda: next(clock))
     assert (len(at.there()), at.waits()) == (2, 2)

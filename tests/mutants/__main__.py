@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.mutants.catalog import MUTANTS, Mutant
+from tests.support.tracked import tracked
 
 _ROOT = Path(__file__).resolve().parents[2]
 #: Built or installed: linked into the copy.
@@ -83,17 +84,10 @@ def _pytest(copy: Path, tests: Iterable[str]) -> tuple[int, str]:
 def _copy(folder: Path) -> Path:
     """What git knows of the project, changes included; in ``links`` it is a package, found before the installed one."""
     copy = folder / "project"
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=_ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    for name in filter(None, listed.stdout.split("\0")):
-        if (_ROOT / name).exists():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(_ROOT / name, copy / name)
+    for path in tracked():
+        name = path.relative_to(_ROOT)
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, copy / name)
     for name in _BUILT:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         (copy / name).symlink_to(_ROOT / name)

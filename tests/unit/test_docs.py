@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import struct
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 import typer.main
 from pydantic import BaseModel
 
+from tests.support.tracked import tracked
 from tidegate.platform.cli.main import app
 from tidegate.platform.cli.policy import lets_send
 from tidegate.platform.core.alarms import template
@@ -101,9 +101,7 @@ def test_the_lake_to_start_from_loads() -> None:
 
 def every_page() -> list[Path]:
     """All Markdown of the repository."""
-    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md"]
-    found = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, timeout=30, check=True)
-    return [ROOT / name for name in found.stdout.split("\0") if name and (ROOT / name).is_file()]
+    return [path for path in tracked() if path.suffix == ".md"]
 
 
 def prose(page: Path) -> str:
@@ -133,6 +131,14 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
     for target, anchor in links(page):
         assert target.is_file(), f"links to {target}, where no file is"
         assert not anchor or anchor in anchors(target), f"links to #{anchor}, but {target.name} has no such heading"
+
+
+def test_pages_that_code_and_texts_name_are_there() -> None:
+    named = re.compile(r"(?<![\w/.-])docs/[\w/.-]+\.(?:md|json|png)\b")
+    for path in tracked():
+        if path.suffix in (".py", ".java", ".md", ".toml", ".yaml") or path.name == "Makefile":
+            gone = {name for name in named.findall(path.read_text(encoding="utf-8")) if not (ROOT / name).is_file()}
+            assert not gone, path
 
 
 def test_every_page_is_on_a_shelf_and_each_shelf_lists_its_pages() -> None:

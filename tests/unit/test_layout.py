@@ -10,19 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.tracked import tracked
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("platform", "assets", "sensors", "resources")
-
-
-def tracked() -> list[Path]:
-    found = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        timeout=30,
-        check=True,
-    )
-    return [ROOT / name for name in found.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
 
 
 def test_platform_is_no_package_of_its_own() -> None:
