@@ -19,7 +19,7 @@ ARGS ?=
 LINKS := build/links
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-# One process per core (tests/support/parallel.py).
+# One process per core (tests/support/plugins/parallel.py).
 PARALLEL := --numprocesses=auto
 
 .DEFAULT_GOAL := help
@@ -74,7 +74,7 @@ class-archive: $(DIST)/spark-classes.jsa ## Let the Spark server keep its classe
 jars: $(DIST)/.built ## Build our Spark procedures and log store, and fetch the jars they need
 
 schema: $(BIN)/.dev ## Write docs/lake.schema.json again
-	$(BIN)/python -m tidegate.platform.core.lake_schema > docs/lake.schema.json
+	$(BIN)/python -m tidegate.platform.core.config.json_schema > docs/lake.schema.json
 
 policies: $(BIN)/.dev ## Write the policies in docs/operate/aws.md again
 	$(BIN)/python -m tidegate.platform.cloud.page docs/operate/aws.md
@@ -118,7 +118,7 @@ $(DIST)/spark-classes.jsa: $(DIST)/.built $(BIN)/.runtime platform/jvm/record_cl
 # Not `package`: a jar that is written anew does not fit the archive of its classes any more.
 $(DIST)/.tested: $(DIST)/.built $(shell find platform/jvm/src/test -type f 2>/dev/null)
 	@$(MAKE) -s require-jvm
-	cd platform/jvm && $(PYTHON) ../../tests/support/measured.py ../../build/junit-cpu-seconds mvn -B -ntp test
+	cd platform/jvm && $(PYTHON) ../../tests/support/plugins/measured.py ../../build/junit-cpu-seconds mvn -B -ntp test
 	touch $@
 
 $(DYNAMODB)/.fetched: platform/jvm/dynamodb-local/pom.xml

@@ -26,13 +26,13 @@ import boto3
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.support.fault_proxy import FaultProxy
-from tests.support.fault_rules import Rule
-from tidegate.platform.core.batch import Add, Batch, Create
+from tests.support.servers.fault_proxy import FaultProxy
+from tests.support.servers.fault_rules import Rule
+from tidegate.platform.core.bronze.batch import Add, Batch, Create
 from tidegate.platform.local.aws import REGION, LocalAws
-from tidegate.platform.local.spark_server import SparkServer
-from tidegate.resources.delta import Delta
-from tidegate.resources.spark import session_of_its_own
+from tidegate.platform.local.spark.server import SparkServer
+from tidegate.resources.spark.delta import Delta
+from tidegate.resources.spark.session import session_of_its_own
 
 BUCKET = "bench"
 WARM_UP = 5

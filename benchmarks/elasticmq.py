@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.processes import listens
-from tidegate.platform.local.jars import require_java
-from tidegate.platform.local.ports import LOOPBACK, free_port
-from tidegate.platform.local.process import spawn
+from tests.support.plugins.processes import listens
+from tidegate.platform.local.process.ports import LOOPBACK, free_port
+from tidegate.platform.local.process.process import spawn
+from tidegate.platform.local.spark.jars import require_java
 
 _JARS = Path(__file__).resolve().parents[1] / "platform" / "jvm" / "elasticmq" / "target" / "lib"
 

@@ -20,13 +20,13 @@ from typing import Any
 from benchmarks.elasticmq import elasticmq
 from benchmarks.machine import Machine
 from benchmarks.messages import receive_all, send_all
-from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.local.aws import REGION
+from tidegate.resources.aws.s3 import ObjectStore
+from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.object_store import ObjectStore
-from tidegate.resources.queue import Queue
-from tidegate.sensors.intake import take_in
+from tidegate.sensors.intake.sensor import take_in
 
 TABLES = 26
 #: Intake opens no table.

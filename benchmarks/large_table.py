@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.machine import Machine, resident
 from tidegate.assets.bronze.run import run_table
-from tidegate.platform.core.batch import Add, Batch
+from tidegate.platform.core.bronze.batch import Add, Batch
 from tidegate.platform.testing import TestLake
 
 _FEW = 10_000

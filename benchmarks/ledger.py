@@ -22,7 +22,7 @@ from benchmarks.machine import Machine, Spent, spending
 from tidegate.assets.bronze.run import run_table
 from tidegate.platform.testing import TestLake
 from tidegate.resources.ledger import Ledger
-from tidegate.resources.spark import command
+from tidegate.resources.spark.session import command
 
 #: Rows of about 256 KiB, beyond which appends merge files no more (decision 48).
 _FILE = 4_000

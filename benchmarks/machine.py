@@ -14,11 +14,11 @@ from typing import Any
 
 from pyspark.sql.connect.session import SparkSession
 
-from tests.support.costs import cpu_seconds
-from tidegate.platform.core.manifest import Hint, Manifest
+from tests.support.plugins.costs import cpu_seconds
+from tidegate.platform.core.bronze.manifest import Hint, Manifest
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
-from tidegate.platform.local.spark_server import SparkServer
+from tidegate.platform.local.spark.server import SparkServer
 from tidegate.platform.testing import TestLake
 
 

@@ -28,19 +28,19 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.support.costs import cpu_seconds
-from tests.support.fault_proxy import FaultProxy
-from tests.support.fault_rules import Rule
+from tests.support.plugins.costs import cpu_seconds
+from tests.support.servers.fault_proxy import FaultProxy
+from tests.support.servers.fault_rules import Rule
 from tidegate.assets.bronze.run import run_table
-from tidegate.platform.core.lake import LakeConfig
-from tidegate.platform.core.manifest import Hint, Manifest
+from tidegate.platform.core.bronze.manifest import Hint, Manifest
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients, Resources, provision
-from tidegate.platform.local.spark_conf import SMALL_DATA
-from tidegate.platform.local.spark_server import SparkServer
-from tidegate.resources.aws import Aws
+from tidegate.platform.local.spark.conf import SMALL_DATA
+from tidegate.platform.local.spark.server import SparkServer
+from tidegate.resources.aws.clients import Aws
 from tidegate.resources.lake import Lake, open_lake
-from tidegate.resources.spark import session_of_its_own
+from tidegate.resources.spark.session import session_of_its_own
 
 MODES = ("register", "load")
 _VOLATILE = (

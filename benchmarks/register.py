@@ -22,9 +22,9 @@ import pyarrow.parquet as pq
 from benchmarks.machine import Machine, announce, spending
 from tidegate.assets.bronze.run import run_table
 from tidegate.platform.testing import TestLake
-from tidegate.resources.aws import Aws
+from tidegate.resources.aws.clients import Aws
 
-#: Those of a run (`resources/object_store.py`).
+#: Those of a run (`resources/aws/s3.py`).
 _THREADS = 32
 _TAIL = 64 << 10
 #: Files of a run, which are one batch.

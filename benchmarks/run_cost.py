@@ -26,11 +26,11 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.support.costs import cpu_seconds
-from tidegate.assets.held_tables import ACTIVE
+from tests.support.plugins.costs import cpu_seconds
+from tidegate.assets.runs.held_tables import ACTIVE
 from tidegate.platform.local.dagster_processes import DagsterProcesses
 from tidegate.platform.local.names import name_tables
-from tidegate.platform.local.process import Process
+from tidegate.platform.local.process.process import Process
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.local.stack_file import client_environ
 

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import Machine, Spent, announce, spending
-from tests.support.costs import cpu_seconds
+from tests.support.plugins.costs import cpu_seconds
 from tidegate.assets.bronze.run import run_table
 from tidegate.platform.testing import TestLake
 

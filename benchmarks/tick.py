@@ -19,15 +19,15 @@ from typing import Any
 import dagster as dg
 
 from benchmarks.machine import Machine
-from tests.support.fault_proxy import FaultProxy
-from tests.support.fault_rules import Rule
+from tests.support.servers.fault_proxy import FaultProxy
+from tests.support.servers.fault_rules import Rule
 from tidegate.assets.bronze.asset import TABLES
-from tidegate.assets.held_tables import SHARED_JOB, held_tables
-from tidegate.platform.core.manifest import Hint, Manifest
-from tidegate.platform.core.table_key import TableKey
+from tidegate.assets.runs.held_tables import SHARED_JOB, held_tables
+from tidegate.platform.core.bronze.manifest import Hint, Manifest
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.definitions import build_definitions
 from tidegate.platform.local.aws import REGION
-from tidegate.resources.aws_resource import AwsResource
+from tidegate.resources.aws.dagster_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
 
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import dagster as dg
 
 from tidegate.assets.bronze.asset import build_bronze
-from tidegate.assets.bronze.pages import build_page_checks, table_pages
 from tidegate.assets.bronze.shared_job import build_shared_job
-from tidegate.assets.dead_letter_checks import build_dead_letter_checks
+from tidegate.assets.bronze.table_pages import build_page_checks, table_pages
 from tidegate.assets.health.asset import build_health_checks, build_lake_health
 from tidegate.assets.operations.jobs import rebuild_job, redrive_job
-from tidegate.assets.queue_checks import build_queue_checks
 from tidegate.assets.silver.asset import build_silver_assets
-from tidegate.assets.sources import source_assets
-from tidegate.platform.core.lake import LakeConfig
-from tidegate.platform.core.lake_file import load_lake
+from tidegate.assets.sources.assets import source_assets
+from tidegate.assets.sources.dead_letter_checks import build_dead_letter_checks
+from tidegate.assets.sources.queue_checks import build_queue_checks
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.load import load_lake
 from tidegate.resources.lake_resource import LakeResource, lake_path
 from tidegate.sensors.dead_letters import build_dead_letters_sensor
+from tidegate.sensors.forget_history import build_history_schedule
 from tidegate.sensors.health import build_health_sensor
-from tidegate.sensors.history import build_history_schedule
-from tidegate.sensors.intake import BRONZE_JOB, build_intake_sensor
+from tidegate.sensors.intake.sensor import BRONZE_JOB, build_intake_sensor
 from tidegate.sensors.reconcile import build_reconcile_sensor
 from tidegate.sensors.silver import build_silver_triggers, silver_job
 

@@ -9,23 +9,23 @@ from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
-from tidegate.platform.core.drift import drift
-from tidegate.platform.core.file_format import format_of, mode_of
+from tidegate.platform.core.config.drift import drift
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
-from tidegate.platform.core.lake import LakeConfig
-from tidegate.platform.core.table_key import TableKey
-from tidegate.platform.core.table_spec import TableSpec
-from tidegate.resources.aws import Aws
-from tidegate.resources.cloudwatch import CloudWatch
-from tidegate.resources.delta import Delta, TableName
+from tidegate.platform.core.keys.file_format import format_of, mode_of
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.resources.aws.clients import Aws
+from tidegate.resources.aws.cloudwatch import CloudWatch
+from tidegate.resources.aws.s3 import ObjectStore, parallel
+from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake_root.batches import Batches
 from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.lake_tables import name_lake_objects, name_lake_tables, quarantine_query
+from tidegate.resources.lake_views import name_lake_objects, name_lake_tables, quarantine_query
 from tidegate.resources.ledger import Ledger
-from tidegate.resources.object_store import ObjectStore, parallel
-from tidegate.resources.queue import Queue
-from tidegate.resources.spark_remote import SparkRemote
+from tidegate.resources.spark.delta import Delta, TableName
+from tidegate.resources.spark.remote import SparkRemote
 
 #: Columns of a silver table that its view hides: whether the row is a tombstone, the batch and time of its last change.
 DELETED, CHANGED_BATCH, CHANGED_AT = SILVER_COLUMNS = ("_deleted", "_changed_batch", "_changed_at")

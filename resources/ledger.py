@@ -12,10 +12,19 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
-from tidegate.platform.core.batch import Batch
-from tidegate.platform.core.ledger import COLUMNS, Header, LastState, LedgerRow, Stamp, Status, bounded, columns_of
-from tidegate.resources.delta import Delta, Landed, TableState
-from tidegate.resources.spark import command
+from tidegate.platform.core.bronze.batch import Batch
+from tidegate.platform.core.bronze.ledger import (
+    COLUMNS,
+    Header,
+    LastState,
+    LedgerRow,
+    Stamp,
+    Status,
+    bounded,
+    columns_of,
+)
+from tidegate.resources.spark.delta import Delta, Landed, TableState
+from tidegate.resources.spark.session import command
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HEADER, _STATE = list(columns_of(Header)), list(columns_of(LastState))

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from tidegate.platform.core.lake import LakeConfig
-from tidegate.platform.core.lake_file import load_lake
-from tidegate.resources.aws import Aws
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.load import load_lake
+from tidegate.resources.aws.clients import Aws
 from tidegate.resources.lake import Lake, open_lake
-from tidegate.resources.spark import session_of_its_own
-from tidegate.resources.spark_remote import SparkRemote
+from tidegate.resources.spark.remote import SparkRemote
+from tidegate.resources.spark.session import session_of_its_own
 
 LAKE = "TIDEGATE_LAKE"
 _DEFAULT_LAKE = "lake.yaml"

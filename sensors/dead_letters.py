@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from tidegate.assets.sources import dead_letters_of
-from tidegate.platform.core.lake import LakeConfig
+from tidegate.assets.sources.assets import dead_letters_of
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.sensors.intake import take_in
-from tidegate.sensors.misses import judge, told
-from tidegate.sensors.queue_order import QueueOrder
+from tidegate.sensors.intake.queue_order import QueueOrder
+from tidegate.sensors.intake.sensor import take_in
+from tidegate.sensors.intake.unrouted import judge, told
 
 
 def build_dead_letters_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:

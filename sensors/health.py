@@ -10,15 +10,15 @@ from collections.abc import Collection, Sequence
 
 import dagster as dg
 
-from tidegate.assets import dead_letter_checks
-from tidegate.assets.bronze.shown import page_key
-from tidegate.assets.check_events import as_event
+from tidegate.assets.bronze.report import page_key
 from tidegate.assets.health.asset import LAKE_HEALTH, look
-from tidegate.assets.health.shown import Shown, keeps_up, numbers
-from tidegate.assets.sources import dead_letters_of, queue_key
-from tidegate.platform.core.alarms import PERIOD
-from tidegate.platform.core.health import QueueHealth
-from tidegate.platform.core.lake import LakeConfig
+from tidegate.assets.health.report import Shown, keeps_up, numbers
+from tidegate.assets.presentation.check_events import as_event
+from tidegate.assets.sources import dead_letter_checks
+from tidegate.assets.sources.assets import dead_letters_of, queue_key
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.health.alarms import PERIOD
+from tidegate.platform.core.health.measurement import QueueHealth
 from tidegate.resources.lake_resource import LakeResource
 
 Told = Sequence[dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation]

@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from tidegate.assets.bronze.asset import LISTED_TAG, RECONCILE, TABLES, TRIGGER_TAG
-from tidegate.assets.held_tables import PARTITION_TAG
-from tidegate.platform.core.lake import LakeConfig
-from tidegate.platform.core.table_key import TableKey
+from tidegate.assets.runs.held_tables import PARTITION_TAG
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.sensors.intake import BRONZE_JOB
-from tidegate.sensors.runs import FAILED, FAILURES_TAG, TableRuns, ended, table_runs
+from tidegate.sensors.intake.sensor import BRONZE_JOB
+from tidegate.sensors.run_history import FAILED, FAILURES_TAG, TableRuns, ended, table_runs
 
 #: Runs of this sensor that may be queued or at work at a time: half of the places of runs, for a listing is long.
 MOST_LISTING = 2

@@ -8,12 +8,12 @@ import dagster as dg
 
 from tidegate.assets.silver.asset import silver_key
 from tidegate.assets.silver.pending import BronzeGone, pending
-from tidegate.platform.core.lake import LakeConfig
-from tidegate.platform.core.table_spec import TableSpec
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.resources.spark import SparkUnreachable
-from tidegate.sensors.runs import is_active, rest_seconds
+from tidegate.resources.spark.session import SparkUnreachable
+from tidegate.sensors.run_history import is_active, rest_seconds
 
 
 def job_name(spec: TableSpec) -> str:

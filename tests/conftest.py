@@ -9,11 +9,11 @@ from hypothesis import settings
 
 pytest_plugins = [
     "tidegate.platform.testing.fixtures",
-    "tests.support.groups",
-    "tests.support.costs",
-    "tests.support.parallel",
-    "tests.support.processes",
-    "tests.support.proxied_aws",
+    "tests.support.plugins.groups",
+    "tests.support.plugins.costs",
+    "tests.support.plugins.parallel",
+    "tests.support.plugins.processes",
+    "tests.support.plugins.proxied_aws",
 ]
 
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.bronze.inventoried import Inventoried
+from tidegate.assets.bronze.previous import Before, Now, Waits, row_count
+from tidegate.assets.bronze.report import Shown, check_specs, page_key
 from tidegate.assets.bronze.run import Done, run_table
-from tidegate.assets.bronze.shown import Shown, check_specs, page_key
-from tidegate.assets.bronze.table_states import Before, Now, Waits, row_count
-from tidegate.assets.sources import queue_keys, table_owners
-from tidegate.platform.core.batch import Batch
+from tidegate.assets.reconcile.inventory import Inventoried
+from tidegate.assets.sources.assets import queue_keys, table_owners
+from tidegate.platform.core.bronze.batch import Batch
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.first_line import one_line
-from tidegate.platform.core.lake import LakeConfig
-from tidegate.platform.core.table_key import TableKey
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.after_notes import files_of

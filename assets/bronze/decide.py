@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from tidegate.assets.bronze.log_paths import copy_path, log_path
 from tidegate.assets.bronze.look import Work
-from tidegate.assets.bronze.prepared import Prepared
-from tidegate.platform.core.batch import Batch, Create, Evolve, Remove
-from tidegate.platform.core.ledger import LedgerRow
+from tidegate.assets.bronze.prepare.prepared import Prepared
+from tidegate.platform.core.bronze.batch import Batch, Create, Evolve, Remove
+from tidegate.platform.core.bronze.ledger import LedgerRow
+from tidegate.platform.core.keys.own_paths import copy_path, log_path
 from tidegate.resources.lake import Lake, Table
 
 #: Years in which a VACUUM of a registered table deletes nothing: its directory is the producer's.

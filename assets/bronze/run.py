@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tidegate.assets.bronze.after import after_batch, after_notes
-from tidegate.assets.bronze.birth_doubts import birth_doubts
+from tidegate.assets.bronze.after_load import after_batch, after_notes
 from tidegate.assets.bronze.decide import decide
-from tidegate.assets.bronze.inventoried import Inventoried, compare_inventory
-from tidegate.assets.bronze.load import prepare_load
 from tidegate.assets.bronze.look import Clock, Work, decided, list_prefix, look, read_clock, unfinished
-from tidegate.assets.bronze.prepared import Prepared
-from tidegate.assets.bronze.register import prepare_register
-from tidegate.assets.compaction import compact, is_due
-from tidegate.platform.core.batch import Batch
+from tidegate.assets.bronze.prepare.birth_doubts import birth_doubts
+from tidegate.assets.bronze.prepare.load.load import prepare_load
+from tidegate.assets.bronze.prepare.prepared import Prepared
+from tidegate.assets.bronze.prepare.register import prepare_register
+from tidegate.assets.maintenance.compaction import compact, is_due
+from tidegate.assets.reconcile.inventory import Inventoried, compare_inventory
+from tidegate.platform.core.bronze.batch import Batch
+from tidegate.platform.core.bronze.ledger import Status
+from tidegate.platform.core.bronze.manifest import Manifest, is_taken
+from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.ledger import Status
-from tidegate.platform.core.manifest import Manifest, is_taken
-from tidegate.platform.core.planning import Candidate
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.resources.delta import Landed
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_root.inbox import Waiting
+from tidegate.resources.spark.delta import Landed
 
 #: The seams of one run, in order; each lies right after the step that it is named for.
 SEAMS = ("look", "prepare", "decide", "commit", "record-ledger", "record-deferred", "after-load", "record-manifests")

@@ -11,12 +11,12 @@ from dagster._core.events import AssetMaterializationPlannedData
 from pydantic import Field
 
 from tidegate.assets.bronze.asset import BRONZE, work_off
+from tidegate.assets.bronze.report import page_key
 from tidegate.assets.bronze.shared_run import SharedRun
-from tidegate.assets.bronze.shown import page_key
-from tidegate.assets.held_tables import ACTIVE, FAILED_TAG, PARTITION_TAG, SHARED_JOB, SHARED_OP
+from tidegate.assets.runs.held_tables import ACTIVE, FAILED_TAG, PARTITION_TAG, SHARED_JOB, SHARED_OP
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.first_line import first_line
-from tidegate.platform.core.lake import LakeConfig
-from tidegate.platform.core.table_key import TableKey
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake_resource import LakeResource
 
 #: Seconds after which a shared run begins no further table, for nobody knows how large the files are: the rest waits in

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tidegate.assets.bronze.shown import Shown
+from tidegate.assets.bronze.report import Shown
 from tidegate.platform.core.first_line import first_line
 
 _MOST_TOLD = 20

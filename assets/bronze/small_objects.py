@@ -6,8 +6,8 @@ import zlib
 from dataclasses import replace
 from threading import Lock
 
-from tidegate.platform.core.planning import Found, Probe
-from tidegate.resources.object_store import ObjectStore
+from tidegate.platform.core.bronze.plan import Found, Probe
+from tidegate.resources.aws.s3 import ObjectStore
 
 #: Bytes of the largest object that is read so.
 SMALL_BYTES = 64 << 10

@@ -7,15 +7,15 @@ from dataclasses import replace
 import dagster as dg
 from botocore.exceptions import BotoCoreError, ClientError
 
-from tidegate.assets.bronze.shown import page_key
-from tidegate.assets.failed_runs import failed_runs
+from tidegate.assets.bronze.report import page_key
 from tidegate.assets.health.measure import measure
 from tidegate.assets.health.remembered import earlier_lags, last_commit
-from tidegate.assets.health.shown import DESCRIPTIONS, KEEPS_UP_CHECK, MOST_EARLIER, MOST_SHOWN, Shown, keeps_up
-from tidegate.assets.sources import table_owners
-from tidegate.platform.core.health import Health
-from tidegate.platform.core.lake import LakeConfig
-from tidegate.platform.core.metrics import metric_data
+from tidegate.assets.health.report import DESCRIPTIONS, KEEPS_UP_CHECK, MOST_EARLIER, MOST_SHOWN, Shown, keeps_up
+from tidegate.assets.runs.failed_runs import failed_runs
+from tidegate.assets.sources.assets import table_owners
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.health.measurement import Health
+from tidegate.platform.core.health.metrics import metric_data
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
 

@@ -10,12 +10,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.assets.health.remembered import missed_today, quarantined_since
 from tidegate.platform.core.first_line import first_line
-from tidegate.platform.core.health import Health, QueueHealth, TableHealth, by_urgency
-from tidegate.platform.core.table_key import TableKey
+from tidegate.platform.core.health.measurement import Health, QueueHealth, TableHealth, by_urgency
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_root.inbox import Backlog
 from tidegate.resources.lake_root.root import is_table_key
-from tidegate.resources.queue import Queue
 from tidegate.resources.side_by_side import SideBySide
 
 #: Seconds that listing the inbox may take, and then the answers of the queues. Dagster gives a tick up after 60.

@@ -8,15 +8,15 @@ from heapq import nsmallest
 
 from ulid import ULID
 
-from tidegate.assets.bronze.load import prepare_load
 from tidegate.assets.bronze.look import Work, probes
-from tidegate.assets.bronze.register import prepare_register
-from tidegate.platform.core.ledger import Status
-from tidegate.platform.core.manifest import Hint
-from tidegate.platform.core.planning import TakenHint, make_plan
+from tidegate.assets.bronze.prepare.load.load import prepare_load
+from tidegate.assets.bronze.prepare.register import prepare_register
+from tidegate.platform.core.bronze.ledger import Status
+from tidegate.platform.core.bronze.manifest import Hint
+from tidegate.platform.core.bronze.plan import TakenHint, make_plan
+from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_root.births import Birth
-from tidegate.resources.object_store import Listed
 
 #: The smallest files with content; what none of these can do, the first batch mostly cannot either.
 _TRIED = 10

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from tidegate.assets.operations.redrive import RATE, Choice
-from tidegate.platform.core.events import parse_body
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.events.row_message import row_of
+from tidegate.platform.core.events.s3_event import parse_body
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.lake import LakeConfig
-from tidegate.platform.core.routing import Unrouted, route
-from tidegate.platform.core.row_message import row_of
-from tidegate.platform.core.table_key import TableKey
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.routing.route import Unrouted, route
+from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake import Lake
-from tidegate.resources.queue import Message, Queue
 
 #: The reason of a message with which nothing is wrong: an earlier Tidegate, or the world around it, could not take it.
 UNDERSTOOD = "it is understood and has a table now: it was received too often"

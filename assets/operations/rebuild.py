@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from tidegate.assets.bronze.known_etags import by_known_etags
 from tidegate.assets.bronze.look import own_objects, read_clock
-from tidegate.platform.core.batch import Create
-from tidegate.platform.core.drift import drift
+from tidegate.assets.reconcile.known_etags import by_known_etags
+from tidegate.platform.core.bronze.batch import Create
+from tidegate.platform.core.bronze.ledger import LastState
+from tidegate.platform.core.bronze.manifest import Hint, chunked, is_rebuild
+from tidegate.platform.core.bronze.plan import BATCH_BYTES
+from tidegate.platform.core.config.drift import drift
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.ledger import LastState
-from tidegate.platform.core.manifest import Hint, chunked, is_rebuild
-from tidegate.platform.core.planning import BATCH_BYTES
+from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.ledger import Reading
-from tidegate.resources.object_store import Listed
 
 #: Event name of a rebuild's hints.
 REBUILD = "Rebuild"

@@ -16,14 +16,14 @@ from fnmatch import fnmatchcase
 
 from botocore.exceptions import ClientError
 
+from tidegate.platform.core.bronze.ledger import Status
+from tidegate.platform.core.bronze.manifest import Hint, chunked
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.first_line import first_line
-from tidegate.platform.core.ledger import Status
-from tidegate.platform.core.manifest import Hint, chunked
+from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_root.quarantine import KeptMessage
 from tidegate.resources.ledger import Quarantined
-from tidegate.resources.queue import Queue
 
 #: Hints or messages a second, unless told otherwise.
 RATE = 500

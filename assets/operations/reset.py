@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tidegate.assets.bronze.decide import table_properties
-from tidegate.assets.bronze.known_etags import by_known_etags
 from tidegate.assets.bronze.look import list_prefix, own_objects, read_clock
 from tidegate.assets.operations.birth_trial import to_try, why_no_birth
-from tidegate.platform.core.after_load import moves_to, takes_away
+from tidegate.assets.reconcile.known_etags import by_known_etags
+from tidegate.platform.core.config.after_load import moves_to, takes_away
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.file_format import format_of, mode_of
+from tidegate.platform.core.keys.file_format import format_of, mode_of
+from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.ledger import Reading
-from tidegate.resources.object_store import Listed
 
 #: The seams of a reset, in order; each lies right after the step that it is named for.
 SEAMS = ("retire", "empty", "renew", "birth", "list")

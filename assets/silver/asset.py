@@ -5,12 +5,12 @@ from typing import Any
 import dagster as dg
 from pyspark.sql import SparkSession
 
-from tidegate.assets.bronze.shown import page_key
-from tidegate.assets.columns import column_schema
+from tidegate.assets.bronze.report import page_key
+from tidegate.assets.presentation.columns import column_schema
+from tidegate.assets.presentation.volume import volume
 from tidegate.assets.silver.merge import merge_table
-from tidegate.assets.volume import volume
-from tidegate.platform.core.lake import LakeConfig
-from tidegate.platform.core.table_spec import TableSpec
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.resources.lake import DELETED
 from tidegate.resources.lake_resource import LakeResource
 

@@ -11,16 +11,16 @@ from itertools import accumulate
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tidegate.assets.bronze.log_paths import COPIES
+from tidegate.assets.presentation.volume import as_volume, volume
 from tidegate.assets.silver.pending import Pending
-from tidegate.assets.volume import as_volume, volume
-from tidegate.platform.core.batch import Batch
-from tidegate.platform.core.ledger import Status
-from tidegate.resources.delta import Delta
+from tidegate.platform.core.bronze.batch import Batch
+from tidegate.platform.core.bronze.ledger import Status
+from tidegate.platform.core.keys.own_paths import COPIES
+from tidegate.resources.aws.s3 import parallel
 from tidegate.resources.lake import Table
 from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.ledger import tells_a_state
-from tidegate.resources.object_store import parallel
+from tidegate.resources.spark.delta import Delta
 
 #: What one merge takes at most of what waits, and one batch at least; the next merge goes on behind it. Batch objects
 #: are read whole, and their files are named in a statement: Spark Connect refuses 128 MiB, and a character of a path

@@ -8,21 +8,21 @@ from dataclasses import dataclass, replace
 
 from pyspark.errors import PySparkException
 
-from tidegate.assets.compaction import compact, is_due, passes
+from tidegate.assets.maintenance.compaction import compact, is_due, passes
+from tidegate.assets.presentation.volume import total
 from tidegate.assets.silver.aligned import aligned
 from tidegate.assets.silver.changes import Changes, gather
 from tidegate.assets.silver.pending import Pending, pending
-from tidegate.assets.volume import total
+from tidegate.platform.core.config.silver_columns import missing_columns
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.schema.column_types import Field, quoted, simple_type
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, needs_mapping
 from tidegate.platform.core.schema.table_schema import BY_NAME, TableSchema, columns_sql
-from tidegate.platform.core.silver_columns import missing_columns
-from tidegate.platform.core.table_spec import TableSpec
-from tidegate.resources.delta import Merging
 from tidegate.resources.lake import CHANGED_AT, CHANGED_BATCH, DELETED, SILVER_COLUMNS, Lake
-from tidegate.resources.spark import command
+from tidegate.resources.spark.delta import Merging
+from tidegate.resources.spark.session import command
 
 #: The seams of a merge, in order; each lies right after the step that it is named for.
 SEAMS = ("silver-create", "silver-gather", "silver-merge")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.platform.core.table_spec import SilverSpec, TableSpec
-from tidegate.resources.delta import TableState
+from tidegate.platform.core.config.table import SilverSpec, TableSpec
 from tidegate.resources.lake import Lake, Table
+from tidegate.resources.spark.delta import TableState
 
 #: What an operator sets on a bronze table that somebody else changed, once that is meant.
 _ACKNOWLEDGED = "tidegate.acknowledged_version"

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.core.lake_file import LakeConfigError
+from tidegate.platform.core.config.load import LakeConfigError
 from tidegate.platform.local.stack_file import StackInfo, client_environ, find_stack, find_starting
 from tidegate.resources.settings import Settings
-from tidegate.resources.spark import SparkUnreachable
+from tidegate.resources.spark.session import SparkUnreachable
 
 #: Homes of `tidegate demo` and of `tidegate up` and `dev`, below the working directory.
 DEFAULT_HOMES = (Path(".tidegate/demo"), Path(".tidegate/local"))

@@ -12,15 +12,15 @@ import typer
 from botocore.exceptions import BotoCoreError, ClientError
 from pyspark.errors import PySparkException
 
+from tidegate.platform.cli.check.findings import explain_aws
 from tidegate.platform.cli.environment import environment_settings
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.findings import explain_aws
 from tidegate.platform.cli.terminal import Terminal
+from tidegate.platform.core.config.load import LakeConfigError
 from tidegate.platform.core.first_line import first_line, visible
-from tidegate.platform.core.lake_file import LakeConfigError
 from tidegate.platform.local.errors import LocalStackError
-from tidegate.resources.object_store import StoreError
-from tidegate.resources.spark import SparkUnreachable
+from tidegate.resources.aws.s3 import StoreError
+from tidegate.resources.spark.session import SparkUnreachable
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -81,7 +81,7 @@ def up(
     spark_port: SparkPort = 15002,
 ) -> None:
     """The local platform of your lake.yaml: AWS and a warm Spark server, until Ctrl-C."""
-    from tidegate.platform.cli.stack import run_stack
+    from tidegate.platform.cli.commands.stack import run_stack
 
     run_stack(_console(), _lake(lake), home, aws_port=aws_port, spark_port=spark_port, ui_port=None)
 
@@ -98,7 +98,7 @@ def dev(
     ] = None,
 ) -> None:
     """The same with Dagster's daemon and UI, for working on your own lake.yaml."""
-    from tidegate.platform.cli.stack import run_stack
+    from tidegate.platform.cli.commands.stack import run_stack
 
     run_stack(
         _console(),
@@ -126,7 +126,7 @@ def sql(
     limit: Annotated[int, typer.Option(help="Most rows to print.")] = 100,
 ) -> None:
     """Query bronze.<table>, silver.<table> and ledger.<table>."""
-    from tidegate.platform.cli.sql import run_sql
+    from tidegate.platform.cli.commands.sql import run_sql
 
     run_sql(_console(), query, home, limit)
 
@@ -139,7 +139,7 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result of each check as one JSON list.")] = False,
 ) -> None:
     """Is the configuration valid, is everything reachable, which permission is missing?"""
-    from tidegate.platform.cli.check import run_check
+    from tidegate.platform.cli.check.check import run_check
 
     if not run_check(_console(), lake, home, address, as_json=as_json):
         raise typer.Exit(1)
@@ -148,7 +148,7 @@ def check(
 @app.command()
 def alarms(lake: LakeFile = None) -> None:
     """Print a CloudFormation template with the alarms of your lake.yaml; needs `metrics: cloudwatch` there."""
-    from tidegate.platform.cli.alarms import run_alarms
+    from tidegate.platform.cli.commands.alarms import run_alarms
 
     run_alarms(_lake(lake))
 
@@ -159,7 +159,7 @@ def policy(
     lake: LakeFile = None,
 ) -> None:
     """Print what a role needs on AWS for your lake.yaml, as an IAM policy."""
-    from tidegate.platform.cli.policies import run_policy
+    from tidegate.platform.cli.commands.policies import run_policy
 
     run_policy(role, _lake(lake))
 
@@ -171,7 +171,7 @@ def trace(
     home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
 ) -> None:
     """One object's way: event, batch, run, version of its table; or where it waits and why."""
-    from tidegate.platform.cli.object_trace import run_trace
+    from tidegate.platform.cli.commands.object_trace import run_trace
 
     run_trace(_console(), address, lake, home)
 
@@ -182,7 +182,7 @@ def infer(
     home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
 ) -> None:
     """A lake.yaml to start from, out of the files that are there; exit code 1 if some would not go in."""
-    from tidegate.platform.cli.infer import run_infer
+    from tidegate.platform.cli.commands.infer import run_infer
 
     if not run_infer(_console(), address, home):
         raise typer.Exit(1)
@@ -197,7 +197,7 @@ def doctor(
     ] = False,
 ) -> None:
     """Which log store is really active, and is every table's log in order? Exit code 1 if not."""
-    from tidegate.platform.cli.doctor import run_doctor
+    from tidegate.platform.cli.doctor.doctor import run_doctor
 
     if not run_doctor(_console(), lake, home, repair=repair):
         raise typer.Exit(1)
@@ -214,7 +214,7 @@ def reset(
     home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
 ) -> None:
     """Begin a table anew, from the files of its prefix: after a wrong birth, or when a batch can never commit."""
-    from tidegate.platform.cli.reset import run_reset
+    from tidegate.platform.cli.commands.reset import run_reset
 
     run_reset(_console(), table, lake, home, yes=yes, accept_loss=accept_loss)
 
@@ -227,7 +227,7 @@ def rebuild(
     home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
 ) -> None:
     """Read every file of a loaded table again, as lake.yaml says today; its readers never see it empty."""
-    from tidegate.platform.cli.rebuild import run_rebuild
+    from tidegate.platform.cli.commands.rebuild import run_rebuild
 
     run_rebuild(_console(), table, lake, home, yes=yes)
 
@@ -251,7 +251,7 @@ def redrive(
     home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
 ) -> None:
     """Have what is in quarantine, or in a dead-letter queue, looked at again, after its cause was mended."""
-    from tidegate.platform.cli.redrive import choice_of, run_redrive, run_redrive_dead_letters
+    from tidegate.platform.cli.commands.redrive import choice_of, run_redrive, run_redrive_dead_letters
 
     if dlq and messages:
         raise CommandError("--messages and --dlq are two things: give one of them")

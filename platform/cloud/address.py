@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 from tidegate.platform.cloud.statement import literal
-from tidegate.platform.core.lake import LakeConfig, QueueSpec
-from tidegate.platform.core.object_key import parse_s3_uri
+from tidegate.platform.core.config.lake import LakeConfig, QueueSpec
+from tidegate.platform.core.keys.object_key import parse_s3_uri
 
 _ACCOUNT = re.compile(r"/(\d{12})/[^/]+/?$")
 #: What stands for a region or an account that lake.yaml does not say.

@@ -16,7 +16,7 @@ import yaml
 from tidegate.platform.cloud.address import Address
 from tidegate.platform.cloud.notifications import notification, queue_policy
 from tidegate.platform.cloud.roles import ROLES, policy
-from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.config.lake import LakeConfig
 
 #: A block, below the comment that says what it holds.
 _BLOCK = re.compile(r"(?P<head><!-- printed: (?P<what>[\w-]+) -->\n)(?P<body>.*?)(?P<foot><!-- end -->)", re.DOTALL)

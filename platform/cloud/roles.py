@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from tidegate.platform.cloud.address import Address, bucket_arn, folder_arn, objects_arn
 from tidegate.platform.cloud.statement import Statement
-from tidegate.platform.core.after_load import moves_to, takes_away
-from tidegate.platform.core.lake import LakeConfig
-from tidegate.platform.core.metrics import NAMESPACE
-from tidegate.platform.core.object_key import parse_s3_uri
-from tidegate.platform.core.table_spec import TableSpec
+from tidegate.platform.core.config.after_load import moves_to, takes_away
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.health.metrics import NAMESPACE
+from tidegate.platform.core.keys.object_key import parse_s3_uri
 
 #: The log store's own default.
 COMMIT_TABLE = "delta_log"

@@ -13,7 +13,7 @@ import dagster as dg
 from rich.console import Console
 from rich.table import Table
 
-from tidegate.assets.held_tables import held_tables
+from tidegate.assets.runs.held_tables import held_tables
 from tidegate.platform.demo.accounts import Accounts, Newest
 from tidegate.resources.lake import Lake
 

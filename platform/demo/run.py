@@ -21,7 +21,7 @@ from tidegate.platform.demo.source import data_folder, read_source
 from tidegate.platform.demo.uploader import Uploader
 from tidegate.platform.local.dagster_processes import DagsterProcesses
 from tidegate.platform.local.names import name_tables
-from tidegate.platform.local.spark_conf import SMALL_DATA
+from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.local.stack_file import client_environ, empty_home
 from tidegate.resources.lake import Lake

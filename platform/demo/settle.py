@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import dagster as dg
 
-from tidegate.assets.held_tables import ACTIVE
+from tidegate.assets.runs.held_tables import ACTIVE
 from tidegate.assets.silver.pending import pending
 from tidegate.platform.demo.accounts import Accounts, read_accounts
 from tidegate.resources.lake import Lake

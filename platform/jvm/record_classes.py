@@ -8,12 +8,12 @@ from typing import Any
 
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.silver.merge import merge_table
-from tidegate.platform.local.class_archive import RECORDING, class_archive, write_class_archive
-from tidegate.platform.local.jars import jars_folder
-from tidegate.platform.local.spark_conf import SMALL_DATA
+from tidegate.platform.local.spark.class_archive import RECORDING, class_archive, write_class_archive
+from tidegate.platform.local.spark.conf import SMALL_DATA
+from tidegate.platform.local.spark.jars import jars_folder
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.testing import TestLake
-from tidegate.resources.spark import session_of_its_own
+from tidegate.resources.spark.session import session_of_its_own
 
 COMPILED = {"spark.sql.codegen.factoryMode": "FALLBACK", "spark.sql.codegen.wholeStage": "true"}
 SILVER = {"keys": ["id"], "order": "at", "every": 10}

@@ -33,8 +33,8 @@ from dagster_shared.serdes import deserialize_value
 
 from tidegate.platform.launcher.run_locks import RunLocks
 from tidegate.platform.launcher.warm_process import Launch
-from tidegate.resources.aws import parse_descriptions
-from tidegate.resources.footer_reader import keep_spare
+from tidegate.resources.aws.clients import parse_descriptions
+from tidegate.resources.parquet.footers import keep_spare
 
 _FORK = multiprocessing.get_context("fork")
 #: What a run imports when it gets to it, so that it is there before.

@@ -6,7 +6,7 @@ from dagster import QueuedRunCoordinator, RunsFilter
 from dagster._core.run_coordinator.queued_run_coordinator import RunQueueConfig
 from dagster._core.storage.dagster_run import ACTIVE_RUN_STATUSES
 
-from tidegate.assets.held_tables import PARTITION_TAG, SHARED_JOB, held_tables
+from tidegate.assets.runs.held_tables import PARTITION_TAG, SHARED_JOB, held_tables
 
 
 class TableRunCoordinator(QueuedRunCoordinator):

@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import Self
 
 from tidegate.platform.local.errors import LocalStackError
-from tidegate.platform.local.ports import LOOPBACK, free_port, require_free
-from tidegate.platform.local.process import Process, spawn
+from tidegate.platform.local.process.ports import LOOPBACK, free_port, require_free
+from tidegate.platform.local.process.process import Process, spawn
 
 REGION = "us-east-1"
 ACCOUNT = "000000000000"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.extras import require_extra
-from tidegate.platform.local.ports import LOOPBACK, free_port, require_free
-from tidegate.platform.local.process import Process, spawn
+from tidegate.platform.local.process.ports import LOOPBACK, free_port, require_free
+from tidegate.platform.local.process.process import Process, spawn
 
 if TYPE_CHECKING:
     from dagster import DagsterInstance

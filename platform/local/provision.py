@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import NotificationConfigurationTypeDef
     from mypy_boto3_sqs import SQSClient
 
-    from tidegate.platform.core.lake import LakeConfig, QueueSpec
+    from tidegate.platform.core.config.lake import LakeConfig, QueueSpec
 
 
 @dataclass(frozen=True)

@@ -16,15 +16,15 @@ from typing import Self
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.extras import require_extra
-from tidegate.platform.local.jars import jars_folder, require_java
-from tidegate.platform.local.ports import require_free
+from tidegate.platform.local.process.ports import require_free
+from tidegate.platform.local.process.supervisor import Supervisor
 from tidegate.platform.local.provision import Clients, Resources, provision
-from tidegate.platform.local.spark_conf import LOG_STORE
-from tidegate.platform.local.spark_server import SparkServer
+from tidegate.platform.local.spark.conf import LOG_STORE
+from tidegate.platform.local.spark.jars import jars_folder, require_java
+from tidegate.platform.local.spark.server import SparkServer
 from tidegate.platform.local.stack_file import StackInfo, StackLock, client_environ, remove_stack, write_stack
-from tidegate.platform.local.supervisor import Supervisor
 from tidegate.resources.settings import LAKE, Settings
-from tidegate.resources.spark_remote import SparkRemote
+from tidegate.resources.spark.remote import SparkRemote
 
 _STARTED_WITHIN = 180.0
 

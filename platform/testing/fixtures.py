@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql.connect.session import SparkSession
 
-from tidegate.platform.local.spark_conf import SMALL_DATA
+from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.testing.lake import TestLake
 

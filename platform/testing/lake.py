@@ -12,18 +12,18 @@ import yaml
 from pyspark.sql import Row
 
 from tidegate.assets.bronze.asset import TABLES, TRIGGER_TAG
-from tidegate.platform.core.lake import LakeConfig
-from tidegate.platform.core.lake_file import load_lake
-from tidegate.platform.core.table_key import TableKey
-from tidegate.platform.core.table_spec import TableSpec
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.definitions import build_definitions
 from tidegate.platform.local.provision import Clients, Resources, provision
 from tidegate.platform.local.stack import LocalStack
-from tidegate.resources.aws_resource import AwsResource
+from tidegate.resources.aws.dagster_resource import AwsResource
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.sensors.arrivals import Intake
-from tidegate.sensors.intake import take_in
+from tidegate.sensors.intake.sensor import take_in
+from tidegate.sensors.intake.sort import Intake
 
 
 class TestLake:

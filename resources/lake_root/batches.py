@@ -8,10 +8,10 @@ import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from tidegate.platform.core.batch import Batch, Create
-from tidegate.platform.core.planning import Gone
+from tidegate.platform.core.bronze.batch import Batch, Create
+from tidegate.platform.core.bronze.plan import Gone
+from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake_root.root import LakeRoot
-from tidegate.resources.object_store import StoreError
 
 #: Batches among which a table's birth is looked for: those before it only refused files.
 _BORN_WITHIN = 100

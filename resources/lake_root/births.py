@@ -7,9 +7,9 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tidegate.platform.core.table_key import TableKey
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.resources.aws.s3 import Listed, StoreError
 from tidegate.resources.lake_root.root import LakeRoot, is_table_key
-from tidegate.resources.object_store import Listed, StoreError
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from functools import cached_property
 from urllib.parse import quote
 
+from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake_root.root import LakeRoot
-from tidegate.resources.object_store import StoreError
 
 
 class Identity:

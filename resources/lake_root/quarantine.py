@@ -10,9 +10,9 @@ from itertools import islice
 
 from ulid import ULID
 
-from tidegate.platform.core.row_message import RowOrigin
+from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.resources.aws.s3 import parallel
 from tidegate.resources.lake_root.root import LakeRoot
-from tidegate.resources.object_store import parallel
 
 #: Messages that are read at a time: each has up to a megabyte.
 _AT_ONCE = 32

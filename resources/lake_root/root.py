@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tidegate.platform.core.object_key import parse_s3_uri
-from tidegate.platform.core.table_key import TableKey
-from tidegate.resources.object_store import ObjectStore
+from tidegate.platform.core.keys.object_key import parse_s3_uri
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.resources.aws.s3 import ObjectStore
 
 
 class LakeRoot:

@@ -19,6 +19,7 @@ Layout, fixed for ever (docs/internals/architecture.md, "What lies under the lak
 
 from __future__ import annotations
 
+from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.lake_root.after_notes import AfterNotes
 from tidegate.resources.lake_root.batches import Batches
 from tidegate.resources.lake_root.births import Births
@@ -29,7 +30,6 @@ from tidegate.resources.lake_root.listing_times import ListingTimes
 from tidegate.resources.lake_root.operations_log import OperationsLog
 from tidegate.resources.lake_root.quarantine import Quarantine
 from tidegate.resources.lake_root.root import LakeRoot
-from tidegate.resources.object_store import ObjectStore
 
 
 class LakeStore(LakeRoot):

@@ -18,12 +18,12 @@ import pytest
 from playwright.sync_api import Page, sync_playwright
 from pyspark.sql import SparkSession
 
-from tests.support.demo_process import DemoProcess
-from tests.support.lineage import drawn_edges
+from tests.support.lakes.lineage import drawn_edges
+from tests.support.servers.demo_process import DemoProcess
 from tidegate.platform.demo.accounts import read_accounts
 from tidegate.platform.demo.report import build_report, run_oracle
 from tidegate.resources.settings import Settings
-from tidegate.resources.spark import session_of_its_own
+from tidegate.resources.spark.session import session_of_its_own
 
 pytestmark = pytest.mark.timeout(1500)
 

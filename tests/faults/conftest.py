@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.arena import Arena
-from tests.support.client import DEADLINE
-from tests.support.delta_log import DeltaLog
-from tests.support.harness import PROXIED, FaultLake, FaultServers
-from tests.support.log_store_process import LogStoreProcess
-from tests.support.proxied_aws import ProxiedAws
-from tests.support.seams import seams_watched
+from tests.support.lakes.harness import PROXIED, FaultLake, FaultServers
+from tests.support.lakes.seams import seams_watched
+from tests.support.log_store.arena import Arena
+from tests.support.log_store.delta_log import DeltaLog
+from tests.support.log_store.log_store_process import LogStoreProcess
+from tests.support.plugins.proxied_aws import ProxiedAws
+from tests.support.servers.client import DEADLINE
 from tidegate.platform.local.aws import LocalAws
 
 MakeLake = Callable[..., FaultLake]

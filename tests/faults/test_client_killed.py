@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.client import DEADLINE
-from tests.support.harness import FaultLake, Watched
+from tests.support.lakes.harness import FaultLake, Watched
+from tests.support.servers.client import DEADLINE
 from tidegate.assets.bronze.run import SEAMS
 
 #: Where a run is a process of its own and gets a real SIGKILL, by kind of table; elsewhere it dies in the test's

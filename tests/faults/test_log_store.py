@@ -12,9 +12,9 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tests.support.client import DEADLINE
-from tests.support.delta_log import commit_file
-from tests.support.proxied_aws import ProxiedAws
+from tests.support.log_store.delta_log import commit_file
+from tests.support.plugins.proxied_aws import ProxiedAws
+from tests.support.servers.client import DEADLINE
 
 FOREIGN = '{"commitInfo":{"timestamp":0,"operation":"FOREIGN","operationParameters":{}}}\n'
 

@@ -12,11 +12,11 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.support.arena import Arena, refusal
-from tests.support.client import DEADLINE
-from tests.support.delta_log import DeltaLog, commit_file
-from tests.support.dynamodb_local import DynamoDbLocal
-from tidegate.platform.local.ports import LOOPBACK, free_port
+from tests.support.log_store.arena import Arena, refusal
+from tests.support.log_store.delta_log import DeltaLog, commit_file
+from tests.support.servers.client import DEADLINE
+from tests.support.servers.dynamodb_local import DynamoDbLocal
+from tidegate.platform.local.process.ports import LOOPBACK, free_port
 
 
 @pytest.mark.parametrize("operation", ["CreateTable", "Query", "PutItem"])

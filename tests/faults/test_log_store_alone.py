@@ -15,15 +15,15 @@ from dataclasses import dataclass
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.support.arena import Arena, refusal
-from tests.support.client import DEADLINE
-from tests.support.delta_log import ENTRIES, DeltaLog, commit_file
-from tests.support.fault_rules import Rule
-from tests.support.log_store_process import CONDITIONAL, LogStoreProcess
-from tidegate.platform.cli import doctor_logs
-from tidegate.platform.cli.doctor_logs import LogDoctor
-from tidegate.resources.commit_table import CommitTable, CommitTableAddress
-from tidegate.resources.object_store import ObjectStore
+from tests.support.log_store.arena import Arena, refusal
+from tests.support.log_store.delta_log import ENTRIES, DeltaLog, commit_file
+from tests.support.log_store.log_store_process import CONDITIONAL, LogStoreProcess
+from tests.support.servers.client import DEADLINE
+from tests.support.servers.fault_rules import Rule
+from tidegate.platform.cli.doctor import logs as doctor_logs
+from tidegate.platform.cli.doctor.logs import LogDoctor
+from tidegate.resources.aws.commit_table import CommitTable, CommitTableAddress
+from tidegate.resources.aws.s3 import ObjectStore
 
 #: Seconds after which a process that was told so interrupts its own write.
 INTERRUPTED_AFTER = 1.0

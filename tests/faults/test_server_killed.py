@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.support.client import DEADLINE, Client
-from tests.support.fault_rules import Hold
-from tests.support.harness import PROXIED, FaultLake, FaultServers, Watched
-from tests.support.seams import Standing
+from tests.support.lakes.harness import PROXIED, FaultLake, FaultServers, Watched
+from tests.support.lakes.seams import Standing
+from tests.support.servers.client import DEADLINE, Client
+from tests.support.servers.fault_rules import Hold
 from tidegate.assets.bronze.run import SEAMS
-from tidegate.platform.core.manifest import LOST_ALONE, is_note
+from tidegate.platform.core.bronze.manifest import LOST_ALONE, is_note
 
 KINDS = ("reg", "load")
 

@@ -16,15 +16,15 @@ from urllib.parse import unquote_plus
 
 import pytest
 
-from tests.support.client import wait_until
-from tests.support.harness import FaultLake, Watched, slot
-from tests.support.row_course import COPIES, WEIGHTS, RowCourse
-from tests.support.seams import Died, doing
+from tests.support.lakes.harness import FaultLake, Watched, slot
+from tests.support.lakes.row_course import COPIES, WEIGHTS, RowCourse
+from tests.support.lakes.seams import Died, doing
+from tests.support.servers.client import wait_until
 from tidegate.assets.bronze.run import SEAMS, run_table
 from tidegate.assets.silver.merge import SEAMS as SILVER_SEAMS
 from tidegate.assets.silver.merge import merge_table
 from tidegate.resources.lake import Lake
-from tidegate.sensors.intake import take_in
+from tidegate.sensors.intake.sensor import take_in
 
 #: Rounds, and seconds.
 _SHORT, _LONG = 4, 1800.0

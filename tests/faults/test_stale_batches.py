@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.harness import FaultLake, Watched
+from tests.support.lakes.harness import FaultLake, Watched
 
 
 def decided_and_dead(table: Watched) -> int:

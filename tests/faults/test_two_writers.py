@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.client import wait_until
-from tests.support.harness import FaultLake
+from tests.support.lakes.harness import FaultLake
+from tests.support.servers.client import wait_until
 
 ROUNDS = 3
 

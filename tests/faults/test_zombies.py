@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.client import DEADLINE
-from tests.support.harness import FaultLake
+from tests.support.lakes.harness import FaultLake
+from tests.support.servers.client import DEADLINE
 from tidegate.assets.bronze.run import SEAMS
 
 

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from tests.support.foreign.cases import CASES
 from tests.support.foreign.landing import Landing
-from tidegate.platform.core.table_spec import TableSpec
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.testing import TestLake
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.proxied_aws import ProxiedAws
-from tests.support.shore import Shore
+from tests.support.plugins.proxied_aws import ProxiedAws
+from tests.support.servers.shore import Shore
 
 
 @pytest.fixture

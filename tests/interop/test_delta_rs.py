@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.delta_log import DeltaLog
-from tests.support.delta_rs import CLASSIC, CURRENT, start
-from tests.support.shore import DEADLINE, Shore
+from tests.support.log_store.delta_log import DeltaLog
+from tests.support.log_store.delta_rs import CLASSIC, CURRENT, start
+from tests.support.servers.shore import DEADLINE, Shore
 
 #: Commits that each of the writers gets into a table.
 EACH = 8

@@ -7,8 +7,8 @@ import io
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.support.log_store_process import KERNEL, LogStoreProcess
-from tests.support.shore import DEADLINE, Shore
+from tests.support.log_store.log_store_process import KERNEL, LogStoreProcess
+from tests.support.servers.shore import DEADLINE, Shore
 
 
 def test_kernel_commits_through_dynamodb_and_settles_what_others_left(shore: Shore) -> None:

@@ -17,8 +17,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
 from tidegate.platform.local.stack import LocalStack
-from tidegate.resources.spark import session_of_its_own
-from tidegate.resources.spark_remote import SparkRemote
+from tidegate.resources.spark.remote import SparkRemote
+from tidegate.resources.spark.session import session_of_its_own
 
 BUCKET = "jvm"
 LAKE = "lake-1"

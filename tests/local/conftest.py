@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.fault_proxy import FaultProxy
+from tests.support.servers.fault_proxy import FaultProxy
 from tidegate.platform.local.aws import LocalAws
 
 

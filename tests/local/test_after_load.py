@@ -13,21 +13,21 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.support.fault_proxy import FaultProxy
-from tests.support.seams import dying_in
-from tidegate.assets.bronze import after
-from tidegate.assets.bronze.after import SEAMS, after_batch, after_notes, note_what_lies_there
-from tidegate.platform.cli.check_after_load import check_after_load
-from tidegate.platform.core.after_load import MoveOrTag
-from tidegate.platform.core.ledger import LastState, LedgerRow, Status
-from tidegate.platform.core.planning import Found
-from tidegate.platform.core.table_key import TableKey
+from tests.support.lakes.seams import dying_in
+from tests.support.servers.fault_proxy import FaultProxy
+from tidegate.assets.bronze import after_load as after
+from tidegate.assets.bronze.after_load import SEAMS, after_batch, after_notes, note_what_lies_there
+from tidegate.platform.cli.check.after_load import check_after_load
+from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
+from tidegate.platform.core.bronze.plan import Found
+from tidegate.platform.core.config.after_load import MoveOrTag
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.local.aws import REGION
 from tidegate.platform.local.provision import Clients
+from tidegate.resources.aws.s3 import ObjectStore, StoreError
 from tidegate.resources.lake_root.after_notes import files_of
 from tidegate.resources.lake_root.batches import GenerationRetired
 from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.object_store import ObjectStore, StoreError
 
 COMMITTED = Status.COMMITTED
 

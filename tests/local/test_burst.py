@@ -10,13 +10,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from benchmarks.messages import send_all
-from tests.support.objects import Objects
-from tidegate.platform.core.lake import LakeConfig
+from tests.support.lakes.objects import Objects
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
+from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.queue import Queue
-from tidegate.sensors.intake import take_in
+from tidegate.sensors.intake.sensor import take_in
 
 _TABLES, _FILES, _TICKS = 26, 150, 6
 _MESSAGES = _TABLES * _FILES

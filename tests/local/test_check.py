@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from tests.support.fault_proxy import FaultProxy
-from tidegate.platform.cli.check import findings
-from tidegate.platform.cli.check_lake import check_root
+from tests.support.servers.fault_proxy import FaultProxy
+from tidegate.platform.cli.check.check import findings
+from tidegate.platform.cli.check.findings import Finding
+from tidegate.platform.cli.check.lake import check_root
 from tidegate.platform.cli.environment import Client
-from tidegate.platform.cli.findings import Finding
 from tidegate.platform.cloud.notifications import EVENTS
 from tidegate.platform.local.aws import ACCOUNT, REGION, LocalAws
-from tidegate.platform.local.ports import free_port
+from tidegate.platform.local.process.ports import free_port
 from tidegate.platform.local.provision import Clients, Resources, provision
+from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.object_store import ObjectStore
 from tidegate.resources.settings import Settings
 
 LAKE = """

@@ -12,7 +12,7 @@ import pytest
 
 from tidegate.platform.local.dagster_processes import DagsterProcesses
 from tidegate.platform.local.errors import LocalStackError
-from tidegate.platform.local.ports import LOOPBACK
+from tidegate.platform.local.process.ports import LOOPBACK
 
 
 def processes(folder: Path, env: dict[str, str], ui: int | None, code: str = "") -> DagsterProcesses:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.objects import Objects
-from tests.support.seams import Died
+from tests.support.lakes.objects import Objects
+from tests.support.lakes.seams import Died
 from tidegate.assets.operations import dead_letters
 from tidegate.assets.operations.dead_letters import (
     UNDERSTOOD,
@@ -20,12 +20,12 @@ from tidegate.assets.operations.dead_letters import (
     redrive_dead_letters,
 )
 from tidegate.assets.operations.redrive import Choice
-from tidegate.platform.core.lake import LakeConfig
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
+from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.queue import Message, Queue
-from tidegate.sensors.intake import take_in
+from tidegate.sensors.intake.sensor import take_in
 
 MakeLake = Callable[..., Any]
 LAKE = {

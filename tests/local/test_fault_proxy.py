@@ -13,7 +13,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError, ConnectionClosedError
 
-from tests.support.fault_proxy import FaultProxy
+from tests.support.servers.fault_proxy import FaultProxy
 from tidegate.platform.local.aws import REGION, LocalAws
 
 

@@ -11,14 +11,14 @@ import dagster as dg
 import yaml
 
 from tidegate.assets.health.asset import LAKE_HEALTH, build_health_checks
-from tidegate.platform.cli.check_metrics import check_metrics
-from tidegate.platform.core.alarms import template
-from tidegate.platform.core.lake_file import load_lake
-from tidegate.platform.core.manifest import Hint, Manifest
+from tidegate.platform.cli.check.metrics import check_metrics
+from tidegate.platform.core.bronze.manifest import Hint, Manifest
+from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.core.health.alarms import template
 from tidegate.platform.definitions import build_definitions
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients, Resources, provision
-from tidegate.resources.aws_resource import AwsResource
+from tidegate.resources.aws.dagster_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
 
 KEYS = {"region_name": REGION, "aws_access_key_id": "test", "aws_secret_access_key": "test"}

@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 import pytest
 
-from tests.support.fault_proxy import FaultProxy
-from tests.support.inventory import Delivery, Line, deliver
-from tidegate.platform.core.inventory import InventoryError
+from tests.support.lakes.inventory import Delivery, Line, deliver
+from tests.support.servers.fault_proxy import FaultProxy
+from tidegate.platform.core.inventory_manifest import InventoryError
 from tidegate.platform.local.aws import REGION
 from tidegate.platform.local.provision import Clients
-from tidegate.resources.inventories import newest_inventory
-from tidegate.resources.object_store import ObjectStore, StoreError
+from tidegate.resources.aws.s3 import ObjectStore, StoreError
+from tidegate.resources.inventory.deliveries import newest_inventory
 
 BUCKET, PREFIX = "inventories", "all/landing/daily/"
 FOLDER = f"s3://{BUCKET}/{PREFIX}"

@@ -10,8 +10,8 @@ import pytest
 
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
+from tidegate.resources.aws.s3 import ObjectStore, StoreError
 from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.object_store import ObjectStore, StoreError
 
 
 class Endpoint:

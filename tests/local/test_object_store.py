@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.fault_proxy import FaultProxy
-from tidegate.platform.core.planning import Forbidden, Found, Gone, Probe, Unavailable
+from tests.support.servers.fault_proxy import FaultProxy
+from tidegate.platform.core.bronze.plan import Forbidden, Found, Gone, Probe, Unavailable
 from tidegate.platform.local.aws import REGION
 from tidegate.platform.local.provision import Clients
-from tidegate.resources.object_store import ObjectChanged, ObjectForbidden, ObjectStore, StoreError
+from tidegate.resources.aws.s3 import ObjectChanged, ObjectForbidden, ObjectStore, StoreError
 
 
 @pytest.fixture

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from tests.support.fault_proxy import FaultProxy
-from tidegate.assets.operations.object_trace import Trace, trace
-from tidegate.platform.core.after_load import MoveOrTag
-from tidegate.platform.core.lake import LakeConfig
-from tidegate.platform.core.ledger import LedgerRow, Stamp, Status
+from tests.support.servers.fault_proxy import FaultProxy
+from tidegate.assets.operations.trace import Trace, trace
+from tidegate.platform.core.bronze.ledger import LedgerRow, Stamp, Status
+from tidegate.platform.core.config.after_load import MoveOrTag
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.local.aws import REGION
 from tidegate.platform.local.provision import Clients
+from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.ledger import Decision
-from tidegate.resources.object_store import ObjectStore
 
 KEY = "sales/a.csv"
 

@@ -10,9 +10,9 @@ import pytest
 
 from tidegate.platform.local.aws import LocalAws
 from tidegate.platform.local.errors import LocalStackError
-from tidegate.platform.local.jars import jars_folder, require_java
-from tidegate.platform.local.ports import LOOPBACK, free_port, listening, require_free
-from tidegate.platform.local.spark_server import SparkServer
+from tidegate.platform.local.process.ports import LOOPBACK, free_port, listening, require_free
+from tidegate.platform.local.spark.jars import jars_folder, require_java
+from tidegate.platform.local.spark.server import SparkServer
 from tidegate.platform.local.stack import LocalStack
 
 
@@ -66,7 +66,7 @@ def test_spark_refuses_a_taken_port(taken: int, tmp_path: Path, monkeypatch: pyt
 
 
 def test_missing_jars_say_what_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidegate.platform.local.jars._DIST", tmp_path / "dist")
+    monkeypatch.setattr("tidegate.platform.local.spark.jars._DIST", tmp_path / "dist")
     monkeypatch.delenv("TIDEGATE_JARS", raising=False)
     with pytest.raises(LocalStackError, match="run `make jars`"):
         jars_folder()

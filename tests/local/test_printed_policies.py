@@ -20,30 +20,30 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from tests.support.client import wait_until
-from tests.support.inventory import Line, deliver
-from tests.support.policed_aws import Asked, PolicedAws
+from tests.support.lakes.inventory import Line, deliver
+from tests.support.servers.client import wait_until
+from tests.support.servers.policed_aws import Asked, PolicedAws
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.bronze.small_objects import SMALL_BYTES
 from tidegate.assets.health.asset import look
 from tidegate.assets.operations.dead_letters import dead_letter_queues, peek, redrive_dead_letters
 from tidegate.assets.operations.redrive import Choice, quarantined_messages, redrive_messages
 from tidegate.assets.silver.merge import merge_table
-from tidegate.platform.cli.check import run_check
-from tidegate.platform.cli.doctor import run_doctor
-from tidegate.platform.cli.object_trace import run_trace
-from tidegate.platform.cli.rebuild import run_rebuild
-from tidegate.platform.cli.redrive import run_redrive, run_redrive_dead_letters
-from tidegate.platform.cli.reset import run_reset
-from tidegate.platform.cli.sql import run_sql
+from tidegate.platform.cli.check.check import run_check
+from tidegate.platform.cli.commands.object_trace import run_trace
+from tidegate.platform.cli.commands.rebuild import run_rebuild
+from tidegate.platform.cli.commands.redrive import run_redrive, run_redrive_dead_letters
+from tidegate.platform.cli.commands.reset import run_reset
+from tidegate.platform.cli.commands.sql import run_sql
+from tidegate.platform.cli.doctor.doctor import run_doctor
 from tidegate.platform.cloud.roles import Statements, dagster, operator, spark
 from tidegate.platform.local.aws import ACCOUNT, REGION, LocalAws
 from tidegate.platform.local.provision import Clients
-from tidegate.platform.local.spark_conf import SMALL_DATA
-from tidegate.platform.local.spark_server import SparkServer
+from tidegate.platform.local.spark.conf import SMALL_DATA
+from tidegate.platform.local.spark.server import SparkServer
 from tidegate.platform.testing import TestLake
 from tidegate.resources.lake import Lake
-from tidegate.sensors.intake import take_in
+from tidegate.sensors.intake.sensor import take_in
 
 NAME = "policed"
 LANDING, VERSIONED, ARCHIVE, INVENTORIES = f"landing-{NAME}", f"versioned-{NAME}", f"archive-{NAME}", f"lists-{NAME}"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tidegate.platform.local.errors import LocalStackError
-from tidegate.platform.local.process import Process, spawn, tail
+from tidegate.platform.local.process.process import Process, spawn, tail
 
 # A child that has a child of its own, which moves to a session of its own; both say who they are.
 FAMILY = """
@@ -79,7 +79,7 @@ def test_a_sigkilled_parent_leaves_nothing_running(
     parent_code = (
         "import sys, time\n"
         "from pathlib import Path\n"
-        "from tidegate.platform.local.process import spawn\n"
+        "from tidegate.platform.local.process.process import spawn\n"
         f"p = spawn('x', [sys.executable, '-c', {FAMILY!r}], log=Path({str(tmp_path / 'f.log')!r}))\n"
         f"q = spawn('y', [sys.executable, '-c', {STUBBORN!r}], grace=1,\n"
         f"          log=Path({str(tmp_path / 's.log')!r}))\n"

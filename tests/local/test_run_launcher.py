@@ -18,7 +18,7 @@ from dagster._core.launcher import DefaultRunLauncher, LaunchRunContext, WorkerS
 from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
 from dagster._core.remote_representation.code_location import GrpcServerCodeLocation
 
-from tests.support.processes import eventually, gone
+from tests.support.plugins.processes import eventually, gone
 from tidegate.platform.launcher import run_launcher
 from tidegate.platform.launcher.run_launcher import ForkingRunLauncher
 from tidegate.platform.launcher.warm_process import Launch, NoAnswer, NotForked, WarmProcess

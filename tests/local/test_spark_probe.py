@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from tidegate.platform.local.ports import LOOPBACK, free_port
-from tidegate.resources.spark import SparkUnreachable, probe
-from tidegate.resources.spark_remote import SparkRemote
+from tidegate.platform.local.process.ports import LOOPBACK, free_port
+from tidegate.resources.spark.remote import SparkRemote
+from tidegate.resources.spark.session import SparkUnreachable, probe
 
 
 def test_a_closed_port() -> None:

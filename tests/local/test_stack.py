@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.small_server import ENDS, NEVER_LISTENS, small_spark
+from tests.support.servers.small_server import ENDS, NEVER_LISTENS, small_spark
 from tidegate.platform.local.aws import LocalAws
 from tidegate.platform.local.errors import LocalStackError
-from tidegate.platform.local.spark_server import SparkServer
+from tidegate.platform.local.spark.server import SparkServer
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.local.stack_file import find_stack
 from tidegate.resources.settings import Settings
-from tidegate.resources.spark import SparkUnreachable, probe, session_of_its_own
-from tidegate.resources.spark_remote import SparkRemote
+from tidegate.resources.spark.remote import SparkRemote
+from tidegate.resources.spark.session import SparkUnreachable, probe, session_of_its_own
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -151,7 +151,7 @@ def test_a_sigkilled_owner_leaves_nothing_and_its_home_can_be_used(
     code = (
         "import sys, time\n"
         "from pathlib import Path\n"
-        "from tests.support.small_server import small_spark\n"
+        "from tests.support.servers.small_server import small_spark\n"
         "from tidegate.platform.local.stack import LocalStack\n"
         "small_spark().start()\n"
         "stack = LocalStack(Path(sys.argv[1]), aws_port=int(sys.argv[2]), spark_port=int(sys.argv[3]))\n"
@@ -178,7 +178,7 @@ def test_a_signal_ends_it_in_order(
     code = (
         "import sys, time\n"
         "from pathlib import Path\n"
-        "from tests.support.small_server import small_spark\n"
+        "from tests.support.servers.small_server import small_spark\n"
         "from tidegate.platform.local.stack import LocalStack\n"
         "small_spark().start()\n"
         "with LocalStack(Path(sys.argv[1]), aws_port=0, spark_port=0) as stack:\n"

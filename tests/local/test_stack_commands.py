@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_process import FREE_PORTS, CommandProcess
+from tests.support.servers.command_process import FREE_PORTS, CommandProcess
 from tidegate.platform.local.stack_file import find_stack
 
 pytestmark = pytest.mark.timeout(400)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from tidegate.platform.local.errors import LocalStackError
-from tidegate.platform.local.supervisor import Supervisor
+from tidegate.platform.local.process.supervisor import Supervisor
 
 
 class Fake:

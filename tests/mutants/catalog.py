@@ -30,9 +30,9 @@ class Mutant:
     tests: tuple[str, ...]
 
 
-_RUN, _LOOK, _LOAD = "assets/bronze/run.py", "assets/bronze/look.py", "assets/bronze/load.py"
-_PLANNING, _INTAKE = "platform/core/planning.py", "sensors/intake.py"
-_DRAINS, _TROUBLED = "sensors/drains.py", "tests/unit/test_troubled_queues.py::"
+_RUN, _LOOK, _LOAD = "assets/bronze/run.py", "assets/bronze/look.py", "assets/bronze/prepare/load/load.py"
+_PLANNING, _INTAKE = "platform/core/bronze/plan.py", "sensors/intake/sensor.py"
+_DRAINS, _TROUBLED = "sensors/intake/drains.py", "tests/unit/sensors/test_troubled_queues.py::"
 _MERGE, _PENDING = "assets/silver/merge.py", "assets/silver/pending.py"
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
@@ -43,7 +43,7 @@ MUTANTS = (
         _DRAINS,
         "                self._keep(queue.name, intake)\n                queue.delete(messages)\n",
         "                queue.delete(messages)\n                self._keep(queue.name, intake)\n",
-        ("tests/unit/test_intake.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
+        ("tests/unit/sensors/test_intake.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
     ),
     Mutant(
         "the object of a row queue's messages is written after their delete",
@@ -52,12 +52,12 @@ MUTANTS = (
         "            return rows_as_objects(messages, table, self._lake.store.objects)\n",
         "            queue.delete(messages)\n"
         "            return rows_as_objects(messages, table, self._lake.store.objects)\n",
-        ("tests/unit/test_row_queues.py::test_messages_are_deleted_after_their_rows_are_kept",),
+        ("tests/unit/sensors/test_row_queues.py::test_messages_are_deleted_after_their_rows_are_kept",),
     ),
     Mutant(
         "of a message that came again, a second row stays",
         1,
-        "assets/bronze/once.py",
+        "assets/bronze/prepare/load/repeated_messages.py",
         "        if self._is_repeated(known):\n",
         "        if known is None and self._is_repeated(known):\n",
         ("tests/spark/test_row_queues.py::test_a_message_is_one_row_however_often_it_comes",),
@@ -65,10 +65,10 @@ MUTANTS = (
     Mutant(
         "a batch of late rows says that the table holds none that are newer",
         1,
-        "assets/bronze/once.py",
+        "assets/bronze/prepare/load/repeated_messages.py",
         "max([before, *(one.last for one in self._sent)])",
         "max([0, *(one.last for one in self._sent)])",
-        ("tests/unit/test_row_queues.py::test_a_batch_says_how_new_the_rows_up_to_it_may_be",),
+        ("tests/unit/sensors/test_row_queues.py::test_a_batch_says_how_new_the_rows_up_to_it_may_be",),
     ),
     Mutant(
         "a message that cannot be understood is deleted without a copy",
@@ -76,7 +76,7 @@ MUTANTS = (
         _DRAINS,
         "store.quarantine.keep_message(reject.event_id, reject.raw, reject.reason, home, reject.origin)\n",
         '""\n',
-        ("tests/unit/test_intake.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
+        ("tests/unit/sensors/test_intake.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
     ),
     Mutant(
         "a dead letter is deleted before it is sent",
@@ -84,7 +84,7 @@ MUTANTS = (
         "assets/operations/dead_letters.py",
         "                sent = source.send_again(part, as_first=rows)\n",
         "                dead.delete(part)\n                sent = source.send_again(part, as_first=rows)\n",
-        ("tests/unit/test_dead_letters.py::test_a_dead_letter_is_deleted_after_it_was_sent_and_only_if_it_was",),
+        ("tests/unit/assets/test_dead_letters.py::test_a_dead_letter_is_deleted_after_it_was_sent_and_only_if_it_was",),
     ),
     Mutant(
         "a batch that was found is committed without another look at its files",
@@ -135,7 +135,7 @@ MUTANTS = (
         _INTAKE,
         "held=runs.active | resting(",
         "held=resting(",
-        ("tests/unit/test_definitions.py::test_a_table_with_an_active_run_is_left_alone",),
+        ("tests/unit/platform/test_definitions.py::test_a_table_with_an_active_run_is_left_alone",),
     ),
     Mutant(
         "a queue that fails ends the tick of all",
@@ -148,7 +148,7 @@ MUTANTS = (
     Mutant(
         "a queue in trouble is waited for by every tick",
         1,
-        "sensors/queue_order.py",
+        "sensors/intake/queue_order.py",
         "        self._troubled = [*before, *failed]\n",
         "        self._troubled = before\n",
         (f"{_TROUBLED}test_half_of_800_queues_being_dead_delays_the_others_for_two_ticks_and_then_no_more",),
@@ -156,7 +156,7 @@ MUTANTS = (
     Mutant(
         "queues are always begun in the same order",
         1,
-        "sensors/queue_order.py",
+        "sensors/intake/queue_order.py",
         'self._first = unreached[0] if unreached else ""',
         'self._first = ""',
         (f"{_TROUBLED}test_where_a_tick_s_time_is_too_short_the_next_one_begins_with_who_had_none",),
@@ -164,15 +164,15 @@ MUTANTS = (
     Mutant(
         "the run of a table's last materialization is forgotten",
         6,
-        "assets/operations/history.py",
+        "assets/maintenance/history.py",
         "        if run_id not in kept:\n",
         "        if run_id:\n",
-        ("tests/unit/test_history.py::test_old_runs_are_forgotten_but_the_last_of_each_table",),
+        ("tests/unit/assets/test_history.py::test_old_runs_are_forgotten_but_the_last_of_each_table",),
     ),
     Mutant(
         "two queues make tables that overlap",
         1,
-        "sensors/known_tables.py",
+        "sensors/intake/known_tables.py",
         "                if self._tables is before:\n",
         "                if self._tables is not None:\n",
         (f"{_TROUBLED}test_what_one_queue_makes_a_table_no_other_makes_an_overlapping_one",),
@@ -183,23 +183,23 @@ MUTANTS = (
         _INTAKE,
         "        until = time.monotonic() + _TOUR\n",
         "        until = time.monotonic()\n",
-        ("tests/unit/test_definitions.py::test_the_inbox_has_a_time_of_its_own_however_long_the_queues_took",),
+        ("tests/unit/platform/test_definitions.py::test_the_inbox_has_a_time_of_its_own_however_long_the_queues_took",),
     ),
     Mutant(
         "the tour goes back to its beginning while no more runs may be asked for",
         1,
-        "sensors/turns.py",
+        "sensors/intake/turns.py",
         "    turns = Turns(last=after)\n",
         "    turns = Turns()\n",
-        ("tests/unit/test_intake.py::test_with_many_tables_that_are_always_ready_none_is_starved",),
+        ("tests/unit/sensors/test_intake.py::test_with_many_tables_that_are_always_ready_none_is_starved",),
     ),
     Mutant(
         "a table of an active shared run gets a second run",
         3,
-        "sensors/runs.py",
+        "sensors/run_history.py",
         "for run in runs for table in held_tables(run))",
         'for run in runs for table in [run.tags.get(PARTITION_TAG, "")])',
-        ("tests/unit/test_definitions.py::test_a_table_of_an_active_shared_run_is_left_alone",),
+        ("tests/unit/platform/test_definitions.py::test_a_table_of_an_active_shared_run_is_left_alone",),
     ),
     Mutant(
         "the queue starts a run of a table that a shared run holds",
@@ -207,7 +207,7 @@ MUTANTS = (
         "platform/launcher/run_coordinator.py",
         '"limit": 0}',
         '"limit": 1}',
-        ("tests/unit/test_dagster_limits.py::test_a_run_of_a_table_waits_for_the_shared_run_that_holds_it",),
+        ("tests/unit/platform/test_dagster_limits.py::test_a_run_of_a_table_waits_for_the_shared_run_that_holds_it",),
     ),
     Mutant(
         "a table's failure ends the run that others share with it",
@@ -215,7 +215,7 @@ MUTANTS = (
         "assets/bronze/shared_run.py",
         "                    stopped = self.lost()\n",
         '                    stopped = self.lost() or "a table failed"\n',
-        ("tests/unit/test_shared_run.py::test_one_table_s_failure_is_its_own",),
+        ("tests/unit/assets/bronze/test_shared_run.py::test_one_table_s_failure_is_its_own",),
     ),
     Mutant(
         "silver takes what is in the table and not yet in the ledger",
@@ -230,7 +230,7 @@ MUTANTS = (
     Mutant(
         "a merge's mark stays on the session that other writes use",
         5,
-        "resources/delta.py",
+        "resources/spark/delta.py",
         '        row = self._call_one(\n            "merge",\n',
         '        self.session.conf.set("spark.databricks.delta.write.txnAppId", app_id)\n'
         '        self.session.conf.set("spark.databricks.delta.write.txnVersion", str(number))\n'
@@ -270,7 +270,7 @@ MUTANTS = (
         "assets/silver/changes.py",
         "(work.n if taken == len(numbers) else numbers[taken - 1])",
         "work.n",
-        ("tests/unit/test_silver_steps.py::test_a_backlog_is_merged_in_steps_each_with_its_mark",),
+        ("tests/unit/assets/test_silver_steps.py::test_a_backlog_is_merged_in_steps_each_with_its_mark",),
     ),
     Mutant(
         "files that are gone without a word are left out of a merge",
@@ -283,10 +283,10 @@ MUTANTS = (
     Mutant(
         "an event that cannot be understood is not counted",
         6,
-        "sensors/arrivals.py",
+        "sensors/intake/sort.py",
         '            intake.count("malformed", reject.records)\n',
         "",
-        ("tests/unit/test_intake.py::test_every_event_received_is_a_hint_or_counted",),
+        ("tests/unit/sensors/test_intake.py::test_every_event_received_is_a_hint_or_counted",),
     ),
     Mutant(
         "deferred hints are dropped",
@@ -307,10 +307,10 @@ MUTANTS = (
     Mutant(
         "the lake's own files are sources",
         7,
-        "platform/core/object_key.py",
+        "platform/core/keys/object_key.py",
         'part.startswith(("_", "."))',
         'part.startswith(".")',
-        ("tests/unit/test_object_key.py",),
+        ("tests/unit/platform/core/test_object_key.py",),
     ),
     Mutant(
         "an overwritten file stays live in a registered table",
@@ -318,7 +318,7 @@ MUTANTS = (
         _PLANNING,
         "            plan.drop[key] = (row, row)\n",
         "            plan.rows.append(row)\n",
-        ("tests/unit/test_planning.py",),
+        ("tests/unit/platform/core/test_planning.py",),
     ),
     Mutant(
         "any share of a table may vanish at once",
@@ -339,7 +339,7 @@ MUTANTS = (
     Mutant(
         "an inventory knows more than what the ledger was told later",
         6,
-        "resources/inventory_differences.py",
+        "resources/inventory/differences.py",
         ' & ~F.col("newer")',
         "",
         ("tests/spark/test_inventory.py::test_f21_an_inventory_shows_exactly_what_no_event_told",),
@@ -347,7 +347,7 @@ MUTANTS = (
     Mutant(
         "403 is taken for 404",
         8,
-        "resources/object_store.py",
+        "resources/aws/s3.py",
         "            if status == 404:\n                return Gone()\n",
         "            if status in (403, 404):\n                return Gone()\n",
         ("tests/local/test_object_store.py::test_what_a_probe_says",),
@@ -358,7 +358,7 @@ MUTANTS = (
         _PLANNING,
         "not registered and (not same_bytes(probe, state) or _replaces(probe, state, items) is not None)\n",
         "not registered\n",
-        ("tests/unit/test_planning.py",),
+        ("tests/unit/platform/core/test_planning.py",),
     ),
     Mutant(
         "a refused look is remembered as a state",
@@ -390,10 +390,10 @@ MUTANTS = (
     Mutant(
         "doubles have an upper bound",
         10,
-        "platform/core/parquet/bounds.py",
+        "platform/core/files/parquet/bounds.py",
         "return None if upper or not math.isfinite(value) else value",
         "return None if not math.isfinite(value) else value",
-        ("tests/unit/test_footers.py::test_floating_point_has_no_upper_bound",),
+        ("tests/unit/platform/core/test_footers.py::test_floating_point_has_no_upper_bound",),
     ),
     Mutant(
         "a lake is used on an endpoint that was not proven",
@@ -406,7 +406,7 @@ MUTANTS = (
     Mutant(
         "the other rows of a data file go with those that are replaced",
         2,
-        "assets/bronze/replace.py",
+        "assets/bronze/prepare/load/replaced_rows.py",
         "        prepared.adds += self._staying(files, leaving, prepared.base or prepared.schema)\n",
         "",
         ("tests/spark/test_replace.py",),
@@ -414,7 +414,7 @@ MUTANTS = (
     Mutant(
         "a redriven file's rows are added to those that it has",
         2,
-        "assets/bronze/load.py",
+        "assets/bronze/prepare/load/load.py",
         "        replacing.finish(self.prepared)\n",
         "",
         ("tests/spark/test_replace.py",),
@@ -425,12 +425,12 @@ MUTANTS = (
         _PLANNING,
         "if item.hint.decided == state.n), None)",
         "if item.hint.replaces), None)",
-        ("tests/unit/test_rebuild.py",),
+        ("tests/unit/assets/test_rebuild.py",),
     ),
     Mutant(
         "a file that is refused gives the table its columns",
         10,
-        "assets/bronze/load.py",
+        "assets/bronze/prepare/load/load.py",
         "if self.prepared.schema != before and (hopeless := self._hopeless(files, counted)):",
         "if None and (hopeless := self._hopeless(files, counted)):",
         (
@@ -440,10 +440,10 @@ MUTANTS = (
     Mutant(
         "a copy has its source's name, whatever its content is",
         8,
-        "assets/bronze/log_paths.py",
+        "platform/core/keys/own_paths.py",
         "/{etag}.parquet",
         ".parquet",
-        ("tests/unit/test_bronze_bounds.py",),
+        ("tests/unit/assets/bronze/test_bronze_bounds.py",),
     ),
     Mutant(
         "names are not checked before the decision",
@@ -458,15 +458,15 @@ MUTANTS = (
     Mutant(
         "whatever Spark raises is a file's fault",
         10,
-        "assets/bronze/spark_errors.py",
+        "assets/bronze/prepare/load/spark_errors.py",
         "return Fault.EITHER if condition.startswith(_EITHER) else Fault.ENVIRONMENT",
         "return Fault.EITHER",
-        ("tests/unit/test_spark_errors.py",),
+        ("tests/unit/assets/bronze/test_spark_errors.py",),
     ),
     Mutant(
         "a loaded file is deleted whatever lies there by then",
         8,
-        "resources/object_store.py",
+        "resources/aws/s3.py",
         "            self._client.delete_object(Bucket=bucket, Key=key, IfMatch=f'\"{etag}\"')\n",
         "            self._client.delete_object(Bucket=bucket, Key=key)\n",
         ("tests/local/test_after_load.py::test_a10_a_file_that_is_overwritten_before_it_is_taken_away_stays",),
@@ -474,10 +474,12 @@ MUTANTS = (
     Mutant(
         "the same bytes with another etag are taken for other ones",
         6,
-        "platform/core/same_bytes.py",
+        "platform/core/bronze/same_bytes.py",
         " and bool(one.checksum) and one.checksum == other.checksum\n",
         " and False\n",
-        ("tests/unit/test_planning.py::test_bytes_are_the_same_by_their_checksum_where_a_copy_has_another_etag",),
+        (
+            "tests/unit/platform/core/test_planning.py::test_bytes_are_the_same_by_their_checksum_where_a_copy_has_another_etag",
+        ),
     ),
     Mutant(
         "of a file that was removed the ledger forgets which bytes are in the table",
@@ -485,12 +487,12 @@ MUTANTS = (
         _PLANNING,
         "            plan.rows.append(_keeping(row, state, state.etag) if live and state is not None else row)\n",
         "            plan.rows.append(row)\n",
-        ("tests/unit/test_planning.py::test_the_row_of_a_removal_names_the_bytes_whose_rows_stay",),
+        ("tests/unit/platform/core/test_planning.py::test_the_row_of_a_removal_names_the_bytes_whose_rows_stay",),
     ),
     Mutant(
         "a run takes files away after a reset has counted on them",
         8,
-        "assets/bronze/after.py",
+        "assets/bronze/after_load.py",
         "            n = table.batches.require_current(n)\n",
         "            n = max(n, 0)\n",
         ("tests/local/test_after_load.py::test_a_run_that_a_reset_overtook_takes_nothing_away",),
@@ -509,16 +511,16 @@ MUTANTS = (
         _PLANNING,
         "    if state.status in (Status.COMMITTED, Status.REMOVED) and state.etag in taken_away:\n",
         "    if state.status == Status.MOVED and state.etag in taken_away:\n",
-        ("tests/unit/test_planning.py::test_what_after_load_took_away_is_moved_and_not_removed",),
+        ("tests/unit/platform/core/test_planning.py::test_what_after_load_took_away_is_moved_and_not_removed",),
     ),
     Mutant(
         "a copy that may not be written puts its file into the quarantine",
         6,
-        "assets/bronze/prepared.py",
+        "assets/bronze/prepare/prepared.py",
         "                self.obstacle = str(error)\n                self.defer(plan, candidate)\n",
         "                self.refused(plan, candidate, str(error))\n",
         (
-            "tests/unit/test_not_writable.py::"
+            "tests/unit/resources/test_not_writable.py::"
             "test_files_that_wait_for_a_permission_are_blamed_for_nothing_and_stop_a_run_that_has_nothing_else",
         ),
     ),
@@ -539,7 +541,7 @@ MUTANTS = (
         "platform/core/schema/partitions.py",
         "return bool(_FLOAT.fullmatch(value)) and _keeps(value, name)",
         "return bool(_FLOAT.fullmatch(value))",
-        ("tests/unit/test_schema.py",),
+        ("tests/unit/platform/core/test_schema.py",),
     ),
     Mutant(
         "a reason goes into a batch at any length",
@@ -547,7 +549,7 @@ MUTANTS = (
         _PLANNING,
         "reason=bounded(reason)",
         "reason=reason",
-        ("tests/unit/test_ledger_rows.py",),
+        ("tests/unit/platform/core/test_ledger_rows.py",),
     ),
     Mutant(
         "a batch of old is recorded with reasons of any length",
@@ -555,20 +557,20 @@ MUTANTS = (
         "resources/ledger.py",
         "    body = replace(row, reason=bounded(row.reason)).to_dict()\n",
         "    body = row.to_dict()\n",
-        ("tests/unit/test_ledger_rows.py",),
+        ("tests/unit/platform/core/test_ledger_rows.py",),
     ),
     Mutant(
         "what a packed file holds has no bound",
         10,
-        "assets/bronze/room.py",
+        "assets/bronze/prepare/room.py",
         "        if self._left < 0:\n",
         "        if self._left is None:\n",
-        ("tests/unit/test_room.py",),
+        ("tests/unit/assets/bronze/test_room.py",),
     ),
     Mutant(
         "a file that another writer's commit added makes every batch void",
         6,
-        "assets/bronze/live_already.py",
+        "assets/bronze/prepare/live_already.py",
         'work.previous.outcome != "void"',
         'work.previous.outcome == "void"',
         (
@@ -582,16 +584,18 @@ MUTANTS = (
         "platform/launcher/run_locks.py",
         "        if os.pread(file, len(_GIVEN_UP), 0) == _GIVEN_UP:\n",
         "        if not _GIVEN_UP:\n",
-        ("tests/unit/test_run_locks.py::test_a_run_that_was_given_up_is_taken_by_no_process_and_has_not_died",),
+        (
+            "tests/unit/platform/test_run_locks.py::test_a_run_that_was_given_up_is_taken_by_no_process_and_has_not_died",
+        ),
     ),
     Mutant(
         "columns that Delta refuses are decided on",
         2,
-        "assets/bronze/register.py",
+        "assets/bronze/prepare/register.py",
         "taken.schema != prepared.base and refusal(lake, work, taken.schema)",
         "False and refusal(lake, work, taken.schema)",
         (
-            "tests/unit/test_columns_are_tried.py::"
+            "tests/unit/assets/bronze/test_columns_are_tried.py::"
             "test_a_file_whose_columns_the_table_refuses_stays_out_alone_and_shapes_nothing",
         ),
     ),
@@ -601,7 +605,7 @@ MUTANTS = (
         "assets/bronze/small_objects.py",
         "            fits = size <= self._room\n",
         "            fits = True\n",
-        ("tests/unit/test_small_objects.py",),
+        ("tests/unit/assets/bronze/test_small_objects.py",),
     ),
     Mutant(
         "silver takes fields by their place",
@@ -617,6 +621,8 @@ MUTANTS = (
         "assets/operations/redrive.py",
         "        if state is None or not state.in_table:\n",
         "        if state is None or state.status != Status.COMMITTED:\n",
-        ("tests/unit/test_redrive.py::test_a_file_that_a_rebuild_refused_is_read_again_in_the_place_of_its_rows",),
+        (
+            "tests/unit/assets/test_redrive.py::test_a_file_that_a_rebuild_refused_is_read_again_in_the_place_of_its_rows",
+        ),
     ),
 )

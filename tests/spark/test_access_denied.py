@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tidegate.platform.core.manifest import Hint, Manifest
-from tidegate.platform.core.planning import Forbidden
+from tidegate.platform.core.bronze.manifest import Hint, Manifest
+from tidegate.platform.core.bronze.plan import Forbidden
 from tidegate.platform.testing import TestLake
-from tidegate.resources.object_store import NotWritable, ObjectStore
+from tidegate.resources.aws.s3 import NotWritable, ObjectStore
 
 
 def test_a_refused_look_changes_no_state(

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.seams import Died
-from tidegate.assets.bronze import after
-from tidegate.assets.operations.object_trace import trace
+from tests.support.lakes.seams import Died
+from tidegate.assets.bronze import after_load as after
 from tidegate.assets.operations.reset import ResetRefused, reset_table
+from tidegate.assets.operations.trace import trace
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tests.support.corrupt_parquet import that_aborts_arrow
-from tidegate.assets.operations.object_trace import trace
-from tidegate.platform.cli.sql import run_sql
+from tests.support.lakes.corrupt_parquet import that_aborts_arrow
+from tidegate.assets.operations.trace import trace
+from tidegate.platform.cli.commands.sql import run_sql
 from tidegate.platform.testing import TestLake
 
 BOM = "\ufeff"

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from rich.console import Console
 
-from tidegate.platform.cli.check import run_check
+from tidegate.platform.cli.check.check import run_check
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.testing import TestLake
 

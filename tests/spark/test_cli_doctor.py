@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from rich.console import Console
 
-from tests.support.delta_log import DeltaLog
-from tidegate.platform.cli.check_lake import check_born
-from tidegate.platform.cli.doctor import DYNAMODB_STORE, run_doctor
+from tests.support.log_store.delta_log import DeltaLog
+from tidegate.platform.cli.check.lake import check_born
+from tidegate.platform.cli.doctor.doctor import DYNAMODB_STORE, run_doctor
 from tidegate.platform.local.aws import REGION
 from tidegate.platform.testing import TestLake
 

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from tidegate.platform.cli.check_foreign import check_foreign
+from tidegate.platform.cli.check.foreign import check_foreign
+from tidegate.platform.cli.commands.sql import run_sql
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.sql import run_sql
 from tidegate.platform.local.names import name_tables
 from tidegate.platform.local.stack_file import StackInfo, write_stack
 from tidegate.platform.testing import TestLake

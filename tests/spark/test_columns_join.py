@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.support.seams import Standing, seams_watched
+from tests.support.lakes.seams import Standing, seams_watched
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]

@@ -9,8 +9,8 @@ from typing import Any
 
 from rich.console import Console
 
-from tidegate.platform.cli.infer import run_infer
-from tidegate.platform.core.table_key import TableKey
+from tidegate.platform.cli.commands.infer import run_infer
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.local.aws import LocalAws
 from tidegate.platform.testing import TestLake
 

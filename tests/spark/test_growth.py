@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 
-from tests.support.corrupt_parquet import by_a_library_that_miscounts, that_only_arrow_reads
+from tests.support.lakes.corrupt_parquet import by_a_library_that_miscounts, that_only_arrow_reads
 from tidegate.assets.operations.reset import reset_table
 from tidegate.platform.testing import TestLake
 

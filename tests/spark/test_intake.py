@@ -15,11 +15,11 @@ import yaml
 
 from tidegate.assets.bronze.asset import BRONZE, TABLES
 from tidegate.assets.bronze.run import run_table
-from tidegate.assets.held_tables import SHARED_JOB, SHARED_OP, failed_tables
-from tidegate.platform.core.manifest import Hint
-from tidegate.platform.core.table_key import TableKey
+from tidegate.assets.runs.held_tables import SHARED_JOB, SHARED_OP, failed_tables
+from tidegate.platform.core.bronze.manifest import Hint
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.testing import TestLake
-from tidegate.resources.queue import Queue
+from tidegate.resources.aws.sqs import Queue
 
 MakeLake = Callable[..., TestLake]
 

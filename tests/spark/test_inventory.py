@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 import pytest
 
-from tests.support.inventory import FORMATS, Line, deliver
-from tidegate.platform.core.inventory import InventoryError
-from tidegate.platform.core.ledger import LastState, Status, columns_of
+from tests.support.lakes.inventory import FORMATS, Line, deliver
+from tidegate.platform.core.bronze.ledger import LastState, Status, columns_of
+from tidegate.platform.core.inventory_manifest import InventoryError
 from tidegate.platform.testing import TestLake
-from tidegate.resources.inventories import newest_inventory
-from tidegate.resources.inventory_differences import Difference, inventory_differences
+from tidegate.resources.inventory.deliveries import newest_inventory
+from tidegate.resources.inventory.differences import Difference, inventory_differences
 
 MakeLake = Callable[..., TestLake]
 NOW = float(int(time.time()))

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from tests.support.fault_proxy import FaultProxy
-from tidegate.assets.bronze import parquet_footers
+from tests.support.servers.fault_proxy import FaultProxy
 from tidegate.assets.bronze import run as bronze_run
-from tidegate.assets.bronze.load import _Load
+from tidegate.assets.bronze.prepare import parquet_footers
+from tidegate.assets.bronze.prepare.load.load import _Load
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.bronze.small_objects import SMALL_BYTES
-from tidegate.platform.core.lake_file import load_lake
+from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.testing import TestLake
-from tidegate.resources.aws import Aws
+from tidegate.resources.aws.clients import Aws
+from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Lake, open_lake
-from tidegate.resources.object_store import StoreError
 
 MakeLake = Callable[..., TestLake]
 ORDERS = {"name": "orders", "prefix": "orders/"}

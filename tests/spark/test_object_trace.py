@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from rich.console import Console
 
-from tests.support.seams import dying_at, seams_watched
+from tests.support.lakes.seams import dying_at, seams_watched
 from tidegate.assets.bronze.run import run_table
-from tidegate.assets.operations.object_trace import trace
 from tidegate.assets.operations.redrive import Choice, quarantined_objects, redrive_objects
-from tidegate.platform.cli.object_trace import run_trace
+from tidegate.assets.operations.trace import trace
+from tidegate.platform.cli.commands.object_trace import run_trace
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
-from tests.support.delta_log import DeltaLog
+from tests.support.log_store.delta_log import DeltaLog
 from tidegate.assets.bronze.asset import ALLOW_REMOVALS_TAG
 from tidegate.assets.bronze.look import TooManyRemovals
 from tidegate.platform.testing import TestLake

@@ -8,11 +8,11 @@ from typing import Any
 import yaml
 from rich.console import Console
 
-from tests.support.seams import dying_at, seams_watched
+from tests.support.lakes.seams import dying_at, seams_watched
 from tidegate.assets.operations.rebuild import look_at_rebuild
-from tidegate.platform.cli.rebuild import run_rebuild
-from tidegate.platform.core.lake_file import load_lake
-from tidegate.platform.core.manifest import Manifest
+from tidegate.platform.cli.commands.rebuild import run_rebuild
+from tidegate.platform.core.bronze.manifest import Manifest
+from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.testing import TestLake
 
 SALES = {

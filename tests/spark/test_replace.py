@@ -9,10 +9,10 @@ import pytest
 import yaml
 from rich.console import Console
 
-from tidegate.assets import compaction
+from tidegate.assets.maintenance import compaction
 from tidegate.assets.operations.redrive import Choice, quarantined_objects, redrive_objects
-from tidegate.platform.cli.redrive import choice_of, run_redrive
-from tidegate.platform.core.lake_file import load_lake
+from tidegate.platform.cli.commands.redrive import choice_of, run_redrive
+from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]

@@ -11,14 +11,14 @@ import yaml
 from pyspark.errors import PySparkException
 from rich.console import Console
 
-from tests.support.seams import Standing, dying_in, seams_watched
+from tests.support.lakes.seams import Standing, dying_in, seams_watched
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.operations import reset
 from tidegate.assets.operations.jobs import redrive_job
 from tidegate.assets.operations.reset import SEAMS, ResetRefused, look_at_reset, reset_table
-from tidegate.platform.cli.redrive import choice_of, run_redrive
-from tidegate.platform.cli.reset import run_reset
-from tidegate.platform.core.lake_file import load_lake
+from tidegate.platform.cli.commands.redrive import choice_of, run_redrive
+from tidegate.platform.cli.commands.reset import run_reset
+from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.testing import TestLake
 from tidegate.resources.lake_root.batches import Batches, GenerationRetired
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from tests.support.client import wait_until
-from tests.support.seams import Died
+from tests.support.lakes.seams import Died
+from tests.support.servers.client import wait_until
 from tidegate.assets.bronze.look import own_objects
 from tidegate.assets.operations.rebuild import rebuild_table
 from tidegate.assets.operations.redrive import Choice, quarantined_messages, redrive_messages, redrive_objects
 from tidegate.assets.operations.redrive import quarantined_objects as quarantined
-from tidegate.platform.core.row_message import RowOrigin
+from tidegate.platform.core.events.row_message import RowOrigin
 from tidegate.platform.testing import TestLake
+from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake_root.inbox import Inbox
-from tidegate.resources.queue import Queue
-from tidegate.sensors.intake import take_in
+from tidegate.sensors.intake.sensor import take_in
 
 MakeLake = Callable[..., TestLake]
 CLICKS = {"name": "clicks", "row_queue": {"name": "clicks"}}

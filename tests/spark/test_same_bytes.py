@@ -9,9 +9,9 @@ import pytest
 
 from tidegate.assets.operations.rebuild import rebuild_table
 from tidegate.assets.operations.reset import look_at_reset
-from tidegate.platform.core.ledger import COLUMNS
+from tidegate.platform.core.bronze.ledger import COLUMNS
 from tidegate.platform.testing import TestLake
-from tidegate.resources.spark import command
+from tidegate.resources.spark.session import command
 
 CSV = {"name": "sales", "prefix": "sales/", "mode": "load", "columns": {"id": "bigint"}}
 

@@ -12,11 +12,11 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tidegate.assets.bronze import run
-from tidegate.assets.bronze.formats.json_files import Json
+from tidegate.assets.bronze.prepare.formats.json_files import Json
 from tidegate.assets.bronze.small_objects import SMALL_BYTES
-from tidegate.platform.core.manifest import Hint, Manifest
+from tidegate.platform.core.bronze.manifest import Hint, Manifest
 from tidegate.platform.testing import TestLake
-from tidegate.resources.spark import session_of_its_own
+from tidegate.resources.spark.session import session_of_its_own
 
 MakeLake = Callable[..., TestLake]
 

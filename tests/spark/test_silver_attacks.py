@@ -22,15 +22,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.types import BooleanType
 
-from tests.support.delta_log import DeltaLog
-from tests.support.seams import dying_at, dying_in, seams_watched
+from tests.support.lakes.seams import dying_at, dying_in, seams_watched
+from tests.support.log_store.delta_log import DeltaLog
 from tidegate.assets.silver import changes as silver_changes
 from tidegate.assets.silver import merge as silver_merge
 from tidegate.assets.silver.merge import Merged
 from tidegate.assets.silver.pending import Pending, pending
 from tidegate.platform.testing import TestLake
-from tidegate.resources.delta import Merging
 from tidegate.resources.lake_root.batches import Batches
+from tidegate.resources.spark.delta import Merging
 
 MakeLake = Callable[..., TestLake]
 TXN_CONFS = ("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion")

@@ -11,14 +11,14 @@ import pytest
 import yaml
 from dagster._core.definitions.sensor_definition import SensorExecutionData
 
-from tidegate.platform.core.lake import LakeConfig
-from tidegate.platform.core.lake_file import load_lake
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.definitions import build_definitions
-from tidegate.resources.aws_resource import AwsResource
+from tidegate.resources.aws.dagster_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.inbox import Backlog
-from tidegate.sensors import intake
-from tidegate.sensors.arrivals import Intake
+from tidegate.sensors.intake import sensor as intake
+from tidegate.sensors.intake.sort import Intake
 
 PAPER = {
     "lake": {"root": "s3://lake/root"},

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.support.corrupt_parquet import with_a_page_of_nonsense
 from tests.support.foreign.case import COPY, EITHER, SAME, Case, File, Made, Workshop, both_modes, refused
+from tests.support.lakes.corrupt_parquet import with_a_page_of_nonsense
 
 
 def made(table: pa.Table, **options: Any) -> Made:

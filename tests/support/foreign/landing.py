@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.support.foreign.case import IDS_APART, Case, File, Made, Row, Workshop
 from tidegate.assets.bronze.run import run_table
-from tidegate.platform.core.ledger import LedgerRow
+from tidegate.platform.core.bronze.ledger import LedgerRow
 from tidegate.platform.testing import TestLake
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
 from tests.support.foreign.case import Row
-from tidegate.platform.core.object_key import parse_s3_uri
+from tidegate.platform.core.keys.object_key import parse_s3_uri
 from tidegate.platform.local.provision import Clients
 
 _EXTENSION = next(Path(duckdb_extension_delta.__path__[0]).rglob("*.duckdb_extension"))

@@ -1,0 +1,1 @@
+"""Step 2 of bronze: files become what a batch adds."""

@@ -1,0 +1,164 @@
+"""CSV files: cells are read as text, and turned into values by rules of our own, so that none changes its meaning."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, BinaryIO, cast
+
+from tidegate.assets.bronze.prepare.formats.csv_bytes import csv_problem, seems_by_line
+from tidegate.assets.bronze.prepare.formats.csv_cells import check_type
+from tidegate.assets.bronze.prepare.formats.format import HEAD_BYTES, Format, Look, Rewrite, SourceFile
+from tidegate.platform.core.config.csv_options import CsvOptions
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.schema.column_types import Field, Simple
+from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.platform.core.schema.names import SOURCE_COLUMNS, check_names
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.resources.spark.delta import Delta
+
+#: Encodings of Python's that Spark's reader is trusted with; what is in another one is rewritten.
+_SPARK_READS = ("utf-8", "ascii")
+#: Most bytes of packed CSV that is rewritten: its copy lies on the disk first.
+_MOST_UNPACKED = 4 << 30
+_DELIMITERS = {";": '";"', "\t": 'a tab ("\\t")', "|": '"|"'}
+
+
+class Csv(Format):
+    """CSV as RFC 4180 says, or as the table's `csv` options say."""
+
+    name = "csv"
+    names_columns = True
+
+    def look(self, head: bytes, whole: bool, spec: TableSpec) -> Look:
+        """The header's names."""
+        options = spec.csv
+        try:
+            ends: list[str] = []
+            lines = io.StringIO(_decoded(head, whole, options), newline="")
+            rows = list(islice(filter(None, options.rows(_noted(lines, ends))), 2))
+        except csv.Error as error:
+            raise Misfit(f"broken quoting in its first lines: {error}") from error
+        if not rows:
+            raise Misfit("no header line")
+        names = _names(rows[0], options, tuple(spec.columns))
+        if options.header and len(rows) == 2:
+            _check_shape(rows[0], rows[1], options)
+        check_names([Field(name, Simple("string")) for name in names], reserved=SOURCE_COLUMNS)
+        plain = options.encoding in _SPARK_READS and not options.skip
+        line_end = next(filter(None, reversed(ends)), None)
+        return Look(names, None if plain else _Plain(options), seems_by_line(head, whole, options), line_end)
+
+    def group(self, file: SourceFile) -> Hashable:
+        """Cells are matched by position, so files of one header, and one kind of line end, are read together."""
+        return file.names, file.by_line, None if file.by_line else file.line_end
+
+    def infer(self, delta: Delta, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
+        """The narrowest types that hold every cell as it stands."""
+        told = delta.infer_csv({**_reading(files, spec), "files": [file.place() for file in files]})
+        return [Field(name, Simple(kind)) for name, kind in zip(files[0].names, told, strict=True)] if told else []
+
+    def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
+        """A cell whose value would not be what it says makes its row bad.
+
+        Raises:
+            Misfit: no cell holds a value of a column's type.
+        """
+        names = {name.lower() for name in files[0].names}
+        for field in schema.columns:
+            if field.name.lower() in names:
+                check_type(field.type)
+        return _reading(files, spec)
+
+    def problem(self, body: BinaryIO, *, packed: bool, spec: TableSpec, most: int) -> str | None:
+        """Read the bytes as the standard says."""
+        return csv_problem(body, spec.csv, packed=packed, most=most)
+
+
+class _Plain(Rewrite):
+    """The same in UTF-8, without the lines before the header."""
+
+    most = _MOST_UNPACKED
+    streams = True
+    too_large = (
+        f"unpacked, it has more than {_MOST_UNPACKED >> 30} GiB, and a copy of it all is needed for its encoding, or "
+        "the lines before its header; write it in UTF-8 without such lines, or in parts"
+    )
+
+    def __init__(self, options: CsvOptions) -> None:
+        self._options = options
+
+    def write(self, body: BinaryIO, target: BinaryIO) -> None:
+        reader = io.TextIOWrapper(io.BufferedReader(cast(io.RawIOBase, body)), self._options.codec, newline="")
+        try:
+            for _ in range(self._options.skip):
+                if len(reader.readline(HEAD_BYTES)) == HEAD_BYTES:
+                    raise Misfit(f"a line before its header has {HEAD_BYTES:,} characters or more; is it CSV?")
+            while chunk := reader.read(1 << 20):
+                target.write(chunk.encode())
+        except UnicodeDecodeError as error:
+            raise _misencoded(self._options, error) from error
+
+
+def _noted(lines: Iterable[str], ends: list[str]) -> Iterator[str]:
+    """The lines, while what ends each is noted."""
+    for line in lines:
+        ends.append(line[len(line.rstrip("\r\n")) :])
+        yield line
+
+
+def _reading(files: Sequence[SourceFile], spec: TableSpec) -> dict[str, Any]:
+    options = spec.csv
+    return {
+        "reader": "csv_lines" if files[0].by_line else "csv_cells",
+        "names": files[0].names,
+        "declared": [name.lower() for name in spec.columns],
+        "csv": {
+            "delimiter": options.delimiter,
+            "quote": options.quote,
+            "comment": options.comment,
+            "nulls": options.nulls,
+            "decimal": options.decimal,
+            "header": options.header,
+            "line_end": None if files[0].by_line else files[0].line_end,
+        },
+    }
+
+
+def _decoded(head: bytes, whole: bool, options: CsvOptions) -> str:
+    try:
+        # The cut may fall inside a character.
+        return codecs.getincrementaldecoder(options.codec)().decode(head, final=whole)
+    except UnicodeDecodeError as error:
+        raise _misencoded(options, error) from error
+
+
+def _misencoded(options: CsvOptions, error: UnicodeDecodeError) -> Misfit:
+    return Misfit(
+        f"not {options.encoding.upper()}: {error.reason} at byte {error.start}; if it is another encoding, set "
+        "`csv: {encoding: …}` of the table in lake.yaml"
+    )
+
+
+def _names(first: list[str], options: CsvOptions, declared: tuple[str, ...]) -> tuple[str, ...]:
+    if not options.header:
+        # Where lake.yaml names columns, they are those of the cells, in its order.
+        return tuple([*declared, *(f"_c{index}" for index in range(len(declared), len(first)))][: len(first)])
+    if len(first) == 1 and (found := [one for one in _DELIMITERS if one in first[0] and one != options.delimiter]):
+        raise Misfit(
+            f"its header has one column, {first[0][:60]!r}: it looks separated by {_DELIMITERS[found[0]]}; set "
+            "`csv: {delimiter: …}` of the table in lake.yaml"
+        )
+    return tuple(name or f"_c{index}" for index, name in enumerate(first))
+
+
+def _check_shape(header: list[str], first: list[str], options: CsvOptions) -> None:
+    if len(first) == len(header) + 1:
+        raise Misfit(
+            f"its header names {len(header)} columns, its first row has {len(first)} cells: if the first cell is a row "
+            "name, as R's write.table leaves it without a header, write the file with `col.names = NA`, or set "
+            f"`csv: {{header: false, skip: {options.skip + 1}}}` of the table in lake.yaml"
+        )

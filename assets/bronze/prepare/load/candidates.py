@@ -1,0 +1,93 @@
+"""The candidates of a load as files that Spark can read; those that are none end here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from tidegate.assets.bronze.prepare.formats.format import SourceFile
+from tidegate.assets.bronze.prepare.formats.parquet_files import Parquet
+from tidegate.assets.bronze.prepare.load.readable_files import source_file, staged
+from tidegate.assets.bronze.prepare.parquet_copies import copied
+from tidegate.assets.bronze.prepare.parquet_footers import parquet_footers
+from tidegate.assets.bronze.prepare.prepared import Prepared
+from tidegate.assets.bronze.small_objects import Held
+from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate, Plan
+from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.resources.aws.s3 import StoreError, parallel
+from tidegate.resources.lake import Lake, Table
+
+
+def bounded(candidates: Iterable[Candidate], plan: Plan, prepared: Prepared) -> list[Candidate]:
+    """The first candidates, up to ``BATCH_BYTES`` and at least one; the others are put off."""
+    taken: list[Candidate] = []
+    size = 0
+    for candidate in candidates:
+        size += candidate.found.size
+        if taken and size > BATCH_BYTES:
+            prepared.defer(plan, candidate)
+        else:
+            taken.append(candidate)
+    return taken
+
+
+def loadable(
+    lake: Lake, table: Table, candidates: Iterable[Candidate], plan: Plan, prepared: Prepared
+) -> list[SourceFile]:
+    """The candidates as files that Spark can read, those in Parquet with their columns.
+
+    Args:
+        lake: handles.
+        table: the table.
+        candidates: what is to be loaded.
+        plan: the look's plan.
+        prepared: takes what becomes of candidates that are not returned.
+
+    Raises:
+        StoreError: S3 did not answer, or does not take the copies.
+    """
+
+    held = Held()
+
+    def source(candidate: Candidate) -> SourceFile | Misfit | StoreError:
+        try:
+            return source_file(lake, table, candidate, held)
+        except (Misfit, StoreError) as error:
+            return error
+
+    candidates = list(candidates)
+    # What came with the look waits for nobody.
+    asking = [one for one in candidates if one.found.body is None]
+    asked = dict(zip((one.key for one in asking), parallel(source, asking), strict=True))
+    files = []
+    for candidate in candidates:
+        result = asked[candidate.key] if candidate.key in asked else source(candidate)
+        if isinstance(result, SourceFile):
+            files.append(result)
+        else:
+            prepared.failed(plan, candidate, result)
+    return _with_fields(lake, table, files, plan, prepared)
+
+
+def _with_fields(
+    lake: Lake, table: Table, files: Sequence[SourceFile], plan: Plan, prepared: Prepared
+) -> list[SourceFile]:
+    """The files, those in Parquet with their columns: Spark reads what it is asked for and drops the rest."""
+    parquet = {file.candidate.key: file for file in files if isinstance(file.format, Parquet)}
+    candidates = [file.candidate for file in parquet.values()]
+    footers = parquet_footers(lake.store.objects, table.key.bucket, candidates, plan, prepared)
+    places = {candidate.key: staged(lake, table, ".parquet") for candidate, _ in footers}
+    ready = copied(lake, table, footers, lambda one: (places[one.key].bucket, places[one.key].key), plan, prepared)
+    known = {
+        candidate.key: replace(
+            parquet[candidate.key],
+            footer=footer,
+            path=places[candidate.key].path if copy else parquet[candidate.key].path,
+        )
+        for candidate, footer, copy in ready
+    }
+    return [
+        known.get(file.candidate.key, file)
+        for file in files
+        if file.candidate.key in known or file.candidate.key not in parquet
+    ]

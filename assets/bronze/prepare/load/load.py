@@ -1,0 +1,372 @@
+"""Step 2 for loaded tables: read rows with Spark and stage them as Parquet in the table's directory, uncommitted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from pyspark.errors import PySparkException
+
+from tidegate.assets.bronze.look import Work
+from tidegate.assets.bronze.prepare.formats.format import SourceFile
+from tidegate.assets.bronze.prepare.formats.parquet_files import Parquet
+from tidegate.assets.bronze.prepare.load.candidates import bounded, loadable
+from tidegate.assets.bronze.prepare.load.repeated_messages import keep_once
+from tidegate.assets.bronze.prepare.load.replaced_rows import Replacing
+from tidegate.assets.bronze.prepare.load.row_counts import RowCounts
+from tidegate.assets.bronze.prepare.load.server_losses import blame, server_lost, sets_to_read
+from tidegate.assets.bronze.prepare.load.source_columns import SOURCE_FIELDS, source, source_address
+from tidegate.assets.bronze.prepare.load.spark_errors import Fault, explained, fault_of
+from tidegate.assets.bronze.prepare.load.unreadable import broken, misread, written_anew
+from tidegate.assets.bronze.prepare.path_columns import check_both
+from tidegate.assets.bronze.prepare.prepared import Prepared
+from tidegate.assets.bronze.prepare.table_columns import present_schema, refusal, require_columns, unborn_schema
+from tidegate.platform.core.bronze.batch import Add
+from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate, Found
+from tidegate.platform.core.keys.object_key import partition_values
+from tidegate.platform.core.schema.column_types import Field, any_type
+from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.platform.core.schema.names import SOURCE_COLUMNS
+from tidegate.platform.core.schema.partitions import check_partition
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.resources.aws.s3 import StoreError
+from tidegate.resources.lake import Lake, Table
+from tidegate.resources.spark.session import SparkUnreachable
+
+
+def prepare_load(lake: Lake, table: Table, work: Work) -> Prepared:
+    """Stage the rows of all candidates as Parquet in the table's directory, uncommitted.
+
+    Rows that do not fit are set apart under ``quarantine/rows`` with their source, reason and raw text, in a folder
+    that the ledger's reason names; files that cannot be read are quarantined; files that changed while they were read
+    are deferred. Where a redrive or a rebuild reads a file again, the rows that the table has of it leave.
+
+    Raises:
+        StoreError: S3 did not answer.
+        ServerLost: the Spark server went while it read.
+        PySparkException: Spark failed, and no file is known to be at fault.
+    """
+    return _Load(lake, table, work).run()
+
+
+class _Load:
+    """One preparation: its handles and what it knows of the table."""
+
+    def __init__(self, lake: Lake, table: Table, work: Work) -> None:
+        self.lake, self.table, self.work, self.plan = lake, table, work, work.plan
+        self.prepared = Prepared()
+        self.anew: set[str] = set()  # keys of files of which another reader's copy was read
+        self.seen: dict[str, Found] = {}  # after their read; the look at Parquet brings no checksum
+
+    def run(self) -> Prepared:
+        """Prepare all candidates."""
+        replacing = Replacing(self.lake, self.table, self.work)
+        candidates = self._to_read(bounded(self.plan.candidates, self.plan, self.prepared), replacing)
+        files = loadable(self.lake, self.table, candidates, self.plan, self.prepared)
+        self._begin(files)
+        for some in sets_to_read(self.plan, self._fitting(files)):
+            self._stage(some)
+        for folder in [*self.prepared.folders]:
+            # What was read again, with other columns or in another way, was set apart in vain.
+            if not any(folder in (row.reason or "") for row in self.prepared.rows):
+                self.lake.store.remove_folder(folder)
+                self.prepared.folders.remove(folder)
+        if self.table.spec.row_queue:
+            keep_once(self.lake, self.table, self.work, self.prepared, replacing)
+        replacing.finish(self.prepared)
+        return self.prepared
+
+    def _to_read(self, candidates: Sequence[Candidate], replacing: Replacing) -> list[Candidate]:
+        """The candidates without those that killed the server, and those that would have too much written again."""
+        innocent = []
+        for candidate in candidates:
+            if reason := blame(self.plan, candidate):
+                self.prepared.quarantine(self.plan, candidate, reason)
+            else:
+                innocent.append(candidate)
+        late = replacing.find(innocent, BATCH_BYTES)
+        for candidate in innocent:
+            if candidate.key in late:
+                self.prepared.defer(self.plan, candidate)
+        return [candidate for candidate in innocent if candidate.key not in late]
+
+    def _begin(self, files: Sequence[SourceFile]) -> None:
+        """The table's schema as it is; before its birth what lake.yaml and the first path say."""
+        self.prepared.base = present_schema(self.lake, self.work)
+        if self.prepared.base:
+            self.prepared.schema = self.prepared.base
+            return
+        unborn = unborn_schema(self.table, [file.candidate for file in files])
+        self.prepared.schema = unborn.led_by(SOURCE_FIELDS)
+
+    def _path_values(self, file: SourceFile) -> dict[str, str | None]:
+        return partition_values(file.candidate.key, self.table.key.prefix)
+
+    def _fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
+        """The files whose path and known columns fit the table."""
+        files, before = list(files), self.prepared.schema
+        fitting, misfits = self._fit(files, lambda _: None)
+        if self.prepared.schema != before and refusal(self.lake, self.work, self.prepared.schema):
+            # Some file brings a column that Delta refuses: each that brings columns is tried by itself.
+            self.prepared.schema = before
+            fitting, misfits = self._fit(files, partial(require_columns, self.lake, self.work))
+        for file, reason in misfits:
+            self.prepared.quarantine(self.plan, file.candidate, reason)
+        return fitting
+
+    def _fit(
+        self, files: Sequence[SourceFile], check: Callable[[TableSchema], None]
+    ) -> tuple[list[SourceFile], list[tuple[SourceFile, str]]]:
+        """The files that fit, whose columns the schema has then, and the others with the reason."""
+        fitting, misfits = [], []
+        for file in files:
+            before = self.prepared.schema
+            try:
+                check_partition(self._path_values(file), before.partition_fields)
+                self._check_columns(file)
+                if self.prepared.schema != before:
+                    check(self.prepared.schema)
+            except ValueError as misfit:
+                self.prepared.schema = before
+                misfits.append((file, str(misfit)))
+            else:
+                fitting.append(file)
+        return fitting, misfits
+
+    def _check_columns(self, file: SourceFile) -> None:
+        schema, policy = self.prepared.schema, self.table.spec.policy
+        if file.footer:
+            check_both(file.footer, self._path_values(file))
+            # Before the birth the first file's types stand, and wider ones of later files are taken.
+            self.prepared.schema = schema.taking(file.footer.fields, policy, reserved=SOURCE_COLUMNS)
+        elif schema.born and policy == "strict" and (new := file.format.new_names(file, schema)):
+            raise Misfit(f"column {min(new)} is not in the table, and its `schema` in lake.yaml is strict")
+
+    def _stage(self, files: Sequence[SourceFile]) -> None:
+        """Stage a set; a set in which some file is at fault is halved until that file is alone."""
+        if not files:
+            return
+        before = self.prepared.schema
+        try:
+            again = self._stage_once(files)
+        except PySparkException as error:
+            self.prepared.schema = before
+            self._require_server(files)
+            if fault_of(error) is Fault.ENVIRONMENT:
+                raise
+            if len(files) > 1:
+                half = len(files) // 2
+                self._stage(files[:half])
+                self._stage(files[half:])
+            else:
+                self._poisoned(files[0], error)
+            return
+        self._stage(again)
+
+    def _require_server(self, files: Sequence[SourceFile]) -> None:
+        """Tell a failure from the loss of the server while it read these files, which is noted."""
+        try:
+            self.lake.delta.require_session()
+        except (SparkUnreachable, PySparkException) as error:
+            raise server_lost(self.lake, self.table, files) from error
+
+    def _poisoned(self, file: SourceFile, error: PySparkException) -> None:
+        """End a file that Spark failed on, if it is at fault; else the run fails and the file waits.
+
+        For Parquet that another reader can read, a copy of that reader's enters: if Spark fails on the copy as well, no
+        file is at fault.
+        """
+        if self._changed([file]):
+            self.prepared.defer(self.plan, file.candidate)
+            return
+        key = file.candidate.key
+        try:
+            if reason := explained(error) if fault_of(error) is Fault.FILE else broken(self.lake, self.table, file):
+                raise Misfit(reason)
+            if not isinstance(file.format, Parquet) or key in self.anew:
+                raise error
+            anew = written_anew(self.lake, self.table, file)
+        except Misfit as misfit:
+            self.prepared.quarantine(self.plan, file.candidate, str(misfit))
+            return
+        self.anew.add(key)
+        self._stage([anew])
+
+    def _stage_once(self, files: Sequence[SourceFile]) -> list[SourceFile]:
+        """Stage a set; when some files prove unfit, or bring columns, those to be staged again are returned.
+
+        What was staged of them before is no batch's, so no reader sees it.
+        """
+        before = self.prepared.schema
+        self._take_columns(files)
+        apart = self.lake.store.quarantine.new_folder(self.table.text, self.work.n)
+        adds, counted = self._staged(files, apart)
+        if torn := {file.candidate.key for file in files if counted[file.candidate.key].torn}:
+            self.prepared.schema = before
+            return [replace(file, by_line=file.by_line and file.candidate.key not in torn) for file in files]
+        sound = self._without_misread(files, counted)
+        if len(sound) < len(files):
+            self.prepared.schema = before
+            return sound
+        if self.prepared.schema != before and (hopeless := self._hopeless(files, counted)):
+            # What is refused shapes nothing: the others are read without its columns.
+            self.prepared.schema = before
+            for file in hopeless:
+                self._end(file.candidate, counted[file.candidate.key], apart)
+            return [file for file in files if file not in hopeless]
+        if (refused := self._learned(files, counted)) is not None:
+            return [file for file in sound if file.candidate.key not in refused]
+        if changed := self._changed(files):
+            for file in files:
+                if file.candidate.key in changed:
+                    self.prepared.defer(self.plan, file.candidate)
+            return [file for file in files if file.candidate.key not in changed]
+        self.prepared.adds += adds
+        for file in files:
+            self._end(file.candidate, counted[file.candidate.key], apart)
+        return []
+
+    def _staged(self, files: Sequence[SourceFile], apart: str) -> tuple[list[Add], dict[str, RowCounts]]:
+        """Write the good rows, set the others apart, and count all, in one pass over the files; the counts by key."""
+        self.prepared.folders.append(apart)
+        schema = self.prepared.schema
+        adds, told = self.lake.delta.load(self.work.birth.location, self._reading(files), schema, apart)
+        keys = {source_address(self.table, file): file.candidate.key for file in files}
+        counted = {key: RowCounts(0, 0) for key in keys.values()}
+        counted |= {keys[address]: RowCounts(**counts) for address, counts in told.items()}
+        written = [json.loads(add.stats or "{}").get("numRecords") for add in adds]
+        good = sum(counts.good for counts in counted.values())
+        if not any(counts.bad for counts in counted.values()):
+            self.prepared.folders.remove(apart)
+        if None not in written and sum(written) != good:
+            raise RuntimeError(
+                f"Spark read {good} rows of {self.table.text} and wrote {sum(written)}; nothing is committed. Please "
+                "report this with the keys of the batch"
+            )
+        return adds, counted
+
+    def _take_columns(self, files: Sequence[SourceFile]) -> None:
+        """Give the schema the columns of these files that it has not: before the birth all, later the headers' new."""
+        schema = self.prepared.schema
+        unborn = not schema.born
+        # A header says all names of its file; of a file without one, the rows do.
+        told = unborn and any(file.format.tells_more(file, schema) for file in files)
+        learning = [
+            file for file in files if file.format.new_names(file, schema) or (told and not file.format.names_columns)
+        ]
+        if unborn or learning:
+            self.prepared.schema = replace(schema.adding(self._inferred(learning)), born=True)
+
+    def _learned(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> set[str] | None:
+        """Give the schema the fields that rows had and it has not.
+
+        Returns:
+            Keys of the files whose fields Delta refuses; None if there was nothing to learn.
+        """
+        if not self._evolves:
+            return None
+        files = [file for file in files if (count := counted.get(file.candidate.key)) and count.unknown]
+        before = self.prepared.schema
+        refused = self._learn(files)
+        return refused if refused or self.prepared.schema != before else None
+
+    def _learn(self, files: Sequence[SourceFile]) -> set[str]:
+        """Give the schema the new fields of a set; of one with fields that Delta refuses, those of its halves."""
+        wider = self.prepared.schema.adding(self._inferred(files))
+        if wider == self.prepared.schema:
+            return set()
+        if not (reason := refusal(self.lake, self.work, wider)):
+            self.prepared.schema = wider
+            return set()
+        if len(files) > 1:
+            half = len(files) // 2
+            return self._learn(files[:half]) | self._learn(files[half:])
+        self.prepared.quarantine(self.plan, files[0].candidate, reason)
+        return {files[0].candidate.key}
+
+    def _hopeless(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> list[SourceFile]:
+        """The files that have rows, no good one, and none that new columns could make good."""
+        evolves = self._evolves
+        counts = [(file, counted.get(file.candidate.key)) for file in files]
+        return [file for file, count in counts if count and not count.good and not (evolves and count.unknown)]
+
+    @property
+    def _evolves(self) -> bool:
+        """Whether rows may bring columns: before its birth, any table's may."""
+        return self.prepared.base is None or self.table.spec.policy == "evolve"
+
+    def _inferred(self, files: Sequence[SourceFile]) -> list[Field]:
+        """The columns of files; of those that lake.yaml names, the types are its own."""
+        said = {name.lower(): any_type(kind) for name, kind in self.table.spec.columns.items()}
+        return [
+            replace(field, type=said.get(field.name.lower(), field.type))
+            for group in _grouped(files)
+            for field in group[0].format.infer(self.lake.delta, group, self.table.spec)
+            if not _in(field.name, self.prepared.schema.partitions)
+        ]
+
+    def _reading(self, files: Sequence[SourceFile]) -> dict[str, Any]:
+        """What the server is to read, and how (``LoadRequest`` of platform/jvm)."""
+        schema = self.prepared.schema.without(SOURCE_COLUMNS)
+        groups = [
+            {
+                **group[0].format.read(group, schema, self.table.spec),
+                "files": [source(self.table, file) for file in group],
+            }
+            for group in _grouped(files)
+        ]
+        return {"n": self.work.n, "partitions": schema.partitions, "groups": groups}
+
+    def _without_misread(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> list[SourceFile]:
+        """The files without those whose bytes are not what Spark took them for."""
+        suspects = [file for file in files if (count := counted.get(file.candidate.key)) and count.suspect]
+        ended = set()
+        for candidate, problem in misread(self.lake, self.table, suspects):
+            ended.add(candidate.key)
+            if isinstance(problem, StoreError):
+                self.prepared.defer(self.plan, candidate)
+            else:
+                self.prepared.quarantine(self.plan, candidate, problem)
+        return [file for file in files if file.candidate.key not in ended]
+
+    def _changed(self, files: Sequence[SourceFile]) -> set[str]:
+        """Keys whose object is no longer the one that was read.
+
+        What was read with the look is what that saw; where its etag is no digest, a checksum is wanted all the same.
+        """
+        files = [file for file in files if file.body is None or _has_no_digest(file.candidate.found)]
+        probes = self.lake.store.objects.head_many(self.table.key.bucket, [file.candidate.key for file in files])
+        self.seen |= {key: found for key, found in probes.items() if isinstance(found, Found)}
+        return {
+            file.candidate.key
+            for file in files
+            if not isinstance(found := probes[file.candidate.key], Found) or found.etag != file.candidate.found.etag
+        }
+
+    def _end(self, candidate: Candidate, counted: RowCounts, apart: str) -> None:
+        told = f"{counted.told()}; see {apart}" if counted.bad else None
+        candidate = candidate.seen_as(self.seen.get(candidate.key))
+        if counted.good or told is None:
+            self.prepared.commit(self.plan, candidate, rows=counted.good, bad_rows=counted.bad or None, reason=told)
+        else:
+            # Where its rows stay, so do those that were set apart beside them.
+            self.prepared.quarantine(self.plan, candidate, told if candidate.replaces is None else counted.told())
+
+
+def _has_no_digest(found: Found) -> bool:
+    return not found.digested and found.checksum is None
+
+
+def _grouped(files: Sequence[SourceFile]) -> list[list[SourceFile]]:
+    """The files that are read together."""
+    groups: dict[Hashable, list[SourceFile]] = {}
+    for file in files:
+        groups.setdefault((file.format.name, file.format.group(file), file.body is None), []).append(file)
+    return list(groups.values())
+
+
+def _in(name: str, names: Sequence[str]) -> bool:
+    return name.lower() in (one.lower() for one in names)

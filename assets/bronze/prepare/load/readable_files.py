@@ -1,0 +1,228 @@
+"""Source objects as Spark can read them without losing any: safe names, known headers, known endings."""
+
+from __future__ import annotations
+
+import errno
+import io
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from gzip import BadGzipFile, GzipFile
+from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
+from typing import BinaryIO, cast
+from urllib.parse import quote
+
+from ulid import ULID
+
+from tidegate.assets.bronze.prepare.formats.csv_files import Csv
+from tidegate.assets.bronze.prepare.formats.format import HEAD_BYTES, Format, Rewrite, SourceFile
+from tidegate.assets.bronze.prepare.formats.json_files import Json
+from tidegate.assets.bronze.prepare.formats.parquet_files import Parquet
+from tidegate.assets.bronze.prepare.room import SMALL, SMALL_FILE, Bounded, TooLarge, in_turn
+from tidegate.assets.bronze.small_objects import CONTENT_BYTES, SMALL_BYTES, Held, content
+from tidegate.platform.core.bronze.plan import Candidate
+from tidegate.platform.core.keys.file_format import format_of
+from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.resources.lake import Lake, Table
+
+#: The formats of loaded tables, by their names in lake.yaml.
+FORMATS: Mapping[str, Format] = {one.name: one for one in (Csv(), Json(), Parquet())}
+
+#: Keys that every layer of Spark's readers takes as they are. Others are skipped, globbed, decoded or not found
+#: (``_x``, ``b[1].json``, ``a//b``, ``100%.json``), so they are copied to a plain name first.
+_PLAIN_KEY = re.compile(r"^(?!.*//)(?!.*/\./)(?!.*/\.\./)[A-Za-z0-9/_.=-]+$")
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A place under the lake root for a copy that Spark reads."""
+
+    bucket: str
+    key: str
+
+    @property
+    def path(self) -> str:
+        """Its ``s3a://`` path."""
+        return f"s3a://{self.bucket}/{quote(self.key)}"
+
+
+def source_file(lake: Lake, table: Table, candidate: Candidate, held: Held) -> SourceFile:
+    """Make one candidate readable.
+
+    Args:
+        lake: handles.
+        table: the table.
+        candidate: which.
+        held: the contents of small files that the batch holds.
+
+    Raises:
+        Misfit: the object cannot be loaded; the message is the reason.
+        ObjectChanged: it is no longer what the look saw.
+        StoreError: S3 did not answer.
+    """
+    format = _format(table, candidate)
+    if candidate.found.size == 0:
+        raise Misfit("empty file")
+    if isinstance(format, Parquet):
+        return SourceFile(candidate, format, _path(lake, table, candidate), candidate.found.size)
+    body = _small_content(lake, table, candidate)
+    head, whole = head_of(lake, table, candidate) if body is None else (body, True)
+    seen = format.look(head, whole, table.spec)
+    if body is not None and (plain := _plain(body, seen.rewrite)) is not None and held.take(len(plain)):
+        path = source_path(table.key.bucket, candidate.key)
+        return SourceFile(
+            candidate, format, path, len(plain), seen.names, body=plain, by_line=seen.by_line, line_end=seen.line_end
+        )
+    if seen.rewrite:
+        path, size = _rewritten(lake, table, candidate, seen.rewrite)
+    else:
+        path, size = _path(lake, table, candidate), candidate.found.size
+    return SourceFile(candidate, format, path, size, seen.names, by_line=seen.by_line, line_end=seen.line_end)
+
+
+def staged(lake: Lake, table: Table, ending: str) -> Staged:
+    """A new place for a copy; what a run leaves there is no table's."""
+    return Staged(lake.store.bucket, lake.store.key("staging", table.text, f"{ULID()}{ending}"))
+
+
+@contextmanager
+def as_it_lies(lake: Lake, table: Table, candidate: Candidate) -> Iterator[BinaryIO]:
+    """The object's bytes from their beginning: those that the look saw.
+
+    Raises:
+        ObjectChanged: it is no longer what the look saw, and that did not come with it.
+        StoreError: S3 did not answer.
+    """
+    if candidate.found.body is not None:
+        yield io.BytesIO(candidate.found.body)
+        return
+    with lake.store.objects.reading(table.key.bucket, candidate.key, candidate.found.etag) as body:
+        yield body
+
+
+@contextmanager
+def unpacked(lake: Lake, table: Table, candidate: Candidate) -> Iterator[BinaryIO]:
+    """The object's bytes from their beginning, unpacked where its name says gzip.
+
+    Raises:
+        Misfit: while it is read: it is not gzip, or was cut off.
+        ObjectChanged: it is no longer what the look saw.
+        StoreError: S3 did not answer.
+    """
+    with as_it_lies(lake, table, candidate) as body:
+        if not packed(candidate):
+            yield body
+            return
+        try:
+            yield cast(BinaryIO, GzipFile(fileobj=body))
+        except (BadGzipFile, EOFError, zlib.error) as error:
+            raise Misfit(f"broken gzip: {error}") from error
+
+
+def packed(candidate: Candidate) -> bool:
+    """Whether the object's name says that it is gzip."""
+    return candidate.key.endswith(".gz")
+
+
+def format_name(table: Table, candidate: Candidate) -> str | None:
+    """The name of a candidate's format, None where none is known."""
+    return table.spec.format or format_of(candidate.key)
+
+
+def _format(table: Table, candidate: Candidate) -> Format:
+    name = format_name(table, candidate)
+    if name is None:
+        raise Misfit(
+            f"no format is known for the ending of {candidate.key.rsplit('/', 1)[-1]}; set `format` of the table in "
+            "lake.yaml"
+        )
+    return FORMATS[name]
+
+
+def head_of(lake: Lake, table: Table, candidate: Candidate) -> tuple[bytes, bool]:
+    """The first bytes of a candidate, unpacked, and whether they are all.
+
+    Raises:
+        Misfit: it is not what its name says.
+        ObjectChanged: it is no longer what the look saw.
+        StoreError: S3 did not answer.
+    """
+    wanted = min(HEAD_BYTES, candidate.found.size)
+    head = _first_bytes(lake, table, candidate, wanted)
+    whole = wanted == candidate.found.size
+    if packed(candidate):
+        try:
+            unzip = zlib.decompressobj(wbits=31)
+            head = unzip.decompress(head, HEAD_BYTES)
+            whole = whole and unzip.eof
+        except zlib.error as error:
+            raise Misfit(f"its name ends in .gz, but it is not gzip: {error}") from error
+    return head, whole
+
+
+def source_path(bucket: str, key: str) -> str:
+    """The ``s3a://`` path of an object."""
+    return f"s3a://{bucket}/{key}"
+
+
+def _first_bytes(lake: Lake, table: Table, candidate: Candidate, length: int) -> bytes:
+    found = candidate.found
+    if found.body is not None:
+        return found.body[:length]
+    return lake.store.objects.first_bytes(table.key.bucket, candidate.key, found.etag, length)
+
+
+def _small_content(lake: Lake, table: Table, candidate: Candidate) -> bytes | None:
+    """All bytes of a small candidate, unpacked; None where its file has to be read in parts, or by Spark itself."""
+    size = candidate.found.size
+    return content(candidate.key, _first_bytes(lake, table, candidate, size)) if size <= SMALL_BYTES else None
+
+
+def _plain(body: bytes, rewrite: Rewrite | None) -> bytes | None:
+    """The content as Spark's readers take it; None where that is too much to be held."""
+    if rewrite is None:
+        return body
+    target = io.BytesIO()
+    rewrite.write(io.BytesIO(body), target)
+    return target.getvalue() if target.tell() <= CONTENT_BYTES else None
+
+
+def _path(lake: Lake, table: Table, candidate: Candidate) -> str:
+    bucket, key = table.key.bucket, candidate.key
+    if _PLAIN_KEY.match(key):
+        return source_path(bucket, key)
+    ending = re.search(r"(\.[A-Za-z0-9]+){0,2}$", key.rsplit("/", 1)[-1])
+    place = staged(lake, table, ending.group(0) if ending else "")
+    lake.store.objects.copy(bucket, key, candidate.found.etag, place.bucket, place.key)
+    return place.path
+
+
+def _rewritten(lake: Lake, table: Table, candidate: Candidate, rewrite: Rewrite) -> tuple[str, int]:
+    place = staged(lake, table, ".txt")
+
+    def write(most: int) -> int:
+        with TemporaryDirectory(prefix="tidegate-rewrite-") as folder:
+            plain = Path(folder) / "plain"
+            with unpacked(lake, table, candidate) as body, plain.open("wb") as target:
+                rewrite.write(cast(BinaryIO, io.BufferedReader(Bounded(body, most), 1 << 16)), target)
+            lake.store.objects.upload(place.bucket, place.key, plain)
+            return plain.stat().st_size
+
+    size = candidate.found.size
+    known = rewrite.streams and not packed(candidate)
+    most = max(size, rewrite.most) if known else rewrite.most
+    small = SMALL_FILE if rewrite.streams else SMALL
+    try:
+        return place.path, in_turn(write, most, small=small, surely=size)
+    except TooLarge:
+        raise Misfit(rewrite.too_large) from None
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise RuntimeError(
+            f"the disk with {gettempdir()} is full, and {candidate.key} has to be rewritten there; free some of it, or "
+            "set TMPDIR to a folder on another one. Nothing is lost: the files wait"
+        ) from error

@@ -1,0 +1,144 @@
+"""Rows of a row queue enter once: of a message that came again, what was staged leaves before the batch is decided."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+from operator import or_
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+from ulid import ULID
+
+from tidegate.assets.bronze.look import Work
+from tidegate.assets.bronze.prepare.load.replaced_rows import Replacing
+from tidegate.assets.bronze.prepare.prepared import Prepared
+from tidegate.platform.core.bronze.batch import Add
+from tidegate.platform.core.bronze.ledger import LedgerRow, Status
+from tidegate.platform.core.events.row_message import ROW_COLUMNS
+from tidegate.platform.core.events.row_object import LATEST, sent_in, spans
+from tidegate.platform.core.keys.object_key import parse_s3_uri
+from tidegate.platform.core.schema.column_types import quoted
+from tidegate.resources.aws.s3 import StoreError, parallel
+from tidegate.resources.lake import Lake, Table
+
+_ID, _SENT_AT = ROW_COLUMNS
+#: Bytes of staged files that are looked into here; into more Spark looks.
+_MOST_READ = 64 << 20
+
+
+def keep_once(lake: Lake, table: Table, work: Work, prepared: Prepared, replacing: Replacing) -> None:
+    """Drop the staged rows whose message is staged or in the table already, and say so in the ledger's rows.
+
+    Where all rows were sent after those that the table may have, only what was staged is looked into. Else a query
+    asks, and opens those of the table's files that hold rows sent when some of the batch's were. Only if a message is
+    there twice, what was staged is staged again without it.
+
+    Args:
+        lake: handles.
+        table: the table.
+        work: the look's.
+        prepared: what is to be decided; its adds and rows change, and it is told what its batch says of the times.
+        replacing: knows the rows that leave with it.
+
+    Raises:
+        StoreError: S3 did not answer.
+        PySparkException: Spark failed.
+    """
+    _Once(lake, table, work, prepared, replacing).run()
+
+
+class _Once:
+    def __init__(self, lake: Lake, table: Table, work: Work, prepared: Prepared, replacing: Replacing) -> None:
+        self._lake, self._table, self._n, self._location = lake, table, work.n, work.birth.location
+        self._prepared, self._replacing = prepared, replacing
+        self._sent = [sent_in(row.key) for row in prepared.rows if row.status is Status.COMMITTED]
+
+    def run(self) -> None:
+        before = self._sent_until()
+        self._prepared.sent_until = max([before, *(one.last for one in self._sent)])
+        if not self._prepared.adds:
+            return
+        known = self._known() if any(one.first <= before for one in self._sent) else None
+        if self._is_repeated(known):
+            self._keep(known)
+
+    def _sent_until(self) -> int:
+        """When the newest row was sent that the table may have, by the batch before; a void one says too much."""
+        if self._n == 1:
+            return 0
+        last = self._table.batches.read(self._n - 1)
+        return LATEST if last is None or last.sent_until is None else last.sent_until
+
+    def _known(self) -> DataFrame | None:
+        """Ids of the table's rows that stay and were sent when some of the batch's were; None before its birth."""
+        if self._prepared.base is None:
+            return None
+        rows = self._lake.delta.session.read.format("delta").load(self._location)
+        return self._replacing.staying(rows.where(self._sent_then()), self._prepared).select(_ID)
+
+    def _sent_then(self) -> Column:
+        times = [
+            F.col(_SENT_AT).between(F.timestamp_millis(F.lit(first)), F.timestamp_millis(F.lit(last)))
+            for first, last in spans(self._sent)
+        ]
+        return reduce(or_, times)
+
+    def _is_repeated(self, known: DataFrame | None) -> bool:
+        adds = self._prepared.adds
+        if known is None and sum(add.size for add in adds) <= _MOST_READ:
+            ids = pa.chunked_array([chunk for column in parallel(self._ids, adds) for chunk in column.chunks])
+            return bool(pc.count_distinct(ids).as_py() < len(ids))
+        staged = self._read(adds).select(_ID)
+        both = staged if known is None else staged.unionAll(known.join(staged, _ID, "left_semi"))
+        return bool(both.groupBy(_ID).count().where("count > 1").limit(1).collect())
+
+    def _ids(self, add: Add) -> pa.ChunkedArray[Any]:
+        bucket, key = parse_s3_uri(self._path(add).replace("s3a://", "s3://", 1))
+        body = self._lake.store.objects.get(bucket, key)
+        if body is None:
+            raise StoreError(f"{self._path(add)} is gone right after it was staged")
+        return pq.read_table(io.BytesIO(body), columns=[_ID]).column(0)
+
+    def _keep(self, known: DataFrame | None) -> None:
+        """Stage what is new in the place of all that was staged, which stays an orphan, and count it anew."""
+        first = F.row_number().over(Window.partitionBy(_ID).orderBy("_source_path"))
+        kept = self._read(self._prepared.adds).withColumn("_tidegate_place", first).where("_tidegate_place = 1")
+        if known is not None:
+            kept = kept.join(known, _ID, "left_anti")
+        view, delta = f"once_{ULID()}".lower(), self._lake.delta
+        columns = ", ".join(quoted(field.name) for field in self._prepared.schema.fields)
+        kept.createOrReplaceTempView(view)
+        adds = delta.stage(self._location, f"SELECT {columns} FROM {view}", self._prepared.schema)
+        delta.session.catalog.dropTempView(view)
+        self._prepared.adds = [add for add in adds if add.records]
+        counted, bucket = self._counted(self._prepared.adds), self._table.key.bucket
+        self._prepared.rows = [_told(row, counted.get(f"s3://{bucket}/{row.key}", 0)) for row in self._prepared.rows]
+
+    def _counted(self, adds: Sequence[Add]) -> dict[str, int]:
+        """Rows by their object's address."""
+        if not adds:
+            return {}
+        return {row[0]: row[1] for row in self._read(adds).groupBy("_source_path").count().collect()}
+
+    def _read(self, adds: Sequence[Add]) -> DataFrame:
+        columns = StructType.fromJson(self._prepared.schema.to_spark())
+        return self._lake.delta.session.read.schema(columns).parquet(*map(self._path, adds))
+
+    def _path(self, add: Add) -> str:
+        return f"{self._location}/{unquote(add.path)}"
+
+
+def _told(row: LedgerRow, left: int) -> LedgerRow:
+    if row.status is not Status.COMMITTED or left == row.rows:
+        return row
+    again = f"{(row.rows or 0) - left} of its rows were in the table already, for their messages came again"
+    return replace(row, rows=left, reason=f"{row.reason}; {again}" if row.reason else again)

@@ -1,0 +1,72 @@
+"""What another reader than Spark says of a file's bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tidegate.assets.bronze.prepare.formats.csv_bytes import MOST_ROW
+from tidegate.assets.bronze.prepare.formats.format import SourceFile
+from tidegate.assets.bronze.prepare.formats.parquet_files import Parquet
+from tidegate.assets.bronze.prepare.load.readable_files import as_it_lies, packed, staged, unpacked
+from tidegate.assets.bronze.prepare.room import TooLarge, in_turn
+from tidegate.platform.core.bronze.plan import Candidate
+from tidegate.platform.core.files.parquet.bad import BadParquet
+from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.resources.aws.s3 import StoreError, parallel
+from tidegate.resources.lake import Lake, Table
+from tidegate.resources.parquet.copies import copy_parquet
+
+
+def broken(lake: Lake, table: Table, file: SourceFile) -> str | None:
+    """Why the file's bytes cannot be read; None if they can, or if it is Parquet.
+
+    Raises:
+        StoreError: S3 did not answer, or the file is no longer what the look saw.
+    """
+    if isinstance(file.format, Parquet):
+        return None
+    try:
+        with unpacked(lake, table, file.candidate) as body:
+            while body.read(1 << 20):
+                pass
+    except Misfit as misfit:
+        return str(misfit)
+    return None
+
+
+def written_anew(lake: Lake, table: Table, file: SourceFile) -> SourceFile:
+    """A Parquet file that Spark cannot read, as PyArrow reads it: Spark reads its copy.
+
+    Raises:
+        Misfit: PyArrow cannot read it either.
+        StoreError: S3 did not answer, does not take the copy, or the file is no longer what the look saw.
+    """
+    candidate, place = file.candidate, staged(lake, table, ".parquet")
+    source = (table.key.bucket, candidate.key, candidate.found.etag)
+    try:
+        copy = copy_parquet(lake.store.objects, source, place.bucket, place.key, {})
+    except BadParquet as bad:
+        raise Misfit(f"neither Spark nor PyArrow can read its values; write it again ({bad})") from bad
+    return replace(file, path=place.path, footer=copy.footer)
+
+
+def misread(lake: Lake, table: Table, suspects: Sequence[SourceFile]) -> list[tuple[Candidate, str | StoreError]]:
+    """The files whose bytes are not what Spark took them for, with the reason, or the error of who could not look."""
+
+    def problem(file: SourceFile) -> tuple[Candidate, str | StoreError | None]:
+        candidate = file.candidate
+
+        def read(most: int) -> str | None:
+            with as_it_lies(lake, table, candidate) as body:
+                return file.format.problem(body, packed=packed(candidate), spec=table.spec, most=most)
+
+        try:
+            return candidate, in_turn(read, MOST_ROW)
+        except TooLarge:
+            told = f"a row has more than {MOST_ROW:,} characters: a quote in it is not closed, or it is no CSV"
+            return candidate, f"{told}; write the file again"
+        except StoreError as error:
+            return candidate, error
+
+    return [(candidate, found) for candidate, found in parallel(problem, suspects) if found is not None]

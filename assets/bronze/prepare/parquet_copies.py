@@ -1,0 +1,65 @@
+"""Copies for Parquet files that Spark would not read as their writers meant them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from tidegate.assets.bronze.prepare.prepared import Prepared
+from tidegate.platform.core.bronze.plan import Candidate, Plan
+from tidegate.platform.core.files.parquet.bad import BadParquet
+from tidegate.platform.core.files.parquet.footer import Footer
+from tidegate.resources.aws.s3 import NotWritable, ObjectChanged, ObjectForbidden, StoreError
+from tidegate.resources.lake import Lake, Table
+from tidegate.resources.parquet.copies import ParquetCopy, copy_parquet
+
+#: A candidate, the footer of what enters the table, and the copy that enters for it, if one does.
+Ready = tuple[Candidate, Footer, ParquetCopy | None]
+
+
+def copied(
+    lake: Lake,
+    table: Table,
+    files: Sequence[tuple[Candidate, Footer]],
+    place: Callable[[Candidate], tuple[str, str]],
+    plan: Plan,
+    prepared: Prepared,
+) -> list[Ready]:
+    """The files, in order, with a copy for each that needs one.
+
+    A file of which no copy can be made is quarantined. One that changed since the look is deferred, and so is one whose
+    copy may not be written.
+
+    Args:
+        lake: handles.
+        table: the table.
+        files: candidates and their footers.
+        place: bucket and key of a candidate's copy.
+        plan: the look's plan.
+        prepared: takes what becomes of files that are not returned.
+
+    Raises:
+        StoreError: S3 did not answer, or does not take the copies.
+    """
+
+    def copy(file: tuple[Candidate, Footer]) -> ParquetCopy | BadParquet | StoreError:
+        candidate, footer = file
+        source = (table.key.bucket, candidate.key, candidate.found.etag)
+        try:
+            return copy_parquet(lake.store.objects, source, *place(candidate), footer.renames)
+        except (BadParquet, ObjectChanged, ObjectForbidden, NotWritable) as error:
+            return error
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        copies = pool.map(copy, [file for file in files if file[1].copied])
+        ready: list[Ready] = []
+        for candidate, footer in files:
+            match next(copies) if footer.copied else None:
+                case None:
+                    ready.append((candidate, footer, None))
+                case ParquetCopy() as made:
+                    ready.append((candidate, made.footer, made))
+                case error:
+                    prepared.failed(plan, candidate, error)
+    return ready

@@ -1,0 +1,143 @@
+"""Step 2 for registered tables: read every file's footer; the files stay where they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from tidegate.assets.bronze.look import Work
+from tidegate.assets.bronze.prepare.live_already import live_already
+from tidegate.assets.bronze.prepare.parquet_copies import Ready, copied
+from tidegate.assets.bronze.prepare.parquet_footers import parquet_footers
+from tidegate.assets.bronze.prepare.path_columns import check_both
+from tidegate.assets.bronze.prepare.prepared import Prepared
+from tidegate.assets.bronze.prepare.table_columns import present_schema, refusal, require_columns, unborn_schema
+from tidegate.platform.core.bronze.batch import Add
+from tidegate.platform.core.bronze.plan import Candidate, Probe
+from tidegate.platform.core.files.parquet.footer import Footer
+from tidegate.platform.core.keys.file_format import format_of
+from tidegate.platform.core.keys.object_key import partition_values
+from tidegate.platform.core.keys.own_paths import copy_key, copy_path, log_path
+from tidegate.platform.core.schema.partitions import check_partition
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.resources.lake import Lake, Table
+from tidegate.resources.parquet.copies import ParquetCopy
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """The schema with all files in it that fit, these with their partition values, and why the others do not."""
+
+    schema: TableSchema
+    fitting: list[tuple[Candidate, Footer, ParquetCopy | None, dict[str, str | None]]]
+    misfits: list[tuple[Candidate, str]]
+
+
+def prepare_register(lake: Lake, table: Table, work: Work) -> Prepared:
+    """Read the footers of all candidates and turn them into add actions.
+
+    A file that cannot be read as Parquet, or does not fit the table, is quarantined; one that changed since the look,
+    or that S3 did not give, is deferred. For one that Spark would not read as it is meant, a copy enters.
+    """
+    prepared, plan = Prepared(), work.plan
+    registrable = []
+    live = live_already(lake, table, work)
+    for candidate in plan.candidates:
+        if candidate.key in live:
+            prepared.commit(plan, candidate, rows=0, reason="another writer's commit had added it to the table")
+        elif reason := _unregistrable(table, candidate):
+            prepared.quarantine(plan, candidate, reason)
+        else:
+            registrable.append(candidate)
+    good = parquet_footers(lake.store.objects, table.key.bucket, registrable, plan, prepared)
+    prepared.base = present_schema(lake, work)
+    ready = copied(
+        lake,
+        table,
+        _spelled(good, prepared.base),
+        lambda one: (table.key.bucket, copy_key(one.key, one.found.etag, table.key.prefix)),
+        plan,
+        prepared,
+    )
+    before = prepared.base or unborn_schema(table, [candidate for candidate, _ in good])
+    taken = _take(table, ready, before, lambda _: None)
+    if taken.fitting and taken.schema != prepared.base and refusal(lake, work, taken.schema):
+        # Some file brings a column that Delta refuses: each that brings columns is tried by itself.
+        taken = _take(table, ready, before, partial(require_columns, lake, work))
+    prepared.schema = taken.schema
+    for candidate, reason in taken.misfits:
+        prepared.quarantine(plan, candidate, reason)
+    told = _told_of(lake, table, [candidate for candidate, *_ in taken.fitting])
+    for candidate, footer, copy, values in taken.fitting:
+        prepared.adds.append(_add(table, candidate, footer, copy, values, prepared.schema))
+        prepared.commit(plan, candidate.seen_as(told.get(candidate.key)), rows=footer.rows)
+    return prepared
+
+
+def _told_of(lake: Lake, table: Table, candidates: Sequence[Candidate]) -> dict[str, Probe]:
+    """What a HEAD says of objects whose etag is no digest: the look at a footer brings no checksum."""
+    keys = [one.key for one in candidates if not one.found.digested and one.found.checksum is None]
+    return lake.store.objects.head_many(table.key.bucket, keys)
+
+
+def _unregistrable(table: Table, candidate: Candidate) -> str | None:
+    if (table.spec.format or format_of(candidate.key)) != "parquet":
+        return "only Parquet files can be registered; configure the table with mode: load"
+    if "//" in candidate.key[max(0, len(table.key.prefix) - 1) :]:
+        return "its key has an empty folder name, which Spark cannot address; write it under another key"
+    if candidate.found.size == 0:
+        return "empty file"
+    return None
+
+
+def _spelled(files: list[tuple[Candidate, Footer]], base: TableSchema | None) -> list[tuple[Candidate, Footer]]:
+    """The files, to be copied where they spell a column otherwise than the table, or the first file that has it."""
+    spelling = dict(base.spelling) if base else {}
+    found = []
+    for candidate, footer in files:
+        found.append((candidate, footer.spelled(spelling)))
+        for field in footer.fields:
+            spelling.setdefault(field.name.lower(), field.name)
+    return found
+
+
+def _take(table: Table, ready: Sequence[Ready], schema: TableSchema, check: Callable[[TableSchema], None]) -> _Taken:
+    """Let the schema take in one file after the other; ``check`` is asked about each schema that a file makes other."""
+    fitting, misfits = [], []
+    for candidate, footer, copy in ready:
+        try:
+            values = check_partition(partition_values(candidate.key, table.key.prefix), schema.partition_fields)
+            check_both(footer, values)
+            wider = schema.taking(footer.fields, table.spec.policy)
+            if wider != schema:
+                check(wider)
+        except ValueError as misfit:
+            misfits.append((candidate, str(misfit)))
+        else:
+            schema = wider
+            fitting.append((candidate, footer, copy, values))
+    return _Taken(schema, fitting, misfits)
+
+
+def _add(
+    table: Table,
+    candidate: Candidate,
+    footer: Footer,
+    copy: ParquetCopy | None,
+    values: dict[str, str | None],
+    schema: TableSchema,
+) -> Add:
+    stats = footer.stats(schema.spelling)
+    if copy:
+        path = copy_path(candidate.key, candidate.found.etag, table.key.prefix)
+        return Add(path, values, copy.size, copy.modification_time, stats)
+    return Add(
+        path=log_path(candidate.key, table.key.prefix),
+        partition_values=values,
+        size=candidate.found.size,
+        modification_time=candidate.found.modification_time,
+        stats=stats,
+        etag=candidate.found.etag,
+        source_key=candidate.key,
+    )

@@ -1,0 +1,1 @@
+"""Metadata that Dagster's pages show."""

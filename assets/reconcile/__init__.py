@@ -1,0 +1,1 @@
+"""Hints without events: from a listing, or from an S3 Inventory report."""

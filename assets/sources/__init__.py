@@ -1,0 +1,1 @@
+"""Buckets and queues as external assets, with their checks."""

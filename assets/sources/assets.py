@@ -1,0 +1,83 @@
+"""External assets: the buckets and queues where lineage starts."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from tidegate.platform.core.config.lake import LakeConfig
+
+
+def queue_key(name: str) -> dg.AssetKey:
+    """Asset key of a queue."""
+    return dg.AssetKey(["sqs", name])
+
+
+def queue_keys(config: LakeConfig) -> list[dg.AssetKey]:
+    """Asset keys of the queues."""
+    return [queue_key(spec.known_as) for spec in config.every_queue]
+
+
+def dead_letters_of(config: LakeConfig) -> dict[str, str]:
+    """The dead-letter queues that lake.yaml names, each with the first queue that it belongs to."""
+    found: dict[str, str] = {}
+    for spec in config.every_queue:
+        if spec.dlq:
+            found.setdefault(spec.dlq, spec.known_as)
+    return found
+
+
+def table_owners(config: LakeConfig, bucket: str | None = None) -> list[str]:
+    """Owners of the configured tables, or of those whose files lie in one bucket."""
+    return sorted({owner for spec in config.tables if bucket in (None, spec.table_key.bucket) for owner in spec.owners})
+
+
+def source_assets(config: LakeConfig) -> list[dg.AssetSpec]:
+    """An external asset for each source bucket, queue and dead-letter queue, owned by those who own its tables."""
+    buckets = [
+        dg.AssetSpec(
+            dg.AssetKey(["s3", bucket]),
+            group_name="sources",
+            owners=table_owners(config, bucket),
+            kinds={"s3"},
+            description=f"Source bucket s3://{bucket}: producers put files here, and S3 notifies the queue. "
+            "Nothing is materialized here: the sensor intake hears of each file.",
+            metadata={"dagster/uri": f"s3://{bucket}/"},
+        )
+        for bucket in config.buckets
+    ]
+    queues = [
+        dg.AssetSpec(
+            key,
+            deps=[spec.key for spec in buckets],
+            group_name="sources",
+            owners=table_owners(config),
+            kinds={"sqs"},
+            description="SQS queue of S3 event notifications; the intake sensor drains it into the lake's inbox.",
+        )
+        for key in (queue_key(spec.known_as) for spec in config.queues)
+    ]
+    row_queues = [
+        dg.AssetSpec(
+            queue_key(spec.row_queue.known_as),
+            group_name="sources",
+            owners=list(spec.owners),
+            kinds={"sqs"},
+            description=f"SQS queue of rows of bronze.{spec.name}; the intake sensor makes objects of its messages.",
+        )
+        for spec in config.tables
+        if spec.row_queue
+    ]
+    dead_letters = [
+        dg.AssetSpec(
+            queue_key(name),
+            deps=[queue_key(source)],
+            group_name="sources",
+            owners=table_owners(config),
+            kinds={"sqs"},
+            description=f"Dead letters of the queue {source}: messages that were received too often. Run the check "
+            f"`is_empty` to see some with their reasons. Mend the cause, then `tidegate redrive --dlq {name}` sends "
+            "them to their queue again, or the sensor `dead_letters`, turned on, takes them in from here.",
+        )
+        for name, source in dead_letters_of(config).items()
+    ]
+    return [*buckets, *queues, *row_queues, *dead_letters]

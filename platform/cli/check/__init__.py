@@ -1,0 +1,1 @@
+"""`tidegate check`: one module for each subject, one id for each check."""

@@ -1,0 +1,85 @@
+"""Checks of what becomes of files after they were loaded."""
+
+from __future__ import annotations
+
+import uuid
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import ClientError
+
+from tidegate.platform.cli.check.catalog import Check
+from tidegate.platform.cli.check.findings import (
+    Denied,
+    Failed,
+    Finding,
+    Warned,
+    begin_listing,
+    checked,
+    permitted,
+    status_of,
+    tried,
+)
+from tidegate.platform.core.config.after_load import moves_to, takes_away
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.keys.object_key import parse_s3_uri
+from tidegate.platform.core.keys.table_key import TableKey
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+
+def check_after_load(s3: S3Client, spec: TableSpec) -> Finding:
+    """The files of a table may be moved, deleted or tagged; nothing that is there is touched."""
+    return checked(Check.TABLE_AFTER_LOAD, spec.name, lambda: _allowed(s3, spec))
+
+
+def _allowed(s3: S3Client, spec: TableSpec) -> str:
+    key, name = spec.table_key, f"_tidegate-check-{uuid.uuid4()}"
+    objects, where = f"arn:aws:s3:::{key.bucket}/{key.prefix}*", {"Bucket": key.bucket, "Key": f"{key.prefix}{name}"}
+    if folder := moves_to(spec.after_load):
+        bucket, path = parse_s3_uri(folder)
+        there = {"Bucket": bucket, "Key": f"{path}{name}"}
+        target = f"arn:aws:s3:::{bucket}/{path}*"
+        # Without it S3 would say 403 of every name that is free there.
+        begin_listing(s3, bucket)
+        permitted("s3:PutObject", target, s3.put_object, **there, Body=b"tidegate check")
+        try:
+            permitted("s3:GetObject", target, s3.get_object, **there)
+            permitted("s3:PutObjectTagging", target, s3.put_object_tagging, **there, Tagging={"TagSet": []})
+        finally:
+            permitted("s3:DeleteObject", target, s3.delete_object, **there)
+    # Of an object that is not there: S3 asks for the permission first.
+    if not takes_away(spec.after_load):
+        tried("s3:PutObjectTagging", objects, s3.put_object_tagging, **where, Tagging={"TagSet": []})
+        _tag_versions(s3, key, objects)
+        return "tagged"
+    try:
+        permitted("s3:DeleteObject", objects, s3.delete_object, **where, IfMatch=f'"{"0" * 32}"')
+    except ClientError as error:
+        if status_of(error) != 404:
+            raise
+        return f"moved to {folder}" if folder else "deleted"
+    raise Failed("S3 deleted an object that is not there: it ignores If-Match, so after_load cannot be used")
+
+
+def _tag_versions(s3: S3Client, key: TableKey, objects: str) -> None:
+    """In a bucket with versions tags are those of a version, which S3 has permissions of their own for.
+
+    Raises:
+        Denied: one is missing.
+        Warned: one is missing, and no object of the table has a version that would need it.
+    """
+    has_versions = False
+    with suppress(Failed, ClientError):  # the checks of the bucket tell that
+        lies = begin_listing(s3, key.bucket, key.prefix).get("Contents", [])
+        has_versions = bool(lies) and "VersionId" in s3.head_object(Bucket=key.bucket, Key=lies[0]["Key"])
+    # Of an object that is not there: nobody's tags are changed.
+    nobody = {"Bucket": key.bucket, "Key": f"{key.prefix}_tidegate-check-{uuid.uuid4()}", "VersionId": "null"}
+    try:
+        tried("s3:GetObjectVersionTagging", objects, s3.get_object_tagging, **nobody)
+        tried("s3:PutObjectVersionTagging", objects, s3.put_object_tagging, **nobody, Tagging={"TagSet": []})
+    except Denied as denied:
+        if has_versions:
+            raise
+        raise Warned(f"tagged; but once the bucket has versions: {denied}") from None

@@ -1,0 +1,176 @@
+"""Checks of the source buckets: readable, and their events arrive at a queue."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from tidegate.platform.cli.check.catalog import Check
+from tidegate.platform.cli.check.findings import (
+    Denied,
+    Failed,
+    Finding,
+    Warned,
+    begin_listing,
+    checked,
+    is_denied,
+    permitted,
+    status_of,
+    tried,
+)
+from tidegate.platform.cli.check.queues import CheckedQueue
+from tidegate.platform.cloud.notifications import EVENTS, EXPIRATION, KINDS
+from tidegate.platform.cloud.queue_policy import lets_send
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.keys.file_format import format_of
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+
+@dataclass(frozen=True)
+class Filter:
+    """The keys that a notification is for."""
+
+    prefix: str
+    suffix: str
+
+    def lets_through(self, spec: TableSpec) -> bool:
+        """Whether files of a table pass."""
+        if not spec.table_key.prefix.startswith(self.prefix):
+            return False
+        format = format_of(f"x{self.suffix}")
+        return not self.suffix or (format is not None and format == (spec.format or format))
+
+
+@dataclass(frozen=True)
+class Sender:
+    """A way by which a bucket's events leave it: the service and the ARN that a queue's policy must let send."""
+
+    service: str
+    source: str
+
+
+def check_bucket(
+    s3: S3Client, bucket: str, tables: Sequence[TableSpec], queues: Sequence[CheckedQueue]
+) -> Iterator[Finding]:
+    """Check one source bucket.
+
+    Args:
+        s3: client.
+        bucket: its name.
+        tables: those that are configured in it.
+        queues: the queues that answered.
+    """
+    first = checked(Check.BUCKET_REACHABLE, bucket, lambda: _reachable(s3, bucket))
+    yield first
+    if not first.ok:
+        return
+    yield checked(Check.BUCKET_READ, bucket, lambda: _readable(s3, bucket))
+    senders: list[Sender] = []
+    notification = checked(Check.BUCKET_NOTIFICATIONS, bucket, lambda: _notified(s3, bucket, tables, queues, senders))
+    yield notification
+    for sender in senders:
+        yield checked(Check.QUEUE_POLICY, bucket, lambda sender=sender: _may_send(sender, queues))  # type: ignore[misc]
+
+
+def _reachable(s3: S3Client, bucket: str) -> str:
+    try:
+        begin_listing(s3, bucket)
+    except ClientError as error:
+        if status_of(error) == 404:
+            raise Failed(f"there is no bucket {bucket}: create it, or correct lake.yaml") from None
+        if status_of(error) == 301:
+            raise Failed(
+                f"{bucket} is in another region: set AWS_REGION, and AWS_ENDPOINT_URL if you use it, to the bucket's"
+            ) from None
+        raise
+    return ""
+
+
+def _readable(s3: S3Client, bucket: str) -> str:
+    listing = begin_listing(s3, bucket)
+    key = next((item["Key"] for item in listing.get("Contents", [])), f"tidegate-check-{uuid.uuid4()}")
+    try:
+        s3.head_object(Bucket=bucket, Key=key)
+    except ClientError as error:
+        if is_denied(error):
+            raise Denied("s3:GetObject", f"arn:aws:s3:::{bucket}/*", f" (asked for {key})") from None
+        if status_of(error) != 404:
+            raise
+    tried("s3:GetObjectTagging", f"arn:aws:s3:::{bucket}/*", s3.get_object_tagging, Bucket=bucket, Key=key)
+    return "s3:ListBucket, s3:GetObject and s3:GetObjectTagging are allowed"
+
+
+def _notified(
+    s3: S3Client, bucket: str, tables: Sequence[TableSpec], queues: Sequence[CheckedQueue], senders: list[Sender]
+) -> str:
+    found = permitted(
+        "s3:GetBucketNotification",
+        f"arn:aws:s3:::{bucket}",
+        s3.get_bucket_notification_configuration,
+        Bucket=bucket,
+    )
+    arns = {queue.arn for queue in queues}
+    direct = [one for one in found.get("QueueConfigurations", []) if one["QueueArn"] in arns]
+    topics = found.get("TopicConfigurations", [])
+    if "EventBridgeConfiguration" in found and not direct and not topics:
+        senders.append(Sender("events.amazonaws.com", "*"))
+        return "to EventBridge; its rule must take Object Created and Object Deleted of the bucket to the queue"
+    if not direct and not topics:
+        raise Failed(
+            f"none of its notifications goes to a queue of lake.yaml ({', '.join(sorted(arns)) or 'none answered'}): "
+            f"add one for {', '.join(EVENTS)}"
+        )
+    expires = True
+    for kind in KINDS:
+        filters = [_filter(one) for one in (*direct, *topics) if _sends(one["Events"], kind)]
+        # A loaded table keeps the rows of a file that expires, so nothing of it is wrong without this event.
+        wanting = [spec for spec in tables if kind != EXPIRATION or spec.registers is not False]
+        if kind == EXPIRATION and not filters and not wanting:
+            expires = False
+            continue
+        if not filters:
+            raise Failed(f"no notification for {kind}:*, so such events are never seen: add it")
+        for spec in wanting:
+            if not any(one.lets_through(spec) for one in filters):
+                raise Failed(
+                    f"the filter of its notification for {kind}:* leaves out {spec.table_key.prefix} (table "
+                    f"{spec.name}, {spec.format or 'any'} files): take the filter away, or add one for them"
+                )
+        suffixes = sorted({one.suffix for one in filters})
+    senders += [Sender("s3.amazonaws.com", f"arn:aws:s3:::{bucket}")] if direct else []
+    senders += [Sender("sns.amazonaws.com", one["TopicArn"]) for one in topics]
+    what = "created and removed objects" + ("" if "" in suffixes else f" that end in {' or '.join(suffixes)}")
+    told = f"{what}, " + ("to the queue" if direct else f"to {topics[0]['TopicArn']}")
+    if not expires:
+        raise Warned(
+            f"{told}; not {EXPIRATION}:*, so files that a lifecycle rule takes away are told of by nobody. The rows of "
+            "loaded tables stay all the same; a registered table needs it: add it"
+        )
+    return told
+
+
+def _sends(events: Sequence[str], kind: str) -> bool:
+    return f"{kind}:*" in events or "s3:*" in events
+
+
+def _filter(configuration: Any) -> Filter:
+    rules = configuration.get("Filter", {}).get("Key", {}).get("FilterRules", [])
+    found = {str(rule["Name"]).lower(): str(rule["Value"]) for rule in rules}
+    return Filter(found.get("prefix", ""), found.get("suffix", ""))
+
+
+def _may_send(sender: Sender, queues: Sequence[CheckedQueue]) -> str:
+    for queue in queues:
+        if lets_send(queue.policy, queue.arn, sender.service, sender.source):
+            return f"{queue.name} takes from {sender.service}"
+    names = ", ".join(queue.name for queue in queues) or "no queue that answered"
+    raise Failed(
+        f"the policy of {names} does not let {sender.service} send for {sender.source}: allow sqs:SendMessage to that "
+        "service, with the condition ArnLike aws:SourceArn"
+    )

@@ -1,0 +1,239 @@
+"""`tidegate check`: what is right, what is not, and what to do about it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+from botocore.exceptions import NoCredentialsError, NoRegionError
+from rich.console import Console
+from rich.text import Text
+
+from tidegate.platform.cli.check.after_load import check_after_load
+from tidegate.platform.cli.check.buckets import check_bucket
+from tidegate.platform.cli.check.catalog import Check
+from tidegate.platform.cli.check.findings import Failed, Finding, checked, show
+from tidegate.platform.cli.check.foreign import check_foreign, folders_above
+from tidegate.platform.cli.check.inventory import check_inventory
+from tidegate.platform.cli.check.lake import (
+    check_born,
+    check_discovered,
+    check_registered,
+    check_root,
+    check_spark,
+    registered,
+)
+from tidegate.platform.cli.check.metrics import check_metrics
+from tidegate.platform.cli.check.queues import CheckedQueue, check_queue
+from tidegate.platform.cli.check.silver import check_silver
+from tidegate.platform.cli.commands.failed_run import check_runs
+from tidegate.platform.cli.environment import Client, client
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cloud.roles import giving
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.load import LakeConfigError
+from tidegate.platform.core.keys.object_key import parse_s3_uri
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.routing.route import Routed, route
+from tidegate.resources.aws.clients import Aws
+from tidegate.resources.aws.s3 import ObjectStore
+from tidegate.resources.lake_root.store import LakeStore
+from tidegate.resources.settings import LAKE
+
+
+def run_check(
+    console: Console, lake: Path | None, home: Path | None, address: str | None, *, as_json: bool = False
+) -> bool:
+    """Check a lake and print what was found.
+
+    Args:
+        console: where it is printed.
+        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else ``lake.yaml``.
+        home: of a running local platform; None takes a running default one if it runs this lake, else the environment.
+        address: ``s3://bucket/key``, to be told which table it would go to.
+        as_json: print one JSON list of the findings, when all are there, and nothing else.
+
+    Returns:
+        Whether every check is ok.
+
+    Raises:
+        CommandError: nothing runs on the home, a variable of the environment is wrong, the address is none, or it is
+            given together with ``as_json``.
+    """
+    if address and as_json:
+        raise CommandError("--json lists checks and does not say where a key goes: leave one of them out")
+    target = parse_address(address) if address else None
+    wanted = lake.resolve() if lake else None
+    using = client(home, wanted, lambda info: wanted is None or info.environ.get(LAKE) == str(wanted))
+    config, configured = _configured(using)
+    known: set[TableKey] = set()
+    every = chain(configured, _reached_lake(using, config, known, target) if config else ())
+    hints = using.nowhere if config is None else []
+    if as_json:
+        found = list(every)
+        # Not `console.print`, which breaks lines at the width of a terminal.
+        console.out(json.dumps([finding.as_json() for finding in found], indent=2), highlight=False)
+        for hint in hints:
+            print(hint, file=sys.stderr)
+    else:
+        on = f" on the local platform of {using.home}" if using.home else ""
+        console.print(f"Checking {using.settings.lake_yaml}{on}", highlight=False)
+        found = []
+        for finding in every:
+            show(console, finding)
+            found.append(finding)
+        for hint in hints:
+            console.print(Text(hint))
+        if config is not None and target is not None:
+            _explain(console, config, known, *target)
+        _conclude(console, [finding for finding in found if not finding.ok])
+    return all(finding.ok for finding in found)
+
+
+def _configured(using: Client) -> tuple[LakeConfig | None, list[Finding]]:
+    """The lake's configuration, None if it is wrong; and a finding, or one for each of its problems."""
+    check, path = Check.CONFIGURATION, str(using.settings.lake_yaml)
+    try:
+        config = using.settings.config()
+    except LakeConfigError as error:
+        return None, [Finding(check, path, False, problem) for problem in error.problems]
+    told = f"{len(config.tables)} tables, {len(config.every_queue)} queues"
+    return config, [Finding(check, path, True, told)]
+
+
+def _reached_lake(
+    using: Client, config: LakeConfig, known: set[TableKey], target: tuple[str, str] | None
+) -> Iterator[Finding]:
+    """Every check but that of the configuration; without region or credentials only that they are missing."""
+    reached = checked(Check.AWS_CREDENTIALS, "AWS", lambda: _reached(using.settings.aws))
+    yield reached
+    if reached.ok:
+        yield from findings(using, config, known, target)
+        silver = [spec.name for spec in config.tables if spec.silver]
+        yield from check_runs(using.home, {key.encode() for key in known}, silver)
+
+
+def _conclude(console: Console, failed: Sequence[Finding]) -> None:
+    if not failed:
+        console.print(Text("\nall checks ok", style="green"))
+        return
+    ids = ", ".join(dict.fromkeys(finding.check.id for finding in failed))
+    console.print(Text(f"\n{len(failed)} {'check' if len(failed) == 1 else 'checks'} failed: {ids}", style="red"))
+
+
+def findings(
+    using: Client, config: LakeConfig, known: set[TableKey], target: tuple[str, str] | None = None
+) -> Iterator[Finding]:
+    """Every check of a lake whose configuration is valid; a permission that is missing with the statement that has it.
+
+    Args:
+        using: through what it is reached.
+        config: the lake.
+        known: takes the tables that the lake has.
+        target: bucket and key of an object that is asked about.
+    """
+    for finding in _findings(using, config, known, target):
+        given = giving(config, *finding.missing) if finding.missing else None
+        if given:
+            role, statement = given
+            hint = f"; statement {statement.sid} of `tidegate policy {role}` gives it"
+            yield replace(finding, detail=f"{finding.detail}{hint}")
+        else:
+            yield finding
+
+
+def _findings(
+    using: Client, config: LakeConfig, known: set[TableKey], target: tuple[str, str] | None
+) -> Iterator[Finding]:
+    aws = using.settings.aws
+    s3 = aws.client("s3")
+    queues: list[CheckedQueue] = []
+    for queue in config.every_queue:
+        yield from check_queue(aws.queues(queue.region), queue, queues)
+    store = LakeStore(ObjectStore(s3), config.lake.root)
+    for bucket in config.buckets:
+        tables = [spec for spec in config.tables if spec.table_key.bucket == bucket]
+        about = list(check_bucket(s3, bucket, tables, queues))
+        yield from about
+        if about[0].ok:
+            asked = folders_above(target[1]) if target and target[0] == bucket else []
+            yield check_foreign(store, bucket, dict.fromkeys([*(spec.table_key.prefix for spec in tables), *asked]))
+    reachable = True
+    for finding in check_root(s3, store):
+        yield finding
+        reachable = reachable and finding.ok
+    for spec in registered(config):
+        yield from check_registered(s3, spec)
+    for spec in config.tables:
+        if spec.after_load != "keep":
+            yield check_after_load(s3, spec)
+        if spec.inventory:
+            yield check_inventory(store.objects, spec)
+    if reachable:
+        yield checked(Check.LAKE_TABLES, config.lake.root, lambda: _listed(store.table_keys(), known))
+        yield checked(Check.LAKE_STRAYS, config.lake.root, lambda: _no_strays(store))
+        for spec in config.tables:
+            yield check_born(store, spec)
+        yield check_discovered(config, known)
+    if config.metrics == "cloudwatch":
+        yield check_metrics(aws.client("cloudwatch"))
+    spark = list(check_spark(using.settings.spark, store, using.explain))
+    yield from spark
+    if reachable and all(finding.ok for finding in spark):
+        yield from check_silver(using.settings.spark, store, config.tables)
+
+
+def _reached(aws: Aws) -> str:
+    """Whether clients can be made at all: nothing is asked of AWS itself.
+
+    Raises:
+        BotoCoreError: there is no region, or there are no credentials.
+    """
+    session = aws.session()
+    if session.region_name is None:
+        raise NoRegionError
+    if session.get_credentials() is None:
+        raise NoCredentialsError
+    return session.region_name
+
+
+def _listed(found: set[str], known: set[TableKey]) -> str:
+    known.update(TableKey.decode(text) for text in found)
+    return f"{len(known)} in the lake"
+
+
+def _no_strays(store: LakeStore) -> str:
+    strays = [*store.births.strays(), *store.inbox.contents().strays]
+    if strays:
+        raise Failed("; ".join(strays))
+    return "inbox and tables"
+
+
+def parse_address(text: str) -> tuple[str, str]:
+    """Bucket and key of ``s3://bucket/key``.
+
+    Raises:
+        CommandError: it is no such address.
+    """
+    try:
+        bucket, key = parse_s3_uri(text)
+    except ValueError as error:
+        raise CommandError(f"{error}; for example s3://landing/flights/part-0.parquet") from None
+    if not key:
+        raise CommandError(f"{text!r} names a bucket, not an object; for example s3://{bucket}/flights/part-0.parquet")
+    return bucket, key
+
+
+def _explain(console: Console, config: LakeConfig, known: set[TableKey], bucket: str, key: str) -> None:
+    found = route(bucket, key, config, known)
+    console.print(Text(f"\ns3://{bucket}/{key}"))
+    if isinstance(found, Routed):
+        how = "registered where it lies" if found.spec.mode == "register" else f"loaded as {found.spec.format}"
+        console.print(Text(f"  goes to bronze.{found.spec.name} ({found.table.encode()}), {how}", style="bold"))
+    else:
+        console.print(Text("  goes to no table", style="bold"))
+    console.print(Text(f"  because {found.why}"))

@@ -1,0 +1,61 @@
+"""A Delta table that somebody else keeps where files of this lake land."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+from tidegate.platform.cli.check.catalog import Check
+from tidegate.platform.cli.check.findings import Failed, Finding, checked
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.resources.lake_root.store import LakeStore
+
+
+def check_foreign(store: LakeStore, bucket: str, folders: Iterable[str]) -> Finding:
+    """No folder holds a Delta table that is not this lake's.
+
+    Args:
+        store: the lake's.
+        bucket: where the folders are.
+        folders: key prefixes that end with ``/``.
+    """
+
+    def none_there() -> str:
+        found = [f"s3://{bucket}/{folder}" for folder in folders if _is_foreign(store, bucket, folder)]
+        if found:
+            raise Failed(
+                f"{', '.join(found)} holds a Delta table of somebody else's (its _delta_log is not this lake's): it "
+                "cannot be registered, and loading its files would also take what it has removed. Let its files land "
+                "elsewhere, or leave its prefix out of this lake"
+            )
+        return ""
+
+    return checked(Check.BUCKET_FOREIGN_TABLE, bucket, none_there)
+
+
+def folders_above(key: str) -> list[str]:
+    """Every folder that a key lies in, the outermost first."""
+    parts = key.split("/")[:-1]
+    return ["/".join(parts[: depth + 1]) + "/" for depth in range(len(parts))]
+
+
+def _is_foreign(store: LakeStore, bucket: str, folder: str) -> bool:
+    log = f"{folder}_delta_log/"
+    if store.objects.is_empty(bucket, log):
+        return False
+    first = store.objects.get(bucket, f"{log}{0:020d}.json")
+    if first is None:
+        # Its beginning was cleaned up. Nobody else's table is there where ours was born: its first commit was refused.
+        birth = store.births.read(TableKey(bucket, folder).encode())
+        return birth is None or not birth.registered
+    lake = store.identity.chosen()
+    return lake is None or lake not in _owners(first)
+
+
+def _owners(commit: bytes) -> Iterator[str]:
+    for line in commit.splitlines():
+        try:
+            action = json.loads(line)
+            yield action["metaData"]["configuration"]["tidegate.lake"]
+        except (ValueError, KeyError, TypeError):
+            continue

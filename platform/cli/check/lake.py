@@ -1,0 +1,187 @@
+"""Checks of where tables live: the lake root, registered prefixes, the Spark server, and what was discovered."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Collection, Iterator
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import ClientError
+from pyspark.errors import PySparkException
+
+from tidegate.platform.cli.check.catalog import Check
+from tidegate.platform.cli.check.findings import Failed, Finding, begin_listing, checked, permitted, status_of, tried
+from tidegate.platform.cloud.roles import COPIES_FOLDER, LOG_FOLDER
+from tidegate.platform.core.config.after_load import moves_to
+from tidegate.platform.core.config.drift import drift
+from tidegate.platform.core.config.lake import LakeConfig, TableSpec
+from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.keys.object_key import parse_s3_uri
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.resources.aws.s3 import StoreError
+from tidegate.resources.lake_root.batches import GenerationRetired
+from tidegate.resources.spark.delta import Delta
+from tidegate.resources.spark.remote import SparkRemote
+from tidegate.resources.spark.session import SparkUnreachable, probe, session_of_its_own
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+    from tidegate.resources.lake_root.store import LakeStore
+
+
+def check_root(s3: S3Client, store: LakeStore) -> Iterator[Finding]:
+    """The lake root can be written, listed, read and deleted, and its conditional put is one."""
+    root = f"s3://{store.bucket}/{store.key('')}".rstrip("/")
+    first = checked(Check.LAKE_REACHABLE, root, lambda: _reachable(s3, store.bucket))
+    yield first
+    if not first.ok:
+        return
+    probed = checked(Check.LAKE_WRITE, root, lambda: _write(s3, store.bucket, store.key("")))
+    yield probed
+    if probed.ok:
+        yield checked(Check.LAKE_CONDITIONAL_PUT, root, lambda: _conditional(store))
+
+
+def check_registered(s3: S3Client, spec: TableSpec) -> Iterator[Finding]:
+    """What is written at a registered table's own prefix can be: its Delta log, and copies of some of its files."""
+    key = spec.table_key
+    for check, folder in ((Check.TABLE_LOG, LOG_FOLDER), (Check.TABLE_COPIES, COPIES_FOLDER)):
+        yield checked(
+            check,
+            spec.name,
+            lambda folder=folder: _write(s3, key.bucket, f"{key.prefix}{folder}", reads=False),  # type: ignore[misc]
+        )
+
+
+def check_born(store: LakeStore, spec: TableSpec) -> Finding:
+    """A table is as it was born: where lake.yaml says otherwise, that has no effect; and its log is there."""
+    return checked(Check.TABLE_BIRTH, spec.name, lambda: _as_born(store, spec))
+
+
+def check_spark(
+    remote: SparkRemote, store: LakeStore, explain: Callable[[SparkUnreachable], str] = str
+) -> Iterator[Finding]:
+    """The Spark Connect server answers and has our procedures.
+
+    Args:
+        remote: the server.
+        store: the lake's.
+        explain: what to do when it does not answer.
+    """
+
+    def answers() -> str:
+        try:
+            return f"version {probe(remote)}"
+        except SparkUnreachable as error:
+            raise Failed(explain(error)) from None
+
+    first = checked(Check.SPARK_ANSWERS, str(remote), answers)
+    yield first
+    if first.ok:
+        yield checked(Check.SPARK_PROCEDURES, str(remote), lambda: _procedures(remote, store))
+
+
+def check_discovered(config: LakeConfig, known: Collection[TableKey]) -> Finding:
+    """No table that was discovered earlier overlaps a configured prefix."""
+
+    def apart() -> str:
+        for key, spec in config.keys().items():
+            for other in sorted(known):
+                if other == key or other.bucket != key.bucket:
+                    continue
+                if key.prefix.startswith(other.prefix) or other.prefix.startswith(key.prefix):
+                    remedy = (
+                        f"{spec.name} takes its files from now on. Materialize it, and when nobody reads "
+                        f"bronze.{other.sql_name} any more, move {config.lake.root}/tables/{other}.json away"
+                        if other.prefix.startswith(key.prefix)
+                        else "configure that prefix instead, or give this table another"
+                    )
+                    raise Failed(
+                        f"{spec.prefix} of table {spec.name} overlaps {other.uri}, which was discovered as a table "
+                        f"earlier, and two tables never share a file: {remedy}"
+                    )
+        for spec in config.tables:
+            folder = moves_to(spec.after_load) or ""
+            for other in sorted(known):
+                if folder and (folder.startswith(other.uri) or other.uri.startswith(folder)):
+                    raise Failed(
+                        f"after_load of table {spec.name} moves files to {folder}, which overlaps {other.uri}, a table "
+                        "that was discovered earlier: move them elsewhere"
+                    )
+        return f"tables in the lake: {len(known)}, configured: {len(config.tables)}"
+
+    return checked(Check.LAKE_OVERLAPS, config.lake.root, apart)
+
+
+def _as_born(store: LakeStore, spec: TableSpec) -> str:
+    text = spec.table_key.encode()
+    birth = store.births.read(text)
+    if birth is None:
+        return "not born yet"
+    try:
+        began = store.batches(birth.folder or text).birth()
+    except GenerationRetired as retired:
+        raise Failed(str(retired)) from None
+    if differences := drift(spec, birth.registered, began):
+        raise Failed("; ".join(differences))
+    log = birth.location.replace("s3a://", "s3://") + "/_delta_log/"
+    if began and store.objects.is_empty(*parse_s3_uri(log)):
+        raise Failed(
+            f"there is nothing at {log}, and the table has batches. If a run is just making the table, check again; "
+            f"else bring the log back, or begin the table anew with `tidegate reset {spec.name}`"
+        )
+    return "registered" if birth.registered else "loaded"
+
+
+def _reachable(s3: S3Client, bucket: str) -> str:
+    try:
+        begin_listing(s3, bucket)
+    except ClientError as error:
+        if status_of(error) == 404:
+            raise Failed(f"there is no bucket {bucket}: create it, or correct lake.root") from None
+        raise
+    return ""
+
+
+def _write(s3: S3Client, bucket: str, folder: str, *, reads: bool = True) -> str:
+    """Put, read, list and delete a probe; its name begins with "_", so its events are no table's."""
+    key = f"{folder}_tidegate-check-{uuid.uuid4()}"
+    objects, where = f"arn:aws:s3:::{bucket}/{folder}*", {"Bucket": bucket, "Key": key}
+    permitted("s3:PutObject", objects, s3.put_object, **where, Body=b"tidegate check")
+    try:
+        # Of an upload that never began.
+        tried("s3:AbortMultipartUpload", objects, s3.abort_multipart_upload, **where, UploadId="tidegate-check")
+        if reads:
+            permitted("s3:GetObject", objects, s3.get_object, **where)
+            permitted("s3:PutObjectTagging", objects, s3.put_object_tagging, **where, Tagging={"TagSet": []})
+            permitted("s3:ListBucket", f"arn:aws:s3:::{bucket}", s3.list_objects_v2, Bucket=bucket, Prefix=key)
+    finally:
+        permitted("s3:DeleteObject", objects, s3.delete_object, **where)
+    return "allowed"
+
+
+def _conditional(store: LakeStore) -> str:
+    try:
+        store.objects.prove_conditional_put(store.bucket, store.key(f"_tidegate-check-{uuid.uuid4()}"))
+    except StoreError as error:
+        raise Failed(str(error)) from None
+    return "of 8 racing creations one won"
+
+
+def _procedures(remote: SparkRemote, store: LakeStore) -> str:
+    try:
+        with session_of_its_own(remote) as session:
+            Delta(remote, lambda: session).table_state(store.uri("_tidegate-check"))
+    except PySparkException as error:
+        line = first_line(error)
+        raise Failed(
+            f"tidegate.system.table_state cannot be called ({line}): start the server with Tidegate's jars and "
+            "spark.sql.catalog.tidegate, as docs/reference/lake-yaml.md says"
+        ) from None
+    return "tidegate.system is there"
+
+
+def registered(config: LakeConfig) -> list[TableSpec]:
+    """The configured tables whose files are registered where they lie."""
+    return [spec for spec in config.tables if spec.registers]

@@ -1,0 +1,41 @@
+"""The check of CloudWatch: whether metrics may be published."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from tidegate.platform.cli.check.catalog import Check
+from tidegate.platform.cli.check.findings import Finding, checked, code_of, permitted
+from tidegate.platform.core.health.metrics import NAMESPACE
+
+#: CloudWatch takes no metric that is older than two weeks: this one is refused where publishing is allowed, and nothing
+#: is left of it, and nothing billed.
+_TOO_OLD = timedelta(days=30)
+
+
+def check_metrics(cloudwatch: Any) -> Finding:
+    """Metrics can be published.
+
+    Args:
+        cloudwatch: client.
+    """
+
+    def publishable() -> str:
+        datum = {"MetricName": "Check", "Timestamp": datetime.now(UTC) - _TOO_OLD, "Value": 0.0}
+        try:
+            permitted(
+                "cloudwatch:PutMetricData",
+                f"the namespace {NAMESPACE}",
+                cloudwatch.put_metric_data,
+                Namespace=NAMESPACE,
+                MetricData=[datum],
+            )
+        except ClientError as error:
+            if not code_of(error).startswith("InvalidParameter"):
+                raise
+        return "allowed"
+
+    return checked(Check.METRICS_PUBLISH, "CloudWatch", publishable)

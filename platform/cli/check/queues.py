@@ -1,0 +1,175 @@
+"""Checks of the queues: reachable, patient enough, with a dead-letter queue."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from tidegate.platform.cli.check.catalog import Check
+from tidegate.platform.cli.check.findings import Failed, Finding, checked, code_of, permitted, tried
+from tidegate.platform.core.config.lake import QueueSpec
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+#: Seconds that a received message must stay hidden: Dagster gives a tick up after 60.
+_VISIBILITY = 60
+#: A tick lasts no longer than a minute, and hides anew what it is still at work on.
+_LONG_VISIBILITY = 3600
+_MORE_THAN_SQS_GIVES = 11
+_RETENTION = 4 * 24 * 3600
+
+
+@dataclass(frozen=True)
+class CheckedQueue:
+    """A queue that answered: its ARN and its policy, parsed."""
+
+    name: str
+    arn: str
+    policy: dict[str, Any]
+
+
+def check_queue(sqs: SQSClient, spec: QueueSpec, found: list[CheckedQueue]) -> Iterator[Finding]:
+    """Check one queue.
+
+    Args:
+        sqs: client.
+        spec: its configuration.
+        found: takes the queue when it answers.
+    """
+    name = spec.known_as
+    attributes: dict[str, str] = {}
+
+    def reachable() -> str:
+        url = spec.url or _url(sqs, name)
+        attributes.update(_attributes(sqs, url, name), url=url)
+        found.append(CheckedQueue(name, attributes["QueueArn"], json.loads(attributes.get("Policy") or "{}")))
+        waiting, hidden = (attributes.get(f"ApproximateNumberOfMessages{which}", "?") for which in ("", "NotVisible"))
+        return f"{waiting} messages wait, {hidden} are in flight"
+
+    first = checked(Check.QUEUE_REACHABLE, name, reachable)
+    yield first
+    if first.ok:
+        yield checked(Check.QUEUE_RECEIVE, name, lambda: _receivable(sqs, attributes, name))
+        yield checked(Check.QUEUE_DELETE, name, lambda: _deletable(sqs, attributes["url"], name))
+        yield checked(Check.QUEUE_HIDE, name, lambda: _hideable(sqs, attributes["url"], name))
+        yield checked(Check.QUEUE_SEND, name, lambda: _sendable(sqs, attributes["url"], name))
+        yield checked(Check.QUEUE_VISIBILITY, name, lambda: _patient(attributes))
+        yield checked(Check.QUEUE_RETENTION, name, lambda: _kept(attributes))
+        yield checked(Check.QUEUE_DEAD_LETTERS, name, lambda: _dead_letters(sqs, spec, attributes))
+
+
+def _url(sqs: SQSClient, name: str) -> str:
+    try:
+        return str(permitted("sqs:GetQueueUrl", name, sqs.get_queue_url, QueueName=name)["QueueUrl"])
+    except ClientError as error:
+        raise _missing(error, name) from None
+
+
+def _attributes(sqs: SQSClient, url: str, name: str) -> dict[str, str]:
+    try:
+        answer = permitted(
+            "sqs:GetQueueAttributes", name, sqs.get_queue_attributes, QueueUrl=url, AttributeNames=["All"]
+        )
+    except ClientError as error:
+        raise _missing(error, name) from None
+    return {str(key): str(value) for key, value in answer.get("Attributes", {}).items()}
+
+
+def _missing(error: ClientError, name: str) -> Exception:
+    if "NonExistentQueue" in code_of(error) or "QueueDoesNotExist" in code_of(error):
+        return Failed(
+            f"there is no queue {name} in this account and region: create it, or correct `queues` of lake.yaml"
+        )
+    return error
+
+
+def _receivable(sqs: SQSClient, attributes: dict[str, str], name: str) -> str:
+    # Each receive of a message counts towards the dead-letter queue. While some wait, more are asked for than SQS
+    # gives at once, so that it refuses the number where receiving is allowed.
+    number = 1 if attributes.get("ApproximateNumberOfMessages") == "0" else _MORE_THAN_SQS_GIVES
+    return _allowed(
+        "sqs:ReceiveMessage",
+        name,
+        sqs.receive_message,
+        QueueUrl=attributes["url"],
+        MaxNumberOfMessages=number,
+        VisibilityTimeout=0,
+        WaitTimeSeconds=0,
+    )
+
+
+def _deletable(sqs: SQSClient, url: str, name: str) -> str:
+    # A receipt that no message has: refused as invalid, or ignored, where deleting is allowed.
+    return _allowed("sqs:DeleteMessage", name, sqs.delete_message, QueueUrl=url, ReceiptHandle="tidegate-check")
+
+
+def _sendable(sqs: SQSClient, url: str, name: str) -> str:
+    # A batch of nothing: refused as that where sending is allowed.
+    return _allowed("sqs:SendMessage", name, sqs.send_message_batch, QueueUrl=url, Entries=[])
+
+
+def _hideable(sqs: SQSClient, url: str, name: str) -> str:
+    # The same: a tick that takes long hides what it works on anew.
+    return _allowed(
+        "sqs:ChangeMessageVisibility",
+        name,
+        sqs.change_message_visibility,
+        QueueUrl=url,
+        ReceiptHandle="tidegate-check",
+        VisibilityTimeout=0,
+    )
+
+
+def _allowed(action: str, name: str, call: Callable[..., Any], **arguments: Any) -> str:
+    """What is refused for its arguments is not refused for want of the permission."""
+    tried(action, name, call, **arguments)
+    return "allowed"
+
+
+def _patient(attributes: dict[str, str]) -> str:
+    seconds = int(attributes.get("VisibilityTimeout", 0))
+    if seconds < _VISIBILITY:
+        raise Failed(
+            f"{seconds} s, so messages come back while a tick still works on them: set VisibilityTimeout to 120, "
+            f"at least {_VISIBILITY}"
+        )
+    if seconds > _LONG_VISIBILITY:
+        raise Failed(
+            f"{seconds / 3600:g} h, for which nobody sees what a tick that died had received: "
+            "set VisibilityTimeout to 120"
+        )
+    return f"{seconds} s"
+
+
+def _kept(attributes: dict[str, str]) -> str:
+    seconds = int(attributes.get("MessageRetentionPeriod", _RETENTION))
+    if seconds < _RETENTION:
+        raise Failed(
+            f"{seconds / 3600:g} h, so events are lost when intake rests for longer, a weekend say: set "
+            f"MessageRetentionPeriod to {14 * 24 * 3600}"
+        )
+    return f"{seconds / 86400:g} days"
+
+
+def _dead_letters(sqs: SQSClient, spec: QueueSpec, attributes: dict[str, str]) -> str:
+    if not attributes.get("RedrivePolicy"):
+        raise Failed(
+            "there is none, so a message that cannot be taken comes back for ever: create a queue for them and set "
+            "RedrivePolicy (deadLetterTargetArn, maxReceiveCount 8)"
+        )
+    redrive = json.loads(attributes["RedrivePolicy"])
+    name = str(redrive.get("deadLetterTargetArn", "")).rsplit(":", 1)[-1]
+    if spec.dlq and spec.dlq != name:
+        raise Failed(f"the queue's RedrivePolicy names {name}, lake.yaml names {spec.dlq}: correct one of them")
+    url = _url(sqs, name)
+    found = {**_attributes(sqs, url, name), "url": url}
+    _receivable(sqs, found, name)
+    _deletable(sqs, url, name)
+    _hideable(sqs, url, name)
+    dead = found.get("ApproximateNumberOfMessages", "?")
+    return f"{name}, after {redrive.get('maxReceiveCount')} receives; {dead} messages are in it"

@@ -1,0 +1,64 @@
+"""Checks of silver tables: whether bronze has what lake.yaml merges it by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+
+from tidegate.platform.cli.check.catalog import Check
+from tidegate.platform.cli.check.findings import Failed, Finding, checked
+from tidegate.platform.core.config.silver_columns import missing_columns
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.first_line import first_line
+from tidegate.resources.spark.delta import Delta
+from tidegate.resources.spark.remote import SparkRemote
+from tidegate.resources.spark.session import session_of_its_own
+
+if TYPE_CHECKING:
+    from tidegate.resources.lake_root.store import LakeStore
+
+
+def check_silver(remote: SparkRemote, store: LakeStore, specs: Sequence[TableSpec]) -> Iterator[Finding]:
+    """Every bronze table that exists has the columns that its `silver` names.
+
+    Args:
+        remote: a server that answers.
+        store: the lake's.
+        specs: the tables.
+    """
+    asked = [spec for spec in specs if spec.silver]
+    if not asked:
+        return
+    with session_of_its_own(remote) as session:
+        delta = Delta(remote, lambda: session)
+        for spec in asked:
+            yield checked(Check.TABLE_SILVER_COLUMNS, spec.name, partial(_named, delta, store, spec))
+
+
+def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
+    silver, birth = spec.silver, store.births.read(spec.table_key.encode())
+    try:
+        state = delta.table_state(birth.location) if birth else None
+    except PySparkException as error:
+        raise Failed(f"the table cannot be looked at: {first_line(error)}") from None
+    if silver is None or birth is None or state is None or not state.has_columns:
+        return "no bronze table yet"
+    names = [field.name for field in state.schema.fields]
+    if missing := missing_columns(silver, names):
+        raise Failed(
+            f"bronze has no column {missing[0]!r}, so every merge fails: name columns of the table in keys and order "
+            f"of `silver`, not fields within them; it has {', '.join(names)}"
+        )
+    if silver.delete_when:
+        try:
+            # Only analyzed: no row is read. On lines of its own, for it may end in a comment.
+            query = f"SELECT coalesce((\n{silver.delete_when}\n), false) FROM delta.`{birth.location}`"
+            _ = delta.session.sql(query).schema
+        except PySparkException as error:
+            raise Failed(
+                f"delete_when of `silver` is no condition on bronze's rows, so every merge fails: {first_line(error)}"
+            ) from None
+    return "bronze has them"

@@ -1,0 +1,162 @@
+"""`tidegate infer`: a `lake.yaml` to start from, out of the files that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Protocol
+
+from rich.console import Console
+
+from tidegate.platform.cli.environment import client
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.core.files.parquet.bad import BadParquet
+from tidegate.platform.core.infer.guess import Entry, Guess, as_lake_yaml, guess_tables
+from tidegate.platform.core.infer.sniff import (
+    SAMPLE,
+    Sniffed,
+    check_names,
+    format_of_bytes,
+    sniff_csv,
+    sniff_json,
+    unpacked,
+)
+from tidegate.platform.core.keys.object_key import parse_s3_uri
+from tidegate.resources.aws.clients import Aws
+from tidegate.resources.aws.s3 import ObjectStore
+from tidegate.resources.parquet.footers import read_footers
+
+#: Objects of the listing that are looked at.
+MOST_FILES = 100_000
+#: Bytes at a Parquet file's end: footers of some thousand columns fit.
+_TAIL = 1 << 20
+
+
+class Files(Protocol):
+    """Where files are listed and read."""
+
+    def listing(self) -> Iterator[Entry]:
+        """Every file."""
+
+    def first_bytes(self, key: str, length: int) -> bytes:
+        """The beginning of a file."""
+
+    def last_bytes(self, key: str, length: int) -> bytes:
+        """The end of a file."""
+
+
+def run_infer(console: Console, address: str, home: Path | None) -> bool:
+    """Print the `lake.yaml` that the files under an address suggest, problems as comments.
+
+    Args:
+        console: where it is printed.
+        address: ``s3://bucket/prefix``, or a folder of this machine that stands for a bucket.
+        home: of a running local platform; None takes a running default one, else the environment's AWS.
+
+    Returns:
+        Whether no problem was found.
+
+    Raises:
+        CommandError: there is no such folder, or no file below the address.
+        StoreError: S3 did not answer.
+    """
+    if address.startswith("s3://"):
+        bucket, prefix = parse_s3_uri(address)
+        files: Files = _Bucket(client(home).settings.aws, bucket, prefix)
+    else:
+        folder = Path(address)
+        if not folder.is_dir():
+            raise CommandError(f"{address} is neither s3://bucket/prefix nor a folder of this machine")
+        bucket, files = "your-bucket", _Folder(folder)
+    listing = files.listing()
+    guesses = guess_tables(bucket, islice(listing, MOST_FILES))
+    if not guesses:
+        raise CommandError(f"no file is below {address} that could be a table's")
+    for guess in guesses:
+        _look(guess, files)
+    problems = sum(len(guess.problems) for guess in guesses)
+    looked_at = "" if next(listing, None) is None else f", of which the first {MOST_FILES:,} were looked at"
+    console.print(
+        f"# files below {address}{looked_at}: {sum(guess.files for guess in guesses)}; tables: {len(guesses)}; "
+        f"problems: {problems}",
+        highlight=False,
+        soft_wrap=True,
+        markup=False,
+    )
+    console.print(as_lake_yaml(bucket, guesses), highlight=False, soft_wrap=True, markup=False, end="")
+    return not problems
+
+
+def _look(guess: Guess, files: Files) -> None:
+    """Look into some files of a table."""
+    differing: set[str] = set()
+    for entry in guess.samples:
+        try:
+            if guess.format is None:
+                guess.format = format_of_bytes(unpacked(files.first_bytes(entry.key, SAMPLE)))
+            sniffed = _sniffed(guess, entry, files)
+        except ValueError as error:
+            guess.problems.append(f"{entry.key}: {error}")
+            continue
+        said = sniffed.problems
+        guess.problems += [f"{entry.key}: {problem}" for problem in said]
+        guess.options.update(sniffed.options)
+        if guess.format == "json":  # whose fields, unlike the columns of other formats, are not matched in any case
+            spelled = list(dict.fromkeys([*guess.columns, *sniffed.columns]))
+            guess.problems += [f"{entry.key}: {one}" for one in check_names(spelled, loaded=False) if one not in said]
+        differing.update(guess.take(sniffed.columns))
+    both = {name.lower() for name in guess.columns} & {name.lower() for name in guess.partitions}
+    if both:
+        guess.problems.append(f"{', '.join(sorted(both))} is in the files and in their folders; rename one")
+    guess.problems += [f"column {name} has other types in other files; say its type" for name in sorted(differing)]
+
+
+def _sniffed(guess: Guess, entry: Entry, files: Files) -> Sniffed:
+    if guess.format == "parquet":
+        (footer,) = read_footers([(files.last_bytes(entry.key, _TAIL), entry.size)])
+        if isinstance(footer, BadParquet):
+            raise footer
+        columns = {one.name: one.type.sql() for one in footer.fields}
+        return Sniffed(columns, problems=check_names(list(columns), loaded=False))
+    head = unpacked(files.first_bytes(entry.key, SAMPLE))
+    look = sniff_csv if guess.format == "csv" else sniff_json
+    return look(head, whole=entry.size <= SAMPLE and len(head) < SAMPLE)
+
+
+class _Bucket:
+    def __init__(self, aws: Aws, bucket: str, prefix: str) -> None:
+        self._store = ObjectStore(aws.client("s3"))
+        self._bucket, self._prefix = bucket, prefix
+        self._etags: dict[str, str] = {}
+
+    def listing(self) -> Iterator[Entry]:
+        for one in self._store.under(self._bucket, self._prefix):
+            self._etags[one.key] = one.etag
+            yield Entry(one.key, one.size)
+
+    def first_bytes(self, key: str, length: int) -> bytes:
+        return self._store.first_bytes(self._bucket, key, self._etags[key], length)
+
+    def last_bytes(self, key: str, length: int) -> bytes:
+        return self._store.tail(self._bucket, key, self._etags[key], length)
+
+
+class _Folder:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def listing(self) -> Iterator[Entry]:
+        for path in sorted(self._folder.rglob("*")):
+            if path.is_file():
+                yield Entry(path.relative_to(self._folder).as_posix(), path.stat().st_size)
+
+    def first_bytes(self, key: str, length: int) -> bytes:
+        with (self._folder / key).open("rb") as file:
+            return file.read(length)
+
+    def last_bytes(self, key: str, length: int) -> bytes:
+        path = self._folder / key
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - length))
+            return file.read()

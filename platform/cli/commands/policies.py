@@ -1,0 +1,41 @@
+"""`tidegate policy`: what a role needs on AWS, as an IAM policy."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cloud.roles import ROLES, policy
+from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.core.health.alarms import without_dead_letters
+
+#: Characters, blanks left out, that AWS takes of a managed policy.
+_MOST = 6144
+
+
+def run_policy(role: str, lake: Path) -> None:
+    """Print a role's policy; on standard error, what it leaves out.
+
+    Args:
+        role: its name.
+        lake: the lake.yaml; nothing else is asked.
+
+    Raises:
+        CommandError: there is no such role.
+        LakeConfigError: the lake.yaml is wrong.
+    """
+    if role not in ROLES:
+        raise CommandError(f"{role!r} is no role: give one of {', '.join(ROLES)}")
+    config = load_lake(lake)
+    found = policy(ROLES[role](config))
+    print(json.dumps(found, indent=2))
+    if role != "spark":
+        for queue in without_dead_letters(config):
+            print(f"the dead-letter queue of {queue} is left out: name it as `dlq` in {lake}", file=sys.stderr)
+    if (size := len(json.dumps(found, separators=(",", ":")))) > _MOST:
+        print(
+            f"AWS takes {_MOST:,} characters of a managed policy, this has {size:,}: put its statements into several",
+            file=sys.stderr,
+        )

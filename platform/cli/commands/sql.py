@@ -1,0 +1,169 @@
+"""`tidegate sql`: a query on the lake's tables, printed as a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+from pyspark.errors import PySparkException
+from pyspark.sql import Row, SparkSession
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from tidegate.platform.cli.check.findings import explain_aws
+from tidegate.platform.cli.commands.asked_tables import asked_tables, without_schema
+from tidegate.platform.cli.commands.time_travel import reach_silver
+from tidegate.platform.cli.environment import client
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.core.first_line import first_line, visible
+from tidegate.resources.lake import Lake, Unnamed
+
+_SCHEMAS = ("bronze", "silver", "ledger", "lake")
+_QUARANTINE = ("lake", "quarantine")
+#: A table that Spark does not find, as its message names it.
+_NAMED = re.compile(r"`(\w+)`\.`(\w+)`")
+#: Tables that an error names.
+_MOST_TOLD = 12
+
+
+def run_sql(console: Console, query: str, home: Path | None, limit: int) -> None:
+    """Run a query and print its rows.
+
+    Args:
+        console: where they are printed.
+        query: Spark SQL; `bronze.<name>`, `silver.<name>`, `ledger.<name>`, `lake.intake` and
+            `lake.quarantine` are the lake's tables; time travel works.
+        home: of a running local platform; None takes a running default one, else what the environment names.
+        limit: most rows to print.
+
+    Raises:
+        CommandError: the query cannot be run, or the lake or Spark cannot be reached.
+        LakeConfigError: the lake.yaml is wrong.
+    """
+    using = client(home)
+    with using.reaching_spark(), using.settings.opened() as lake, _readable():
+        session = lake.delta.session
+        query, unnamed, every = _named(lake, query)
+        try:
+            try:
+                columns, rows, more = _run(session, query, limit)
+            except PySparkException as error:
+                if every or not _is_unknown_table(error):
+                    raise
+                unnamed = lake.name_tables()  # the query names it in a way that only Spark reads, or it is to be told
+                columns, rows, more = _run(session, query, limit)
+        except PySparkException as error:
+            if _is_unknown_table(error):
+                told, tables = first_line(error), _tables(session)
+                configured = [spec.name for spec in lake.config.tables]
+                hints = [near(told, tables), *unbegun(told, tables, configured), *unnamed[:_MOST_TOLD]]
+                raise CommandError(f"{told} Tables there are: {'; '.join(map(str, hints))}") from None
+            raise
+        if columns:
+            _show(console, columns, rows[:limit])
+        if more:
+            console.print(f"{more:,} more rows; --limit prints more")
+
+
+def _named(lake: Lake, query: str) -> tuple[str, list[Unnamed], bool]:
+    """Name what a query asks for: the query to run, the tables without names, and whether every table was looked at."""
+    asked = asked_tables(query)
+    if asked is None:
+        return query, lake.name_tables(), True
+    unnamed = lake.name_asked({name for schema, name in asked if schema in ("bronze", "silver", "ledger")})
+    if any(schema.startswith("lake") for schema, _ in asked):
+        lake.name_objects()
+    if _QUARANTINE in asked:
+        # The view of that name reads the ledger of every table, this one those that may say something of it.
+        lake.delta.session.sql(f"CREATE TEMPORARY VIEW {_QUARANTINE[1]} AS {lake.quarantine_query()}")
+        query = without_schema(query, *_QUARANTINE)
+    return query, unnamed, False
+
+
+def _run(session: SparkSession, query: str, limit: int) -> tuple[list[str], list[Row], int]:
+    """Columns, rows, and how many rows more there are."""
+    frame = session.sql(reach_silver(query))
+    rows = frame.limit(limit + 1).collect()
+    return frame.columns, rows, frame.count() - limit if len(rows) > limit else 0
+
+
+def _show(console: Console, columns: list[str], rows: list[Row]) -> None:
+    table = Table(show_edge=False, header_style="bold")
+    numeric = {i for i in range(len(columns)) if any(isinstance(row[i], int | float) for row in rows)}
+    for index, name in enumerate(columns):
+        table.add_column(Text(name), justify="right" if index in numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*[_cell(value) for value in row])
+    if not console.is_terminal:
+        # In a pipe or a file nothing is lost by long lines.
+        unbounded = console.options.update(max_width=1_000_000)
+        console.width = max(console.width, Measurement.get(console, unbounded, table).maximum)
+    console.print(table)
+
+
+def _cell(value: Any) -> Text:
+    return Text("null", style="dim") if value is None else Text(visible(str(value)))
+
+
+def near(told: str, tables: Sequence[str]) -> str:
+    """The tables that there are; of many, those whose names are most like the one that Spark does not find.
+
+    Args:
+        told: Spark's word.
+        tables: schema and name of each.
+    """
+    found = _NAMED.search(told)
+    if len(tables) <= _MOST_TOLD or not found:
+        return ", ".join(tables[:_MOST_TOLD]) + (", …" if len(tables) > _MOST_TOLD else "") or "none yet"
+    wanted = f"{found[1]}.{found[2]}".lower()
+    like = sorted(tables, key=lambda one: -SequenceMatcher(None, wanted, one.lower()).ratio())[:_MOST_TOLD]
+    return f"{', '.join(like)} and {len(tables) - _MOST_TOLD} more, see SHOW TABLES IN {found[1]}"
+
+
+def unbegun(told: str, tables: Collection[str], configured: Collection[str] = ()) -> list[str]:
+    """What to do about a table that Spark does not find: one that has a ledger has no rows yet, or none any more.
+
+    Args:
+        told: Spark's word.
+        tables: schema and name of each that there is.
+        configured: names of the tables of lake.yaml.
+    """
+    found = _NAMED.search(told)
+    if not found or found[1] not in ("bronze", "silver", "ledger"):
+        return []
+    if f"ledger.{found[2]}" not in tables:
+        begun = f"no run of the table {found[2]} has ended yet: `tidegate trace s3://…` says where one of its files is"
+        return [begun] if found[2] in configured else []
+    if found[1] == "silver" and f"bronze.{found[2]}" in tables:
+        return [f"silver.{found[2]} is made by its first merge, if lake.yaml has `silver` for it"]
+    return [f"ledger.{found[2]} says what became of its files, and `tidegate redrive` what keeps them out"]
+
+
+def _tables(session: SparkSession) -> list[str]:
+    return [
+        f"{schema}.{row['tableName']}"
+        for schema in _SCHEMAS
+        if session.catalog.databaseExists(schema)
+        for row in session.sql(f"SHOW TABLES IN {schema}").collect()
+    ]
+
+
+def _is_unknown_table(error: PySparkException) -> bool:
+    return error.getCondition() in ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "DELTA_TABLE_NOT_FOUND")
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    try:
+        yield
+    except PySparkException as error:
+        raise CommandError(first_line(error)) from None
+    except (BotoCoreError, ClientError) as error:
+        raise CommandError(f"the lake's bucket cannot be read: {explain_aws(error)}") from None

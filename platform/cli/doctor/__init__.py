@@ -1,0 +1,1 @@
+"""`tidegate doctor`: the installation, and the logs of tables."""

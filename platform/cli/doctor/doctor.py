@@ -1,0 +1,259 @@
+"""`tidegate doctor`: how the lake's commits are really coordinated, and what its logs have been left with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from rich.console import Console
+from rich.text import Text
+
+from tidegate.platform.cli.check.catalog import Check
+from tidegate.platform.cli.check.findings import Failed, Finding, checked, show
+from tidegate.platform.cli.commands.failed_run import check_runs
+from tidegate.platform.cli.doctor.logs import LogDoctor
+from tidegate.platform.cli.environment import client
+from tidegate.platform.core.first_line import first_line
+from tidegate.resources.aws.clients import Aws
+from tidegate.resources.aws.commit_table import CommitTable
+from tidegate.resources.aws.s3 import StoreError
+from tidegate.resources.lake import Lake
+from tidegate.resources.spark.delta import Delta
+
+DYNAMODB_STORE = "io.tidegate.storage.DynamoDbLogStore"
+_CLASSIC = "io.delta.storage.S3DynamoDBLogStore"
+_CONDITIONAL = (DYNAMODB_STORE, "io.tidegate.storage.ConditionalS3LogStore")
+_OF_ALL = "spark.delta.logStore.class"
+_OF_S3A = "spark.delta.logStore.s3a.impl"
+_OF_S3 = "spark.delta.logStore.s3.impl"
+_FAST_LISTING = "delta.enableFastS3AListFrom"
+
+
+def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair: bool) -> bool:
+    """Examine the log of every table of the lake and print what was found.
+
+    Args:
+        console: where it is printed.
+        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else ``lake.yaml``.
+        home: of a running local platform; None takes a running default one, else the environment.
+        repair: settle what is pending, close what dead writers left open and sweep old staged commits first.
+
+    Returns:
+        Whether nothing is wrong.
+
+    Raises:
+        CommandError: nothing runs on the home, or no Spark server answers.
+    """
+    using = client(home, lake)
+    failed = 0
+    with using.reaching_spark(), using.settings.opened() as opened:
+        for finding in _examined(opened, using.settings.aws, repair=repair):
+            failed += show(console, finding, "PROBLEM ")
+        for finding in check_runs(using.home, *_tables(opened)):
+            failed += show(console, finding, "PROBLEM ")
+    console.print(Text(f"\n{failed} problems" if failed else "\nnothing is wrong", style="red" if failed else "green"))
+    return not failed
+
+
+def _tables(opened: Lake) -> tuple[list[str], list[str]]:
+    """Keys of the tables, and names of the silver ones."""
+    return opened.store.births.tables(), [spec.name for spec in opened.config.tables if spec.silver]
+
+
+def _examined(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding]:
+    server = str(opened.delta.remote)
+    buckets = [*opened.config.buckets, opened.store.bucket]
+    yield checked(Check.SPARK_LOG_STORE, server, lambda: check_store(opened.delta, buckets))
+    yield checked(Check.SPARK_LISTING, server, lambda: check_listing(opened.delta))
+    yield checked(Check.SPARK_JARS, server, lambda: check_jars(opened.delta))
+    entries = None
+    if log_store(opened.delta) in (DYNAMODB_STORE, _CLASSIC):
+        try:
+            entries = commit_table(opened.delta, aws)
+        except Failed as problem:
+            yield Finding(Check.SPARK_COMMIT_TABLE, server, False, str(problem))
+        else:
+            yield checked(Check.COMMIT_TABLE_STATE, entries.name, partial(check_table, entries))
+    doctor = LogDoctor(opened.store.objects, entries)
+    for found in locations(opened):
+        if isinstance(found, Finding):
+            yield found
+            continue
+        name, location = found
+        if repair:
+            yield checked(Check.LOG_REPAIR, name, partial(_repair, opened.delta, doctor, location))
+        yield from doctor.examine(name, location)
+
+
+def _repair(delta: Delta, doctor: LogDoctor, location: str) -> str:
+    try:
+        # Opening a log settles what its newest entry promises; the first time after a commit of the server's own it
+        # need not look.
+        for _ in range(2):
+            delta.table_state(location)
+    except PySparkException as error:
+        raise Failed(first_line(error)) from None
+    return f"settled; {doctor.close(location)} entries closed, {doctor.sweep(location)} staged commits swept"
+
+
+def commit_table(delta: Delta, aws: Aws) -> CommitTable:
+    """The table of entries that the server uses, whatever the settings of this process.
+
+    Raises:
+        Failed: the server does not say, or not all of it, or its settings contradict each other.
+    """
+    try:
+        address = delta.commit_table()
+    except PySparkException as error:
+        raise Failed(f"the server does not say which: {first_line(error)}") from None
+    if log_store(delta) == _CLASSIC:
+        address = replace(address, region=_classic_region(delta))
+    if address.region is None:
+        raise Failed("nobody says its region: set fs.s3a.endpoint.region, or the log store's ddb.region, on the server")
+    there = aws.elsewhere(address.region, address.endpoint)
+    return CommitTable(there.client("dynamodb"), address)
+
+
+def _classic_region(delta: Delta) -> str:
+    """Where Delta's own store looks: S3A's region, which the server's answer falls back on, means nothing to it."""
+    key = f"{_CLASSIC}.ddb.region"
+    return conf(delta, f"spark.{key}") or conf(delta, f"spark.hadoop.{key}") or "us-east-1"
+
+
+def check_store(delta: Delta, buckets: Iterable[str]) -> str:
+    """Which log store commits really go through, and whether the server's settings are safe with it.
+
+    Args:
+        delta: the server.
+        buckets: where tables lie; S3A takes settings of one bucket too.
+
+    Raises:
+        Failed: commits may be lost.
+    """
+    if of_all := conf(delta, _OF_ALL):
+        _check_of_all(delta, of_all)
+    store = log_store(delta)
+    scopes = ["fs.s3a", *(f"fs.s3a.bucket.{bucket}" for bucket in buckets)]
+    settings = [conf(delta, f"spark.hadoop.{scope}.performance.flags") for scope in scopes]
+    flags = {flag.strip() for setting in settings for flag in setting.split(",") if flag.strip()}
+    if store not in _CONDITIONAL and flags & {"*", "create"}:
+        raise Failed(
+            f"{store or 'Delta’s own single-driver store'} with fs.s3a.performance.flags={','.join(sorted(flags))}: a "
+            f"commit overwrites another's without a word. Set {_OF_S3A}={DYNAMODB_STORE}"
+        )
+    if not store:
+        raise Failed(f"none is set, so drivers overwrite each other's commits: {_OF_S3A}={DYNAMODB_STORE}")
+    if store == _CLASSIC:
+        raise Failed(
+            "Delta's own store loses commits beside writers that publish conditionally, as ours do: set "
+            f"{_OF_S3A}={DYNAMODB_STORE}, the settings stay"
+        )
+    if not of_all:
+        _check_of_s3(delta, store)
+    return store
+
+
+def _check_of_all(delta: Delta, store: str) -> None:
+    if conf(delta, _OF_S3A) or conf(delta, _OF_S3):
+        raise Failed(f"Delta opens no table while {_OF_ALL} is set beside {_OF_S3A} or {_OF_S3}: unset {_OF_ALL}")
+    if store not in _CONDITIONAL:
+        raise Failed(
+            f"{_OF_ALL}={store} decides for every scheme: unset it, and set {_OF_S3A} and {_OF_S3} to {DYNAMODB_STORE}"
+        )
+
+
+def _check_of_s3(delta: Delta, store: str) -> None:
+    other = conf(delta, _OF_S3)
+    # A missing key does no harm where nothing opens s3://.
+    if (other or conf(delta, "spark.hadoop.fs.s3.impl")) and other not in (store, *_CONDITIONAL):
+        raise Failed(
+            f"{store} for s3a://, {other or 'Delta’s own single-driver store'} for s3://: commits to one table under "
+            f"both may overwrite each other. Set {_OF_S3}={store}"
+        )
+
+
+def check_listing(delta: Delta) -> str:
+    """Whether logs are listed as they should be.
+
+    Raises:
+        Failed: Delta's own store for one driver takes keys below folders of ``_delta_log`` for commits.
+    """
+    for key in (f"spark.hadoop.{_FAST_LISTING}", _FAST_LISTING):
+        if conf(delta, key).strip().lower() == "true":
+            raise Failed(
+                f"{key}=true: Delta 4.4.0's own store then lists the folders of _delta_log too, and a copy of a commit "
+                "in one of them breaks the table. Unset it: Tidegate's log stores list as fast without it"
+            )
+    return f"{_FAST_LISTING} is off"
+
+
+def check_jars(delta: Delta) -> str:
+    """Which jars the server commits with.
+
+    Raises:
+        Failed: one is missing, or ours is of another version than this program.
+    """
+    try:
+        jars = delta.jars()
+    except PySparkException as error:
+        raise Failed(
+            f"the server does not know tidegate.system.jars ({first_line(error)}): its Tidegate jar is "
+            "missing or older than this program; build it by `make jars`"
+        ) from None
+    if missing := [component for component, jar in jars.items() if jar is None]:
+        raise Failed(f"the server has no {', '.join(missing)}: put all jars of `make jars` on its class path")
+    mine = f"tidegate-jvm-{version('tidegate')}.jar"
+    if jars["Tidegate"] != mine:
+        raise Failed(f"the server has {jars['Tidegate']}, this program belongs to {mine}: build it by `make jars`")
+    return ", ".join(jar for jar in jars.values() if jar)
+
+
+def check_table(entries: CommitTable) -> str:
+    """Whether the DynamoDB table is as it should be.
+
+    Raises:
+        Failed: it is missing or not active, or its items never expire.
+    """
+    state = entries.state()
+    if state is None:
+        raise Failed("there is none; the first commit makes it, unless ddb.create=false forbids that")
+    if state.status != "ACTIVE":
+        raise Failed(f"it is {state.status}")
+    if state.ttl != "expireTime":
+        raise Failed("TTL is not enabled on expireTime, so its items stay for ever: enable it")
+    if entries.address.possibly_lost:
+        raise Failed(
+            f"the server has closed {entries.address.possibly_lost} commits of other writers that are in no log, since "
+            "it began: the tables' staged commits below tell which"
+        )
+    return f"{state.billing}, TTL on expireTime, in {entries.where}"
+
+
+def locations(opened: Lake) -> Iterator[tuple[str, str] | Finding]:
+    """Every Delta table of the lake: what it is called, and where it is; a problem where that is not known."""
+    for text in opened.store.births.tables():
+        try:
+            table = opened.table(text)
+        except (StoreError, ValueError) as error:
+            yield Finding(Check.LOG_LOCATION, text, False, str(error))
+            continue
+        if table.birth is not None:
+            yield f"bronze.{table.birth.name}", table.birth.location
+            yield f"ledger.{table.birth.name}", table.ledger.location
+    for spec in opened.config.tables:
+        if spec.silver:
+            yield f"silver.{spec.name}", opened.store.uri("silver", spec.name)
+
+
+def log_store(delta: Delta) -> str:
+    """The class that publishes commits on the server; empty when none is set."""
+    return conf(delta, _OF_ALL) or conf(delta, _OF_S3A)
+
+
+def conf(delta: Delta, key: str) -> str:
+    """A setting of the Spark server; empty when not set."""
+    return delta.session.conf.get(key, "") or ""

@@ -1,0 +1,219 @@
+"""Batch n: the immutable, complete intent of one bronze commit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tidegate.platform.core.bronze.ledger import LedgerRow, Status
+from tidegate.platform.core.bronze.manifest import Hint
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Add:
+    """A data file that the batch adds.
+
+    Attributes:
+        path: relative to the table's root, percent-encoded, as it stands in the Delta log.
+        size: bytes.
+        modification_time: epoch milliseconds.
+        stats: Delta statistics as JSON text.
+        etag: the source object's etag; None for a staged file.
+        source_key: the registered object's key; None for a staged file.
+    """
+
+    path: str
+    partition_values: dict[str, str | None]
+    size: int
+    modification_time: int
+    stats: str
+    etag: str | None = None
+    source_key: str | None = None
+
+    @property
+    def records(self) -> int:
+        """Rows of the file, from its statistics."""
+        return int(json.loads(self.stats)["numRecords"])
+
+
+@dataclass(frozen=True)
+class Remove:
+    """A live entry that the batch removes; ``dv_id`` is its deletion vector's id, if it has one."""
+
+    path: str
+    dv_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Create:
+    """The table's birth, in the first batch that has files for it: Spark schema (parsed JSON), partition columns,
+    properties.
+    """
+
+    schema: dict[str, Any]
+    partition_columns: tuple[str, ...]
+    properties: dict[str, str]
+    name: str
+
+
+@dataclass(frozen=True)
+class Evolve:
+    """New columns, which come with the files that bring them.
+
+    Attributes:
+        base: the schema (Spark's, parsed JSON) that they were decided on; if the table's is another, the batch is void.
+        schema: the schema from this batch on.
+        properties: table properties that it needs.
+    """
+
+    base: dict[str, Any]
+    schema: dict[str, Any]
+    properties: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The intent of commit ``n``. What is in it, and nothing else, is committed and recorded.
+
+    Attributes:
+        table: table key.
+        location: ``s3a://`` URI of the bronze table.
+        after_version: bronze version named by the ledger's last header; -1 while there is no table.
+        rows: ledger rows of every hint decided here.
+        deferred: hints put off; they go back to the inbox.
+        manifests: ids of the manifests taken, whole.
+        sent_until: epoch milliseconds at which the newest row was sent that this batch or one before it may have
+            brought; only of a row queue's table.
+    """
+
+    lake: str
+    table: str
+    generation: str
+    n: int
+    location: str
+    after_version: int
+    manifests: tuple[str, ...]
+    rows: tuple[LedgerRow, ...] = ()
+    adds: tuple[Add, ...] = ()
+    removes: tuple[Remove, ...] = ()
+    deferred: tuple[Hint, ...] = ()
+    create: Create | None = None
+    evolve: Evolve | None = None
+    sent_until: int | None = None
+    run_id: str = ""
+    decided_at: str = ""
+    digest: str = field(default="")
+
+    @property
+    def app_id(self) -> str:
+        """The Delta txn's application id."""
+        return f"tidegate:{self.lake}:{self.table}:{self.generation}"
+
+    @property
+    def commits(self) -> bool:
+        """Whether there is a table to commit to: before its birth, a batch without files is in the ledger only."""
+        return self.create is not None or self.after_version >= 0
+
+    @property
+    def only_moves(self) -> bool:
+        """Whether it tells of files that after-load took away, and of nothing else."""
+        statuses = {row.status for row in self.rows}
+        return Status.MOVED in statuses and statuses <= {Status.MOVED, Status.DUPLICATE}
+
+    def counts(self) -> Counter[str]:
+        """Ledger rows by status."""
+        return Counter(str(row.status) for row in self.rows)
+
+    def sealed(self) -> Batch:
+        """The same batch with its digest: SHA-256 of the canonical JSON of everything else."""
+        return replace(self, digest=_digest(self._body()))
+
+    def to_json(self) -> str:
+        """The batch object's body.
+
+        Raises:
+            ValueError: the batch is not sealed.
+        """
+        if not self.digest:
+            raise ValueError(f"batch {self.n} of {self.table} has no digest: seal it first")
+        return _canonical({**self._body(), "digest": self.digest})
+
+    @classmethod
+    def from_json(cls, text: str | bytes, where: str) -> Batch:
+        """Read a batch object.
+
+        Args:
+            text: the body.
+            where: the object's address, for errors.
+
+        Raises:
+            ValueError: unknown format, missing field, or a digest that does not match; the message names ``where``.
+        """
+        try:
+            body: dict[str, Any] = json.loads(text)
+            if body.pop("format") != FORMAT:
+                raise ValueError(f"its format is not {FORMAT}; this lake was written by a newer Tidegate")
+            body.pop("app_id")
+            create, evolve = body.pop("create"), body.pop("evolve", None)
+            batch = cls(
+                create=create and Create(**{**create, "partition_columns": tuple(create["partition_columns"])}),
+                evolve=evolve and Evolve(**evolve),
+                manifests=tuple(body.pop("manifests")),
+                rows=tuple(LedgerRow.from_dict(row) for row in body.pop("rows")),
+                adds=tuple(Add(**add) for add in body.pop("adds")),
+                removes=tuple(Remove(**remove) for remove in body.pop("removes")),
+                deferred=tuple(Hint(**hint) for hint in body.pop("deferred")),
+                **body,
+            )
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{where} is not a batch: {error}") from error
+        if batch.sealed().digest != batch.digest:
+            raise ValueError(
+                f"{where} was altered: its digest does not match its content. Batches are immutable; "
+                "restore the object's first version"
+            )
+        return batch
+
+    def _body(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "lake": self.lake,
+            "table": self.table,
+            "generation": self.generation,
+            "n": self.n,
+            "app_id": self.app_id,
+            "location": self.location,
+            "after_version": self.after_version,
+            "create": self.create and {**vars(self.create), "partition_columns": list(self.create.partition_columns)},
+            # Only where there is one: a batch that was decided before there were any keeps its digest.
+            **({"evolve": vars(self.evolve)} if self.evolve else {}),
+            **({} if self.sent_until is None else {"sent_until": self.sent_until}),
+            "adds": [vars(add) for add in self.adds],
+            "removes": [vars(remove) for remove in self.removes],
+            "rows": [row.to_dict() for row in self.rows],
+            "deferred": [_hint(hint) for hint in self.deferred],
+            "manifests": list(self.manifests),
+            "run_id": self.run_id,
+            "decided_at": self.decided_at,
+        }
+
+
+_LATER = ("read", "size", "taken", "replaces", "decided", "told")
+
+
+def _hint(hint: Hint) -> dict[str, Any]:
+    # As above: no hint had these once.
+    return {name: value for name, value in vars(hint).items() if name not in _LATER or value is not None}
+
+
+def _canonical(body: dict[str, Any]) -> str:
+    return json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def _digest(body: dict[str, Any]) -> str:
+    return hashlib.sha256(_canonical(body).encode()).hexdigest()

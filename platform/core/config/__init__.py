@@ -1,0 +1,1 @@
+"""lake.yaml as typed, checked models."""

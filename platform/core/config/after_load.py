@@ -1,0 +1,64 @@
+"""What becomes of a source object once its rows are in the table."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
+
+from tidegate.platform.core.config.fields import Folder, Model
+
+#: Of S3.
+_MOST_TAGS = 10
+
+TagName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+TagValue = Annotated[str, StringConstraints(max_length=256)]
+
+
+class MoveOrTag(Model):
+    """Exactly one of `move` and `tag`."""
+
+    move: Folder | None = None
+    """`s3://bucket/folder/` that the object is moved to, below it under the key that it has below the prefix."""
+    tag: Annotated[dict[TagName, TagValue], Field(min_length=1, max_length=_MOST_TAGS)] | None = None
+    """S3 object tags that it gets, beside those that it has."""
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.move is None) == (self.tag is None):
+            raise ValueError("give exactly one of move (s3://bucket/folder/) and tag (names with values)")
+        return self
+
+
+def _shape(value: Any) -> str:
+    return "[word]" if isinstance(value, str) else "[mapping]"
+
+
+#: `keep`, `delete`, `{move: …}` or `{tag: …}`. The names of the two shapes are left out of what is told of problems.
+AfterLoad = Annotated[
+    Annotated[Literal["keep", "delete"], Tag("[word]")] | Annotated[MoveOrTag, Tag("[mapping]")],
+    Discriminator(_shape),
+]
+
+
+def takes_away(after_load: Literal["keep", "delete"] | MoveOrTag) -> bool:
+    """Whether objects leave the place where they landed."""
+    return after_load == "delete" or moves_to(after_load) is not None
+
+
+def moves_to(after_load: Literal["keep", "delete"] | MoveOrTag) -> str | None:
+    """The ``s3://`` folder that objects are moved to."""
+    return after_load.move if isinstance(after_load, MoveOrTag) else None
+
+
+def moved_key(folder: str, relative: str, etag: str = "") -> str:
+    """The key of an object that was moved.
+
+    Args:
+        folder: the key prefix that it is moved below.
+        relative: its key below the table's prefix.
+        etag: of its bytes, where other bytes lie under its plain name: those stay too.
+    """
+    path, slash, name = relative.rpartition("/")
+    stem, dot, ending = name.partition(".")
+    return f"{folder}{path}{slash}{f'{stem}.{etag}{dot}{ending}' if etag else name}"

@@ -1,0 +1,180 @@
+"""What the parts of `lake.yaml` must not do to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from tidegate.platform.core.config.queues import QueueSpec
+from tidegate.platform.core.config.yaml_document import Problem
+from tidegate.platform.core.events.row_object import rows_prefix
+from tidegate.platform.core.keys.object_key import parse_s3_uri
+from tidegate.platform.core.keys.table_key import TableKey
+
+
+@dataclass(frozen=True)
+class TablePart:
+    """What a table says of itself, as far as it is valid: None for what is not there, or is not.
+
+    Attributes:
+        name: its SQL name.
+        prefix: where its files land; of a table with a row queue, what is given as such.
+        has_rows: whether its rows come in a queue.
+        row_queue: that queue.
+        folder: what its files are moved to after they were loaded.
+        inventory: where S3 delivers the inventory that it is compared with.
+    """
+
+    name: str | None
+    prefix: str | None
+    has_rows: bool
+    row_queue: QueueSpec | None
+    folder: str | None
+    inventory: str | None
+
+    @property
+    def files(self) -> str | None:
+        """The prefix of a table whose files a producer puts."""
+        return None if self.has_rows else self.prefix
+
+
+def lake_problems(
+    root: str | None,
+    buckets: Collection[str] | None,
+    queues: Collection[QueueSpec],
+    tables: Mapping[int, TablePart],
+) -> Iterator[Problem]:
+    """What does not fit together, as far as the parts are known.
+
+    Args:
+        root: `s3://` address of the lake root, None when it is invalid.
+        buckets: The source buckets, None when they are invalid.
+        queues: The queues of events.
+        tables: The tables by their index.
+    """
+    yield from _prefix_problems(root, buckets, tables)
+    yield from _queue_problems(queues)
+    yield from _row_queue_problems(root, {name for queue in queues for name in queue.names}, tables)
+    yield from _folder_problems(root, tables)
+    yield from _inventory_problems(tables)
+
+
+def _queue_problems(queues: Collection[QueueSpec]) -> Iterator[Problem]:
+    """A queue is known by its name everywhere: in the lineage, in metrics, and where its dead letters go back to."""
+    before: dict[str, int] = {}
+    for index, queue in enumerate(queues):
+        name, place = queue.known_as, ("queues", index)
+        if name.endswith(".fifo"):
+            message = "a queue of events is a standard queue: the dead letters of a FIFO queue could not be sent again"
+            yield Problem(place, message)
+        if name in before:
+            other = before[name]
+            message = f"{name!r} is also the name of queues[{other}]; queues are told apart by name, in all regions"
+            yield Problem(place, message, beside=("queues", other))
+        before.setdefault(name, index)
+    for index, queue in enumerate(queues):
+        if queue.dlq in before and before[queue.dlq] != index:
+            message = f"{queue.dlq!r} is a queue of `queues` as well; dead letters need a queue of their own"
+            yield Problem(("queues", index, "dlq"), message, beside=("queues", before[queue.dlq]))
+        for other, earlier in enumerate(queues):
+            if other < index and queue.dlq and queue.dlq == earlier.dlq and _apart(queue, earlier):
+                message = f"{queue.dlq!r} is also that of queues[{other}], which is elsewhere: give them two names"
+                yield Problem(("queues", index, "dlq"), message, beside=("queues", other, "dlq"))
+
+
+def _apart(one: QueueSpec, other: QueueSpec) -> bool:
+    """Whether two queues are in two regions or accounts, as far as lake.yaml says it."""
+    places = [queue.url.rstrip("/").rpartition("/")[0] for queue in (one, other) if queue.url]
+    return len(places) == 2 and places[0] != places[1]
+
+
+def _row_queue_problems(root: str | None, queues: set[str], tables: Mapping[int, TablePart]) -> Iterator[Problem]:
+    before: dict[str, int] = {}
+    for index, table in tables.items():
+        if not table.has_rows:
+            continue
+        if table.prefix and root and table.name and table.prefix != rows_prefix(root, table.name):
+            message = "the rows of a row queue are kept below the lake root, not at a prefix; remove one of the two"
+            yield Problem(("tables", index, "prefix"), message, beside=("tables", index, "row_queue"))
+        if table.row_queue is None:
+            continue
+        place = ("tables", index, "row_queue")
+        if table.row_queue.known_as.endswith(".fifo"):
+            yield Problem(place, "a row queue is a standard queue: a FIFO queue gives its dead letters another time")
+        for name in table.row_queue.names:
+            if name in queues:
+                yield Problem(place, f"the queue {name!r} is also in `queues`: events and rows need one each")
+            elif name in before:
+                other = before[name]
+                message = f"{name!r} is also of the row queue of tables[{other}]; each table needs its own"
+                yield Problem(place, message, beside=("tables", other, "row_queue"))
+            before.setdefault(name, index)
+
+
+def _prefix_problems(
+    root: str | None, buckets: Collection[str] | None, tables: Mapping[int, TablePart]
+) -> Iterator[Problem]:
+    lake_bucket = parse_s3_uri(root)[0] if root else None
+    if lake_bucket and buckets and lake_bucket in buckets:
+        yield Problem(
+            ("lake", "root"),
+            f"the bucket {lake_bucket!r} is also a source bucket, so Tidegate's own files would notify it "
+            f"about themselves; put the lake in a bucket of its own (say s3://{lake_bucket}-lake/), or take "
+            f"{lake_bucket!r} off `buckets`",
+        )
+    for index, table in tables.items():
+        name, prefix = table.name, table.files
+        bucket = TableKey.from_uri(prefix).bucket if prefix else None
+        if bucket and buckets and bucket not in buckets:
+            yield Problem(("tables", index, "prefix"), f"the bucket {bucket!r} is not in `buckets`; add it there")
+        for other, before in tables.items():
+            if other >= index:
+                continue
+            if name and name == before.name:
+                message = f"{name!r} is also the name of tables[{other}]; names are unique"
+                yield Problem(("tables", index, "name"), message, beside=("tables", other, "name"))
+            if prefix and before.files and _overlap(prefix, before.files):
+                message = f"{prefix} overlaps {before.files} of tables[{other}]; table prefixes never overlap"
+                yield Problem(("tables", index, "prefix"), message, beside=("tables", other, "prefix"))
+
+
+def _folder_problems(root: str | None, tables: Mapping[int, TablePart]) -> Iterator[Problem]:
+    for index, table in tables.items():
+        folder = table.folder
+        where = ("tables", index, "after_load", "move")
+        if not folder:
+            continue
+        if root and _overlap(folder, f"{root.rstrip('/')}/"):
+            yield Problem(where, f"{folder} overlaps the lake root {root}; move to a folder beside it")
+        for other, before in tables.items():
+            if other < index and before.folder and _overlap(folder, before.folder):
+                yield Problem(
+                    where,
+                    f"{folder} overlaps {before.folder}, where the files of tables[{other}] are moved to: files of one "
+                    "name would meet there; give each table a folder of its own",
+                    beside=("tables", other, "after_load", "move"),
+                )
+        for other, prefix in ((other, one.files) for other, one in tables.items()):
+            if prefix and _overlap(folder, prefix):
+                yield Problem(
+                    where,
+                    f"{folder} overlaps {prefix} of tables[{other}], which would take the moved files for its own; "
+                    "move to a folder beside it",
+                    beside=("tables", other, "prefix"),
+                )
+
+
+def _inventory_problems(tables: Mapping[int, TablePart]) -> Iterator[Problem]:
+    for index, table in tables.items():
+        for other, prefix in ((other, one.files) for other, one in tables.items()):
+            if table.inventory and prefix and _overlap(table.inventory, prefix):
+                yield Problem(
+                    ("tables", index, "inventory"),
+                    f"{table.inventory} overlaps {prefix} of tables[{other}], which would take the inventory's files "
+                    "for its own; have it delivered elsewhere",
+                    beside=("tables", other, "prefix"),
+                )
+
+
+def _overlap(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)

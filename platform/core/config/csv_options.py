@@ -1,0 +1,67 @@
+"""How CSV files are written, where they are not as RFC 4180 says."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from collections.abc import Iterable
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from tidegate.platform.core.config.fields import Model
+
+if TYPE_CHECKING:
+    from _csv import Reader
+
+
+def _checked_encoding(name: str) -> str:
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        raise ValueError(f"{name!r} is no encoding, such as utf-8, windows-1252 or utf-16") from None
+
+
+#: Texts with which programs say that a value is missing: R, databases, spreadsheets.
+USUAL_NULLS = ("NA", "NULL", "null", "\\N", "N/A")
+
+OneCharacter = Annotated[str, StringConstraints(min_length=1, max_length=1)]
+Encoding = Annotated[str, AfterValidator(_checked_encoding)]
+
+
+class CsvOptions(Model):
+    """How a table's CSV files are written."""
+
+    delimiter: OneCharacter = ","
+    """Character between two cells; a tab is written "\\t"."""
+    quote: OneCharacter = '"'
+    """Character around a cell that holds delimiters or line ends; doubled, it stands for itself."""
+    encoding: Encoding = "utf-8"
+    """Encoding of the text."""
+    header: bool = True
+    """Whether the first line names the columns; without, they are called `_c0`, `_c1`, …"""
+    nulls: tuple[str, ...] = ()
+    """Texts that mean null, beside an empty cell without quotes."""
+    decimal: Annotated[str, Field(pattern=r"^[.,]$")] = "."
+    """Character before the decimals of a number."""
+    comment: OneCharacter | None = None
+    """Lines that begin with this character are passed over."""
+    skip: Annotated[int, Field(ge=0)] = 0
+    """Lines before the header that are passed over."""
+
+    @property
+    def codec(self) -> str:
+        """Python's codec of the text: a byte order mark is no part of it."""
+        return "utf-8-sig" if self.encoding == "utf-8" else self.encoding
+
+    def rows(self, lines: Iterable[str], *, strict: bool = False) -> Reader:
+        """The rows of a file, whose lines come with their ends; without those that are passed over.
+
+        Args:
+            lines: the file's lines, from its first on.
+            strict: whether broken quoting is an error, when the rows are read.
+        """
+        counted = islice(lines, self.skip, None)
+        kept = counted if self.comment is None else (one for one in counted if not one.startswith(self.comment))
+        return csv.reader(kept, delimiter=self.delimiter, quotechar=self.quote, strict=strict)

@@ -1,0 +1,180 @@
+"""The types of the fields of `lake.yaml`, each with its check."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
+
+from tidegate.platform.core.keys.object_key import is_hidden, parse_s3_uri
+from tidegate.platform.core.keys.table_key import BUCKET, MAX_ENCODED_LENGTH, TableKey
+from tidegate.platform.core.schema.column_types import any_type, simple_type
+from tidegate.platform.core.schema.table_schema import Policy
+
+# What Python or SQL would read as its own word in `silver_<name>` or `SELECT … FROM bronze.<name>`.
+_SQL_WORDS = """
+    all alter and any as asc between by case create cross delete desc describe distinct drop else
+    end except exists false from full group having in inner insert intersect into is join left like
+    limit merge natural not null on or order outer partition right select set show table then true
+    truncate union unique update use using values view when where window with
+"""
+
+
+def _checked_name(name: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise ValueError("use lower-case letters, digits and underscores, beginning with a letter")
+    if keyword.iskeyword(name) or name in _SQL_WORDS.split():
+        raise ValueError(f"{name!r} is a word of SQL or Python, choose another name")
+    return name
+
+
+def _checked_bucket(bucket: str) -> str:
+    if not BUCKET.fullmatch(bucket):
+        raise ValueError(f"{bucket!r} is not a bucket name (without s3:// and without a path)")
+    return bucket
+
+
+def _checked_prefix(uri: str) -> str:
+    key = TableKey.from_uri(uri)
+    if is_hidden(key.prefix):
+        raise ValueError('no file below it would be taken: a folder that begins with "_" or "." is never a source')
+    if len(key.encode()) > MAX_ENCODED_LENGTH:
+        raise ValueError(f"its table key has more than {MAX_ENCODED_LENGTH} characters, use a shorter prefix")
+    return uri
+
+
+def _checked_folder(uri: str) -> str:
+    bucket, path = parse_s3_uri(uri)
+    _checked_bucket(bucket)
+    if not path or not path.endswith("/"):
+        raise ValueError(f'{uri!r} is no folder: it has a path, and ends with "/"')
+    if "//" in path:
+        raise ValueError("the path must not have an empty folder (//)")
+    return uri
+
+
+def _checked_root(uri: str) -> str:
+    bucket, prefix = parse_s3_uri(uri.rstrip("/"))
+    _checked_bucket(bucket)
+    if "//" in prefix:
+        raise ValueError("the path must not have an empty folder (//)")
+    return uri.rstrip("/")
+
+
+_CRON_FIELDS: tuple[tuple[str, int, int, str], ...] = (
+    ("minute", 0, 59, ""),
+    ("hour", 0, 23, ""),
+    ("day of month", 1, 31, ""),
+    ("month", 1, 12, "jan feb mar apr may jun jul aug sep oct nov dec"),
+    ("day of week", 0, 7, "sun mon tue wed thu fri sat"),
+)
+
+
+def _checked_cron(text: str) -> str:
+    fields = text.split()
+    if len(fields) != len(_CRON_FIELDS):
+        raise ValueError(
+            f"{text!r} has {len(fields)} fields, a cron schedule has 5: minute hour day month weekday. "
+            "For less than a minute use `every` (seconds)"
+        )
+    for field, (title, low, high, names) in zip(fields, _CRON_FIELDS, strict=True):
+        numbers = {name: low + index for index, name in enumerate(names.split())}
+        for part in field.lower().split(","):
+            found = re.fullmatch(r"(?:\*|(\w+)(?:-(\w+))?)(?:/([1-9]\d*))?", part)
+            bounds = [numbers.get(word, word) for word in (found.groups()[:2] if found else ()) if word]
+            if not found or any(
+                not str(b).isascii() or not str(b).isdigit() or not low <= int(b) <= high for b in bounds
+            ):
+                raise ValueError(f"{part!r} is no {title} of a cron schedule ({low} to {high})")
+    return text
+
+
+# Checked here and not by a pattern, which the published schema would show: editors see ${VARIABLE}.
+def _checked_queue_url(url: str) -> str:
+    if not url.startswith(("http://", "https://")):
+        raise ValueError(f"{url!r} is no URL of a queue; `name` takes a queue's name")
+    return url
+
+
+def _checked_queue_name(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,80}(\.fifo)?", name):
+        raise ValueError(f"{name!r} is no name of a queue; `url` takes a queue's URL")
+    return name
+
+
+def _checked_owner(owner: str) -> str:
+    if not re.fullmatch(r"team:\w+|[^@\s:]+@[^@\s]+\.[^@\s]+", owner):
+        raise ValueError(f"{owner!r} is neither team:<name> nor an email address")
+    return owner
+
+
+def _checked_simple_type(text: str) -> str:
+    simple_type(text)
+    return text
+
+
+def _checked_type(text: str) -> str:
+    any_type(text)
+    return text
+
+
+# Each run of Dagster loads lake.yaml in a new process, and sqlglot takes 0.3 s of it: it is asked only about what is
+# more than a column's name.
+def _checked_condition(text: str) -> str:
+    if text.isidentifier():
+        return text
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
+    try:
+        sqlglot.parse_one(f"SELECT 1 WHERE (\n{text}\n)", read="databricks")
+    except SqlglotError as error:
+        raise ValueError(f"{text!r} is not a condition of Spark SQL, such as `op = 'D'`") from error
+    return text
+
+
+def valid(kind: Any, value: Any) -> Any:
+    """A value as its type takes it; None for one that it does not take."""
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError:
+        return None
+
+
+Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+Name = Annotated[Text, AfterValidator(_checked_name)]
+Root = Annotated[Text, AfterValidator(_checked_root)]
+Prefix = Annotated[Text, AfterValidator(_checked_prefix)]
+Folder = Annotated[Text, AfterValidator(_checked_folder)]
+Bucket = Annotated[Text, AfterValidator(_checked_bucket)]
+QueueUrl = Annotated[Text, AfterValidator(_checked_queue_url)]
+QueueName = Annotated[Text, AfterValidator(_checked_queue_name)]
+Cron = Annotated[Text, AfterValidator(_checked_cron)]
+SimpleType = Annotated[Text, AfterValidator(_checked_simple_type)]
+Type = Annotated[Text, AfterValidator(_checked_type)]
+Condition = Annotated[Text, AfterValidator(_checked_condition)]
+Owner = Annotated[Text, AfterValidator(_checked_owner)]
+Window = Annotated[int, Field(ge=0)]
+MaxFiles = Annotated[int, Field(ge=1, le=10_000)]
+MaxLag = Annotated[int, Field(ge=1)]
+ReconcileInterval = Annotated[int, Field(ge=60)]
+POLICY_DEFAULT: Policy = "evolve"
+WINDOW_DEFAULT = 60
+MAX_FILES_DEFAULT = 10_000
+MAX_LAG_DEFAULT = 1800
+
+
+class Model(BaseModel):
+    """A section of `lake.yaml`: frozen, no unknown fields, docstrings become the schema's descriptions."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)

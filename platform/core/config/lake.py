@@ -1,0 +1,273 @@
+"""The configuration of one lake: `lake.yaml` as typed, checked models."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from functools import cached_property, lru_cache
+from typing import Annotated, Any, Literal, NamedTuple, Self
+
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
+
+from tidegate.platform.core.config.after_load import moves_to
+from tidegate.platform.core.config.cross_checks import TablePart, lake_problems
+from tidegate.platform.core.config.fields import (
+    MAX_FILES_DEFAULT,
+    MAX_LAG_DEFAULT,
+    POLICY_DEFAULT,
+    WINDOW_DEFAULT,
+    Bucket,
+    MaxFiles,
+    MaxLag,
+    Model,
+    Name,
+    ReconcileInterval,
+    Root,
+    Window,
+    valid,
+)
+from tidegate.platform.core.config.queues import QueueSpec as QueueSpec
+from tidegate.platform.core.config.table import SilverSpec as SilverSpec
+from tidegate.platform.core.config.table import TableSpec as TableSpec
+from tidegate.platform.core.events.row_object import rows_prefix
+from tidegate.platform.core.keys.file_format import Format, mode_of
+from tidegate.platform.core.keys.object_key import parse_s3_uri
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.schema.table_schema import Policy
+
+#: Fields of the lake that its tables inherit.
+_INHERITED: dict[str, Any] = {
+    "window": Window,
+    "max_files": MaxFiles,
+    "max_lag": MaxLag,
+    "schema": Policy,
+    "reconcile_interval": ReconcileInterval,
+}
+
+
+class LakeSpec(Model):
+    """Where the lake lies."""
+
+    root: Root
+    """`s3://bucket/path`: everything of Tidegate's own lies below it. Its bucket is no source bucket."""
+
+    @property
+    def bucket(self) -> str:
+        """The bucket of the root."""
+        return parse_s3_uri(self.root)[0]
+
+    @property
+    def prefix(self) -> str:
+        """The root's key prefix with its trailing "/", or "" when the root is a whole bucket."""
+        path = parse_s3_uri(self.root)[1]
+        return f"{path}/" if path else ""
+
+
+class IntakeSpec(Model):
+    """Budget of one tick of the intake sensor."""
+
+    seconds: Annotated[float, Field(gt=0, le=50)] = 20
+    """Four thirds of the seconds that a tick receives. Dagster gives a tick up after 60."""
+    events: Annotated[int, Field(ge=1)] = 20_000
+    """Messages a tick may take, of all queues together."""
+    threads: Annotated[int, Field(ge=1, le=64)] = 4
+    """Threads that receive from a queue."""
+    every: Annotated[int, Field(ge=1)] = 30
+    """Seconds between two ticks, at least."""
+
+
+class DiscoverySpec(Model):
+    """How folders that no table names become tables by themselves."""
+
+    per_day: Annotated[int, Field(ge=1)] = 100
+    """New tables that a day (UTC) may bring. Beyond it events are counted as `no_table`, with this as the reason."""
+
+
+def _discovery(given: Any) -> Any:
+    if isinstance(given, Mapping | DiscoverySpec):
+        return given
+    try:
+        return DiscoverySpec() if TypeAdapter(bool).validate_python(given) else None
+    except ValidationError:
+        raise ValueError("must be true, false, or a mapping with per_day") from None
+
+
+class Pace(NamedTuple):
+    """How a table's hints become runs.
+
+    Attributes:
+        window: Seconds that hints are gathered before a run.
+        max_files: Most files of one batch.
+    """
+
+    window: int
+    max_files: int
+
+
+class LakeConfig(Model):
+    """A lake: its root, its queues, its source buckets, its tables."""
+
+    lake: LakeSpec
+    """Where the lake lies."""
+    queues: Annotated[tuple[QueueSpec, ...], Field(min_length=1)]
+    """The queues of S3's events that intake drains."""
+    buckets: Annotated[tuple[Bucket, ...], Field(min_length=1)]
+    """Source buckets. An event of any other bucket is counted and leads to nothing."""
+    intake: IntakeSpec = IntakeSpec()
+    """Budget of one tick of the intake sensor."""
+    discovery: Annotated[
+        DiscoverySpec | None, BeforeValidator(_discovery, json_schema_input_type=bool | DiscoverySpec)
+    ] = DiscoverySpec()
+    """Whether the folder of a file that belongs to no configured table becomes a table by itself, and how many a day
+    may. `true` is the default, `false` turns it off."""
+    window: Window = WINDOW_DEFAULT
+    """Default of the tables' `window`, in seconds."""
+    max_files: MaxFiles = MAX_FILES_DEFAULT
+    """Default of the tables' `max_files`."""
+    max_lag: MaxLag = MAX_LAG_DEFAULT
+    """Default of the tables' `max_lag`, in seconds."""
+    reconcile_interval: ReconcileInterval | None = None
+    """Default of the tables' `reconcile_interval`, in seconds."""
+    policy: Annotated[Policy, Field(alias="schema")] = POLICY_DEFAULT
+    """Default of the tables' `schema`."""
+    metrics: Literal["cloudwatch"] | None = None
+    """Where the lake's metrics are published, beside Dagster."""
+    tables: tuple[TableSpec, ...] = ()
+    """The configured tables."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_table_defaults(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping) or not isinstance(data.get("tables"), list | tuple):
+            return data
+        defaults = {name: data[name] for name in _INHERITED if valid(_INHERITED[name], data.get(name)) is not None}
+        tables = [
+            {**defaults, **_prefix_of_rows(data, table), **table} if isinstance(table, Mapping) else table
+            for table in data["tables"]
+        ]
+        return {**data, "tables": tables}
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        parts = {
+            index: TablePart(
+                spec.name, spec.prefix, bool(spec.row_queue), spec.row_queue, moves_to(spec.after_load), spec.inventory
+            )
+            for index, spec in enumerate(self.tables)
+        }
+        problems = list(lake_problems(self.lake.root, self.buckets, self.queues, parts))
+        if problems:
+            raise ValueError("; ".join(str(problem) for problem in problems))
+        return self
+
+    @property
+    def every_queue(self) -> tuple[QueueSpec, ...]:
+        """The queues that intake drains: those of events, then those of rows."""
+        return (*self.queues, *(spec.row_queue for spec in self.tables if spec.row_queue))
+
+    def table_of_rows(self, queue: str) -> TableSpec | None:
+        """The table whose rows come in the queue of that name, or lie in it as dead letters; None for one of events."""
+        return next(
+            (spec for spec in self.tables if (rows := spec.row_queue) and queue in (rows.known_as, rows.dlq)), None
+        )
+
+    def keys(self) -> dict[TableKey, TableSpec]:
+        """The configured tables by table key."""
+        return dict(self._tables_by_key)
+
+    def table_for(self, key: TableKey) -> TableSpec | None:
+        """The configured table of that key, None for a discovered one."""
+        return self._tables_by_key.get(key)
+
+    def pace(self, key: TableKey) -> Pace:
+        """When a table is run, and with how much: as configured for it, or the lake's defaults."""
+        spec = self.table_for(key) or self
+        return Pace(spec.window, spec.max_files)
+
+    def most_lag(self, key: TableKey) -> int:
+        """How old, in seconds, the oldest event that waits for a table may be before the table counts as behind."""
+        spec = self.table_for(key) or self
+        return spec.window + spec.max_lag
+
+    def reconciled_every(self, key: TableKey) -> int | None:
+        """Seconds between two listings of a table's prefix; None where nothing asks for any."""
+        return (self.table_for(key) or self).reconcile_interval
+
+    def table_holding(self, bucket: str, key: str) -> TableSpec | None:
+        """The configured table below whose prefix an object lies."""
+        prefixes, specs = self._prefixes.get(bucket, ([], []))
+        # Prefixes never overlap: of those that sort before the key, only the last one can be its beginning.
+        place = bisect_right(prefixes, key) - 1
+        return specs[place] if place >= 0 and key.startswith(prefixes[place]) else None
+
+    def folder_of_moved(self, bucket: str, key: str) -> str | None:
+        """The `s3://` folder of files that were moved after they were loaded, if an object lies in one."""
+        return _folder_of(self._folders_of_moved, bucket, key)
+
+    def folder_of_inventory(self, bucket: str, key: str) -> str | None:
+        """The `s3://` folder of an inventory that S3 delivers, if an object lies in one."""
+        return _folder_of(self._folders_of_inventories, bucket, key)
+
+    def discovered(self, key: TableKey, format: Format) -> TableSpec:
+        """The table that discovery makes of a prefix whose files have that format."""
+        return _discovered(key, format, self.window, self.max_files, self.max_lag, self.policy)
+
+    @cached_property
+    def _tables_by_key(self) -> dict[TableKey, TableSpec]:
+        return {spec.table_key: spec for spec in self.tables}
+
+    @cached_property
+    def _folders_of_moved(self) -> list[str]:
+        return sorted({folder for spec in self.tables if (folder := moves_to(spec.after_load))})
+
+    @cached_property
+    def _folders_of_inventories(self) -> list[str]:
+        return sorted({spec.inventory for spec in self.tables if spec.inventory})
+
+    @cached_property
+    def _prefixes(self) -> dict[str, tuple[list[str], list[TableSpec]]]:
+        found: dict[str, tuple[list[str], list[TableSpec]]] = {}
+        for key in sorted(self._tables_by_key):
+            prefixes, specs = found.setdefault(key.bucket, ([], []))
+            prefixes.append(key.prefix)
+            specs.append(self._tables_by_key[key])
+        return found
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """The JSON Schema of `lake.yaml`, for editors; published as `docs/lake.schema.json`."""
+        return {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            **cls.model_json_schema(),
+            "title": "Tidegate lake.yaml",
+        }
+
+
+def _folder_of(folders: Iterable[str], bucket: str, key: str) -> str | None:
+    """The first of some `s3://` folders below which an object lies."""
+    address = f"s3://{bucket}/{key}"
+    return next((folder for folder in folders if address.startswith(folder)), None)
+
+
+@lru_cache(1000)  # asked for each event, of the same few tables
+def _discovered(key: TableKey, format: Format, window: int, max_files: int, max_lag: int, policy: Policy) -> TableSpec:
+    return TableSpec.model_construct(
+        name=key.sql_name,
+        prefix=key.uri,
+        format=format,
+        mode=mode_of(format),
+        columns={},
+        partition_columns={},
+        window=window,
+        max_files=max_files,
+        max_lag=max_lag,
+        policy=policy,
+    )
+
+
+def _prefix_of_rows(data: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, str]:
+    """The prefix of a table whose rows come in a queue; where root or name is invalid, that is told elsewhere."""
+    if table.get("row_queue") is None:
+        return {}
+    lake = valid(LakeSpec, data.get("lake"))
+    return {"prefix": rows_prefix(lake.root if lake else "s3://lake", valid(Name, table.get("name")) or "rows")}

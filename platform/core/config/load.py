@@ -1,0 +1,95 @@
+"""`lake.yaml` as a file: read, checked as a whole, and every problem told with its line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from tidegate.platform.core.config.cross_checks import TablePart, lake_problems
+from tidegate.platform.core.config.fields import Bucket, Folder, Name, Prefix, valid
+from tidegate.platform.core.config.lake import LakeConfig, LakeSpec
+from tidegate.platform.core.config.queues import QueueSpec
+from tidegate.platform.core.config.yaml_document import Problem, read_yaml, validation_problems
+
+
+class LakeConfigError(ValueError):
+    """A `lake.yaml` that cannot be used; its text has one line a problem: `file:line: field: message`.
+
+    Attributes:
+        problems: The lines.
+    """
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(problems))
+
+
+def load_lake(path: str | PathLike[str], env: Mapping[str, str] | None = None) -> LakeConfig:
+    """Reads and checks a `lake.yaml`.
+
+    Args:
+        path: The file.
+        env: Values for `${NAME}` and `${NAME:-default}`; the process's environment when None.
+
+    Raises:
+        LakeConfigError: All problems of the file at once.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise LakeConfigError(
+            [f"{path}: there is no such file; --lake or TIDEGATE_LAKE must name your lake.yaml"]
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise LakeConfigError([f"{path}: cannot be read: {error}"]) from None
+    document = read_yaml(text, env)
+    problems = list(document.problems)
+    config: LakeConfig | None = None
+    if document.data is not None:
+        try:
+            config = LakeConfig.model_validate(document.data)
+        except ValidationError as error:
+            places = {problem.where for problem in problems}
+            cross = list(_problems_of_valid_parts(document.data))
+            # The model's own complaint about parts that do not fit together names no field, `cross` does.
+            own = (told for told in validation_problems(LakeConfig, error) if told.where or not cross)
+            problems += [problem for problem in (*own, *cross) if problem.where not in places]
+    elif not problems:
+        problems.append(Problem((), "the file is empty; docs/reference/lake-yaml.md shows a lake.yaml"))
+    if problems or config is None:
+        placed = sorted(
+            (problem.line or document.line_of(problem.where), document.told(problem)) for problem in problems
+        )
+        raise LakeConfigError([f"{path}:{line}: {message}" for line, message in dict.fromkeys(placed)])
+    return config
+
+
+def _problems_of_valid_parts(data: Any) -> Iterator[Problem]:
+    if not isinstance(data, Mapping):
+        return
+    tables = data.get("tables")
+    parts = {
+        index: _part(table)
+        for index, table in enumerate(tables if isinstance(tables, list) else ())
+        if isinstance(table, Mapping)
+    }
+    lake = valid(LakeSpec, data.get("lake"))
+    buckets = valid(tuple[Bucket, ...], data.get("buckets"))
+    queues = valid(tuple[QueueSpec, ...], data.get("queues")) or ()
+    yield from lake_problems(lake.root if lake else None, buckets, queues, parts)
+
+
+def _part(table: Mapping[str, Any]) -> TablePart:
+    queue, after_load = table.get("row_queue"), table.get("after_load")
+    return TablePart(
+        valid(Name, table.get("name")),
+        valid(Prefix, table.get("prefix")),
+        queue is not None,
+        valid(QueueSpec, queue),
+        valid(Folder, after_load.get("move")) if isinstance(after_load, Mapping) else None,
+        valid(Folder, table.get("inventory")),
+    )

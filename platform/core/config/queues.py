@@ -1,0 +1,48 @@
+"""One SQS queue, as `lake.yaml` names it."""
+
+from __future__ import annotations
+
+import re
+from typing import Self
+
+from pydantic import model_validator
+
+from tidegate.platform.core.config.fields import Model, QueueName, QueueUrl
+
+# AWS: "Amazon SQS endpoints and quotas"; the service answers for queues of its own region only.
+_REGION = re.compile(r"https?://(?:[\w-]+\.)?sqs(?:-fips)?\.(?P<region>[a-z]{2}(?:-[a-z]+)+-\d)\.")
+
+
+class QueueSpec(Model):
+    """An SQS queue that intake drains. Exactly one of `url` and `name`."""
+
+    url: QueueUrl | None = None
+    """URL of the queue."""
+    name: QueueName | None = None
+    """Name of the queue, in the account and region of the credentials."""
+    dlq: QueueName | None = None
+    """Name of its dead-letter queue."""
+
+    @model_validator(mode="after")
+    def _one_address(self) -> Self:
+        if (self.url is None) == (self.name is None):
+            raise ValueError("give exactly one of url and name")
+        if self.dlq == self.known_as:
+            raise ValueError(f"{self.dlq!r} is the queue itself; `dlq` takes the name of the queue of its dead letters")
+        return self
+
+    @property
+    def known_as(self) -> str:
+        """The queue's name, from its URL where that is what is configured."""
+        return self.name or (self.url or "").rstrip("/").rsplit("/", 1)[-1]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The queue's name and that of its dead-letter queue, if lake.yaml says it."""
+        return (self.known_as, self.dlq) if self.dlq else (self.known_as,)
+
+    @property
+    def region(self) -> str | None:
+        """The AWS region that the URL names; None where it names none, and that of the credentials is meant."""
+        found = _REGION.match(self.url or "")
+        return found["region"] if found else None

@@ -1,0 +1,184 @@
+"""The configuration of one table and of its silver table."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
+
+from tidegate.platform.core.config.after_load import AfterLoad, takes_away
+from tidegate.platform.core.config.csv_options import CsvOptions
+from tidegate.platform.core.config.fields import (
+    MAX_FILES_DEFAULT,
+    MAX_LAG_DEFAULT,
+    POLICY_DEFAULT,
+    WINDOW_DEFAULT,
+    Condition,
+    Cron,
+    Folder,
+    MaxFiles,
+    MaxLag,
+    Model,
+    Name,
+    Owner,
+    Prefix,
+    ReconcileInterval,
+    SimpleType,
+    Text,
+    Type,
+    Window,
+)
+from tidegate.platform.core.config.queues import QueueSpec
+from tidegate.platform.core.events.row_message import ROW_COLUMNS
+from tidegate.platform.core.keys.file_format import Format, Mode, mode_of
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.schema.table_schema import Policy
+
+
+class SilverSpec(Model):
+    """How the silver table is merged from bronze. Exactly one of `schedule` and `every`."""
+
+    keys: Annotated[tuple[Text, ...], Field(min_length=1)]
+    """Columns that identify a row."""
+    order: Text
+    """Column that says which of two rows of one key is newer."""
+    delete_when: Condition | None = None
+    """SQL condition over the row: where it holds, the row is deleted."""
+    on_removed: Literal["ignore", "full"] = "ignore"
+    """What a file's removal from bronze does: nothing, or a full merge."""
+    schedule: Cron | None = None
+    """Cron schedule of five fields."""
+    every: Annotated[int, Field(ge=1)] | None = None
+    """Seconds between two looks, by a sensor."""
+    tombstone_days: Annotated[int, Field(ge=1)] = 30
+    """Days for which a deleted key is remembered, so that a late older row does not bring it back."""
+
+    @field_validator("keys")
+    @classmethod
+    def _distinct(cls, keys: tuple[str, ...]) -> tuple[str, ...]:
+        # Spark resolves columns case-insensitively.
+        twice = {key for key in keys if [other.lower() for other in keys].count(key.lower()) > 1}
+        if twice:
+            raise ValueError(f"{', '.join(sorted(twice))} is named twice")
+        return keys
+
+    @model_validator(mode="after")
+    def _one_trigger(self) -> Self:
+        if (self.schedule is None) == (self.every is None):
+            raise ValueError('give exactly one of schedule (cron, "*/10 * * * *") and every (seconds)')
+        return self
+
+
+def _either_source(schema: dict[str, Any]) -> None:
+    schema["required"] = ["name"]
+    schema["oneOf"] = [{"required": ["prefix"]}, {"required": ["row_queue"]}]
+
+
+class TableSpec(Model):
+    """One table: where its files or rows come from and what becomes of them. Either `prefix` or `row_queue`."""
+
+    # Whoever reads a configuration finds a prefix in each table: that of a row queue's is filled in before.
+    model_config = ConfigDict(json_schema_extra=_either_source)
+
+    name: Name
+    """SQL name: `bronze.<name>`, `silver.<name>`, `ledger.<name>`."""
+    row_queue: QueueSpec | None = None
+    """A queue of the table's own whose messages are its rows: each body is one JSON object."""
+    prefix: Prefix
+    """`s3://bucket/folder/` that holds the table's files, with its trailing "/"."""
+    format: Format | None = None
+    """Format of the files; by default each file's ending says it."""
+    mode: Mode | None = None
+    """`register`: Parquet files join the table where they lie (write-once keys). `load`: rows are copied.
+    By default Parquet is registered, CSV and JSON are loaded."""
+    columns: dict[Text, Type] = Field(default_factory=dict)
+    """Spark SQL types of columns, instead of the inferred ones, at the table's birth."""
+    partition_columns: dict[Text, SimpleType] = Field(default_factory=dict)
+    """Spark SQL types of the `k=v` folders, all of them or none; string each where none is given."""
+    policy: Annotated[Policy, Field(alias="schema")] = POLICY_DEFAULT
+    """What a file with new columns does. `evolve`: they are added to the table. `strict`: the file is quarantined."""
+    csv: CsvOptions = CsvOptions()
+    """How the table's CSV files are written, where they are not as RFC 4180 says."""
+    window: Window = WINDOW_DEFAULT
+    """Seconds that hints are gathered before a run."""
+    max_files: MaxFiles = MAX_FILES_DEFAULT
+    """Most files of one batch."""
+    max_lag: MaxLag = MAX_LAG_DEFAULT
+    """Seconds that an event may wait beyond the window before the table counts as behind."""
+    reconcile_interval: ReconcileInterval | None = None
+    """Seconds between two listings of the prefix, which find what no event told."""
+    inventory: Folder | None = None
+    """`s3://` folder in which S3 delivers an inventory of the bucket, which is read instead of listing the prefix."""
+    owners: tuple[Owner, ...] = ()
+    """Owners shown by Dagster: `team:<name>` or an email address."""
+    description: Text | None = None
+    """Description shown by Dagster."""
+    after_load: AfterLoad = "keep"
+    """What becomes of a file once its rows are in the table: `keep`, `delete`, `move` to a folder, or `tag`."""
+    silver: SilverSpec | None = None
+    """The silver table; none when absent."""
+
+    @field_validator("format", "mode", "csv", "partition_columns")
+    @classmethod
+    def _not_of_rows(cls, value: Any, info: ValidationInfo) -> Any:
+        # Asked only about what lake.yaml says: defaults are not validated.
+        if info.data.get("row_queue"):
+            raise ValueError("the rows of a row queue are JSON lines without folders, and loaded; remove it")
+        return value
+
+    @field_validator("inventory")
+    @classmethod
+    def _not_of_our_files(cls, inventory: str | None, info: ValidationInfo) -> str | None:
+        if info.data.get("row_queue"):
+            raise ValueError("the files of a row queue lie below the lake root, and are few; remove it")
+        return inventory
+
+    @field_validator("columns")
+    @classmethod
+    def _not_ours(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        ours = [name for name in columns if name.lower() in ROW_COLUMNS] if info.data.get("row_queue") else []
+        if ours:
+            raise ValueError(f"{ours[0]} is a column that Tidegate adds to the rows of a row queue; remove it")
+        return columns
+
+    @field_validator("mode")
+    @classmethod
+    def _only_parquet_registers(cls, mode: Mode | None, info: ValidationInfo) -> Mode | None:
+        format = info.data.get("format")
+        if mode == "register" and format in ("csv", "json"):
+            raise ValueError(f"only parquet files can be registered, {format} files must be loaded: use `mode: load`")
+        return mode
+
+    @model_validator(mode="after")
+    def _files_may_go(self) -> Self:
+        if self.after_load == "keep":
+            return self
+        if self.registers:
+            raise ValueError("after_load is for loaded tables: a registered table reads its files where they lie")
+        if self.registers is None:
+            raise ValueError("after_load needs `mode: load`: without it, Parquet files would be registered")
+        if takes_away(self.after_load) and self.silver and self.silver.on_removed == "full":
+            raise ValueError(
+                "after_load takes files away, and silver's `on_removed: full` would take away the rows of files that "
+                "are gone; use one of them"
+            )
+        return self
+
+    @cached_property
+    def table_key(self) -> TableKey:
+        """The table key of the prefix."""
+        return TableKey.from_uri(self.prefix)
+
+    @property
+    def registers(self) -> bool | None:
+        """Whether the files are registered; None where that is left to the first one's ending."""
+        if self.row_queue:
+            return False
+        mode = self.mode or (mode_of(self.format) if self.format else None)
+        return None if mode is None else mode == "register"
+
+    def resolved(self, format: Format) -> TableSpec:
+        """The same table with its format and mode filled in, `format` being what the file's ending says."""
+        known = self.format or format
+        return self.model_copy(update={"format": known, "mode": self.mode or mode_of(known)})

@@ -1,0 +1,96 @@
+"""Rows out of the messages of a row queue: each body is one JSON object, and becomes one JSON line."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tidegate.platform.core.events.envelopes import published
+from tidegate.platform.core.events.row_object import LATEST
+
+#: The columns that a row queue's table begins with, and their SQL types.
+ROW_COLUMNS = {"_message_id": "string", "_sent_at": "timestamp"}
+_ID, _SENT_AT = ROW_COLUMNS
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LINE_ENDS = re.compile(r"[\r\n]+")
+_SPACE = " \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class RowOrigin:
+    """What tells a row from every other one, however often its message comes.
+
+    Attributes:
+        message_id: SQS's id of the message, or SNS's where it was published to a topic.
+        sent_at: epoch milliseconds at which it was sent first.
+    """
+
+    message_id: str
+    sent_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A message as a line of a JSON-lines object, without its line end."""
+
+    origin: RowOrigin
+    line: str
+
+
+def row_of(body: str, origin: RowOrigin) -> Row:
+    """The row that a message holds.
+
+    The object's own text is kept as it is, so that numbers keep all of their digits.
+
+    Args:
+        body: the body's text, perhaps inside the envelope of SNS.
+        origin: what the queue says of the message.
+
+    Raises:
+        ValueError: it is not one JSON object, or has a member with the name of one of our columns; the message says so.
+    """
+    text, told = published(body)
+    if told is not None:
+        # SNS may deliver a publication twice, as two messages of SQS.
+        origin = RowOrigin(told.message_id, _millis(told.time))
+    if not 0 < origin.sent_at < LATEST:
+        raise ValueError(f"it was sent {origin.sent_at} ms after 1970, which is no time")
+    text = text.removeprefix("\ufeff").strip(_SPACE)
+    members = _members(text)
+    for name in members:
+        if name.lower() in ROW_COLUMNS:
+            raise ValueError(f"its member {name} has the name of a column that Tidegate adds; send another name")
+    time = (_EPOCH + timedelta(milliseconds=origin.sent_at)).isoformat(timespec="milliseconds")
+    ours = json.dumps({_ID: origin.message_id, _SENT_AT: time.replace("+00:00", "Z")}, separators=(",", ":"))
+    line = f"{ours[:-1]}{',' if members else ''}{_LINE_ENDS.sub(' ', text[1:])}"
+    line.encode()  # UnicodeEncodeError, a ValueError, for what no file of ours could hold
+    return Row(origin, line)
+
+
+def _members(text: str) -> dict[str, Any]:
+    try:
+        # Numbers stay texts: no digit is lost by a look, and none is too many.
+        content = json.loads(text, parse_int=str, parse_float=str, parse_constant=_no_json)
+    except RecursionError:
+        raise ValueError("the row is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"the row is not JSON: {error}") from None
+    if not isinstance(content, dict):
+        raise ValueError("the row is JSON but not an object; send one object a message")
+    return content
+
+
+def _no_json(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _millis(time: str) -> int:
+    try:
+        moment = datetime.fromisoformat(time)
+    except ValueError:
+        raise ValueError(f"the SNS notification's Timestamp {time!r} is no time") from None
+    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // timedelta(milliseconds=1)

@@ -1,0 +1,246 @@
+"""SQS message bodies: S3 events, however they are wrapped.
+
+Understood are S3's own notifications, also a record alone, and EventBridge's S3 events, both also inside an SNS
+envelope. docs/decisions/0003-envelope-models.md says why this is a model of our own.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from tidegate.platform.core.events.envelopes import is_s3_record, open_body, shown
+from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.platform.core.keys.object_key import checked_key, decode_event_key
+
+# EventBridge's names of what S3's notifications call otherwise (AWS: "Using EventBridge" and "Supported event
+# types" in the S3 user guide). Creations and deletions depend on more than the name, see _eventbridge_name.
+_EVENTBRIDGE_NAMES = {
+    "Object Restore Initiated": "ObjectRestore:Post",
+    "Object Restore Completed": "ObjectRestore:Completed",
+    "Object Restore Expired": "ObjectRestore:Delete",
+}
+
+
+#: Records of one body that are kept one by one because they are no events: of more, the body is kept. S3 sends one
+#: record a message, and a message of SQS has room for two hundred thousand.
+_MOST_REJECTS = 20
+#: An event of an earlier year has no time: S3 is not that old, and no later step has to bear what a calendar has odd.
+_FIRST_YEAR = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class S3Event:
+    """One event: "look at this key".
+
+    Attributes:
+        bucket: Bucket name.
+        key: Decoded object key.
+        event_name: S3's name without "s3:", e.g. `ObjectCreated:Put`, `ObjectRemoved:Delete`; a creation told
+            by EventBridge ends in the API's name (`ObjectCreated:PutObject`); "Unknown" when absent.
+        event_time: When it happened, with its time zone; None when absent or unreadable.
+        size: Bytes of the object.
+        etag: ETag; S3 sends it without quotes.
+        version_id: Version of the object in a versioned bucket.
+        sequencer: S3's order of the events of one key, as the text it is; many emulators send none.
+        event_id: `<SQS message id>#<index of the record in its body>`.
+    """
+
+    bucket: str
+    key: str
+    event_name: str
+    event_time: datetime | None
+    size: int | None
+    etag: str | None
+    version_id: str | None
+    sequencer: str | None
+    event_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """A record, or a whole body, that is no S3 event; or a row queue's message that is no row.
+
+    Attributes:
+        event_id: As in `S3Event`; index 0 for a whole body.
+        reason: What is wrong with it, for people.
+        raw: Its text. In both, half of a surrogate pair is escaped, so that any reject can be written as UTF-8.
+        origin: What the message was when it came first; only of a row queue's.
+        records: How many records of a body it stands for.
+    """
+
+    event_id: str
+    reason: str
+    raw: str
+    origin: RowOrigin | None = None
+    records: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("reason", "raw"):
+            object.__setattr__(self, name, _representable(getattr(self, name)))
+
+
+@dataclass(slots=True)
+class ParsedBody:
+    """What one body holds: every record is an event, a test or a reject.
+
+    Attributes:
+        events: The events, in the body's order.
+        tests: How many `s3:TestEvent`s.
+        rejects: What could not be understood.
+    """
+
+    events: list[S3Event] = field(default_factory=list)
+    tests: int = 0
+    rejects: list[Reject] = field(default_factory=list)
+
+    @property
+    def received(self) -> int:
+        """How many records the body had; a body that is no list of records counts as one."""
+        return len(self.events) + self.tests + sum(reject.records for reject in self.rejects)
+
+
+def parse_body(body: str, message_id: str) -> ParsedBody:
+    """Unwraps and parses the body of one SQS message. It never raises.
+
+    Args:
+        body: The body's text.
+        message_id: SQS's message id.
+    """
+    parsed = ParsedBody()
+    try:
+        opened = open_body(body)
+    except ValueError as error:
+        parsed.rejects.append(Reject(f"{message_id}#0", str(error), body))
+        return parsed
+    if opened.kind == "test":
+        parsed.tests = 1
+        return parsed
+    read = _eventbridge_event if opened.kind == "eventbridge" else _notification_event
+    for index, record in enumerate(opened.records):
+        event_id = f"{message_id}#{index}"
+        try:
+            parsed.events.append(read(record, event_id))
+        except ValueError as error:
+            parsed.rejects.append(Reject(event_id, str(error), _text_of(record)))
+    if (many := len(parsed.rejects)) > _MOST_REJECTS:
+        first = parsed.rejects[0]
+        why = f"{many} of its {len(opened.records)} records are no events, the first for: {first.reason}"
+        parsed.rejects = [Reject(first.event_id, why, body, records=many)]
+    return parsed
+
+
+def _notification_event(record: Any, event_id: str) -> S3Event:
+    source = _part(record, "the record").get("eventSource")
+    # MinIO says minio:s3, Ceph ceph:s3, and mean the same; RustFS says nothing.
+    known = is_s3_record(record) if source in (None, "") else isinstance(source, str) and source.endswith(":s3")
+    if not known:
+        raise ValueError(f"the record's eventSource is {shown(source)}, not aws:s3{_remedy(source)}")
+    s3 = _part(record.get("s3"), "the record's s3")
+    item = _part(s3.get("object"), "the record's s3.object")
+    return S3Event(
+        bucket=_required(_part(s3.get("bucket"), "the record's s3.bucket").get("name"), "s3.bucket.name"),
+        key=decode_event_key(_required(item.get("key"), "s3.object.key")),
+        event_name=(_optional(record.get("eventName")) or "Unknown").removeprefix("s3:"),
+        event_time=_time(record.get("eventTime")),
+        size=_size(item.get("size")),
+        etag=_optional(item.get("eTag")),
+        version_id=_optional(item.get("versionId")),
+        sequencer=_optional(item.get("sequencer")),
+        event_id=event_id,
+    )
+
+
+def _eventbridge_event(record: Any, event_id: str) -> S3Event:
+    if record.get("source") != "aws.s3":
+        raise ValueError(f"an EventBridge event of source {shown(record.get('source'))}, not aws.s3")
+    detail = _part(record.get("detail"), "the event's detail")
+    name = _eventbridge_name(record.get("detail-type"), detail)
+    item = _part(detail.get("object"), "the event's detail.object")
+    return S3Event(
+        bucket=_required(_part(detail.get("bucket"), "the event's detail.bucket").get("name"), "detail.bucket.name"),
+        # Not encoded here, in contrast to notifications: decoding it would turn "+" into a space.
+        key=checked_key(_required(item.get("key"), "detail.object.key")),
+        event_name=name,
+        event_time=_time(record.get("time")),
+        size=_size(item.get("size")),
+        etag=_optional(item.get("etag")),
+        version_id=_optional(item.get("version-id")),
+        sequencer=_optional(item.get("sequencer")),
+        event_id=event_id,
+    )
+
+
+def _eventbridge_name(kind: Any, detail: dict[str, Any]) -> str:
+    reason = _optional(detail.get("reason")) or "Unknown"
+    if kind == "Object Created":
+        return f"ObjectCreated:{reason.replace(' ', '')}"
+    if kind == "Object Deleted":
+        family = "LifecycleExpiration" if reason == "Lifecycle Expiration" else "ObjectRemoved"
+        marker = detail.get("deletion-type") == "Delete Marker Created"
+        return f"{family}:{'DeleteMarkerCreated' if marker else 'Delete'}"
+    if kind == "AWS API Call via CloudTrail":
+        raise ValueError(
+            f"CloudTrail's record of the call {shown(detail.get('eventName'))}, which EventBridge passes on, not an S3 "
+            "event: turn EventBridge on in the bucket's notification settings, and let the rule match the "
+            'detail-types "Object Created" and "Object Deleted"'
+        )
+    if not isinstance(kind, str) or not kind.startswith("Object "):
+        raise ValueError(f"an EventBridge event of type {shown(kind)}, which is about no object")
+    return _EVENTBRIDGE_NAMES.get(kind, kind.replace(" ", ""))
+
+
+def _remedy(source: Any) -> str:
+    match source:
+        case "aws:sqs":
+            return ": SQS messages as Lambda is given them; send the body of the message that is inside it, alone"
+        case "s3.amazonaws.com":
+            return ": a record of CloudTrail; let the bucket itself notify the queue"
+    return ""
+
+
+def _part(value: Any, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} is {'missing' if value is None else 'not an object'}")
+    return value
+
+
+def _required(value: Any, what: str) -> str:
+    text = _optional(value)
+    if text is None:
+        raise ValueError(f"the event has no readable {what}")
+    return text
+
+
+def _optional(value: Any) -> str | None:
+    if not isinstance(value, str) or not value:
+        return None
+    # JSON can escape half of a surrogate pair, which no UTF-8 file of ours could hold.
+    return value if value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value) else None
+
+
+def _size(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _time(value: Any) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        return None
+    if not _FIRST_YEAR <= moment.year < 9999:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _representable(text: str) -> str:
+    return text if text.isascii() else text.encode(errors="backslashreplace").decode()
+
+
+def _text_of(record: Any) -> str:
+    try:
+        return json.dumps(record)
+    except RecursionError:
+        return "(nested too deeply to be shown)"

@@ -1,0 +1,129 @@
+"""Arrow's types and ours: what a Parquet column becomes in a table, and what a copy must turn it into first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from tidegate.platform.core.files.parquet.bad import BadParquet
+from tidegate.platform.core.schema.column_types import Array, Decimal, Field, Map, Simple, Struct, Type
+
+_SIMPLE: dict[pa.DataType, str] = {
+    pa.bool_(): "boolean",
+    pa.int8(): "byte",
+    pa.int16(): "short",
+    pa.int32(): "integer",
+    pa.int64(): "long",
+    pa.uint8(): "short",
+    pa.uint16(): "integer",
+    pa.uint32(): "long",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.string(): "string",
+    pa.large_string(): "string",
+    pa.string_view(): "string",
+    pa.binary(): "binary",
+    pa.large_binary(): "binary",
+    pa.binary_view(): "binary",
+    pa.date32(): "date",
+    pa.date64(): "date",
+}
+_MOST_DIGITS = 38
+#: Digits of the largest unsigned 64-bit number.
+_UINT64 = Decimal(20, 0)
+
+
+def table_type(kind: Any, column: str) -> Type:
+    """The type that a table has for a Parquet column, as the file stands or as its copy has it.
+
+    Raises:
+        BadParquet: no type of a table holds its values.
+    """
+    if kind in _SIMPLE:
+        return Simple(_SIMPLE[kind])
+    if pa.types.is_dictionary(kind):
+        return table_type(kind.value_type, column)
+    if pa.types.is_decimal(kind) and kind.precision <= _MOST_DIGITS and 0 <= kind.scale <= kind.precision:
+        return Decimal(kind.precision, kind.scale)
+    if pa.types.is_timestamp(kind):
+        return Simple("timestamp" if kind.tz else "timestamp_ntz")
+    if pa.types.is_fixed_size_binary(kind):
+        return Simple("binary")
+    if pa.types.is_time(kind) or is_uuid(kind) or pa.types.is_null(kind):
+        return Simple("string")
+    if pa.types.is_uint64(kind):
+        return _UINT64
+    if pa.types.is_float16(kind):
+        return Simple("float")
+    if is_list(kind):
+        return Array(table_type(kind.value_type, f"{column}[]"))
+    if pa.types.is_map(kind):
+        return Map(table_type(kind.key_type, f"{column} (key)"), table_type(kind.item_type, f"{column}[]"))
+    if pa.types.is_struct(kind):
+        return Struct(tuple(Field(child.name, table_type(child.type, f"{column}.{child.name}")) for child in kind))
+    if isinstance(kind, pa.BaseExtensionType) and kind.extension_name != "parquet.variant":
+        return table_type(kind.storage_type, column)
+    raise BadParquet(
+        f"column {column} has the type {kind}, whose values no type of a Delta table holds; write it as text or as a "
+        "number"
+    )
+
+
+def copied_type(kind: Any) -> Any:
+    """The Arrow type that the column has in a copy that Spark reads as it is meant; the same where it already does."""
+    if pa.types.is_dictionary(kind):
+        return copied_type(kind.value_type)
+    if is_uuid(kind) or pa.types.is_time(kind) or pa.types.is_null(kind):
+        return pa.string()
+    if isinstance(kind, pa.BaseExtensionType):
+        return copied_type(kind.storage_type)
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz)
+    if pa.types.is_float16(kind):
+        return pa.float32()
+    if pa.types.is_uint64(kind):
+        return pa.decimal128(_UINT64.precision, _UINT64.scale)
+    if pa.types.is_uint32(kind):
+        return pa.int64()
+    if pa.types.is_uint16(kind):
+        return pa.int32()
+    if pa.types.is_uint8(kind):
+        return pa.int16()
+    if pa.types.is_fixed_size_binary(kind):
+        return pa.binary()
+    if pa.types.is_date64(kind):
+        return pa.date32()
+    if is_list(kind):
+        return pa.list_(copied_type(kind.value_type))
+    if pa.types.is_map(kind):
+        return pa.map_(copied_type(kind.key_type), copied_type(kind.item_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(child.name, copied_type(child.type)) for child in kind])
+    return kind
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Whether it is a list, of whatever layout."""
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def is_uuid(kind: pa.DataType) -> bool:
+    """Whether it is Arrow's canonical type of UUIDs."""
+    return isinstance(kind, pa.UuidType)
+
+
+def leaf_paths(kind: Any, path: str) -> list[str]:
+    """Where the Parquet columns of a column lie if its nesting is written as the format's standard says."""
+    if pa.types.is_dictionary(kind):
+        return leaf_paths(kind.value_type, path)
+    if isinstance(kind, pa.BaseExtensionType):
+        return leaf_paths(kind.storage_type, path)
+    if is_list(kind):
+        return leaf_paths(kind.value_type, f"{path}.list.element")
+    if pa.types.is_map(kind):
+        entry = f"{path}.key_value"
+        return [*leaf_paths(kind.key_type, f"{entry}.key"), *leaf_paths(kind.item_type, f"{entry}.value")]
+    if pa.types.is_struct(kind):
+        return [leaf for child in kind for leaf in leaf_paths(child.type, f"{path}.{child.name}")]
+    return [path]

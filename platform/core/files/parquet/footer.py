@@ -1,0 +1,176 @@
+"""Parquet footers: the columns, row count and statistics of a file, and whether Spark reads it as it is meant."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tidegate.platform.core.files.parquet.arrow_types import leaf_paths, table_type
+from tidegate.platform.core.files.parquet.bad import BadParquet
+from tidegate.platform.core.files.parquet.bounds import Bounds, column_bounds
+from tidegate.platform.core.files.parquet.readable import why_copied
+from tidegate.platform.core.schema.column_types import Field, Simple
+
+MAGIC = b"PAR1"
+_TRAILER = 8
+#: Delta's ``delta.dataSkippingNumIndexedCols``: of more columns the log would only grow.
+_INDEXED_COLUMNS = 32
+
+
+@dataclass(frozen=True)
+class Footer:
+    """What a footer says.
+
+    Attributes:
+        rows: number of rows.
+        fields: its columns as a table has them, in file order; of a file that is copied, as the copy has them.
+        copied: why the file cannot be registered as it is, and a copy enters instead; None for most.
+        renames: what the copy calls some columns, by their names in the file.
+        minimum: lower bounds by column, as Delta writes them.
+        maximum: upper bounds by column.
+        nulls: null counts by column.
+    """
+
+    rows: int
+    fields: tuple[Field, ...]
+    copied: str | None
+    minimum: dict[str, Any]
+    maximum: dict[str, Any]
+    nulls: dict[str, int]
+    renames: Mapping[str, str] = field(default_factory=dict)
+
+    def spelled(self, spelling: Mapping[str, str]) -> Footer:
+        """The same, to be copied if it spells a column otherwise than the table: delta-rs would read nulls.
+
+        Args:
+            spelling: the table's spelling by lower-case name.
+        """
+        renames = {one.name: spelling.get(one.name.lower(), one.name) for one in self.fields}
+        renames = {own: name for own, name in renames.items() if own != name}
+        if not renames:
+            return self
+        own, name = next(iter(renames.items()))
+        return replace(self, copied=self.copied or f"column {own} is {name} in the table", renames=renames)
+
+    def always(self, column: str) -> str | None:
+        """The one value that a column has in every row, as text, where the statistics prove it; else None."""
+        name = next((one.name for one in self.fields if one.name.lower() == column.lower()), None)
+        low = self.minimum.get(name or "")
+        same = low is not None and self.maximum.get(name or "") == low and self.nulls.get(name or "") == 0
+        return str(low) if same else None
+
+    def stats(self, spelling: dict[str, str]) -> str:
+        """Delta's statistics JSON, with columns spelled as the table spells them.
+
+        Args:
+            spelling: the table's spelling by lower-case name; columns that are not in it are left out.
+        """
+
+        def spelled(values: dict[str, Any]) -> dict[str, Any]:
+            return {spelling[name.lower()]: value for name, value in values.items() if name.lower() in spelling}
+
+        return json.dumps(
+            {
+                "numRecords": self.rows,
+                "minValues": spelled(self.minimum),
+                "maxValues": spelled(self.maximum),
+                "nullCount": spelled(self.nulls),
+            },
+            separators=(",", ":"),
+        )
+
+
+def footer_bytes(tail: bytes, size: int) -> int:
+    """How many bytes at the object's end hold the whole footer.
+
+    Args:
+        tail: the object's last bytes, at least 8 unless the object is smaller.
+        size: the object's size in bytes.
+
+    Raises:
+        BadParquet: empty, truncated, encrypted or no Parquet.
+    """
+    if size == 0:
+        raise BadParquet("empty file")
+    if size < _TRAILER + len(MAGIC) or tail[-4:] != MAGIC:
+        kind = "its footer is encrypted" if tail[-4:] == b"PARE" else "no Parquet footer at its end"
+        raise BadParquet(f"truncated or not Parquet: {kind}")
+    length = int.from_bytes(tail[-8:-4], "little") + _TRAILER
+    if length + len(MAGIC) > size:
+        raise BadParquet(f"truncated or not Parquet: its footer claims {length} bytes of {size}")
+    return length
+
+
+def read_footer(tail: bytes, size: int) -> Footer:
+    """Parse the footer at the end of ``tail``.
+
+    Args:
+        tail: the object's last bytes, at least ``footer_bytes`` of them.
+        size: the object's size in bytes.
+
+    Raises:
+        BadParquet: the footer cannot be read, points past the file's end, contradicts itself, or has a type that no
+            table has.
+
+    Some corrupt footers make Arrow abort the process: ``tidegate.resources.parquet.footers`` calls this in a child.
+    """
+    length = footer_bytes(tail, size)
+    try:
+        return _parse(tail[-length:], data_end=size - length)
+    except BadParquet:
+        raise
+    except (pa.ArrowException, ValueError, OverflowError, OSError) as error:
+        raise BadParquet(f"truncated or not Parquet: {str(error).splitlines()[0]}") from error
+
+
+def _parse(footer: bytes, *, data_end: int) -> Footer:
+    metadata = pq.read_metadata(pa.BufferReader(MAGIC + footer))
+    groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
+    if sum(group.num_rows for group in groups) != metadata.num_rows:
+        raise BadParquet(f"its footer contradicts itself: {metadata.num_rows} rows, its row groups have others")
+    for group in groups:
+        for index in range(group.num_columns):
+            column = group.column(index)
+            if (column.dictionary_page_offset or column.data_page_offset) + column.total_compressed_size > data_end:
+                raise BadParquet(f"truncated: column {column.path_in_schema} lies past the end of the data")
+    schema = metadata.schema.to_arrow_schema()
+    if not len(schema):
+        raise BadParquet("it has no columns; write at least one")
+    found = [metadata.schema.column(index) for index in range(len(metadata.schema))]
+    fields, bounds = [], []
+    leaf = 0
+    for one in schema:
+        paths = leaf_paths(one.type, one.name)
+        flat = found[leaf] if paths == [one.name] else None
+        int96 = flat is not None and flat.physical_type == "INT96"
+        kind = Simple("timestamp") if int96 else _type(one, flat)
+        # A column that has no values yet says nothing of its type: it joins the table with a file that has some.
+        if not pa.types.is_null(one.type):
+            fields.append(Field(one.name, kind))
+            if flat is not None:
+                bounds.append(column_bounds(one.name, kind, groups, leaf, bounded=not int96))
+        leaf += len(paths)
+    if not fields:
+        raise BadParquet("no column of it has a type, for all values are null")
+    return Footer(metadata.num_rows, tuple(fields), why_copied(metadata, schema), *_joined(bounds))
+
+
+def _type(one: Any, leaf: Any) -> Any:
+    if leaf is not None and leaf.logical_type.type == "UUID":
+        return Simple("string")
+    return table_type(one.type, one.name)
+
+
+def _joined(bounds: list[Bounds]) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
+    """Delta's three maps, of as many columns as Delta keeps statistics of by default."""
+    kept = bounds[:_INDEXED_COLUMNS]
+    return (
+        {one.name: one.minimum for one in kept if one.minimum is not None},
+        {one.name: one.maximum for one in kept if one.maximum is not None},
+        {one.name: one.nulls for one in kept if one.nulls is not None},
+    )

@@ -1,0 +1,1 @@
+"""The measurement of a lake, its metrics and its alarms."""

@@ -1,0 +1,159 @@
+"""The alarms of a lake, as a CloudFormation template: derived from lake.yaml, so that limits are stated once."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any
+
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.health.metrics import NAMESPACE, Metric, lake_dimension, metric
+
+#: Seconds between two measurements, and the period of every alarm.
+PERIOD = 300
+#: A template has at most 500 resources; the tables beyond are covered by the alarm on `TablesBehind`.
+_MOST_TABLES = 400
+_MOST_NAME = 255
+#: Seconds that a message may lie in a queue: thirty ticks of the intake.
+_OLDEST_MESSAGE = 900
+
+
+def template(config: LakeConfig) -> dict[str, Any]:
+    """The CloudFormation template.
+
+    What SQS itself publishes is watched there: those alarms work while nothing of Tidegate does.
+    """
+    resources = {**_of_lake(config), **_of_queues(config), **_of_tables(config)}
+    return {
+        "AWSTemplateFormatVersion": "2010-09-09",
+        "Description": f"Alarms of the Tidegate lake {config.lake.root}",
+        "Parameters": {
+            "Topic": {"Type": "String", "Default": "", "Description": "ARN of the SNS topic that is told; may be empty"}
+        },
+        "Conditions": {"HasTopic": {"Fn::Not": [{"Fn::Equals": [{"Ref": "Topic"}, ""]}]}},
+        "Resources": resources,
+    }
+
+
+def without_dead_letters(config: LakeConfig) -> list[str]:
+    """Queues that get no alarm on dead letters, for lake.yaml does not name their dead-letter queue."""
+    return [queue.known_as for queue in config.every_queue if not queue.dlq]
+
+
+def _of_lake(config: LakeConfig) -> dict[str, Any]:
+    behind = metric(config, "TablesBehind")
+    return {
+        "TablesBehind": _alarm(
+            config,
+            "a table is behind",
+            "An event has waited for a table for longer than its window and max_lag. Look at the asset lake_health.",
+            behind,
+            above=0,
+            times=2,
+        ),
+        "NotMeasured": _alarm(
+            config,
+            "nothing is measured",
+            "Tidegate has published no metrics for 15 minutes. Do Dagster's daemon and its sensor health run?",
+            behind,
+            below=1,
+            statistic="SampleCount",
+            times=3,
+            missing="breaching",
+        ),
+        "Quarantined": _alarm(
+            config,
+            "something is in quarantine",
+            "Objects or rows were set apart in the last 24 hours. `tidegate redrive` lists them with their reasons.",
+            metric(config, "Quarantined"),
+            above=0,
+        ),
+    }
+
+
+def _of_queues(config: LakeConfig) -> dict[str, Any]:
+    found = {}
+    for queue in config.every_queue:
+        name = queue.known_as
+        own = Metric("ApproximateAgeOfOldestMessage", (("QueueName", name),))
+        found[_id("Undrained", name)] = _alarm(
+            config,
+            f"queue {name} is not drained",
+            "A message has been in the queue for 15 minutes. Does Dagster's sensor intake run?",
+            own,
+            namespace="AWS/SQS",
+            above=_OLDEST_MESSAGE,
+        )
+        found[_id("WithoutTable", name)] = _alarm(
+            config,
+            f"queue {name} brings events without a table",
+            "Events of the day (UTC) were malformed, or no table takes them. See the queue's check "
+            "every_event_has_a_table, and lake.intake.",
+            metric(config, "EventsWithoutTable", Queue=name),
+            above=0,
+        )
+        if queue.dlq:
+            dead = Metric("ApproximateNumberOfMessagesVisible", (("QueueName", queue.dlq),))
+            found[_id("DeadLetters", queue.dlq)] = _alarm(
+                config,
+                f"queue {queue.dlq} has dead letters",
+                f"Messages of {name} could not be taken in. Redrive them once the cause is mended.",
+                dead,
+                namespace="AWS/SQS",
+                above=0,
+            )
+    return found
+
+
+def _of_tables(config: LakeConfig) -> dict[str, Any]:
+    return {
+        _id("Behind", spec.name): _alarm(
+            config,
+            f"{spec.name} is behind",
+            f"The oldest event that waits for {spec.name} is too old. Owners: {', '.join(spec.owners) or 'not named'}.",
+            metric(config, "OldestEventAge", Table=spec.name),
+            above=config.most_lag(spec.table_key),
+            times=2,
+        )
+        for spec in config.tables[:_MOST_TABLES]
+    }
+
+
+def _alarm(
+    config: LakeConfig,
+    name: str,
+    description: str,
+    watched: Metric,
+    *,
+    above: int | None = None,
+    below: int | None = None,
+    statistic: str = "Maximum",
+    times: int = 1,
+    missing: str = "notBreaching",
+    namespace: str = NAMESPACE,
+) -> dict[str, Any]:
+    topic = {"Fn::If": ["HasTopic", [{"Ref": "Topic"}], {"Ref": "AWS::NoValue"}]}
+    return {
+        "Type": "AWS::CloudWatch::Alarm",
+        "Properties": {
+            "AlarmName": f"Tidegate {lake_dimension(config)}: {name}"[:_MOST_NAME],
+            "AlarmDescription": description,
+            "Namespace": namespace,
+            "MetricName": watched.name,
+            "Dimensions": [{"Name": key, "Value": value} for key, value in watched.dimensions],
+            "Statistic": statistic,
+            "Period": PERIOD,
+            "EvaluationPeriods": times,
+            "ComparisonOperator": "GreaterThanThreshold" if below is None else "LessThanThreshold",
+            "Threshold": above if below is None else below,
+            "TreatMissingData": missing,
+            "AlarmActions": topic,
+            "OKActions": topic,
+        },
+    }
+
+
+def _id(kind: str, name: str) -> str:
+    """Letters and digits only, unique, and the same for ever."""
+    words = "".join(word.capitalize() for word in re.findall(r"[a-zA-Z0-9]+", name))
+    return f"{kind}{words}{hashlib.sha256(name.encode()).hexdigest()[:6]}"

@@ -1,0 +1,94 @@
+"""What is published of a lake's health, in the shape of CloudWatch's PutMetricData."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.health.measurement import Health
+
+NAMESPACE = "Tidegate"
+
+#: Limits of one request of PutMetricData: a thousand metrics, and a megabyte, of which some is left for its frame.
+_MOST_DATA = 1000
+_MOST_BYTES = 900_000
+#: Bytes of one metric as a query string says it, names of fields and numbers included, without names of ours.
+_FRAME = 700
+
+
+class Metric(NamedTuple):
+    """One metric by its name and its dimensions, as alarms name it too."""
+
+    name: str
+    dimensions: tuple[tuple[str, str], ...]
+
+
+def lake_dimension(config: LakeConfig) -> str:
+    """The lake's value of the dimension ``Lake``: its root without ``s3://``, in ASCII."""
+    return quote(config.lake.root.removeprefix("s3://"), safe="/ !\"#$&'()*+,:;<=>?@[]^`{|}")
+
+
+def metric(config: LakeConfig, name: str, **dimensions: str) -> Metric:
+    """A metric of a lake, or of one of its tables or queues: ``Table="orders"``, ``Queue="events"``."""
+    return Metric(name, (("Lake", lake_dimension(config)), *dimensions.items()))
+
+
+def metric_data(health: Health, config: LakeConfig) -> list[dict[str, Any]]:
+    """Every metric of a moment.
+
+    Tables for which nothing waits have none: CloudWatch bills each metric by the hours in which it has data.
+
+    Args:
+        health: what was measured.
+        config: the lake.
+    """
+    at = datetime.fromtimestamp(health.at, UTC)
+    told: list[tuple[Metric, float, str]] = [
+        (metric(config, "PendingFiles"), health.files, "Count"),
+        (metric(config, "PendingBytes"), health.size, "Bytes"),
+        (metric(config, "OldestEventAge"), health.lag, "Seconds"),
+        (metric(config, "TablesBehind"), len(health.behind), "Count"),
+        (metric(config, "Quarantined"), sum(health.quarantined.values()), "Count"),
+    ]
+    for table in health.waiting:
+        told += [
+            (metric(config, "PendingFiles", Table=table.name), table.files, "Count"),
+            (metric(config, "PendingBytes", Table=table.name), table.size, "Bytes"),
+            (metric(config, "OldestEventAge", Table=table.name), table.lag, "Seconds"),
+        ]
+    for queue in health.queues:
+        told += [
+            (metric(config, "MessagesWaiting", Queue=queue.name), queue.waiting, "Count"),
+            (metric(config, "MessagesInFlight", Queue=queue.name), queue.in_flight, "Count"),
+            (metric(config, "EventsWithoutTable", Queue=queue.name), sum(queue.missed.values()), "Count"),
+        ]
+        if queue.dead is not None:
+            told.append((metric(config, "DeadLetters", Queue=queue.name), queue.dead, "Count"))
+    return [
+        {
+            "MetricName": one.name,
+            "Dimensions": [{"Name": name, "Value": value} for name, value in one.dimensions],
+            "Timestamp": at,
+            "Value": float(value),
+            "Unit": unit,
+        }
+        for one, value, unit in told
+    ]
+
+
+def requests(data: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """The metrics in as few requests as CloudWatch's limits allow."""
+    batch: list[dict[str, Any]] = []
+    size = 0
+    for datum in data:
+        cost = _FRAME + sum(len(quote(one["Value"], safe="")) for one in datum["Dimensions"])
+        if batch and (len(batch) == _MOST_DATA or size + cost > _MOST_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(datum)
+        size += cost
+    if batch:
+        yield batch

@@ -1,0 +1,1 @@
+"""Proposes a lake.yaml from the files of a bucket."""

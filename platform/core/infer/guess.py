@@ -1,0 +1,182 @@
+"""Which tables a listing would become, and a `lake.yaml` to start from."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidegate.platform.core.first_line import one_line
+from tidegate.platform.core.keys.file_format import Format, format_of
+from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden, partition_values
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.schema.column_types import Field, any_type
+from tidegate.platform.core.schema.table_schema import TableSchema
+
+_SAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An object of a listing; size in bytes."""
+
+    key: str
+    size: int
+
+
+@dataclass
+class Guess:
+    """One table that would come of a listing.
+
+    Attributes:
+        format: None where no name says it: the first bytes have to.
+        partitions: the columns of its `k=v` folders.
+        samples: files to look at.
+        columns: SQL types by name, as far as files were looked at.
+        options: `csv` options that its files need.
+        problems: what would go wrong, each a sentence with its remedy.
+    """
+
+    key: TableKey
+    name: str
+    format: Format | None
+    files: int
+    partitions: tuple[str, ...]
+    samples: Sequence[Entry]
+    columns: dict[str, str] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    #: The format has to be said: some names do not.
+    say_format: bool = False
+    #: It cannot be a table, whatever is said of it.
+    impossible: bool = False
+
+    def take(self, columns: Mapping[str, str]) -> list[str]:
+        """Add the columns of one more file; the names of those that have another type in files before it.
+
+        Names that differ in case are one column, and structs are given each other's fields, as in the table to be.
+        """
+        spelling = {name.lower(): name for name in self.columns}
+        differing = []
+        for name, kind in columns.items():
+            known = spelling.setdefault(name.lower(), name)
+            both = _both(self.columns.setdefault(known, kind), kind)
+            if both is None:
+                differing.append(known)
+            else:
+                self.columns[known] = both
+        return differing
+
+
+def guess_tables(bucket: str, listing: Iterable[Entry]) -> list[Guess]:
+    """The tables of a listing, by prefix; those that cannot be tables have a problem that says so."""
+    groups: dict[str, list[Entry]] = {}
+    foreign: set[str] = set()
+    for entry in listing:
+        start, found, _ = entry.key.partition("_delta_log/")
+        if found and (not start or start.endswith("/")):
+            foreign.add(start)
+        if entry.key.endswith(("/", "_$folder$")) or is_hidden(entry.key):
+            continue
+        groups.setdefault(conventional_prefix(entry.key), []).append(entry)
+    for prefix in sorted(groups, key=len, reverse=True):
+        # The prefixes of two tables never overlap. The bucket itself is a table only if nothing else is.
+        outer = [other for other in groups if other != prefix and prefix.startswith(other) and other]
+        if outer:
+            groups[max(outer, key=len)] += groups.pop(prefix)
+    names: Counter[str] = Counter()
+    guesses = [_guess(TableKey(bucket, prefix), groups[prefix], names) for prefix in sorted(groups)]
+    for guess in guesses:
+        if any(guess.key.prefix.startswith(one) or one.startswith(guess.key.prefix) for one in foreign):
+            guess.impossible = True
+            guess.problems.append("a Delta log is there already, somebody else's or Tidegate's own; leave it out")
+        if not guess.key.prefix and len(guesses) > 1:
+            guess.impossible = True
+            guess.problems.append(
+                "they lie in no folder, and the whole bucket would be their table; move them into a folder of their own"
+            )
+    return guesses
+
+
+def as_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
+    """The text of a `lake.yaml` to start from, with every problem as a comment above its table.
+
+    Tables that cannot be (no folder of their own, or a foreign Delta table) are comments as a whole.
+    """
+    lines = [
+        "lake:",
+        "  root: s3://your-lake-bucket/lake   # a bucket that is no source",
+        "queues:",
+        "  - name: your-queue                 # the queue that the source bucket notifies",
+        f"buckets: [{bucket}]",
+        "discovery: false" if any(guess.impossible for guess in guesses) else "discovery: true",
+        "tables:" + ("" if any(not guess.impossible for guess in guesses) else " []"),
+    ]
+    for guess in guesses:
+        table = [f"- name: {guess.name}", f"  prefix: {json.dumps(guess.key.uri)}"]
+        if guess.format and (guess.say_format or guess.options):
+            table.append(f"  format: {guess.format}")
+        if guess.options:
+            table.append(f"  csv: {json.dumps(guess.options, ensure_ascii=False)}")
+        if guess.partitions:
+            kinds = json.dumps(dict.fromkeys(guess.partitions, "string"), ensure_ascii=False)
+            table.append(f"  partition_columns: {kinds}")
+        mark = "# " if guess.impossible else ""
+        lines += [f"  # problem: {one_line(problem)}" for problem in guess.problems]
+        lines += [f"  {mark}{line}" for line in table]
+        lines.append(f"  #   files: {guess.files}" + ("; columns:" if guess.columns else ""))
+        lines += [f"  #   {one_line(f'{name}: {kind}')}" for name, kind in guess.columns.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _both(one: str, other: str) -> str | None:
+    """The type of a column that has both types; None if it depends on which comes first whether a file fits."""
+    if one == other:
+        return one
+    try:
+        there, here = Field("column", any_type(one)), Field("column", any_type(other))
+        TableSchema((here,)).taking([there], "evolve")
+        return TableSchema((there,)).taking([here], "evolve").fields[0].type.sql()
+    except ValueError:
+        return None
+
+
+def _guess(key: TableKey, entries: Sequence[Entry], names: Counter[str]) -> Guess:
+    name = re.sub(r"[^a-z0-9]+", "_", key.prefix.lower()).strip("_") or "files"
+    name = name if name[0].isalpha() else f"t_{name}"
+    names[name] += 1
+    problems: list[str] = []
+    formats = Counter(format_of(entry.key) for entry in entries)
+    known: list[Format] = [one for one, _ in formats.most_common() if one is not None]
+    if len(known) > 1:
+        found = ", ".join(f"{formats[one]} {one}" for one in known)
+        problems.append(f"files of several formats are in one folder ({found}); give each format a folder of its own")
+    empty = sum(entry.size == 0 for entry in entries)
+    if empty:
+        problems.append(f"empty files go to the quarantine, and here are {empty}; delete them")
+    partitions, differing = _partitions(key, entries)
+    if differing:
+        problems.append(f"the folders of {differing} do not name the same k=v columns as the others; move it")
+    full = [entry for entry in entries if entry.size]
+    places = sorted({0, len(full) // 2, len(full) - 1}) if full else []
+    return Guess(
+        key,
+        name if names[name] == 1 else f"{name}_{names[name]}",
+        known[0] if known else None,
+        len(entries),
+        partitions,
+        [full[place] for place in places][:_SAMPLES],
+        problems=problems,
+        say_format=None in formats,
+    )
+
+
+def _partitions(key: TableKey, entries: Sequence[Entry]) -> tuple[tuple[str, ...], str | None]:
+    first = tuple(partition_values(entries[0].key, key.prefix))
+    for entry in entries:
+        if sorted(partition_values(entry.key, key.prefix)) != sorted(first):
+            return first, entry.key
+    return first, None

@@ -1,0 +1,259 @@
+"""What the first bytes of a text file say: its encoding, its shape, its columns."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import json
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from tidegate.platform.core.config.csv_options import USUAL_NULLS
+from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts, type_of
+from tidegate.platform.core.keys.file_format import Format
+from tidegate.platform.core.schema.column_types import MOST_LEVELS, quoted
+from tidegate.platform.core.schema.names import SOURCE_COLUMNS
+
+#: Bytes of a file that are looked at.
+SAMPLE = 1 << 16
+#: Lines among which a header is looked for.
+_PREAMBLE = 20
+_DELIMITERS = (",", ";", "\t", "|")
+_TOO_DEEP = f"its objects are nested deeper than {MOST_LEVELS} levels; write what lies deeper as text"
+
+
+@dataclass
+class Sniffed:
+    """What one file looks like.
+
+    Attributes:
+        columns: SQL types by name, in the file's order; guessed from the sample.
+        options: the `csv` options that the file needs.
+        problems: what would go wrong with it, each a sentence with its remedy.
+    """
+
+    columns: dict[str, str] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+def unpacked(head: bytes) -> bytes:
+    """The first bytes of a file, of gzip's the first bytes inside.
+
+    Raises:
+        ValueError: it begins like gzip and is none.
+    """
+    if head[:2] != b"\x1f\x8b":
+        return head
+    try:
+        return zlib.decompressobj(wbits=31).decompress(head, SAMPLE)
+    except zlib.error as error:
+        raise ValueError(f"it begins like gzip, but it is not: {error}; write it again") from error
+
+
+def format_of_bytes(head: bytes) -> Format:
+    """The format of a file whose name says none."""
+    if head[:4] == b"PAR1":
+        return "parquet"
+    text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    return "json" if text[:1] in (b"{", b"[") else "csv"
+
+
+def sniff_csv(head: bytes, *, whole: bool) -> Sniffed:
+    """Look at the first bytes of a CSV file; ``whole`` when there are no more.
+
+    Raises:
+        ValueError: they cannot be taken for rows; the message is the problem.
+    """
+    sniffed = Sniffed()
+    lines = [line.removesuffix("\r") for line in _text(head, whole, sniffed).split("\n")]
+    # The last line is cut off, or what follows the last line's end.
+    if not whole or not lines[-1]:
+        lines.pop()
+    try:
+        return _sniffed_csv(lines, sniffed)
+    except csv.Error as error:
+        raise ValueError(
+            f"it cannot be read as CSV ({error}); write its lines with line feeds at their ends"
+        ) from error
+
+
+def _sniffed_csv(lines: Sequence[str], sniffed: Sniffed) -> Sniffed:
+    delimiter, skip = _layout(lines, sniffed)
+    rows = [row for row in csv.reader(lines[skip:], delimiter=delimiter) if row]
+    if sniffed.options.get("comment"):
+        rows = [row for row in rows if not row[0].startswith("#")]
+    if not rows:
+        sniffed.problems.append("it has no header line; write one, or say header: false")
+        return sniffed
+    header = rows[0]
+    if all(type_of([cell]) in ("bigint", "double") for cell in header):
+        sniffed.options["header"] = False
+        header = [f"_c{place}" for place in range(len(header))]
+    else:
+        rows = rows[1:]
+        sniffed.problems += filter(None, [header_doubt(header)])
+        header = [name or f"_c{place}" for place, name in enumerate(header)]
+    _check_names(header, sniffed)
+    uneven = sum(len(row) != len(header) for row in rows)
+    if uneven:
+        sniffed.problems.append(f"{uneven} of {len(rows)} rows do not have {len(header)} cells; they will be set apart")
+    columns = [[row[place] for row in rows if len(row) > place] for place in range(len(header))]
+    _nulls_and_decimals(columns, delimiter, sniffed)
+    nulls = sniffed.options.get("nulls", [""])
+    for name, cells in zip(header, columns, strict=True):
+        plain = [cell.replace(",", ".") if "decimal" in sniffed.options else cell for cell in cells]
+        sniffed.columns[name] = type_of([cell for cell in plain if cell not in nulls])
+        if sniffed.columns[name] == "string":
+            sniffed.problems += text_doubts({name: plain}, nulls)
+    return sniffed
+
+
+def sniff_json(head: bytes, *, whole: bool) -> Sniffed:
+    """Look at the first bytes of JSON: lines, an array, or objects one after the other.
+
+    Raises:
+        ValueError: they cannot be read; the message is the problem.
+    """
+    sniffed = Sniffed()
+    try:
+        return _sniffed_json(_text(head, whole, sniffed).strip(), sniffed, whole=whole)
+    except RecursionError as error:
+        raise ValueError(_TOO_DEEP) from error
+
+
+def _sniffed_json(text: str, sniffed: Sniffed, *, whole: bool) -> Sniffed:
+    if "encoding" in sniffed.options:
+        sniffed.options.clear()
+        sniffed.problems.append("it is not UTF-8, which JSON must be; write it in UTF-8")
+    objects = list(_objects(text.lstrip("[").lstrip(), whole and not text.startswith("["), sniffed))
+    for one in objects:
+        _check_names(list(one), sniffed)
+        if _levels(one) > MOST_LEVELS + 1 and _TOO_DEEP not in sniffed.problems:
+            sniffed.problems.append(_TOO_DEEP)
+        for name, value in one.items():
+            kind = _json_type(value)
+            known = sniffed.columns.get(name, kind)
+            wider = {known, kind} == {"bigint", "double"} and "double"
+            sniffed.columns[name] = kind if known in ("void", kind) else known if kind == "void" else wider or "string"
+    if not objects and not sniffed.problems:
+        sniffed.problems.append("no JSON object is in its first bytes; a row has to be an object")
+    sniffed.columns = {name: "string" if kind == "void" else kind for name, kind in sniffed.columns.items()}
+    return sniffed
+
+
+def check_names(names: Sequence[str], *, loaded: bool) -> list[str]:
+    """What is wrong with the names of a file's columns."""
+    problems = []
+    for first, second in pairwise(sorted(names, key=lambda name: (name.lower(), name))):
+        if first.lower() == second.lower():
+            problems.append(f"columns {first!r} and {second!r} are the same to Spark; rename one")
+    ours = [name for name in names if loaded and name.lower() in SOURCE_COLUMNS]
+    return problems + [f"column {name!r} is one that Tidegate adds to loaded tables; rename it" for name in ours]
+
+
+def _check_names(names: Sequence[str], sniffed: Sniffed) -> None:
+    sniffed.problems += [one for one in check_names(names, loaded=True) if one not in sniffed.problems]
+
+
+def _text(head: bytes, whole: bool, sniffed: Sniffed) -> str:
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        sniffed.options["encoding"] = "utf-16"
+        return head[: len(head) & ~1].decode("utf-16", "replace")
+    try:
+        # The cut may fall inside a character.
+        return codecs.getincrementaldecoder("utf-8-sig")().decode(head, final=whole)
+    except UnicodeDecodeError:
+        sniffed.options["encoding"] = "windows-1252"
+        return head.decode("windows-1252", "replace")
+
+
+def _layout(lines: Sequence[str], sniffed: Sniffed) -> tuple[str, int]:
+    """The delimiter, and how many lines come before the header: most lines have as many cells as the header."""
+    some = [line for line in lines[:200] if line and not line.startswith("#")]
+    widths = {mark: _widths(some, mark) for mark in _DELIMITERS}
+    usual = {mark: max(counts, key=lambda width: counts[width], default=1) for mark, counts in widths.items()}
+    delimiter = max(_DELIMITERS, key=lambda mark: (usual[mark] > 1, widths[mark][usual[mark]]))
+    width = usual[delimiter]
+    if width == 1:
+        return ",", 0
+    if delimiter != ",":
+        sniffed.options["delimiter"] = delimiter
+    fits = [width in _widths([line], delimiter) for line in lines]
+    if any(line.startswith("#") and not fit for line, fit in zip(lines, fits, strict=True)):
+        sniffed.options["comment"] = "#"
+    before = fits[:_PREAMBLE].index(True) if True in fits[:_PREAMBLE] else 0
+    if before and not all(line.startswith("#") for line in lines[:before]):
+        sniffed.options["skip"] = before
+    return delimiter, before
+
+
+def _widths(lines: Sequence[str], delimiter: str) -> Counter[int]:
+    """How many rows have how many cells; none where this delimiter makes no rows of the lines."""
+    try:
+        return Counter(len(row) for row in csv.reader(lines, delimiter=delimiter))
+    except csv.Error:
+        return Counter()
+
+
+def _nulls_and_decimals(columns: Sequence[Sequence[str]], delimiter: str, sniffed: Sniffed) -> None:
+    cells = {cell for column in columns for cell in column}
+    if found := [mark for mark in USUAL_NULLS if mark in cells]:
+        sniffed.options["nulls"] = ["", *found]
+    if delimiter != "," and any(re.fullmatch(r"-?\d+,\d+", cell) for cell in cells):
+        sniffed.options["decimal"] = ","
+
+
+def _objects(text: str, whole: bool, sniffed: Sniffed) -> Iterable[dict[str, Any]]:
+    decoder, at = json.JSONDecoder(object_pairs_hook=lambda pairs: _Pairs(pairs, sniffed)), 0
+    while at < len(text) and text[at] != "]":
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            if whole or at == 0:
+                sniffed.problems.append(f"it is not JSON: {error.msg} at character {error.pos}; write it again")
+            return
+        if not isinstance(value, dict):
+            sniffed.problems.append(f"a row has to be a JSON object, and one is {json.dumps(value)[:40]}; wrap it")
+            return
+        yield value
+        while at < len(text) and text[at] in " \t\r\n,":
+            at += 1
+
+
+class _Pairs(dict[str, Any]):
+    def __init__(self, pairs: Sequence[tuple[str, Any]], sniffed: Sniffed) -> None:
+        super().__init__(pairs)
+        if len(self) < len(pairs):
+            twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+            problem = f"an object names {twice!r} twice; rename one"
+            if problem not in sniffed.problems:
+                sniffed.problems.append(problem)
+
+
+def _levels(value: Any) -> int:
+    """How deep objects and arrays lie in each other."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + max(map(_levels, inner), default=0)
+
+
+def _json_type(value: Any) -> str:
+    match value:
+        case None:
+            return "void"
+        case bool():
+            return "boolean"
+        case int():
+            return "bigint" if -(2**63) <= value < 2**63 else "string"
+        case float():
+            return "double"
+        case list():
+            return f"array<{next((_json_type(one) for one in value if one is not None), 'string')}>"
+        case dict() if value:
+            return f"struct<{', '.join(f'{quoted(name)}: {_json_type(one)}' for name, one in value.items())}>"
+    return "string"

@@ -1,0 +1,1 @@
+"""Addresses and names: object keys, table keys, formats."""

@@ -1,0 +1,1 @@
+"""Decides which table an object belongs to."""

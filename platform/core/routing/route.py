@@ -1,0 +1,159 @@
+"""Routing: which table an object belongs to, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal
+
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.events.row_object import RowObject
+from tidegate.platform.core.keys.file_format import Format, format_of
+from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden
+from tidegate.platform.core.keys.table_key import MAX_ENCODED_LENGTH, TableKey
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """The object belongs to a table.
+
+    Attributes:
+        table: Its table key.
+        spec: Its configuration, format and mode filled in for this object.
+        why: The rule that decided, as a sentence.
+    """
+
+    table: TableKey
+    spec: TableSpec
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unrouted:
+    """The object belongs to no table.
+
+    Attributes:
+        outcome: The intake counter: `own_file` for what is never a source, `no_table` for what could be one.
+        why: The rule that decided and, where there is one, the remedy, as a sentence.
+    """
+
+    outcome: Literal["own_file", "no_table"]
+    why: str
+
+
+Route = Routed | Unrouted
+
+# What no table took is not looked at again by itself, but it is still in S3, and such a run lists the prefix.
+_THEN = "and materialize its partition, which takes in what is there already"
+
+
+def route(bucket: str, key: str, config: LakeConfig, known: Collection[TableKey]) -> Route:
+    """Decides which table an object belongs to.
+
+    Args:
+        bucket: Bucket of the object.
+        key: Decoded key of the object.
+        config: The lake.
+        known: Tables discovered so far; a set, and the caller adds what this call discovers, so that two
+            objects of one tick never make tables that overlap.
+    """
+    if bucket == config.lake.bucket and key.startswith(config.lake.prefix):
+        why = f"it lies below the lake root {config.lake.root}, so it is a file of Tidegate itself"
+        return Unrouted("own_file", why)
+    if bucket not in config.buckets:
+        why = f"the bucket {bucket!r} is not in `buckets` of lake.yaml; add it to take its files"
+        return Unrouted("no_table", why)
+    if key.endswith(("/", "_$folder$")):
+        return Unrouted("own_file", "it is a folder marker: its name says folder, and it holds no data")
+    if is_hidden(key):
+        return Unrouted(
+            "own_file",
+            'a folder or the name begins with "_" or ".": logs and work files of Delta and Spark are named '
+            "like that, and Spark's readers skip them",
+        )
+    if folder := config.folder_of_moved(bucket, key):
+        return Unrouted("own_file", f"it lies below {folder}, where after_load puts files that were loaded")
+    if folder := config.folder_of_inventory(bucket, key):
+        return Unrouted("own_file", f"it lies below {folder}, where S3 delivers an inventory")
+    format = format_of(key)
+    spec = config.table_holding(bucket, key)
+    if spec is None:
+        return _discover(TableKey(bucket, conventional_prefix(key)), format, key, config, known)
+    chosen = spec.format or format
+    if chosen is None:
+        why = f"{_no_format(key)}; give table {spec.name!r} a `format` in lake.yaml {_THEN}"
+        return Unrouted("no_table", why)
+    why = f"it lies below {spec.prefix}, the prefix of table {spec.name!r} in lake.yaml"
+    return Routed(spec.table_key, spec.resolved(chosen), why)
+
+
+def rows_route(bucket: str, key: str, config: LakeConfig) -> Routed | None:
+    """The table of an object that the intake of a row queue wrote; None for every other object.
+
+    Only the intake, and who lists the table's prefix, ask so: for an event, the object is a file of Tidegate itself.
+    """
+    spec = config.table_holding(bucket, key)
+    if spec is None or spec.row_queue is None or RowObject.of(key) is None:
+        return None
+    why = f"it holds messages of the row queue {spec.row_queue.known_as} of table {spec.name!r}"
+    return Routed(spec.table_key, spec.resolved("json"), why)
+
+
+def _discover(
+    table: TableKey, format: Format | None, key: str, config: LakeConfig, known: Collection[TableKey]
+) -> Route:
+    if not config.discovery:
+        why = f"it lies below no table's prefix and `discovery` is off; add a table with it to lake.yaml {_THEN}"
+        return Unrouted("no_table", why)
+    if format is None:
+        why = f"{_no_format(key)}; add a table with its prefix and its `format` to lake.yaml {_THEN}"
+        return Unrouted("no_table", why)
+    if not table.prefix:
+        return Unrouted(
+            "no_table",
+            f"it lies in no folder{' but those of dates and k=v' if '/' in key else ''}, and the whole bucket would "
+            "become its table; move it into a folder, or, if the bucket is one table, add it with the prefix "
+            f"{table.uri} to lake.yaml {_THEN}",
+        )
+    if len(table.encode()) > MAX_ENCODED_LENGTH:
+        why = f"its folder makes a table key of more than {MAX_ENCODED_LENGTH} characters; use a shorter name"
+        return Unrouted("no_table", why)
+    if table not in known:
+        obstacle = _obstacle(table, config, known)
+        if obstacle:
+            return Unrouted("no_table", obstacle)
+    spec = config.discovered(table, format)
+    return Routed(table, spec, f"its folder {table.uri} is a table by discovery, {spec.name!r}")
+
+
+def _obstacle(table: TableKey, config: LakeConfig, known: Collection[TableKey]) -> str | None:
+    names = {spec.name: spec for spec in config.tables}
+    if table.sql_name in names:
+        return (
+            f"its folder {table.uri} would become the table {table.sql_name!r}, and lake.yaml gives that "
+            f"name to {names[table.sql_name].prefix}; add a table with this prefix and another name {_THEN}"
+        )
+    for other in (*config.keys(), *known):
+        if other.bucket != table.bucket:
+            continue
+        if table.prefix.startswith(other.prefix):
+            relation, whole = "lies inside", other
+        elif other.prefix.startswith(table.prefix):
+            relation, whole = "holds", table
+        else:
+            continue
+        spec = config.table_for(other)
+        change = f"give table {spec.name!r} the prefix" if spec else "add a table with the prefix"
+        return (
+            f"its folder {table.uri} {relation} that of table {other.encode()} ({other.uri}), "
+            "and the prefixes of two tables never overlap; move the file into a folder of its own, or, if they are "
+            f"one table, {change} {whole.uri} in lake.yaml {_THEN}"
+        )
+    return None
+
+
+def _no_format(key: str) -> str:
+    name = key.rsplit("/", 1)[-1]
+    ending = f"ending {name[name.index('.') :]!r}" if "." in name else f"name {name!r}"
+    return f"no format is known for the {ending} (known: .parquet, .csv, .json, .jsonl, .ndjson, some with .gz)"

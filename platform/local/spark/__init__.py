@@ -1,0 +1,1 @@
+"""The Spark Connect server of the local platform."""

@@ -1,0 +1,173 @@
+"""The warm Spark Connect server that all runs share."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from tidegate.platform.local.errors import LocalStackError
+from tidegate.platform.local.process.ports import LOOPBACK, free_port, listening, require_free
+from tidegate.platform.local.process.process import Process, spawn
+from tidegate.platform.local.spark.class_archive import class_archive
+from tidegate.platform.local.spark.conf import LOG_STORE, log4j_properties, properties_text, spark_conf
+from tidegate.platform.local.spark.jars import jars_folder, require_java
+from tidegate.resources.spark.remote import TOKEN, SparkRemote
+from tidegate.resources.spark.session import SparkUnreachable, probe
+
+_SERVER_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
+
+
+class SparkServer:
+    """One JVM with Spark, Delta and our procedures, behind Spark Connect on loopback.
+
+    Whoever reaches its port runs code as this user, other users of the machine too: it asks for a random token.
+
+    Args:
+        home: Folder of its configuration, temporary files and log; made when missing.
+        aws: `AWS_ENDPOINT_URL`, `AWS_REGION` and keys of the S3 it works on.
+        port: Port on loopback; 0 takes a free one.
+        on_ready: Called with the server's address each time it has started, restarts included, before
+            anybody is told that it is ready: it registers the SQL names.
+        cores: Worker threads.
+        memory: Heap, in Java's notation.
+        log_store: Class that publishes Delta commits; None: Delta's own (and no performance flags).
+        own_catalog: Whether our procedures are among the jars.
+        conf: Further settings, which win.
+        log: Its log file; default: in the home.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        aws: Mapping[str, str],
+        *,
+        port: int = 15002,
+        on_ready: Callable[[SparkRemote], None] | None = None,
+        cores: int = 2,
+        memory: str = "3g",
+        log_store: str | None = LOG_STORE,
+        own_catalog: bool = True,
+        conf: Mapping[str, str] | None = None,
+        log: Path | None = None,
+    ) -> None:
+        self.name = "Spark server"
+        self.home = home.resolve()
+        self.port = port or free_port()
+        self.on_ready = on_ready
+        self.process: Process | None = None
+        # PySpark sends a token without TLS to this name only. Restarts keep it, or every client would have to.
+        self.remote = SparkRemote(f"sc://localhost:{self.port}", secrets.token_urlsafe(32))
+        self._log = log or self.home / "spark.log"
+        self._aws = dict(aws)
+        self._cores = cores
+        self._memory = memory
+        self._log_store = log_store
+        self._own_catalog = own_catalog
+        self._conf = dict(conf or {})
+
+    @property
+    def alive(self) -> bool:
+        """Whether the server process runs."""
+        return self.process is not None and self.process.alive
+
+    def start(self, deadline: float = 60.0) -> None:
+        """Start the server, wait until it answers, then call `on_ready`.
+
+        Args:
+            deadline: Seconds until it must answer.
+
+        Raises:
+            LocalStackError: Port taken, Java or jars missing, or not ready in time; nothing is left running.
+        """
+        jars = jars_folder()
+        require_java()
+        require_free(self.port, "Spark Connect server", "--spark-port")
+        conf = spark_conf(
+            home=self.home,
+            port=self.port,
+            jars=jars,
+            aws=self._aws,
+            cores=self._cores,
+            memory=self._memory,
+            log_store=self._log_store,
+            own_catalog=self._own_catalog,
+            class_archive=class_archive(jars),
+        )
+        for folder in ("tmp/s3a", "derby", "warehouse"):
+            (self.home / folder).mkdir(parents=True, exist_ok=True)
+        (self.home / "log4j2.properties").write_text(log4j_properties())
+        properties = self.home / "spark.properties"
+        properties.write_text(properties_text(conf | self._conf))
+        spark = spark_home()
+        self.process = spawn(
+            self.name,
+            server_command(spark, properties),
+            log=self._log,
+            # The token neither on the command line, which everybody may read, nor in the file of settings.
+            env=_server_environ(os.environ, spark, self.home / "tmp") | self._aws | {TOKEN: str(self.remote.token)},
+            cwd=self.home,
+        )
+        try:
+            self._wait_ready(self.process, time.monotonic() + deadline, deadline)
+            if self.on_ready is not None:
+                self.on_ready(self.remote)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _wait_ready(self, process: Process, end: float, deadline: float) -> None:
+        why = "nothing listens on its port"
+        while (left := end - time.monotonic()) > 0:
+            if not process.alive:
+                raise LocalStackError(
+                    f"the Spark server ended at start with exit code {process.returncode}; "
+                    f"see {process.log}\n{process.tail()}"
+                )
+            if listening(self.port, 1.0):
+                try:
+                    probe(self.remote, min(left, 20.0))
+                    return
+                except SparkUnreachable as error:
+                    why = str(error)
+            time.sleep(0.1)
+        raise LocalStackError(
+            f"the Spark server was not ready within {deadline:.0f} s ({why}); see {process.log}\n{process.tail()}"
+        )
+
+    def stop(self, deadline: float = 10.0) -> None:
+        """End the server; what it was writing is cut off. Does nothing when it is not running.
+
+        Args:
+            deadline: Seconds before it is killed.
+        """
+        if self.process is not None:
+            self.process.stop(deadline)
+
+
+def server_command(spark: Path, properties: Path) -> list[str]:
+    """The command line of the server: Spark's folder, and the file of all its settings."""
+    submit = [str(spark / "bin" / "spark-submit"), "--properties-file", str(properties)]
+    return [*submit, "--class", _SERVER_CLASS, "spark-internal"]
+
+
+def spark_home() -> Path:
+    """Spark's folder.
+
+    Raises:
+        LocalStackError: there is no pyspark.
+    """
+    # Of this Python's pyspark, never of a SPARK_HOME that happens to be set: the jars fit one version only.
+    spec = find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise LocalStackError("pyspark is not installed in this Python: install requirements/runtime.txt")
+    return Path(spec.origin).parent
+
+
+def _server_environ(base: Mapping[str, str], spark: Path, temp: Path) -> dict[str, str]:
+    foreign = ("SPARK_", "PYSPARK_", "HADOOP_", "YARN_", "AWS_", "JAVA_TOOL_OPTIONS")
+    clean = {k: v for k, v in base.items() if not k.startswith(foreign) and "_proxy" not in k.lower()}
+    return clean | {"SPARK_HOME": str(spark), "SPARK_LOCAL_IP": LOOPBACK, "SPARK_LOCAL_DIRS": str(temp)}

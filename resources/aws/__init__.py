@@ -1,0 +1,1 @@
+"""Handles of AWS: S3, SQS, DynamoDB, CloudWatch."""

@@ -1,0 +1,170 @@
+"""Where an inventory and a ledger differ, asked of Spark: neither fits into this process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import functions as F
+
+from tidegate.platform.core.bronze.ledger import IN_TABLE, PRESENT, LastState, Status
+from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.inventory_manifest import Inventory, InventoryError, InventoryField
+from tidegate.resources.spark.delta import Delta
+
+#: Work files of Spark, Delta and Tidegate, of which a registered table's prefix may have as many as sources. Whatever
+#: is a source is not among them; who takes the differences looks closer.
+_HIDDEN = "(^|/)[_.][^/=]*(/|$)"
+_TYPES: dict[InventoryField, str] = {
+    "key": "STRING",
+    "size": "BIGINT",
+    "etag": "STRING",
+    "islatest": "BOOLEAN",
+    "isdeletemarker": "BOOLEAN",
+}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A key of which an inventory and a ledger say different things, or a loaded file that lies there still.
+
+    Attributes:
+        kind: ``listed``: the ledger does not know it, or knows other bytes; ``missing``: the ledger has it and the
+            inventory has not; ``left``: both have it, and its rows are in the table.
+        size: bytes, as the inventory says.
+        etag: as the inventory says.
+        state: what the ledger last said.
+    """
+
+    key: str
+    kind: Literal["listed", "missing", "left"]
+    size: int | None
+    etag: str | None
+    state: LastState | None
+
+
+@dataclass(frozen=True)
+class Differences:
+    """The first differences in the order of keys; and how many keys the inventory has below the prefix."""
+
+    found: list[Difference]
+    keys: int
+
+
+def inventory_differences(
+    delta: Delta, inventory: Inventory, prefix: str, states: DataFrame, *, after: str, most: int, left: bool
+) -> Differences:
+    """Compare an inventory with a ledger.
+
+    A state that was recorded after the inventory was begun is newer than what the inventory says, and no difference.
+
+    Args:
+        delta: the door to Spark.
+        inventory: a complete one.
+        prefix: key prefix of the table.
+        states: ``Ledger.last_states``.
+        after: the key behind which differences are wanted.
+        most: how many at most.
+        left: whether files that are loaded and lie there still are wanted too.
+
+    Raises:
+        InventoryError: Spark cannot read the inventory.
+        PySparkException: the server is gone, or was restarted.
+        SparkUnreachable: likewise.
+    """
+    try:
+        return _ask(_rows(delta, inventory, prefix), inventory, states, after, most, left)
+    except PySparkException as error:
+        delta.require_session()
+        raise InventoryError(
+            f"Spark cannot compare the inventory {inventory.uri} with the ledger: {first_line(error)}. If S3 refused "
+            "it: Spark's role needs s3:GetObject on the inventory's files, and kms:Decrypt where KMS encrypts them"
+        ) from error
+
+
+def _ask(listed: DataFrame, inventory: Inventory, states: DataFrame, after: str, most: int, left: bool) -> Differences:
+    counted = Observation()
+    listed = listed.observe(counted, F.count(F.lit(1)).alias("keys"))
+    here, there = listed.alias("here"), states.alias("there")
+    both = here.join(there, F.col("here.key") == F.col("there.key"), "full_outer")
+    began = F.timestamp_seconds(F.lit(inventory.created))
+    told = both.select(
+        F.coalesce("here.key", "there.key").alias("key"),
+        _kind(left).alias("kind"),
+        F.col("here.size").alias("here_size"),
+        F.col("here.etag").alias("here_etag"),
+        *(F.col(f"there.{name}") for name in ("status", "etag", "n", "reason", "bad_rows")),
+        F.coalesce(F.col("there.recorded_at") >= began, F.lit(False)).alias("newer"),
+    )
+    differ = told.where(F.col("kind").isNotNull() & ~F.col("newer") & (F.col("key") > after))
+    rows = differ.orderBy("key").limit(most).toArrow()
+    found = [_difference(row) for batch in rows.to_batches() for row in batch.to_pylist()]
+    return Differences(found, cast(int, counted.get.get("keys", 0)))
+
+
+def _rows(delta: Delta, inventory: Inventory, prefix: str) -> DataFrame:
+    """Key, size and etag of the table's objects that are present versions."""
+    if not inventory.files:  # of an empty bucket, or prefix
+        return delta.session.createDataFrame([], "key STRING, size BIGINT, etag STRING")
+    reader = delta.session.read.format(inventory.format)
+    if inventory.format == "csv":
+        # As RFC 4180 has it, and without a header.
+        reader = reader.options(header="false", quote='"', escape='"')
+        schema = ", ".join(f"`{name}` STRING" for name in inventory.columns)
+    else:
+        named = {inventory.column(field): kind for field, kind in _TYPES.items()}
+        schema = ", ".join(f"`{name}` {kind}" for name, kind in named.items() if name)
+    files = [f"s3a://{inventory.bucket}/{file.key}" for file in inventory.files]
+    raw = reader.schema(schema).load(files)
+
+    def column(field: InventoryField) -> Column:
+        name = inventory.column(field)
+        kind = _TYPES[field].lower()
+        if name is None:
+            return F.lit(None).cast(kind)
+        # An empty cell of a CSV file is no value.
+        return F.nullif(F.col(f"`{name}`"), F.lit("")).try_cast(kind) if inventory.format == "csv" else F.col(name)
+
+    key = F.url_decode(column("key")) if inventory.format == "csv" else column("key")
+    present = F.coalesce(column("islatest"), F.lit(True)) & ~F.coalesce(column("isdeletemarker"), F.lit(False))
+    rows = raw.where(present).select(key.alias("key"), column("size").alias("size"), column("etag").alias("etag"))
+    return rows.where(F.col("key").startswith(prefix) & ~F.col("key").rlike(_HIDDEN))
+
+
+def _kind(left: bool) -> Column:
+    here, known = F.col("here.key").isNotNull(), F.col("there.key").isNotNull()
+    etag, status = F.col("here.etag"), F.col("there.status")
+    # Without an etag an inventory tells what came and what went, and not what was overwritten.
+    same = F.coalesce(etag.eqNullSafe(F.col("there.etag")), F.lit(False))
+    back = etag.isNull() & status.isin(str(Status.REMOVED), str(Status.UNAPPLIED))
+    kind = F.when(here & (~known | (etag.isNotNull() & ~same) | back), "listed")
+    kind = kind.when(~here & status.isin(*sorted(map(str, PRESENT))), "missing")
+    if left:
+        # What was removed has an etag where its rows stay.
+        loaded = status.isin(*sorted(map(str, IN_TABLE | {Status.REMOVED})))
+        kind = kind.when(here & loaded & same, "left")
+    return kind
+
+
+def _difference(row: dict[str, object]) -> Difference:
+    status = row["status"]
+    state = (
+        LastState(
+            Status(str(status)),
+            cast("str | None", row["etag"]),
+            cast(int, row["n"]),
+            cast("str | None", row["reason"]),
+            cast("int | None", row["bad_rows"]),
+        )
+        if status is not None
+        else None
+    )
+    return Difference(
+        cast(str, row["key"]),
+        cast('Literal["listed", "missing", "left"]', row["kind"]),
+        cast("int | None", row["here_size"]),
+        cast("str | None", row["here_etag"]),
+        state,
+    )

@@ -1,0 +1,134 @@
+"""SQL names for what the lake keeps beside its tables: ``lake.intake`` and ``lake.quarantine``."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.resources.lake_root.root import LakeRoot
+from tidegate.resources.spark.delta import Delta
+
+SCHEMA = "lake"
+_BELOW = "lake_objects"
+
+#: Objects under the root that are read as rows: folder below the root and columns, by SQL name in the schema
+#: ``lake_objects``. Where a name stands already its columns are not compared: other columns need another name.
+_OBJECTS = {
+    "intake": (
+        "intake",
+        "counters MAP<STRING, BIGINT>, rows ARRAY<STRUCT<event_id: STRING, outcome: STRING, reason: STRING, "
+        "queue: STRING, bucket: STRING, key: STRING, detail: STRING>>",
+    ),
+    "messages": ("quarantine/messages", "event_id STRING, reason STRING, body STRING"),
+    "rows": ("quarantine/rows", "_source_path STRING, reason STRING, raw STRING"),
+}
+#: A folder of rows set apart, as paths and the ledger's reasons name it.
+_FOLDER = "'[0-9]{20}-[0-9A-HJKMNP-TV-Z]{26}'"
+
+#: What intake counted, with a row for each event that it kept a word of, and one for the others of a tick.
+_INTAKE = """
+WITH logged AS (
+    SELECT counters, rows, _metadata.file_modification_time AS at FROM lake_objects.intake
+), told AS (
+    SELECT at, inline(rows) FROM logged
+), counted AS (
+    SELECT at, rows, explode(counters) AS (outcome, events) FROM logged
+), others AS (
+    SELECT at, outcome, events - size(filter(rows, one -> one.outcome = counted.outcome)) AS events FROM counted
+)
+SELECT at, outcome, 1L AS events, queue, bucket, key, reason, event_id, detail AS address FROM told
+UNION ALL
+SELECT at, outcome, events, NULL, NULL, NULL, NULL, NULL, NULL FROM others WHERE events > 0
+"""
+
+#: Messages and objects that could not be ingested, each time that they came, and the rows of an object's last reading.
+#: Each ledger is read once, and all of them are sorted together: work for each of hundreds would take minutes.
+_QUARANTINE = """
+WITH logged AS (
+    {logged}
+), decided AS (
+    SELECT *, concat(bucket, key) AS object, explode(array('object', 'row')) AS kind
+    FROM (SELECT *, n = max(n) OVER (PARTITION BY table_name, key, etag) AS counts FROM logged)
+    WHERE status = 'quarantined' OR bad_rows > 0
+), told AS (
+    SELECT * FROM decided WHERE (kind = 'object' AND status = 'quarantined') OR (kind = 'row' AND counts)
+), apart AS (
+    SELECT _source_path, reason, raw, _metadata.file_path AS path FROM lake_objects.rows
+)
+SELECT 'message' AS kind, CAST(NULL AS STRING) AS table_name, CAST(NULL AS STRING) AS key, reason, body AS raw,
+    _metadata.file_modification_time AS at, _metadata.file_path AS address
+FROM lake_objects.messages
+UNION ALL
+SELECT kind, table_name, key, if(kind = 'row', apart.reason, told.reason), raw, at, coalesce(path, object)
+FROM told LEFT JOIN apart
+ON kind = 'row' AND object = _source_path AND regexp_substr(path, {folder}) = regexp_substr(told.reason, {folder})
+WHERE kind = 'object' OR _source_path IS NOT NULL
+"""
+
+
+def name_lake_tables(delta: Delta, root: LakeRoot, ledgers: Sequence[tuple[str, str]]) -> None:
+    """Make ``lake.intake`` and ``lake.quarantine`` on the Spark server, unless they are there as they should be.
+
+    Where nothing lies in a folder, a table is empty. A ledger that is made later is in ``lake.quarantine`` from the
+    next call on.
+
+    Args:
+        delta: the door to tables.
+        root: the lake root.
+        ledgers: table key and SQL name of every table whose ledger has one.
+    """
+    named = [(text, name, f"ledger.{name}") for text, name in ledgers]
+    without, quarantine = quarantine_query([]), quarantine_query(named)
+    views = {"intake": _INTAKE, "quarantine": quarantine}
+    made_of = hashlib.sha256(repr((root.uri(), _OBJECTS, views)).encode()).hexdigest()
+    if delta.view_mark(SCHEMA, "quarantine") == made_of:
+        return
+    name_lake_objects(delta, root)
+    # The columns are the same without any ledger, and Spark opens each ledger of a query that it is to analyze.
+    delta.name_view(_BELOW, "quarantine", without)
+    delta.derive_view(SCHEMA, "quarantine", _BELOW, quarantine, mark=made_of)
+
+
+def name_lake_objects(delta: Delta, root: LakeRoot) -> None:
+    """Make ``lake.intake``, and the tables that it and ``lake.quarantine`` read, unless they are as they should be.
+
+    Args:
+        delta: the door to tables.
+        root: the lake root.
+    """
+    made_of = hashlib.sha256(repr((root.uri(), _OBJECTS, _INTAKE)).encode()).hexdigest()
+    if delta.view_mark(SCHEMA, "intake") == made_of:
+        return
+    for name, (folder, columns) in _OBJECTS.items():
+        delta.name_table(_BELOW, name, root.uri(folder), f"({columns}) USING json OPTIONS (recursiveFileLookup 'true')")
+    delta.make_schema(SCHEMA)
+    delta.name_view(SCHEMA, "intake", _INTAKE, mark=made_of)
+
+
+def quarantine_query(ledgers: Sequence[tuple[str, str, str]]) -> str:
+    """The query of ``lake.quarantine`` over some ledgers.
+
+    Args:
+        ledgers: table key, SQL name, and what SQL calls the ledger.
+    """
+    return _QUARANTINE.format(logged=_logged(ledgers), folder=_FOLDER)
+
+
+def _logged(ledgers: Sequence[tuple[str, str, str]]) -> str:
+    """The ledgers' rows that tell whether an object was read, of all tables."""
+    none = (
+        "SELECT CAST(NULL AS STRING) AS table_name, CAST(NULL AS STRING) AS bucket, CAST(NULL AS STRING) AS status, "
+        "CAST(NULL AS STRING) AS key, CAST(NULL AS STRING) AS etag, CAST(NULL AS STRING) AS reason, "
+        "CAST(NULL AS TIMESTAMP) AS at, CAST(NULL AS BIGINT) AS n, CAST(NULL AS BIGINT) AS bad_rows WHERE false"
+    )
+    return "\n    UNION ALL ".join(
+        [
+            none,
+            *(
+                f"SELECT '{name}', 's3://{TableKey.decode(text).bucket}/', status, key, etag, reason, recorded_at, n, "
+                f"bad_rows FROM {ledger} WHERE kind = 'row' AND status IN ('committed', 'quarantined')"
+                for text, name, ledger in ledgers
+            ),
+        ]
+    )

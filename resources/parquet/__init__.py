@@ -1,0 +1,1 @@
+"""Parquet objects in S3: their footers, and copies of them."""

@@ -1,0 +1,1 @@
+"""Spark Connect and Delta: the one door for commits."""

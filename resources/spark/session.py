@@ -1,0 +1,156 @@
+"""Connections to the warm Spark Connect server."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import cast
+
+import grpc
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import Row, SparkSession
+from pyspark.sql.connect.client.core import DefaultChannelBuilder
+from pyspark.sql.connect.plan import CachedRelation
+from pyspark.sql.connect.proto import AnalyzePlanRequest, ReleaseSessionRequest, SparkConnectServiceStub
+from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+from tidegate.resources.spark.remote import TOKEN, SparkRemote
+
+# PySpark prints every exception before it raises it, as JSON or with both traces: kilobytes before the sentence that
+# whoever catches it has to say. And a released session makes the client's own late clean-up calls fail, with warnings.
+for _name in ("pyspark.sql.connect.logging", "SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+    logging.getLogger(_name).setLevel(logging.CRITICAL)
+
+
+class SparkUnreachable(RuntimeError):
+    """No Spark Connect server answers at the address; the message says what to do."""
+
+
+def probe(remote: SparkRemote, deadline: float = 5.0) -> str:
+    """Ask the server at `remote` for its version.
+
+    PySpark's own client retries a dead server for ten minutes and `getOrCreate` succeeds on a closed port, so
+    this is asked first.
+
+    Args:
+        remote: Its address.
+        deadline: Seconds for the whole call.
+
+    Returns:
+        The server's Spark version.
+
+    Raises:
+        SparkUnreachable: Nothing listens there, what listens does not answer in time, or it refuses us.
+    """
+    builder = DefaultChannelBuilder(remote.url)
+    session = str(uuid.uuid4())
+    request = AnalyzePlanRequest(session_id=session, spark_version=AnalyzePlanRequest.SparkVersion())
+    request.user_context.user_id = "probe"
+    release = ReleaseSessionRequest(session_id=session)
+    release.user_context.user_id = "probe"
+    metadata = list(builder.metadata())
+    with builder.toChannel() as channel:
+        stub = SparkConnectServiceStub(channel)  # type: ignore[no-untyped-call]
+        try:
+            reply = stub.AnalyzePlan(request, timeout=deadline, metadata=metadata)
+            stub.ReleaseSession(release, timeout=deadline, metadata=metadata)
+        except grpc.RpcError as error:
+            raise SparkUnreachable(_say(remote, deadline, error)) from None
+        return str(reply.spark_version.version)
+
+
+def _say(remote: SparkRemote, deadline: float, error: grpc.RpcError) -> str:
+    code = error.code()
+    details = " ".join(remote.hide(error.details() or "").split())
+    if code == grpc.StatusCode.UNAVAILABLE:
+        return (
+            f"no Spark Connect server at {remote}: start one with `tidegate up`, "
+            f"or set SPARK_REMOTE to where it is ({details})"
+        )
+    if code == grpc.StatusCode.DEADLINE_EXCEEDED:
+        return (
+            f"what listens at {remote} did not answer as a Spark Connect server within {deadline:g} s: "
+            "check SPARK_REMOTE, or restart the server"
+        )
+    if code == grpc.StatusCode.UNAUTHENTICATED:
+        return f"the Spark Connect server at {remote} refuses this client ({details}): set {TOKEN} to its token"
+    return f"the Spark Connect server at {remote} refused a version request ({code.name}: {details})"
+
+
+def command(session: SparkSession, text: str) -> list[Row]:
+    """Run a SQL command (CALL, DDL, MERGE, …); its rows.
+
+    They come with the answer to ``sql()``, which runs a command at once. ``collect()`` would send them back to the
+    server as a query of its own, which costs as much again as a short command.
+    """
+    frame = session.sql(text)
+    plan = getattr(frame, "_plan", None)
+    answer = getattr(plan, "_plan", None) if isinstance(plan, CachedRelation) else None
+    if answer is None or not answer.HasField("local_relation"):
+        return frame.collect()
+    if not answer.local_relation.data:
+        return []
+    with pa.ipc.open_stream(answer.local_relation.data) as stream:
+        return [Row(**row) for row in stream.read_all().to_pylist()]
+
+
+@contextmanager
+def connecting(remote: SparkRemote) -> Iterator[None]:
+    """Make a session inside: what PySpark says against an address repeats all of it, the token too.
+
+    Raises:
+        SparkUnreachable: it says something.
+    """
+    try:
+        yield
+    except PySparkException as error:
+        raise SparkUnreachable(f"no session at {remote}: {remote.hide(str(error))}") from None
+
+
+def release(session: SparkSession, remote: SparkRemote, deadline: float = 5.0) -> None:
+    """Close a session on the server, then here. A server that does not answer keeps nobody, and forgets it in an hour.
+
+    Args:
+        session: closed already is fine.
+        remote: its server's address.
+        deadline: seconds for the server's answer; PySpark's own call retries for ten minutes.
+    """
+    connected = cast(ConnectSession, session)
+    if connected.client.is_closed:
+        return
+    builder = DefaultChannelBuilder(remote.url)
+    request = ReleaseSessionRequest(session_id=connected.session_id)
+    request.user_context.user_id = connected.client._user_id or ""
+    with builder.toChannel() as channel:
+        stub = SparkConnectServiceStub(channel)  # type: ignore[no-untyped-call]
+        try:
+            stub.ReleaseSession(request, timeout=deadline, metadata=list(builder.metadata()))
+        except grpc.RpcError:
+            return  # to close it here would wait for the calls that are under way
+    connected.release_session_on_close = False
+    connected.stop()
+
+
+@contextmanager
+def session_of_its_own(remote: SparkRemote) -> Iterator[SparkSession]:
+    """A new session, closed afterwards.
+
+    Raises:
+        SparkUnreachable: see ``probe``.
+    """
+    probe(remote)
+    with connecting(remote):
+        session = SparkSession.builder.remote(remote.url).create()
+    try:
+        yield session
+    finally:
+        # A client whose server was restarted is closed, and one whose server is gone would retry for ten minutes;
+        # neither may hide what happened.
+        with suppress(SparkUnreachable, PySparkException):
+            if not session.client.is_closed:
+                probe(remote)
+                session.client.release_session()
+        session.client.close()

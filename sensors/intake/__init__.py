@@ -1,0 +1,1 @@
+"""The intake: receives messages, routes their events to tables, keeps them, deletes them."""

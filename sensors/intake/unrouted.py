@@ -1,0 +1,75 @@
+"""What the intake sensor says of events that have no table: failed checks, and when they pass again."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dagster as dg
+
+from tidegate.assets.presentation.check_events import as_event
+from tidegate.assets.sources.queue_checks import MISSES, result
+from tidegate.platform.core.first_line import one_line
+
+#: Events that a tick's log tells one by one.
+_MOST_TOLD = 10
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a tick says of the queues.
+
+    Attributes:
+        evaluations: nothing of a queue of which there is nothing new.
+        cursor: the sensor's next.
+    """
+
+    evaluations: Sequence[dg.AssetCheckEvaluation]
+    cursor: str
+
+    @property
+    def failed(self) -> bool:
+        """Whether a check failed."""
+        return not all(one.passed for one in self.evaluations)
+
+
+def told(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line for each of the first events that lead to nothing, own files left out; the intake log has all.
+
+    Args:
+        rows: what a tick wrote to the intake log.
+    """
+    lines = []
+    for row in [row for row in rows if row["outcome"] != "own_file"][:_MOST_TOLD]:
+        what = f"s3://{row['bucket']}/{row['key']}" if "key" in row else row["detail"]
+        lines.append(one_line(f"{row['outcome']}: {what}: {row['reason']}"))
+    return lines
+
+
+def judge(cursor: str | None, today: str, queues: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Judged:
+    """What is to be said of the queues after a tick; pure.
+
+    A miss fails its queue's check at once, with the counts of the day; it passes again on a later day, so that the
+    next good tick does not hide it.
+
+    Args:
+        cursor: the day (UTC) of the tick before, and its misses by queue and outcome.
+        today: yyyy-mm-dd.
+        queues: names of the queues.
+        rows: what the tick wrote to the intake log.
+    """
+    before = json.loads(cursor) if cursor else {}
+    same_day = before.get("day") == today
+    misses, said = {}, []
+    for name in queues:
+        earlier = Counter(before.get("misses", {}).get(name, {}))
+        missed = [row for row in rows if row.get("queue") == name and row["outcome"] in MISSES]
+        counts = (earlier if same_day else Counter()) + Counter(str(row["outcome"]) for row in missed)
+        if counts:
+            misses[name] = dict(counts)
+        if missed or not cursor or (earlier and not same_day):
+            said.append(as_event(result(name, counts, missed)))
+    return Judged(said, json.dumps({"day": today, "misses": misses}))

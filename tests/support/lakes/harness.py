@@ -1,0 +1,498 @@
+"""What the fault tests share: servers to kill, clients to kill or stop, and tables with an oracle beside them."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tests.support.lakes.seams import Standing, dying_at
+from tests.support.log_store.delta_log import DeltaLog, commit_file
+from tests.support.servers.client import DEADLINE, Client, wait_until
+from tests.support.servers.fault_proxy import FaultProxy
+from tests.support.servers.fault_rules import Hold
+from tidegate.assets.bronze.run import Done, run_table
+from tidegate.assets.operations.rebuild import REBUILD
+from tidegate.platform.core.bronze.manifest import Hint, Manifest
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.local.aws import REGION, LocalAws
+from tidegate.platform.local.provision import Clients
+from tidegate.platform.local.spark.conf import SMALL_DATA
+from tidegate.platform.local.spark.server import SparkServer
+from tidegate.platform.testing import TestLake
+from tidegate.resources.aws.clients import Aws
+from tidegate.resources.lake import Lake, open_lake
+from tidegate.sensors.intake.sensor import take_in
+
+#: Lake whose S3 traffic from Spark passes through the proxy.
+PROXIED = "proxied"
+
+#: A key with this in it cannot be looked at by clients: their S3 answers 503, so they defer it.
+FLAKY = "flaky"
+
+#: What a file of a loaded table gets once it is in bronze.
+TAGS = {"tidegate": "loaded"}
+LOADED: dict[str, Any] = {"format": "json", "after_load": {"tag": TAGS}}
+#: What a table gets whose silver is merged, too: of each slot's rows the newest.
+MERGED: dict[str, Any] = {"silver": {"keys": ["slot"], "order": "id", "every": 10}}
+
+_ids = itertools.count(1)
+
+
+class FaultServers:
+    """AWS, a Spark server that nobody restarts but the test, and a proxy before AWS.
+
+    Every client's S3 passes through the proxy, and the S3 of Spark where the lake is ``PROXIED``.
+    """
+
+    def __init__(self, home: Path, aws: LocalAws) -> None:
+        self.aws = aws
+        self.proxy = FaultProxy(self.aws.endpoint)
+        self._home = home
+        self._spark: SparkServer | None = None
+
+    @property
+    def spark(self) -> SparkServer:
+        assert self._spark is not None
+        return self._spark
+
+    def start(self) -> None:
+        self.proxy.start()
+        self.proxy.status("HEAD|GET", f"/[^?]*{FLAKY}", 503, times=None)
+        conf = SMALL_DATA | {
+            f"spark.hadoop.fs.s3a.bucket.{kind}-{PROXIED}.endpoint": self.proxy.endpoint for kind in ("landing", "lake")
+        }
+        self._spark = SparkServer(self._home / "spark", self.aws.environ, port=0, memory="2g", conf=conf)
+        self._spark.start(DEADLINE)
+
+    def stop(self) -> None:
+        self.proxy.stop()
+        if self._spark is not None:
+            self._spark.stop()
+
+    def clients(self) -> Clients:
+        aws = self.aws.environ
+        return Clients.connect(
+            self.aws.endpoint, REGION, key=aws["AWS_ACCESS_KEY_ID"], secret=aws["AWS_SECRET_ACCESS_KEY"]
+        )
+
+    def kill_spark(self) -> None:
+        """SIGKILL the Spark server."""
+        process = self.spark.process
+        assert process is not None
+        process.kill()
+        process.wait(DEADLINE)
+
+    def restart_spark(self) -> None:
+        """Start it again, on the same port."""
+        self.spark.start(DEADLINE)
+
+
+class FaultLake(TestLake):
+    """A lake on the fault servers; everything it started is stopped by ``close``.
+
+    Args:
+        servers: they may be killed.
+        folder: for its files.
+        name: unique among the lakes of the servers.
+        tables: names of tables, which say their kinds: see ``Watched``. ``rows…`` has a row queue and no watch.
+        merged: names of those that have a silver table.
+    """
+
+    __test__ = False
+
+    def __init__(
+        self, servers: FaultServers, folder: Path, name: str, tables: Iterable[str], merged: Iterable[str] = ()
+    ) -> None:
+        self.servers = servers
+        self.folder = folder
+        self.clients_started: list[Client] = []
+        self.standing: list[Standing] = []
+        self._exit = ExitStack()
+        tables, merged = list(tables), set(merged)
+        configured = [{**_source(table), **(MERGED if table in merged else {})} for table in tables]
+        super().__init__(servers, folder, name, configured, {"discovery": False})  # type: ignore[arg-type]
+        self.tables = {table: Watched(self, table) for table in tables if not table.startswith("rows")}
+
+    @cached_property
+    def lake(self) -> Lake:
+        """Handles with a session of their own: the one that other lakes share dies with a server."""
+        return self._exit.enter_context(self.resource.opened())
+
+    def take_in(self) -> None:
+        """Drain the queue until every event of every put and delete has become a hint."""
+
+        def drained() -> bool:
+            # Below a second it does not poll long: the events are there, or come with the next drain.
+            for table, hints in take_in(self.lake, seconds=0.9).hints.items():
+                watched = next(one for one in self.tables.values() if one.text == table.encode())
+                watched.events.update(hint.event_id for hint in hints)
+            return all(one.events.total() >= one.outcomes.total() for one in self.tables.values())
+
+        wait_until(drained, "the notifications of all puts and deletes")
+
+    def client(self, table: str, seam: str | None = None, *, rounds: int = 0, merging: bool = False) -> Client:
+        """A run, or a merge, of a table in a process of its own, whose S3 is the proxy; at a seam it is killed."""
+        environ = {**os.environ, **self.stack.aws.environ}
+        environ |= self.servers.spark.remote.environ | {"TIDEGATE_LAKE": str(self.path)}
+        environ["AWS_ENDPOINT_URL"] = self.servers.proxy.endpoint
+        name = f"{len(self.clients_started)}-{seam}"
+        client = Client(name, self.folder, environ, self.key(table), seam, rounds, merging)
+        self.clients_started.append(client)
+        return client
+
+    def disturbed(self) -> Lake:
+        """Handles of a run in this process whose S3 is the proxy, without retries; its session is ``lake``'s."""
+        aws = Aws(
+            endpoint_url=self.servers.proxy.endpoint,
+            region_name=REGION,
+            aws_access_key_id=self.stack.aws.environ["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=self.stack.aws.environ["AWS_SECRET_ACCESS_KEY"],
+            max_attempts=1,
+        )
+        session = self.lake.delta.session
+        return open_lake(self.config, aws, self.servers.spark.remote, lambda: session)
+
+    def objects(self) -> dict[tuple[str, str], str]:
+        """Every object of the lake and of its sources, with its etag."""
+        store = self.lake.store.objects
+        return {
+            (bucket, item.key): item.etag
+            for bucket in (self.bucket, self.lake_bucket)
+            for item in store.under(bucket, "")
+        }
+
+    def disconnect(self) -> None:
+        """Close the Spark session; the next use opens another."""
+        self._exit.close()
+        self.__dict__.pop("lake", None)
+
+    def close(self) -> None:
+        for client in self.clients_started:
+            client.kill()
+        for run in self.standing:
+            run.abandon()
+        self._exit.close()
+
+
+def slot(i: int) -> int:
+    """Silver's key of a row.
+
+    Odd ids have one each, so that a row that is missed shows. Even ones share five, so that an old row shows that took
+    the place of a newer one.
+    """
+    return i if i % 2 else -(i % 10)
+
+
+def _source(table: str) -> dict[str, Any]:
+    if table.startswith("rows"):
+        return {"name": table, "row_queue": {"name": table}}
+    return {"name": table, "prefix": f"{table}/", **({} if table.startswith("reg") else LOADED)}
+
+
+class Watched:
+    """A table of a lake, with what has to be in it: rows by id, and the outcome of every event.
+
+    Its name says its kind: ``reg…`` holds Parquet, registered; ``load…`` JSON lines, loaded.
+
+    Attributes:
+        rows: ids that must be in bronze, each as often as counted.
+        outcomes: ledger decisions that must exist, by key and status.
+        apart: texts of rows that must be set apart, by key, where the ledger says.
+        events: ids of the events that intake has seen.
+    """
+
+    def __init__(self, lake: FaultLake, name: str) -> None:
+        self.lake = lake
+        self.name = name
+        self.registered = name.startswith("reg")
+        self.text = lake.key(name)
+        self.rows: Counter[int] = Counter()
+        self.outcomes: Counter[tuple[str, str]] = Counter()
+        self.apart: Counter[tuple[str, str]] = Counter()
+        self.events: Counter[str | None] = Counter()
+        self._content: dict[str, tuple[bytes, list[int]]] = {}
+
+    def key(self, stem: str) -> str:
+        """The key of a file."""
+        return f"{self.name}/{stem}.{'parquet' if self.registered else 'json'}"
+
+    def put(self, stem: str, count: int = 3) -> None:
+        """A good file with new rows."""
+        ids = [next(_ids) for _ in range(count)]
+        self._put(stem, self._body(ids), ids)
+        self.outcomes[self.key(stem), "committed"] += 1
+        self.rows.update(ids)
+
+    def again(self, stem: str) -> None:
+        """The same bytes once more: one more event, and no more rows."""
+        self._put(stem, *self._content[stem])
+        self.outcomes[self.key(stem), "duplicate"] += 1
+
+    def bad(self, stem: str) -> None:
+        """A file that nobody can read."""
+        self._put(stem, b"neither PAR1 nor JSON\n", [])
+        self.outcomes[self.key(stem), "quarantined"] += 1
+        if not self.registered:
+            self.apart[self.key(stem), "neither PAR1 nor JSON"] += 1
+
+    def mixed(self, stem: str) -> None:
+        """A file with new rows and, where rows can be set apart, one that fits no table."""
+        if self.registered:
+            self.put(stem)
+            return
+        ids = [next(_ids)]
+        self._put(stem, self._body(ids) + b"no JSON\n", ids)
+        self.outcomes[self.key(stem), "committed"] += 1
+        self.rows.update(ids)
+        self.apart[self.key(stem), "no JSON"] += 1
+
+    def redrive(self, stem: str) -> None:
+        """Have a file with rows set apart read again; it brings the same rows, and they must be there once."""
+        if self.registered:
+            return
+        hint = Hint(self.key(stem), event_name="Redriven", redriven=True)
+        self.lake.lake.store.inbox.put([Manifest.new(self.text, "redrive", [hint])])
+        self.events[None] += 1
+        self.outcomes[self.key(stem), "committed"] += 1
+
+    def rebuild(self, stem: str) -> None:
+        """Have a file that is wholly in the table read again; it brings the same rows, and they must be there once."""
+        if self.registered:
+            return
+        ledger, key = self.lake.lake.table(self.text).ledger, self.key(stem)
+        n = ledger.memory(*ledger.clock(), [key])[1][key].n
+        hint = Hint(key, event_name=REBUILD, replaces=n, decided=n)
+        self.lake.lake.store.inbox.put([Manifest.new(self.text, "rebuild", [hint])])
+        self.events[None] += 1
+        self.outcomes[key, "committed"] += 1
+
+    def overwrite(self, stem: str, count: int = 3) -> None:
+        """Other rows under a committed key: loaded tables have both, registered ones refuse the key."""
+        old = self._content[stem][1]
+        if not self.registered:
+            self.put(stem, count)
+            return
+        ids = [next(_ids) for _ in range(count)]
+        self._put(stem, self._body(ids), ids)
+        self.outcomes[self.key(stem), "quarantined"] += 1
+        self.rows.subtract(old)
+
+    def remove(self, stem: str, status: str = "removed") -> None:
+        """Delete a committed file: registered tables lose its rows, loaded ones keep them."""
+        self.lake.delete(self.key(stem))
+        self.outcomes[self.key(stem), status] += 1
+        if self.registered:
+            self.rows.subtract(self._content[stem][1])
+
+    def lose(self, stem: str, then: str) -> None:
+        """Delete a file before it is in bronze: its put must end as ``then``, its removal as a duplicate."""
+        self.lake.delete(self.key(stem))
+        self.rows.subtract(self._content[stem][1])
+        self.outcomes[self.key(stem), "committed"] -= 1
+        self.outcomes[self.key(stem), then] += 1
+        self.outcomes[self.key(stem), "duplicate"] += 1
+
+    def replace(self, stem: str, count: int = 3) -> None:
+        """Other rows under a key that is not in bronze yet: only these count; the second event is a duplicate."""
+        self.rows.subtract(self._content[stem][1])
+        ids = [next(_ids) for _ in range(count)]
+        self._put(stem, self._body(ids), ids)
+        self.rows.update(ids)
+        self.outcomes[self.key(stem), "duplicate"] += 1
+
+    def first_wave(self) -> None:
+        """The table's birth: good files, one event twice, a file nobody can read, and one that is put off."""
+        for stem in ("a", "b", "c"):
+            self.put(stem)
+        self.again("b")
+        self.bad("bad")
+        self.mixed("mixed")
+        self.put(FLAKY)
+
+    def second_wave(self) -> None:
+        """As the first, and a removal, an overwritten key, a redrive and a rebuild."""
+        self.put("d")
+        self.put("e", 1)
+        self.again("b")
+        self.again("d")
+        self.bad("bad2")
+        self.mixed("mixed2")
+        self.remove("a")
+        self.overwrite("c")
+        self.redrive("mixed")
+        self.rebuild("b")
+        self.put(f"{FLAKY}2")
+
+    def run(self) -> list[Done]:
+        """A fresh, undisturbed run, in this process."""
+        return run_table(self.lake.lake, self.text, run_id="fresh")
+
+    def dies_at(self, seam: str) -> None:
+        """A run in this process that dies at a seam: what follows it does not happen, and nothing is put right."""
+        left: dict[tuple[str, str], str] = {}
+        disturbed = self.lake.disturbed()
+        with dying_at(seam, lambda: left.update(self.lake.objects())):
+            run_table(disturbed, self.text, run_id=f"dies at {seam}")
+        now = self.lake.objects()
+        # Of this table: a client of another one that was killed just before may still have a commit on its way.
+        prefix = TableKey.decode(self.text).prefix
+        changed = sorted(
+            (bucket, key)
+            for bucket, key in now.keys() | left.keys()
+            if now.get((bucket, key)) != left.get((bucket, key)) and (self.text in key or key.startswith(prefix))
+        )
+        assert not changed, f"a run that died at {seam} still changed something, which SIGKILL forbids: {changed}"
+
+    def stands_at(self, seam: str) -> Standing:
+        """A run in this process that stands still at a seam, from when ``wait_reached`` returns."""
+        disturbed = self.lake.disturbed()
+        standing = Standing(seam, lambda: run_table(disturbed, self.text, run_id=f"stands at {seam}"))
+        self.lake.standing.append(standing)
+        return standing
+
+    def client(self, seam: str | None = None) -> Client:
+        """A run in a process of its own."""
+        return self.lake.client(self.name, seam)
+
+    def location(self, of: str = "bronze") -> str:
+        """``s3a://`` root of bronze or of the ledger."""
+        birth = self.lake.lake.table(self.text).birth
+        assert birth is not None
+        return birth.location if of == "bronze" else self.lake.lake.table(self.text).ledger.location
+
+    def next_commit(self, of: str = "bronze", *, staged: bool = False) -> str:
+        """Path, in a request to S3, of the next commit of bronze or of the ledger; or of its bytes before the claim."""
+        log = self._log(of)
+        return log.publication(len(log.versions()), staged=staged)
+
+    def commit_in_flight(self, *, staged: bool = False) -> tuple[Client, Hold]:
+        """A client whose commit of batch 2, or what it stages of it, is held on its way to S3."""
+        self.put("a")
+        self.put("b")
+        self.lake.take_in()
+        self.run()
+        self.put("c")
+        self.remove("a")
+        self.lake.take_in()
+        held = self.lake.servers.proxy.hold("PUT", self.next_commit(staged=staged))
+        client = self.client()
+        held.wait_caught(DEADLINE)
+        return client, held
+
+    def headers(self) -> dict[int, Any]:
+        """The ledger's header rows by batch number; exactly one each, without a gap."""
+        return self._headers(self._ledger())
+
+    def told_by_listings(self) -> Counter[str]:
+        """Keys of the decisions that no event asked for."""
+        return Counter(row["key"] for row in self._ledger() if row["kind"] == "row" and row["event_id"] is None)
+
+    def check(self) -> None:
+        """Everything that went in is where it belongs, once; and nothing else is."""
+        store = self.lake.lake.store
+        waiting = store.inbox.waiting(self.text)
+        assert not waiting, (
+            f"{self.name}: left in the inbox: {store.inbox.read(self.text, [one.id for one in waiting])}"
+        )
+        self._check_rows()
+        ledger = self._ledger()
+        headers = self._headers(ledger)
+        batches = self.lake.lake.table(self.text).batches
+        for n, header in headers.items():
+            batch = batches.read(n)
+            assert batch is not None
+            assert header["digest"] == batch.digest
+        assert batches.read(len(headers) + 1) is None, f"{self.name}: a batch was decided and not recorded"
+        rows = [row for row in ledger if row["kind"] == "row"]
+        self._equal("decisions by event", Counter(row["event_id"] for row in rows), self.events)
+        self._equal("outcomes", Counter((row["key"], row["status"]) for row in rows), self.outcomes)
+        self._equal("rows set apart", Counter(self._apart(rows)), self.apart)
+        if not self.registered:
+            self._check_tags(rows)
+
+    def _check_tags(self, ledger: list[dict[str, Any]]) -> None:
+        """What is wholly in bronze is tagged, and nothing else is."""
+        told = sorted((row for row in ledger if row["etag"]), key=lambda row: (row["n"], row["position"]))
+        last = {row["key"]: row for row in told if row["status"] != "duplicate"}
+        s3, loaded = self.lake.clients.s3, {}
+        for item in s3.list_objects_v2(Bucket=self.lake.bucket, Prefix=f"{self.name}/").get("Contents", []):
+            row = last[item["Key"]]
+            loaded[item["Key"]] = row["status"] == "committed" and not row["bad_rows"]
+        tagged = {
+            key: s3.get_object_tagging(Bucket=self.lake.bucket, Key=key)["TagSet"]
+            == [{"Key": name, "Value": value} for name, value in TAGS.items()]
+            for key in loaded
+        }
+        assert tagged == loaded, f"{self.name}: tags of files"
+
+    def _apart(self, ledger: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+        """Key and text of every row in the folders that the ledger names, of each object's last reading."""
+        s3 = self.lake.clients.s3
+        read = [row for row in ledger if row["status"] in ("committed", "quarantined")]
+        last = {(row["key"], row["etag"]): row for row in sorted(read, key=lambda row: (row["n"], row["position"]))}
+        for row in last.values():
+            if not (said := re.search(r"; see s3a://([^/]+)/(.+)$", row["reason"] or "")):
+                continue
+            for item in s3.list_objects_v2(Bucket=said[1], Prefix=f"{said[2]}/").get("Contents", []):
+                body = s3.get_object(Bucket=said[1], Key=item["Key"])["Body"].read().decode()
+                for one in map(json.loads, body.splitlines()):
+                    if one["_source_path"].endswith(f"/{row['key']}"):
+                        yield row["key"], one["raw"]
+
+    def _headers(self, ledger: list[dict[str, Any]]) -> dict[int, Any]:
+        rows = [row for row in ledger if row["kind"] == "header"]
+        assert sorted(row["n"] for row in rows) == list(range(1, len(rows) + 1)), f"headers of {self.name}"
+        return {row["n"]: row for row in rows}
+
+    def _check_rows(self) -> None:
+        session = self.lake.lake.delta.session
+        found = session.read.format("delta").load(self.location()).select("id", "name").collect()
+        assert all(row["name"] == f"row {row['id']}" for row in found)
+        self._equal("rows", Counter(row["id"] for row in found), self.rows)
+
+    def _equal(self, what: str, found: Counter[Any], expected: Counter[Any]) -> None:
+        off = {"missing": dict(expected - found), "too many": dict(found - expected)}
+        assert not any(off.values()), f"{self.name}: {what}: {off}"
+
+    def _ledger(self) -> list[dict[str, Any]]:
+        """The ledger's rows, by a reader that owes nothing to Spark: its log's live files."""
+        log = self._log("ledger")
+        live: dict[str, None] = {}
+        for version in log.versions():
+            for action in map(json.loads, log.read(commit_file(version)).splitlines()):
+                if "add" in action:
+                    live[action["add"]["path"]] = None
+                elif "remove" in action:
+                    del live[action["remove"]["path"]]
+        bucket, _, prefix = log.location.removeprefix("s3a://").partition("/")
+        s3 = self.lake.clients.s3
+        files = [s3.get_object(Bucket=bucket, Key=f"{prefix}/{unquote(path)}")["Body"].read() for path in live]
+        return [row for file in files for row in pq.read_table(io.BytesIO(file)).to_pylist()]
+
+    def _log(self, of: str) -> DeltaLog:
+        return DeltaLog(self.lake.clients, self.location(of))
+
+    def _put(self, stem: str, body: bytes, ids: list[int]) -> None:
+        self.lake.put(self.key(stem), body)
+        self._content[stem] = (body, ids)
+
+    def _body(self, ids: list[int]) -> bytes:
+        rows = [{"id": i, "slot": slot(i), "name": f"row {i}"} for i in ids]
+        if not self.registered:
+            return "".join(json.dumps(row) + "\n" for row in rows).encode()
+        body = io.BytesIO()
+        pq.write_table(pa.Table.from_pylist(rows), body)
+        return body.getvalue()

@@ -1,0 +1,37 @@
+"""S3 without S3: for what is said of the lake's own objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tidegate.resources.aws.s3 import Listed
+
+
+class Objects:
+    """S3 in a dictionary."""
+
+    def __init__(self) -> None:
+        self.bodies: dict[str, str] = {}
+
+    def put(self, bucket: str, key: str, body: str) -> None:
+        self.bodies[key] = body
+
+    def put_if_absent(self, bucket: str, key: str, body: str) -> bool:
+        return self.bodies.setdefault(key, body) is body
+
+    def get(self, bucket: str, key: str) -> bytes | None:
+        body = self.bodies.get(key)
+        return None if body is None else body.encode()
+
+    def under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Listed]:
+        for key in sorted(key for key in self.bodies if key.startswith(prefix) and key > after):
+            if key in self.bodies:
+                yield Listed(key, "etag", len(self.bodies[key]), 0.0)
+
+    def folders(self, bucket: str, prefix: str) -> list[str]:
+        found = [key[len(prefix) :] for key in self.bodies if key.startswith(prefix)]
+        return sorted({rest.split("/")[0] for rest in found if "/" in rest})
+
+    def delete(self, bucket: str, keys: Iterable[str]) -> None:
+        for key in keys:
+            self.bodies.pop(key, None)

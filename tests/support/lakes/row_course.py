@@ -1,0 +1,121 @@
+"""A row queue whose messages come twice, late and mixed up, and whose ticks die, with its rows beside it."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from unittest.mock import patch
+
+from tests.support.lakes.harness import FaultLake
+from tests.support.lakes.seams import Died
+from tests.support.servers.client import wait_until
+from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.resources.aws.sqs import Message, Queue
+from tidegate.resources.lake_root.inbox import Inbox
+from tidegate.sensors.intake.sensor import take_in
+
+#: Copies of a message that arrive at once; none: of a file it is lost, of a row it comes in a later round.
+COPIES, WEIGHTS = (0, 1, 2, 3), (15, 60, 20, 5)
+#: Between the object and its manifest, and between the manifest and the delete.
+_DEATHS = ((Inbox, "put"), (Queue, "delete"))
+
+
+class RowCourse:
+    """What happens to the messages of a row queue, at random.
+
+    A message that is lost before it is received is lost: nothing lists a queue. So none is.
+
+    Args:
+        lake: it has a table ``rows`` with a row queue; the table has no rows yet.
+        rng: decides.
+
+    Attributes:
+        text: the table's key.
+        happened: what happened how often.
+    """
+
+    def __init__(self, lake: FaultLake, rng: random.Random) -> None:
+        self.lake, self.rng, self.text = lake, rng, lake.key("rows")
+        self.happened: Counter[str] = Counter()
+        self._sent = 0
+        self._late: list[tuple[str, RowOrigin]] = []
+        # What a dead tick has received comes again soon.
+        lake.clients.sqs.set_queue_attributes(QueueUrl=self._queue.url, Attributes={"VisibilityTimeout": "2"})
+
+    def round(self) -> None:
+        """Rows are sent, their messages are tampered with, and a tick takes in what it finds, or dies."""
+        new = [self._sent + i for i in range(self.rng.randint(2, 5))]
+        self._sent += len(new)
+        for i in new:
+            self._queue.send(json.dumps({"id": i, "name": f"row {i}"}))
+        self.happened["rows"] += len(new)
+        late, self._late = self._late, []
+        self._send(late + self._tampered({*new}))
+        if self.rng.random() < 0.6:
+            self._die()
+        else:
+            self._tick()
+
+    def all_come(self) -> None:
+        """What is late comes as well, and what dead ticks received: no message is left."""
+        late, self._late = self._late, []
+        self._send(late)
+        wait_until(lambda: not self._tick() and self._queue.depth() == (0, 0), "a row queue without messages")
+
+    def check(self) -> None:
+        """Every row is there once; and nothing waits."""
+        assert not self.lake.lake.store.inbox.waiting(self.text)
+        birth = self.lake.lake.table(self.text).birth
+        assert birth is not None
+        found = self.lake.lake.delta.session.read.format("delta").load(birth.location).select("id", "name").collect()
+        assert all(row["name"] == f"row {row['id']}" for row in found)
+        ids, sent = Counter(row["id"] for row in found), Counter(range(self._sent))
+        assert ids == sent, f"missing {dict(sent - ids)}, too many {dict(ids - sent)}"
+
+    @property
+    def _queue(self) -> Queue:
+        return self.lake.lake.queues[1]
+
+    def _tampered(self, new: set[int]) -> list[tuple[str, RowOrigin]]:
+        """Take the messages of these rows out of the queue; what of them is to come now, some of it twice."""
+        kept: list[tuple[str, RowOrigin]] = []
+
+        def all_came() -> bool:
+            messages = self._queue.receive(hidden=60)
+            for message in messages:
+                new.discard(json.loads(message.body)["id"])
+                kept.extend([(message.body, message.origin)] * self._copies(message))
+            self._queue.delete(messages)
+            return not new
+
+        wait_until(all_came, "the messages of all rows")
+        return kept
+
+    def _copies(self, message: Message) -> int:
+        copies = self.rng.choices(COPIES, WEIGHTS)[0]
+        if not copies:
+            self._late.append((message.body, message.origin))
+            self.happened["rows late"] += 1
+        self.happened["rows doubled"] += copies > 1
+        return copies
+
+    def _send(self, messages: list[tuple[str, RowOrigin]]) -> None:
+        for body, origin in self.rng.sample(messages, len(messages)):
+            self._queue.send(body, origin)
+
+    def _tick(self) -> int:
+        return take_in(self.lake.lake, seconds=0.9, queues=[self._queue]).received
+
+    def _die(self) -> None:
+        """A tick that dies before a step, if it comes there; what it received comes again."""
+        owner, step = self.rng.choice(_DEATHS)
+
+        def die(*_: object) -> None:
+            raise Died(step)
+
+        try:
+            with patch.object(owner, step, die):
+                self._tick()
+        except Died:
+            self.happened["ticks' deaths"] += 1

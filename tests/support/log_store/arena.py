@@ -1,0 +1,64 @@
+"""Processes that run nothing but the log store, and meet on one table's log."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from tests.support.log_store.delta_log import DeltaLog
+from tests.support.log_store.log_store_process import HostedStore, LogStoreProcess
+from tests.support.plugins.proxied_aws import ProxiedAws
+from tests.support.servers.fault_proxy import FaultProxy
+
+Writer = TypeVar("Writer", HostedStore, LogStoreProcess)
+_READY = 150.0
+
+
+@dataclass
+class Arena:
+    """Where processes that end with the test meet; their requests pass the proxy."""
+
+    folder: Path
+    services: ProxiedAws
+    closing: ExitStack
+    host: LogStoreProcess
+    ids: Iterator[int] = field(default_factory=itertools.count)
+
+    @property
+    def proxy(self) -> FaultProxy:
+        return self.services.proxy
+
+    def process(self, log: str, **settings: str) -> LogStoreProcess:
+        """A process on a log, or on all whose names begin so."""
+        folder = self.folder / f"process-{next(self.ids)}"
+        return self.closing.enter_context(LogStoreProcess(folder, log, self.services.environ, **settings))
+
+    def store(self, log: str, **settings: str) -> HostedStore:
+        """A log store that is neither killed nor paused: all of a session share a process."""
+        return self.host.store(uuid.uuid4().hex[:8], log, **settings)
+
+    def begun(self, log: DeltaLog, others: int = 0) -> list[HostedStore]:
+        """Log stores on a log, the first of which has begun it."""
+        found = [self.store(log.location) for _ in range(1 + others)]
+        return [self._first(found[0], log), *(one.wait_ready() for one in found[1:])]
+
+    def begun_by_a_process(self, log: DeltaLog, others: int) -> tuple[LogStoreProcess, list[HostedStore]]:
+        """As ``begun``, but the first is a process, to be killed or paused."""
+        process, stores = self.process(log.location), [self.store(log.location) for _ in range(others)]
+        return self._first(process, log), [one.wait_ready() for one in stores]
+
+    @staticmethod
+    def _first(writer: Writer, log: DeltaLog) -> Writer:
+        assert writer.wait_ready(_READY).ask("write 0 first") == "ack"
+        return writer
+
+
+def refusal(kind: str) -> bytes:
+    """What DynamoDB answers with status 400."""
+    return json.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{kind}", "message": "refused"}).encode()

@@ -1,0 +1,198 @@
+"""The log store in a JVM of its own, without Spark: to kill it, to pause it, and to race it with others."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tidegate.platform.local.process.process import tail
+from tidegate.platform.local.spark.class_archive import class_archive, class_archive_options
+from tidegate.platform.local.spark.conf import LOG_STORE, spark_conf
+from tidegate.platform.local.spark.jars import jars_folder, require_java
+from tidegate.platform.local.spark.server import spark_home
+
+#: The programs there are: the log store alone, and Delta Kernel with it.
+ALONE = "io.tidegate.storage.LogStoreProcess"
+KERNEL = "io.tidegate.storage.KernelProcess"
+#: Publishes conditionally, and knows nothing of DynamoDB.
+CONDITIONAL = "io.tidegate.storage.ConditionalS3LogStore"
+_TEST_CLASSES = Path(__file__).resolve().parents[3] / "platform" / "jvm" / "target" / "test-classes"
+_HADOOP = "spark.hadoop."
+
+
+class LogStoreProcess:
+    """One writer or reader of logs; it ends with the test's process, whose pipe it reads.
+
+    Args:
+        folder: of what it writes.
+        table: ``s3a://`` root of a table; of a race, what the roots begin with.
+        aws: address, region and keys of S3 and DynamoDB.
+        program: ``ALONE`` or ``KERNEL``.
+        store: class of the log store that ``ALONE`` runs.
+        settings: of the log store, without its prefix, ``_`` for ``.``.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        table: str,
+        aws: Mapping[str, str],
+        program: str = ALONE,
+        store: str = LOG_STORE,
+        **settings: str,
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._said = folder / "said"
+        self._errors = folder / "errors"
+        self._seen: Counter[str] = Counter()
+        command = [str(require_java()), "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+        command += ["-cp", _class_path(), *_archived(), program, table, f"test.store={store}"]
+        command += [f"{key}={value}" for key, value in {**_conf(folder, aws), **_own(settings)}.items()]
+        with self._said.open("wb") as said, self._errors.open("wb") as errors:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=said, stderr=errors, env={**os.environ, **aws}
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs, or stands."""
+        return self._process.poll() is None
+
+    def lines(self) -> list[str]:
+        """All that it has said, whole lines only."""
+        return self._said.read_text().split("\n")[:-1]
+
+    def errors(self) -> str:
+        """The end of what it wrote besides."""
+        return tail(self._errors, 40)
+
+    def wait_ready(self, deadline: float = 60.0) -> Self:
+        """Wait until it takes commands."""
+        self._next(deadline)
+        return self
+
+    def tell(self, command: str) -> None:
+        """Give it a command."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{command}\n".encode())
+        self._process.stdin.flush()
+
+    def answer(self, deadline: float = 60.0) -> str:
+        """What it says next."""
+        return self._next(deadline)
+
+    def ask(self, command: str, deadline: float = 60.0) -> str:
+        """Give it a command; what it says next."""
+        self.tell(command)
+        return self._next(deadline)
+
+    def pause(self) -> None:
+        """SIGSTOP."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """SIGKILL, whatever its state, and wait."""
+        self._process.kill()
+        self._process.wait(30.0)
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+
+    def store(self, name: str, table: str, store: str = LOG_STORE, **settings: str) -> HostedStore:
+        """One more log store in this process, which does not wait for the others.
+
+        Args:
+            name: unique in this process.
+            table: as of the process.
+            store: class.
+            settings: as of the process, in addition to its own.
+        """
+        given = {"test.store": store} | _own(settings)
+        hosted = HostedStore(self, name)
+        hosted.tell("\t".join(["open", table, *(f"{key}={value}" for key, value in given.items())]))
+        return hosted
+
+    def _next(self, deadline: float) -> str:
+        return self.next_of("", deadline)
+
+    def next_of(self, name: str, deadline: float) -> str:
+        """What a store says next, by its prefix; ``""`` for the process's own."""
+        end = time.monotonic() + deadline
+        while True:
+            alive = self.alive
+            said = [line for line in self.lines() if line.startswith(name) and (name or not line.startswith("@"))]
+            if len(said) > self._seen[name]:
+                self._seen[name] += 1
+                return said[self._seen[name] - 1].removeprefix(name)
+            if not alive or time.monotonic() > end:
+                raise AssertionError(f"the log store's process said nothing\n{self.errors()}")
+            time.sleep(0.02)
+
+
+class HostedStore:
+    """A log store in a process that has others; it is neither killed nor paused."""
+
+    def __init__(self, host: LogStoreProcess, name: str) -> None:
+        self._host, self._prefix = host, f"@{name} "
+
+    def wait_ready(self, deadline: float = 60.0) -> Self:
+        """As of a process; so are the other methods."""
+        assert self.answer(deadline) == "ready"
+        return self
+
+    def tell(self, command: str) -> None:
+        self._host.tell(self._prefix + command)
+
+    def answer(self, deadline: float = 60.0) -> str:
+        return self._host.next_of(self._prefix, deadline)
+
+    def ask(self, command: str, deadline: float = 60.0) -> str:
+        self.tell(command)
+        return self.answer(deadline)
+
+
+def _own(settings: Mapping[str, str]) -> dict[str, str]:
+    return {f"spark.{LOG_STORE}.{key.replace('_', '.')}": value for key, value in settings.items()}
+
+
+def _class_path() -> str:
+    """As the Spark server has it, whose archive of classes fits no other; ours comes after it."""
+    assert _TEST_CLASSES.is_dir(), "the JVM tests are not built: run `make test`"
+    spark = spark_home()
+    (logging,) = (spark / "jars").glob("slf4j-api-*.jar")
+    return f"{jars_folder()}/*:{spark / 'conf'}:{logging}:{spark / 'jars'}/*:{_TEST_CLASSES}"
+
+
+def _archived() -> list[str]:
+    """What takes its classes from their archive, if there is one; to read them is a third of its CPU time."""
+    archive = class_archive(jars_folder())
+    return class_archive_options(archive) if archive else []
+
+
+def _conf(home: Path, aws: Mapping[str, str]) -> dict[str, str]:
+    whole = spark_conf(
+        home=home, port=0, jars=home, aws=aws, cores=1, memory="1g", log_store=LOG_STORE, own_catalog=False
+    )
+    return {
+        key.removeprefix(_HADOOP): value
+        for key, value in whole.items()
+        if key.startswith((_HADOOP, f"spark.{LOG_STORE}"))
+    }

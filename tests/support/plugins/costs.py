@@ -1,0 +1,100 @@
+"""What tests cost: CPU time of a test's process and of every process below it, by group, and the slowest tests.
+
+Linux only, like the figures: elsewhere the columns stay empty.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.plugins.groups import GROUPS
+
+#: Where the Makefile notes the CPU seconds of the JUnit tests.
+JUNIT = Path(__file__).resolve().parents[3] / "build" / "junit-cpu-seconds"
+_SLOWEST = 10
+_PROC = Path("/proc")
+
+
+def cpu_seconds(of: int | None = None) -> float:
+    """CPU seconds of a process and all below it so far, those that have ended and were waited for included.
+
+    After proc(5): fields 14 to 17 of `/proc/<pid>/stat`, in clock ticks.
+
+    Args:
+        of: the process; None for this one.
+    """
+    spent, children = {}, defaultdict(list)
+    for entry in _PROC.iterdir() if _PROC.is_dir() else ():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
+            except OSError:
+                continue  # it has just ended
+            children[int(fields[1])].append(int(entry.name))
+            spent[int(entry.name)] = sum(map(int, fields[11:15]))
+    ticks, below = 0, [of or os.getpid()]
+    while below:
+        pid = below.pop()
+        ticks += spent.get(pid, 0)
+        below += children[pid]
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+class _Meter:
+    """In each process that runs tests: notes in a test's reports what it took since the one before."""
+
+    def __init__(self) -> None:
+        self._before = 0.0
+
+    def pytest_collection_finish(self) -> None:
+        self._before = cpu_seconds()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self) -> Iterator[None]:
+        report = yield
+        now = cpu_seconds()
+        # A process that nobody waited for takes its time along.
+        report.cpu_seconds = max(0.0, now - self._before)
+        self._before = now
+        return report
+
+
+class _Bill:
+    """In the process that prints: adds the reports up."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, float] = defaultdict(float)
+        self._tests: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        spent = getattr(report, "cpu_seconds", 0.0)
+        for name in GROUPS:
+            if name in report.keywords:
+                self._groups[name] += spent
+        test = self._tests[report.nodeid]
+        test[0] += report.duration
+        test[1] += spent
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        terminalreporter.section(f"slowest {_SLOWEST}, shared set-up included")
+        slowest = sorted(self._tests.items(), key=lambda item: -item[1][0])[:_SLOWEST]
+        for name, (wall, spent) in slowest:
+            terminalreporter.write_line(f"{wall:7.1f} s {spent:7.1f} CPU s  {name}")
+        by_group = {name: self._groups[name] for name in GROUPS if name in self._groups}
+        total = sum(by_group.values())
+        if JUNIT.exists():
+            by_group["JUnit, when it last ran"] = float(JUNIT.read_text())
+        parts = ", ".join(f"{name} {seconds / 60:.1f}" for name, seconds in by_group.items())
+        terminalreporter.write_line(f"CPU minutes: {total / 60:.1f} in all: {parts}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Measure where tests run, add up where the summary is printed."""
+    config.pluginmanager.register(_Meter(), "cpu-meter")
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Bill(), "cpu-bill")

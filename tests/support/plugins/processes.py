@@ -1,0 +1,65 @@
+"""Fixtures about processes: whether they are gone, what children need."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tidegate.platform.local.process.ports import listening
+from tidegate.platform.local.process.process import Process
+
+
+def gone(pid: int) -> bool:
+    """No process of that id, or one that only waits to be reaped."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
+            fields = stat.read().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    # Field 20 of proc(5), its threads: until the last has ended, a process whose first one has cannot be reaped.
+    return fields[0] == "Z" and int(fields[17]) <= 1
+
+
+def listens(process: Process, port: int, deadline: float = 60.0) -> None:
+    """Wait until a server that was just started accepts connections.
+
+    Raises:
+        RuntimeError: it ended, or does not within so many seconds; it is stopped then.
+    """
+    end = time.monotonic() + deadline
+    while not listening(port, 1.0):
+        if time.monotonic() > end or not process.alive:
+            tail = process.tail()
+            process.stop()
+            raise RuntimeError(f"{process.name} did not start\n{tail}")
+        time.sleep(0.1)
+
+
+def eventually(met: Callable[[], bool], deadline: float = 15.0) -> bool:
+    end = time.monotonic() + deadline
+    while time.monotonic() < end:
+        if met():
+            return True
+        time.sleep(0.05)
+    return met()
+
+
+@pytest.fixture
+def is_gone() -> Callable[[int], bool]:
+    return lambda pid: eventually(lambda: gone(pid))
+
+
+@pytest.fixture
+def until() -> Callable[..., bool]:
+    return eventually
+
+
+@pytest.fixture
+def python_path() -> dict[str, str]:
+    """An environment in which a child finds the package as this process does."""
+    import sys
+
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}

@@ -1,0 +1,172 @@
+"""A bronze run, or a silver merge, in a process of its own, which tests kill and stop."""
+
+from __future__ import annotations
+
+import functools
+import multiprocessing
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from tests.support.servers.child import end_with_parent
+from tidegate.assets.bronze.run import run_table
+from tidegate.assets.silver.merge import merge_table
+from tidegate.platform.local.process.process import tail
+from tidegate.resources.aws.dagster_resource import AwsResource
+from tidegate.resources.lake import Lake
+from tidegate.resources.lake_resource import LakeResource, lake_path
+
+#: Seconds that anything here gets at most; only a failing test ever waits so long.
+DEADLINE = 150.0
+
+#: Seconds after which a client ends by itself: Spark's own retries a dead server for ten minutes.
+_LIFETIME = 240
+
+# Forked from a process that has imported everything already: importing costs more than a run.
+_processes = multiprocessing.get_context("forkserver")
+_processes.set_forkserver_preload(
+    [
+        "tidegate.assets.bronze.run",
+        "tidegate.assets.silver.merge",
+        "tidegate.resources.lake_resource",
+        "pyspark.sql.connect.session",
+    ]
+)
+
+
+def wait_until(met: Callable[[], bool], what: str, deadline: float = DEADLINE) -> None:
+    """Raises TimeoutError, naming ``what``, if it is not met in time."""
+    end = time.monotonic() + deadline
+    while not met():
+        if time.monotonic() > end:
+            raise TimeoutError(f"{what}: not within {deadline:g} s")
+        time.sleep(0.02)
+
+
+class Client:
+    """A bronze run in a process of its own, that ends with the test's at the latest.
+
+    Args:
+        name: of its log and marker; unique in the folder.
+        folder: where these lie.
+        environ: its environment: the lake, its servers.
+        table: table key.
+        seam: where it is to be killed; None: nowhere.
+        rounds: run that often, each time as soon as there is a file ``go-<round>`` in the folder.
+        merging: it is a merge of the table's silver instead of a bronze run.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        environ: Mapping[str, str],
+        table: str,
+        seam: str | None = None,
+        rounds: int = 0,
+        merging: bool = False,
+    ) -> None:
+        self.seam = seam
+        self._marker = folder / f"marker-{name}"
+        self._log = folder / f"client-{name}.log"
+        failpoint = {"TIDEGATE_FAILPOINT": f"{seam}:kill:{self._marker}"} if seam else {}
+        self._process = _processes.Process(
+            target=_main, args=({**environ, **failpoint}, self._log, table, folder, rounds, merging), daemon=True
+        )
+        self._process.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs, or stands."""
+        return self._process.is_alive()
+
+    @property
+    def failed(self) -> bool:
+        """Whether it has ended, and not well."""
+        return self._process.exitcode not in (None, 0)
+
+    def wait_killed(self) -> None:
+        """Wait until it has died by SIGKILL at its seam; fails if it ended otherwise."""
+        code = self.wait_ended()
+        assert self._marker.exists(), f"seam {self.seam} was not reached; exit code {code}\n{self.output()}"
+        assert code == -signal.SIGKILL, self.output()
+
+    def wait_ended(self) -> int:
+        """Its exit code, -n for signal n."""
+        self._process.join(DEADLINE)
+        assert self._process.exitcode is not None, f"still running\n{self.output()}"
+        return self._process.exitcode
+
+    def finished(self) -> None:
+        """Wait for its end, which must be a good one."""
+        assert self.wait_ended() == 0, self.output()
+
+    def pause(self) -> None:
+        """SIGSTOP."""
+        os.kill(self._pid, signal.SIGSTOP)
+        wait_until(self._stands, "client to stop")
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        if self.alive:
+            os.kill(self._pid, signal.SIGCONT)
+
+    def kill(self) -> None:
+        """SIGKILL, whatever its state, and wait."""
+        self._process.kill()
+        self.wait_ended()
+
+    def output(self) -> str:
+        """The errors in what it wrote, a line each, and its end: of a trace of Spark the first line says most."""
+        lines = self._log.read_text(errors="replace").splitlines() if self._log.exists() else []
+        errors = [line for line in lines if re.match(r"(?:\w+\.)*\w*(?:Error|Exception)\b", line)]
+        return "\n".join([*errors, tail(self._log, 60)])
+
+    @property
+    def _pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
+
+    def _stands(self) -> bool:
+        found = subprocess.run(["ps", "-o", "stat=", "-p", str(self._pid)], capture_output=True, text=True, timeout=30)
+        return found.stdout.strip().startswith("T")
+
+
+def _main(environ: Mapping[str, str], log: Path, text: str, folder: Path, rounds: int, merging: bool) -> None:
+    end_with_parent(signal.SIGKILL)
+    signal.alarm(_LIFETIME)
+    with log.open("ab") as sink:
+        os.dup2(sink.fileno(), 1)
+        os.dup2(sink.fileno(), 2)
+    os.environ.clear()
+    os.environ.update(environ)
+    # No retries: the S3 that answers 503 in these tests does so for good.
+    resource = LakeResource(
+        lake_yaml=lake_path(),
+        spark_remote=os.environ["SPARK_REMOTE"],
+        spark_token=os.environ["SPARK_CONNECT_AUTHENTICATE_TOKEN"],
+        aws=AwsResource(max_attempts=1),
+    )
+    with resource.opened() as lake:
+        if merging:
+            (spec,) = (spec for spec in lake.config.tables if spec.table_key.encode() == text)
+            merge_table(lake, spec, functools.partial(print, flush=True))
+            return
+        if not rounds:
+            _run(lake, text)
+            return
+        lake.table(text).ledger.clock()  # connects to Spark before the race
+        for i in range(rounds):
+            (folder / f"ready-{i}-{os.getpid()}").touch()
+            while not (folder / f"go-{i}").exists():
+                time.sleep(0.002)
+            _run(lake, text)
+            (folder / f"done-{i}-{os.getpid()}").touch()
+
+
+def _run(lake: Lake, text: str) -> None:
+    run_table(lake, text, run_id=f"client-{os.getpid()}", log=functools.partial(print, flush=True))

@@ -1,0 +1,105 @@
+"""The command `tidegate` as a user runs it: a process, what it prints, how it ends."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+from tests.support.servers.child import ending_with_us
+from tidegate.platform.local.process.guard import _descendants
+
+_ROOT = Path(__file__).resolve().parents[3]
+_REAL = ("-m", "tidegate.platform.cli.main")
+_SMALL = ("-c", "from tests.support.servers.small_server import small_spark; small_spark().start(); "
+          "from tidegate.platform.cli.main import main; main()")  # fmt: skip
+
+#: Of everything that listens: whatever is free.
+FREE_PORTS = ("--aws-port", "0", "--spark-port", "0")
+
+
+class CommandProcess:
+    """A running command; leaving the `with` block ends it.
+
+    Args:
+        log: file for what it prints.
+        arguments: the command and its arguments.
+        small: with the small server in place of Spark's.
+        cwd: where the user stands; ours when None. As for the installed command, it is not on Python's path.
+    """
+
+    def __init__(self, log: Path, *arguments: str, small: bool = False, cwd: Path | None = None) -> None:
+        self._log, self._name = log, arguments[0]
+        with log.open("w") as sink:
+            self._process = subprocess.Popen(
+                ending_with_us(sys.executable, "-P", *(_SMALL if small else _REAL), *arguments),
+                stdout=sink,
+                stderr=sink,
+                env={**os.environ, "PYTHONUNBUFFERED": "1", **({"PYTHONPATH": str(_ROOT)} if small else {})},
+                cwd=cwd,
+                start_new_session=True,
+            )
+
+    @property
+    def output(self) -> str:
+        """What it has printed."""
+        return self._log.read_text()
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
+    def wait_for(self, pattern: str, deadline: float) -> re.Match[str]:
+        """Wait until its output has the pattern.
+
+        Raises:
+            AssertionError: it ended, or the deadline passed; with the output's end.
+        """
+        end = time.monotonic() + deadline
+        while True:
+            alive = self.running  # asked first: what it prints last is seen, too
+            if found := re.search(pattern, self.output):
+                return found
+            if not alive or time.monotonic() > end:
+                what = "in time" if alive else f"before it ended with {self._process.returncode}"
+                raise AssertionError(f"the {self._name} did not print {pattern!r} {what}:\n{self.output[-3000:]}")
+            time.sleep(0.3)
+
+    def below(self) -> dict[int, list[str]]:
+        """Every process that it has started, and those have: arguments by id."""
+        found = {}
+        for pid in _descendants(self._process.pid):
+            with suppress(FileNotFoundError):
+                found[pid] = Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")
+        return found
+
+    def exit_code(self, deadline: float) -> int:
+        """Its exit code, once it has ended."""
+        return self._process.wait(deadline)
+
+    def end(self, number: signal.Signals = signal.SIGINT, deadline: float = 60.0) -> int:
+        """Send a signal (Ctrl-C unless told otherwise); the exit code."""
+        self._process.send_signal(number)
+        return self.exit_code(deadline)
+
+    def kill(self) -> None:
+        """SIGKILL, as a power cut would."""
+        self._process.kill()
+        self._process.wait(30)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.running:
+            try:
+                self.end()
+            except subprocess.TimeoutExpired:
+                self.kill()

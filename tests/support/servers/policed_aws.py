@@ -1,0 +1,179 @@
+"""A proxy before the local AWS, which knows no permissions: it answers AccessDenied to what a role's policy lacks.
+
+Strict and simple: statements allow, nothing else does; ``*`` and ``?`` are the only wildcards. Who asks is known by the
+access key that signed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.support.servers.fault_proxy import Answer, FaultProxy, Request
+from tidegate.platform.cloud.calls import CALLS, Need
+from tidegate.platform.cloud.roles import Statements
+from tidegate.platform.local.aws import ACCOUNT, REGION
+
+_SIGNED_BY = re.compile(r"Credential=([^/]+)/")
+_DELETED = re.compile(rb"<Key>(.*?)</Key>", re.DOTALL)
+#: The operations of S3 on an object, and on a bucket, by method and what the query says.
+_OF_OBJECTS = {
+    ("HEAD", ""): "HeadObject",
+    ("GET", ""): "GetObject",
+    ("PUT", ""): "PutObject",
+    ("DELETE", ""): "DeleteObject",
+    ("GET", "tagging"): "GetObjectTagging",
+    ("PUT", "tagging"): "PutObjectTagging",
+    ("POST", "uploads"): "CreateMultipartUpload",
+    ("PUT", "uploadId"): "UploadPart",
+    ("POST", "uploadId"): "CompleteMultipartUpload",
+    ("DELETE", "uploadId"): "AbortMultipartUpload",
+}
+_OF_BUCKETS = {
+    ("HEAD", ""): "HeadBucket",
+    ("GET", "list-type"): "ListObjectsV2",
+    ("GET", "notification"): "GetBucketNotificationConfiguration",
+    ("POST", "delete"): "DeleteObjects",
+}
+_COPIES = {"PutObject": "CopyObject", "UploadPart": "UploadPartCopy"}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A permission that a call needed.
+
+    Attributes:
+        role: who called.
+        operation: for example ``s3:HeadObject``.
+        context: what the request says of the keys of conditions.
+    """
+
+    role: str
+    operation: str
+    action: str
+    resource: str
+    context: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
+
+    def allowed(self, statements: Statements) -> bool:
+        """Whether some statement allows it."""
+        return any(one.allows(self.action, self.resource, self.context) for one in statements)
+
+
+class PolicedAws(FaultProxy):
+    """The proxy.
+
+    Args:
+        upstream: the local AWS.
+        roles: the statements of each role, by the access key that it signs with.
+
+    Attributes:
+        asked: every permission that a call needed, each once.
+        refused: those that were missing.
+        unknown: requests of which nobody knows what they need; they are refused.
+    """
+
+    def __init__(self, upstream: str, roles: Mapping[str, Statements]) -> None:
+        super().__init__(upstream)
+        self._roles = roles
+        self.asked: dict[Asked, None] = {}
+        self.refused: dict[Asked, None] = {}
+        self.unknown: dict[str, None] = {}
+        self._tagged: set[str] = set()
+        self._noting = threading.Lock()
+
+    def answer(self, request: Request, forward: Callable[[], Answer]) -> Answer:
+        """Ask for what the call needs before it is forwarded."""
+        signed = _SIGNED_BY.search(request.headers.get("Authorization", ""))
+        role = signed[1] if signed else ""
+        try:
+            asked = self._needs(role, request)
+        except KeyError as unknown:
+            with self._noting:
+                self.unknown[f"{role}: {request.method} {request.path} {unknown}"] = None
+            return _denied(request)
+        if not all([self._is_allowed(one) for one in asked]):
+            return _denied(request)
+        answer = forward()
+        bucket, key = _place(request.path)
+        if answer.status == 404 and key and "X-Amz-Target" not in request.headers:
+            # S3 tells that a key is not there only to who may list the bucket.
+            missing = Asked(role, f"{asked[0].operation} of no object", "s3:ListBucket", f"arn:aws:s3:::{bucket}")
+            if not self._is_allowed(missing):
+                return _denied(request)
+        return answer
+
+    def tagged(self, bucket: str, key: str) -> None:
+        """This object has tags, so a copy of it takes them along."""
+        self._tagged.add(f"{bucket}/{key}")
+
+    def _is_allowed(self, asked: Asked) -> bool:
+        allowed = asked.allowed(self._roles.get(asked.role, ()))
+        with self._noting:
+            self.asked[asked] = None
+            if not allowed:
+                self.refused[asked] = None
+        return allowed
+
+    def _needs(self, role: str, request: Request) -> list[Asked]:
+        if target := request.headers.get("X-Amz-Target"):
+            return _of_json(role, target, json.loads(request.body))
+        operation, query = _operation(request)
+        bucket, key = _place(request.path)
+        source = unquote(request.headers.get("x-amz-copy-source", "")).lstrip("/").partition("?")[0]
+        holds = {
+            "": True,
+            "versioned": "versionId" in query,
+            "conditional": "If-Match" in request.headers,
+            "tagged": bool(request.headers.get("x-amz-tagging")) or source in self._tagged,
+        }
+        keys = [unquote(one.decode()) for one in _DELETED.findall(request.body)] if not key and request.body else [key]
+        on = {"bucket": [bucket], "object": [f"{bucket}/{one}" for one in keys], "source": [source]}
+        return [
+            Asked(role, operation, need.action, f"arn:aws:s3:::{one}")
+            for need in CALLS[operation]
+            if holds[need.only]
+            for one in on[need.on]
+        ]
+
+
+def _operation(request: Request) -> tuple[str, dict[str, list[str]]]:
+    query = parse_qs(urlsplit(request.path).query, keep_blank_values=True)
+    known = _OF_OBJECTS if _place(request.path)[1] else _OF_BUCKETS
+    said = next((word for method, word in known if method == request.method and word and word in query), "")
+    name = known[request.method, said]
+    if "x-amz-copy-source" in request.headers:
+        name = _COPIES[name]
+    return f"s3:{name}", query
+
+
+def _place(path: str) -> tuple[str, str]:
+    bucket, _, key = unquote(urlsplit(path).path).lstrip("/").partition("/")
+    return bucket, key
+
+
+def _of_json(role: str, target: str, body: Mapping[str, str]) -> list[Asked]:
+    service, _, name = target.rpartition(".")
+    if service == "AmazonSQS":
+        queue = body.get("QueueName") or body["QueueUrl"].rstrip("/").rpartition("/")[2]
+        place, kind = f"arn:aws:sqs:{REGION}:{ACCOUNT}:{queue}", "sqs"
+    elif service.startswith("DynamoDB"):
+        place, kind = f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{body['TableName']}", "dynamodb"
+    else:
+        place, kind = "*", "cloudwatch"
+    needs: tuple[Need, ...] = CALLS[f"{kind}:{name}"]
+    context = {"cloudwatch:namespace": body.get("Namespace", "")}
+    return [Asked(role, f"{kind}:{name}", need.action, place, context) for need in needs]
+
+
+def _denied(request: Request) -> Answer:
+    if target := request.headers.get("X-Amz-Target"):
+        spoken = "com.amazonaws.sqs" if target.startswith("AmazonSQS") else "com.amazon.coral.service"
+        body = {"__type": f"{spoken}#AccessDeniedException", "message": "not allowed", "Message": "not allowed"}
+        kind = request.headers.get("Content-Type", "application/x-amz-json-1.0")
+        return Answer(400, "Bad Request", [("Content-Type", kind)], json.dumps(body).encode())
+    xml = b"<?xml version='1.0'?><Error><Code>AccessDenied</Code><Message>not allowed</Message></Error>"
+    return Answer(403, "Forbidden", [("Content-Type", "application/xml")], xml)

@@ -1,0 +1,88 @@
+"""What a batch may hold, where copies lie, and which columns silver can have."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tidegate.assets.bronze.prepare.load import candidates as loadable
+from tidegate.assets.bronze.prepare.load.candidates import bounded
+from tidegate.assets.bronze.prepare.load.replaced_rows import Replacing, _DataFile
+from tidegate.assets.bronze.prepare.prepared import Prepared
+from tidegate.assets.silver.merge import _columns
+from tidegate.platform.core.bronze.manifest import Hint
+from tidegate.platform.core.bronze.plan import Candidate, Found, Plan, TakenHint
+from tidegate.platform.core.keys.object_key import is_hidden
+from tidegate.platform.core.keys.own_paths import copy_key, copy_path, log_path
+from tidegate.platform.core.schema.column_types import Field, simple_type
+from tidegate.platform.core.schema.table_schema import TableSchema
+
+
+def candidate(key: str, size: int) -> Candidate:
+    return Candidate(key, Found("etag", size, 0), TakenHint(Hint(key), "manifest"))
+
+
+def test_a_batch_loads_so_many_bytes_and_puts_the_rest_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loadable, "BATCH_BYTES", 100)
+    files = [candidate("a", 60), candidate("b", 30), candidate("c", 20), candidate("d", 5)]
+    prepared = Prepared()
+    assert [taken.key for taken in bounded(files, Plan(), prepared)] == ["a", "b"]
+    assert [hint.key for hint in prepared.deferred] == ["c", "d"]
+    assert [taken.key for taken in bounded([candidate("large", 1000)], Plan(), Prepared())] == ["large"]
+
+
+def test_a_batch_writes_so_many_bytes_of_data_files_again_and_puts_the_rest_off() -> None:
+    nothing: Any = None
+    replacing = Replacing(nothing, nothing, nothing)
+    replacing._files = [
+        _DataFile("large", 1000, frozenset({"a", "b"})),
+        _DataFile("small", 1, frozenset({"b"})),
+        _DataFile("other", 1000, frozenset({"c", "d"})),
+    ]
+    files = [candidate(key, 1) for key in "abcde"]
+    assert replacing._too_much(files, 1001) == {"c", "d"}
+    assert replacing._too_much(files, 1) == {"b", "c", "d"}, "never all, or nothing would ever come back"
+
+
+def test_a_copy_is_no_source_and_never_another_object_s() -> None:
+    key, prefix = "shop/day=1/a b.parquet", "shop/"
+    assert copy_key(key, "e1", prefix) == "shop/_tidegate/copies/day=1/a b.parquet/e1.parquet"
+    assert is_hidden(copy_key(key, "e1", prefix))
+    assert copy_path(key, "e1", prefix) != copy_path(key, "e2", prefix)
+    assert copy_path(key, "e1", prefix) != log_path(key, prefix)
+
+
+def work(*names: str, registered: bool = True) -> Any:
+    schema = TableSchema(tuple(Field(name, simple_type("bigint")) for name in names))
+    table = SimpleNamespace(birth=SimpleNamespace(registered=registered), spec=SimpleNamespace(name="orders"))
+    spec, silver = SimpleNamespace(keys=("id",), order="at"), SimpleNamespace(schema=TableSchema())
+    return SimpleNamespace(table=table, bronze=SimpleNamespace(schema=schema), silver=silver, spec=spec)
+
+
+def test_silver_has_what_producers_wrote() -> None:
+    assert [field.name for field in _columns(work("ID", "at", "_batch"))] == ["ID", "at", "_batch"]
+    assert [field.name for field in _columns(work("id", "at", "_batch", registered=False))] == ["id", "at"]
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        (("id", "at", "_deleted"), "silver.orders: bronze has a column '_deleted', and silver one of its own"),
+        (("id",), "silver.orders: bronze has no column 'at', which lake.yaml names in `silver`; it has id"),
+    ],
+)
+def test_silver_says_what_it_cannot_have(names: tuple[str, ...], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        _columns(work(*names))
+
+
+def test_silver_takes_no_column_in_another_type_than_it_has() -> None:
+    """After a reset: MERGE would cut 1.5 to 1 without a word."""
+    now = work("id", "at")
+    now.silver.schema = TableSchema((Field("ID", simple_type("bigint")), Field("at", simple_type("int"))))
+    with pytest.raises(
+        ValueError, match=r"silver.orders: column at is int, and bigint in bronze: bronze was reset since"
+    ):
+        _columns(now)

@@ -1,0 +1,281 @@
+"""What a bronze run shows: in its log, on its partition, and on its table's own page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from tests.unit.conftest import Paper
+from tidegate.assets.bronze import asset
+from tidegate.assets.bronze.asset import BRONZE, TABLES, last_shown
+from tidegate.assets.bronze.previous import Before, Now, Waits, row_count
+from tidegate.assets.bronze.report import MOST_TOLD, SAID_BEFORE, Shown, check_specs
+from tidegate.assets.bronze.run import Done
+from tidegate.assets.presentation.columns import column_changes, column_schema
+from tidegate.platform.core.bronze.batch import Add, Batch, Remove
+from tidegate.platform.core.bronze.ledger import LedgerRow, Status
+from tidegate.platform.core.schema.column_types import Field, simple_type
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.spark.delta import Landed, TableState
+
+ORDERS, PAGE = "landing.orders", dg.AssetKey(["bronze", "orders"])
+GOOD = LedgerRow("orders/good.json", Status.COMMITTED, rows=2)
+BAD = LedgerRow("orders/bad.json", Status.QUARANTINED, "none of its 3 rows fits the table")
+PARTLY = LedgerRow("orders/partly.json", Status.COMMITTED, "2 rows are in quarantine/rows/x", rows=1, bad_rows=2)
+DUPLICATE = LedgerRow("orders/good.json", Status.DUPLICATE)
+GONE = LedgerRow("orders/gone.json", Status.REMOVED)
+ADD = Add("a.parquet", {}, 10, 0, '{"numRecords": 2}')
+
+
+def done(
+    *rows: LedgerRow, n: int = 2, adds: Sequence[Add] = (), removes: Sequence[Remove] = (), outcome: str = "committed"
+) -> Done:
+    batch = Batch("lake", ORDERS, "g", n, "s3a://x", n - 2, (), rows, tuple(adds), tuple(removes))
+    return Done(batch, Landed(n - 1, outcome, "", None, False))
+
+
+def state(version: int, *columns: tuple[str, str]) -> TableState:
+    schema = TableSchema(tuple(Field(name, simple_type(kind)) for name, kind in columns))
+    return TableState(version, None, "id", {}, schema, 1)
+
+
+ID = ("id", "long")
+NOW = Now("orders", "s3://x", state(1, ID), 2)
+EMPTY = Now("orders")
+
+
+@pytest.mark.parametrize(
+    ("rows", "only_bad"),
+    [
+        ([BAD], True),
+        ([BAD, DUPLICATE], True),
+        ([BAD, GOOD], False),
+        ([BAD, GONE], False),
+        ([DUPLICATE], False),
+        ([PARTLY], False),
+        ([], False),
+    ],
+)
+def test_a_run_that_only_quarantined_materializes_nothing(rows: list[LedgerRow], only_bad: bool) -> None:
+    shown = Shown([done(*rows)], NOW)
+    assert (shown.only_bad, shown.materializes) == (only_bad, not only_bad)
+
+
+def test_an_overwritten_key_whose_entry_was_removed_changed_the_table() -> None:
+    assert Shown([done(BAD, removes=[Remove("a.parquet")])], NOW).materializes
+
+
+def test_an_idle_run_is_good_and_its_checks_speak_of_the_last_batch() -> None:
+    assert Shown([], EMPTY).materializes
+    assert all(result.passed for result in Shown([], EMPTY).checks(BRONZE))
+    idle = Shown([], NOW, last=done(BAD).batch)
+    assert idle.materializes
+    assert "quarantine" not in idle.metadata("dagster/row_count")
+    assert failed(idle) == {"nothing_quarantined": dg.AssetCheckSeverity.ERROR}
+
+    def said_before(shown: Shown) -> list[bool]:
+        return [SAID_BEFORE in result.metadata for result in shown.checks(BRONZE) if not result.passed]
+
+    moved = LedgerRow("orders/m.json", Status.MOVED, None)
+    assert said_before(idle) == said_before(Shown([done(moved, n=3)], NOW, last=done(BAD).batch)) == [True]
+    assert said_before(Shown([done(BAD)], NOW, last=done(GOOD).batch)) == [False], "it found that itself"
+    refused, bad = BAD, replace(BAD, key="orders/worse.json", etag="e1")
+    (told,) = [one for one in Shown([done(refused, bad)], NOW).checks(BRONZE) if not one.passed]
+    assert told.metadata["objects_without_state"].value == 1, "each listing meets it again"
+    assert not Shown([], EMPTY, last=done(BAD).batch).materializes, "nothing has ever got in"
+
+
+def test_what_a_void_batch_says_is_not_shown() -> None:
+    shown = Shown([done(BAD, outcome="void")], NOW)
+    assert shown.materializes
+    assert (shown.warnings(), failed(shown)) == ([], {})
+
+
+def test_every_bad_object_is_told_up_to_a_bound() -> None:
+    many = [LedgerRow(f"orders/{number}.json", Status.QUARANTINED, "r" * 1000) for number in range(MOST_TOLD + 4)]
+    shown = Shown([done(GOOD, PARTLY, *many)], NOW)
+    lines = shown.warnings()
+    assert len(lines) == MOST_TOLD + 1
+    assert lines[0] == "quarantined 2 rows of orders/partly.json: 2 rows are in quarantine/rows/x"
+    assert lines[1].startswith("quarantined orders/0.json: rrr")
+    assert lines[-1] == "and 5 more, see ledger.orders"
+    told = shown.metadata("dagster/row_count")["quarantine"].records
+    assert [record.data["key"] for record in told][:2] == ["orders/partly.json", "orders/0.json"]
+    assert len(told) == MOST_TOLD
+    assert max(len(str(record.data["reason"])) for record in told) == 501
+    (check,) = (one for one in shown.checks(BRONZE) if one.check_name == "nothing_quarantined")
+    assert {name: check.metadata[name].value for name in ("objects", "rows")} == {"objects": MOST_TOLD + 4, "rows": 2}
+    assert check.severity == dg.AssetCheckSeverity.WARN
+    assert failed(Shown([done(BAD)], NOW)) == {"nothing_quarantined": dg.AssetCheckSeverity.ERROR}
+
+
+def test_a_changed_schema_is_shown_and_warned_of() -> None:
+    first = Shown([done(GOOD, n=1)], NOW)
+    assert failed(first) == {}
+    before = Before.of(first.metadata("dagster/row_count"))
+    wider = Now("orders", "s3://x", state(2, ID, ("name", "string")), 4)
+    assert failed(Shown([done(GOOD)], NOW, before)) == {}
+    changed = Shown([done(GOOD)], wider, before)
+    assert failed(changed) == {"schema_unchanged": dg.AssetCheckSeverity.WARN}
+    assert changed.metadata("dagster/row_count")["schema_changes"].value == "- name string is new"
+
+
+def test_what_after_load_took_away_does_not_hide_what_the_load_could_not_take_in(
+    paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved = LedgerRow("orders/good.json", Status.MOVED)
+    assert failed(Shown([done(moved, n=3)], NOW, last=done(GOOD, BAD).batch)) == {
+        "nothing_quarantined": dg.AssetCheckSeverity.WARN
+    }
+    world = World(paper, instance, monkeypatch)
+    world.state = state(1, ID)
+    world.batches = [done(GOOD, BAD, n=1, adds=[ADD]).batch, done(moved, DUPLICATE, n=2).batch]
+    for one in ([Done(world.batches[1], Landed(1, "committed", "", None, False))], []):
+        assert evaluated(world.run(*one))["bronze", "nothing_quarantined"] is False
+    world.run(done(GOOD, n=3, adds=[ADD]))
+    assert evaluated(world.run())["bronze", "nothing_quarantined"] is True
+
+
+def test_files_that_wait_for_after_load_fail_the_check_of_their_page() -> None:
+    waits = Waits(2, {"orders/good.json": "AccessDenied"})
+    shown = Shown([done(GOOD)], Now("orders", "s3://x", state(1, ID), 2, waits))
+    (check,) = (one for one in shown.checks(PAGE) if one.check_name == "after_load")
+    assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
+    (told,) = check.metadata["waiting"].records  # type: ignore[union-attr]
+    assert told.data == {"key": "orders/good.json", "reason": "AccessDenied"}
+    assert shown.metadata("dagster/row_count")["waits_for_after_load"] == 2
+    assert "after_load" not in {one.check_name for one in shown.checks(BRONZE)}
+    assert "after_load" not in {one.check_name for one in Shown([done(GOOD)], NOW).checks(PAGE)}
+    assert {one.name for one in check_specs(PAGE, after_load=True)} == {one.check_name for one in shown.checks(PAGE)}
+
+
+def test_column_changes() -> None:
+    before = column_schema(state(0, ID, ("at", "date"), ("old", "string")).schema)
+    now = column_schema(state(0, ("at", "timestamp"), ID, ("new", "double")).schema)
+    assert column_changes(before, now) == ["new double is new", "old string is gone", "at was date and is timestamp"]
+    assert column_changes(None, now) == column_changes(before, None) == column_changes(now, now) == []
+
+
+def test_rows_are_counted_by_the_table_only_where_the_batches_do_not_tell() -> None:
+    def counted(before: Before, version: int, *batches: Done) -> int:
+        return row_count(before, batches, version, lambda: -1)
+
+    one, seen = done(GOOD, n=5, adds=[ADD, ADD]), Before(rows=10, version=7)
+    assert counted(seen, 8, one) == 14
+    assert counted(seen, 7) == 10
+    assert counted(seen, 9, one, done(GOOD, n=6, adds=[ADD], outcome="void")) == 14
+    assert counted(Before(), 1, done(GOOD, n=1, adds=[ADD]), done(GOOD, n=2, adds=[ADD])) == 4
+    assert counted(Before(), 8, one) == -1  # Dagster has forgotten
+    assert counted(seen, 9, one) == -1  # somebody else has committed too
+    assert counted(seen, 8, done(GOOD, n=5, removes=[Remove("a.parquet")])) == -1
+
+
+class World:
+    """A bronze run's surroundings, whose batches the test chooses."""
+
+    def __init__(self, paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.done: list[Done] = []
+        self.last: Batch | None = None
+        self.state = state(-1)
+        birth = SimpleNamespace(name="orders", location="s3a://landing/orders")
+        ledger = SimpleNamespace(clock=lambda: (0, self.last.n if self.last else 0))
+        self.batches: list[Batch] = []
+        batches = SimpleNamespace(read=self._read, void=lambda _: set())
+        spec = SimpleNamespace(after_load="keep")
+        table = SimpleNamespace(birth=birth, ledger=ledger, batches=batches, spec=spec)
+        count = SimpleNamespace(load=lambda _: SimpleNamespace(count=lambda: 2))
+        session = SimpleNamespace(read=SimpleNamespace(format=lambda _: count))
+        delta = SimpleNamespace(table_state=lambda _: self.state, session=session)
+        handles = SimpleNamespace(table=lambda _: table, delta=delta)
+        monkeypatch.setattr(LakeResource, "open", lambda _: handles)
+        monkeypatch.setattr(asset, "run_table", lambda *_, **__: self.done)
+        self._job = paper.definitions.resolve_job_def("bronze_job")
+        self._checks = paper.definitions.resolve_implicit_global_asset_job_def()
+        self._instance = instance
+        instance.add_dynamic_partitions(TABLES.name or "", [ORDERS])
+
+    def _read(self, n: int) -> Batch | None:
+        return next((one for one in self.batches if one.n == n), self.last)
+
+    def run(self, *batches: Done) -> dg.ExecuteInProcessResult:
+        self.done = list(batches)
+        self.batches += [one.batch for one in batches]
+        self.last = batches[-1].batch if batches else self.last
+        return self._job.execute_in_process(partition_key=ORDERS, instance=self._instance)
+
+    def execute_checks(self) -> dg.ExecuteInProcessResult:
+        """As a person does on the table's page."""
+        keys = [dg.AssetCheckKey(PAGE, name) for name in ("nothing_quarantined", "schema_unchanged")]
+        return self._checks.get_subset(asset_check_selection=set(keys)).execute_in_process(instance=self._instance)
+
+    def materialized(self, key: dg.AssetKey) -> int:
+        found = self._instance.fetch_materializations(key, limit=100).records
+        return len(found)
+
+
+def evaluated(result: dg.ExecuteInProcessResult) -> dict[tuple[str, str], bool]:
+    return {
+        (one.asset_key.to_user_string(), one.check_name): one.passed for one in result.get_asset_check_evaluations()
+    }
+
+
+def test_a_run_that_only_quarantined_leaves_the_partition_and_the_page_as_they_were(
+    paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(paper, instance, monkeypatch)
+    result = world.run(done(BAD, n=1))
+    assert result.success, "nothing is to be tried again: what is bad stays bad"
+    told = [one.user_message for one in instance.all_logs(result.run_id) if one.level == 30]
+    assert told == ["quarantined orders/bad.json: none of its 3 rows fits the table"]
+    assert instance.get_materialized_partitions(BRONZE) == set()
+    for key in ("bronze", "bronze/orders"):
+        assert evaluated(result)[key, "nothing_quarantined"] is False
+        assert evaluated(result)[key, "schema_unchanged"] is True
+    assert not evaluated(world.run())["bronze", "nothing_quarantined"], "an idle run makes nothing better"
+    assert instance.get_materialized_partitions(BRONZE) == set()
+    assert world.materialized(PAGE) == 0
+
+    world.state = state(1, ID)
+    world.run(done(BAD, n=2), done(GOOD, n=3, adds=[ADD]))
+    assert instance.get_materialized_partitions(BRONZE) == {ORDERS}
+    world.run(done(BAD, n=4))
+    assert world.materialized(PAGE) == world.materialized(BRONZE) == 1
+    assert evaluated(world.execute_checks()) == {
+        ("bronze/orders", "nothing_quarantined"): False,
+        ("bronze/orders", "schema_unchanged"): True,
+    }
+
+
+def test_the_page_of_a_table_is_materialized_by_the_run_of_its_partition(
+    paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(paper, instance, monkeypatch)
+    world.state = state(0, ID)
+    result = world.run(done(GOOD, n=1, adds=[ADD]))
+    shown = last_shown(instance, PAGE)
+    assert (shown.rows, shown.version) == (2, 0)
+    assert shown == last_shown(instance, BRONZE, ORDERS) != Before()
+    assert last_shown(instance, BRONZE, "landing.items") == Before()
+    (record,) = instance.fetch_materializations(PAGE, limit=1).records
+    assert record.run_id == result.run_id
+    metadata: dict[str, Any] = dict(record.asset_materialization.metadata) if record.asset_materialization else {}
+    assert set(metadata) >= {
+        "rows", "files", "bytes", "live_files", "quarantined", "delta_version", "dagster/column_schema",
+        "dagster/row_count", "dagster/uri",
+    }  # fmt: skip
+    world.state = state(1, ID, ("name", "string"))
+    changed = evaluated(world.run(done(GOOD, n=2, adds=[ADD])))
+    assert not changed["bronze", "schema_unchanged"]
+    assert not changed["bronze/orders", "schema_unchanged"]
+    assert last_shown(instance, PAGE).rows == 4
+
+
+def failed(shown: Shown) -> dict[str, dg.AssetCheckSeverity]:
+    """Severities of the checks that fail."""
+    return {one.check_name or "": one.severity for one in shown.checks(BRONZE) if not one.passed}

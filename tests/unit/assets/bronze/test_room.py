@@ -1,0 +1,161 @@
+"""What is unpacked has a bound before it is held, and large things are held one after the other."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Barrier, BrokenBarrierError, Thread
+from types import SimpleNamespace
+from typing import Any, BinaryIO
+
+import pytest
+
+from tidegate.assets.bronze.prepare import room
+from tidegate.assets.bronze.prepare.formats import csv_files
+from tidegate.assets.bronze.prepare.formats.csv_files import Csv
+from tidegate.assets.bronze.prepare.formats.format import Rewrite, SourceFile
+from tidegate.assets.bronze.prepare.formats.json_shape import OneObjectALine
+from tidegate.assets.bronze.prepare.load import readable_files as source_files
+from tidegate.assets.bronze.prepare.load import unreadable as other_reader
+from tidegate.assets.bronze.prepare.room import Bounded, TooLarge, in_turn
+from tidegate.platform.core.bronze.manifest import Hint
+from tidegate.platform.core.bronze.plan import Candidate, Found, TakenHint
+from tidegate.platform.core.config.csv_options import CsvOptions
+from tidegate.platform.core.schema.misfit import Misfit
+
+
+def candidate(key: str, size: int) -> Candidate:
+    return Candidate(key, Found("etag", size, 0), TakenHint(Hint(key), "manifest"))
+
+
+class Store:
+    """One object of a bucket, and what was uploaded."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body, self.uploads, self.read = body, list[bytes](), 0
+
+    @contextmanager
+    def reading(self, bucket: str, key: str, etag: str) -> Iterator[BinaryIO]:
+        self.read += 1
+        yield io.BytesIO(self.body)
+
+    def upload(self, bucket: str, key: str, file: Path) -> None:
+        self.uploads.append(file.read_bytes())
+
+
+def rewritten(store: Store, key: str, rewrite: Rewrite) -> bytes:
+    lake: Any = SimpleNamespace(store=SimpleNamespace(bucket="lake", key=lambda *parts: "/".join(parts), objects=store))
+    table: Any = SimpleNamespace(key=SimpleNamespace(bucket="landing"), text="t")
+    _, size = source_files._rewritten(lake, table, candidate(key, len(store.body)), rewrite)
+    assert size == len(store.uploads[-1])
+    return store.uploads[-1]
+
+
+@pytest.fixture(autouse=True)
+def little(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_files, "SMALL", 1_000)
+    monkeypatch.setattr(source_files, "SMALL_FILE", 1_000)
+    monkeypatch.setattr(OneObjectALine, "most", 10_000)
+    monkeypatch.setattr(csv_files._Plain, "most", 10_000)
+
+
+LATIN = CsvOptions(encoding="latin-1", skip=1)
+
+
+@pytest.mark.parametrize(("name", "pack"), [("a.json", bytes), ("a.json.gz", gzip.compress)])
+@pytest.mark.parametrize(("elements", "reads"), [(100, 1), (1_000, 2)])
+def test_json_of_any_allowed_size_becomes_lines(name: str, pack: Any, elements: int, reads: int) -> None:
+    store = Store(pack(b"[" + b",".join([b"{}"] * elements) + b"]"))
+    assert rewritten(store, name, OneObjectALine()) == b"{}\n" * elements
+    assert store.read == (1 if len(store.body) > 1_000 else reads), (
+        "what is known to be large is not tried beside others"
+    )
+
+
+def test_a_bomb_of_json_is_refused_before_it_is_held() -> None:
+    bomb = Store(gzip.compress(b"[" + b" " * 5_000_000 + b"]"))
+    with pytest.raises(Misfit, match="is read up to"):
+        rewritten(bomb, "a.json.gz", OneObjectALine())
+    assert not bomb.uploads
+
+
+def test_a_bomb_of_csv_is_refused_before_it_is_on_the_disk() -> None:
+    plain = b"note\na,b\n" + b"1,\xfc\n" * 3_000
+    with pytest.raises(Misfit, match="unpacked, it has more than"):
+        rewritten(Store(gzip.compress(plain)), "a.csv.gz", csv_files._Plain(LATIN))
+    # What is not packed has the size that the bucket says.
+    assert rewritten(Store(plain), "a.csv", csv_files._Plain(LATIN)) == b"a,b\n" + "1,ü\n".encode() * 3_000
+
+
+def test_a_line_without_an_end_before_the_header_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_files, "HEAD_BYTES", 100)
+    with pytest.raises(Misfit, match="a line before its header has 100 characters or more"):
+        csv_files._Plain(LATIN).write(io.BytesIO(b"x" * 5_000), io.BytesIO())
+
+
+def test_a_full_disk_fails_the_run_and_blames_no_file() -> None:
+    class Full(Rewrite):
+        most, streams, too_large = 10, True, ""
+
+        def write(self, body: BinaryIO, target: BinaryIO) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(RuntimeError, match=r"is full, and a\.csv has to be rewritten there; free some of it"):
+        rewritten(Store(b"x"), "a.csv", Full())
+
+
+def test_a_row_that_is_too_long_is_the_file_s_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "SMALL", 10)
+    monkeypatch.setattr(other_reader, "MOST_ROW", 1_000)
+    store = Store(b'a,b\n1,"' + b"x" * 5_000)
+    lake: Any = SimpleNamespace(store=SimpleNamespace(objects=store))
+    table: Any = SimpleNamespace(key=SimpleNamespace(bucket="landing"), spec=SimpleNamespace(csv=CsvOptions()))
+    file = SourceFile(candidate("a.csv", len(store.body)), Csv(), "s3a://landing/a.csv", len(store.body), ("a", "b"))
+    ((_, told),) = other_reader.misread(lake, table, [file])
+    assert "a row has more than 1,000 characters" in str(told)
+
+
+def test_little_is_held_by_many_and_much_by_one() -> None:
+    together, two = Barrier(3), Barrier(2)
+    alone: list[bool] = []
+
+    def work(most: int) -> None:
+        if most == 10:
+            together.wait(20)  # Three at once, or it breaks.
+            raise TooLarge
+        try:
+            two.wait(0.2)
+            alone.append(False)
+        except BrokenBarrierError:
+            alone.append(True)
+
+    threads = [Thread(target=in_turn, args=(work, 100), kwargs={"small": 10}) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert alone == [True] * 3
+
+
+def test_what_is_more_than_allowed_is_told() -> None:
+    asked: list[int] = []
+
+    def work(most: int) -> None:
+        asked.append(most)
+        raise TooLarge
+
+    for most, tried in ((5, [5]), (100, [10, 100])):
+        with pytest.raises(TooLarge):
+            in_turn(work, most, small=10)
+        assert asked == tried
+        asked.clear()
+
+
+def test_a_bounded_stream_gives_all_that_it_may() -> None:
+    assert io.BufferedReader(Bounded(io.BytesIO(b"x" * 100), 100)).read() == b"x" * 100
+    with pytest.raises(TooLarge):
+        io.BufferedReader(Bounded(io.BytesIO(b"x" * 101), 100)).read()

@@ -1,0 +1,159 @@
+"""Tables that share a run: what becomes of one is no other's trouble, and Dagster shows each as its own run would."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster._core.storage.partition_status_cache import AssetPartitionStatus
+from dagster._core.test_utils import create_run_for_test
+
+from tests.unit.conftest import Paper
+from tidegate.assets.bronze import asset
+from tidegate.assets.bronze.asset import BRONZE, TABLES, TRIGGER_TAG
+from tidegate.assets.bronze.previous import Before, Now
+from tidegate.assets.bronze.report import Shown
+from tidegate.assets.bronze.run import Done
+from tidegate.assets.bronze.shared_run import SharedRun
+from tidegate.assets.runs.held_tables import FAILED_TAG, SHARED_JOB, failed_tables, held_tables, shared_config
+from tidegate.platform.core.bronze.batch import Add, Batch
+from tidegate.platform.core.bronze.ledger import LedgerRow, Status
+from tidegate.platform.core.schema.column_types import Field, simple_type
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.spark.delta import Landed, TableState
+
+PAGE = dg.AssetKey(["bronze", "orders"])
+GOOD, BAD = LedgerRow("good.json", Status.COMMITTED, rows=2), LedgerRow("bad.json", Status.QUARANTINED, "no row fits")
+STATE = TableState(0, None, "id", {}, TableSchema((Field("id", simple_type("long")),)), 1)
+
+
+def shared(fails: Sequence[str] = (), *, held: Sequence[str] = (), lost: str | None = None, turns: int = 99) -> Any:
+    """A shared run on paper of tables a to d: what was worked off, in order, and the run."""
+    done: list[str] = []
+
+    def work(table: str) -> Shown:
+        done.append(table)
+        if table in fails:
+            raise ValueError(f"{table} was dropped\nby somebody")
+        return Shown([], Now(table))
+
+    left = itertools.count(turns, -1)
+    run = SharedRun(work, held.__contains__, lambda: lost, lambda: next(left) > 0)
+    told = [table for table, _ in run.tables(["a", "b", "c", "b", "d"])]
+    assert told == done
+    return done, run
+
+
+def test_one_table_s_failure_is_its_own() -> None:
+    done, run = shared(fails=["a", "c"])
+    assert done == ["a", "b", "c", "d"]
+    assert (list(run.failed), run.left) == (["a", "c"], {})
+    assert run.verdict(4) == (
+        "2 of 4 tables failed; each gets a run of its own next:\na: a was dropped\nc: c was dropped"
+    )
+    assert shared()[1].verdict(4) is None
+
+
+def test_what_a_shared_run_does_not_get_to_is_left_and_no_failure() -> None:
+    done, run = shared(fails=["b"], lost="the server is gone")
+    assert (done, list(run.failed), run.left) == (
+        ["a", "b"], ["b"], {"c": "the server is gone", "d": "the server is gone"},
+    )  # fmt: skip
+    done, run = shared(held=["b"], turns=3)
+    assert (done, run.failed, list(run.left)) == (["a", "c"], {}, ["b", "d"])
+
+
+class World:
+    """A shared run's surroundings: what each table's inbox brings, or what working it off raises."""
+
+    def __init__(self, paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.instance, self.job = instance, paper.definitions.resolve_job_def(SHARED_JOB)
+        self.brings: dict[str, LedgerRow | Exception] = {}
+        self.given: dict[str, Any] = {}
+        handles = SimpleNamespace(delta=SimpleNamespace(require_session=lambda: None))
+        monkeypatch.setattr(LakeResource, "open", lambda _: handles)
+        monkeypatch.setattr(asset, "run_table", self._run_table)
+        monkeypatch.setattr(asset, "show", lambda _, table, done, before: Shown(done, self._now(done), before))
+
+    def _run_table(self, _: Any, table: str, **given: Any) -> list[Done]:
+        self.given[table] = given
+        given["log"]("batch 1")
+        found = self.brings[table]
+        if isinstance(found, Exception):
+            raise found
+        adds = (Add("a.parquet", {}, 10, 0, '{"numRecords": 2}'),) if found is GOOD else ()
+        batch = Batch("lake", table, "g", 1, "s3a://x", -1, (), (found,), adds, ())
+        return [Done(batch, Landed(0, "committed", "", None, False))]
+
+    @staticmethod
+    def _now(done: Sequence[Done]) -> Now:
+        return Now("t", "s3://x", STATE, 2) if done[0].batch.adds else Now("t")
+
+    def run(self, tags: dict[str, str] | None = None, **brings: LedgerRow | Exception) -> dg.ExecuteInProcessResult:
+        self.brings = {f"landing.{name}": what for name, what in brings.items()}
+        self.instance.add_dynamic_partitions(TABLES.name or "", list(self.brings))
+        return self.job.execute_in_process(
+            shared_config(list(self.brings)), self.instance, tags=tags, raise_on_error=False
+        )
+
+    def status(self, name: str) -> AssetPartitionStatus | None:
+        found = self.instance.get_status_by_partition(BRONZE, [f"landing.{name}"], TABLES)
+        return (found or {}).get(f"landing.{name}")
+
+
+def test_each_table_of_a_shared_run_is_shown_as_its_own_run_would(
+    paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(paper, instance, monkeypatch)
+    result = world.run(orders=GOOD, items=ValueError("dropped"), found=BAD, last=GOOD, tags={TRIGGER_TAG: "sensor"})
+    assert not result.success
+    assert {name: world.status(name) for name in ("orders", "items", "found", "last")} == {
+        "orders": AssetPartitionStatus.MATERIALIZED,
+        "items": AssetPartitionStatus.FAILED,
+        "found": None,  # nothing got in, so it stays what it was
+        "last": AssetPartitionStatus.MATERIALIZED,
+    }
+    checks = {
+        (one.asset_key, one.partition): one.passed
+        for one in result.get_asset_check_evaluations()
+        if one.check_name == "nothing_quarantined"
+    }
+    assert checks == {
+        (BRONZE, "landing.orders"): True, (PAGE, None): True, (BRONZE, "landing.found"): False,
+        (BRONZE, "landing.last"): True,
+    }  # fmt: skip
+    key = dg.AssetCheckKey(BRONZE, "nothing_quarantined")
+    assert {one.partition for one in instance.event_log_storage.get_asset_check_execution_history(key, limit=9)} == {
+        "landing.orders", "landing.found", "landing.last",
+    }  # fmt: skip
+    before = asset.last_shown(instance, BRONZE, "landing.orders")
+    assert (before.rows, before.version) == (2, 0)
+    assert before == asset.last_shown(instance, PAGE) != Before()
+    (failure,) = (event for event in result.all_events if event.is_step_failure)
+    assert "1 of 4 tables failed" in str(failure.step_failure_data.user_failure_data)
+    assert "landing.items: dropped" in str(failure.step_failure_data.user_failure_data)
+    run = instance.get_run_by_id(result.run_id)
+    assert run
+    assert (json.loads(run.tags[FAILED_TAG]), failed_tables(run)) == (["landing.items"], ["landing.items"])
+    said = [one.user_message for one in instance.all_logs(result.run_id)]
+    assert {"landing.orders: batch 1", "landing.found: quarantined bad.json: no row fits"} <= set(said)
+    assert any("landing.items failed" in line and "ValueError: dropped" in line for line in said)
+
+
+def test_a_shared_run_lists_prefixes_only_when_a_person_asks_and_leaves_tables_with_a_run_alone(
+    paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(paper, instance, monkeypatch)
+    own = create_run_for_test(instance, status=dg.DagsterRunStatus.STARTED, tags={"dagster/partition": "landing.items"})
+    assert held_tables(own) == ["landing.items"]
+    assert world.run(orders=GOOD, items=GOOD, tags={TRIGGER_TAG: "sensor"}).success
+    assert world.run(found=GOOD).success
+    assert {table: given["listing"] for table, given in world.given.items()} == {
+        "landing.orders": False, "landing.found": True,
+    }  # fmt: skip

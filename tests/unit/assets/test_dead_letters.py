@@ -1,0 +1,210 @@
+"""Dead-letter queues in Dagster: in the lineage, watched, and taken in once somebody says so."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from tests.support.lakes.objects import Objects
+from tests.support.lakes.seams import dying_in
+from tests.unit.conftest import PAPER
+from tidegate.assets.health.report import Shown
+from tidegate.assets.operations import dead_letters
+from tidegate.assets.operations.dead_letters import DeadLetter, DeadLetters, dead_letter_queues, redrive_dead_letters
+from tidegate.assets.operations.redrive import Choice
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.health.measurement import Health, QueueHealth
+from tidegate.platform.definitions import build_definitions
+from tidegate.resources.aws.dagster_resource import AwsResource
+from tidegate.resources.aws.sqs import Message, Queue
+from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_root.store import LakeStore
+from tidegate.sensors.health import tell
+
+QUEUES = [{"name": "events", "dlq": "dead"}, {"url": "https://sqs.example/1/more", "dlq": "dead"}, {"name": "third"}]
+CONFIG = LakeConfig.model_validate({**PAPER, "queues": QUEUES})
+DEAD, EVENTS = dg.AssetKey(["sqs", "dead"]), dg.AssetKey(["sqs", "events"])
+
+
+class Sqs:
+    """Queues whose messages are gone once they are received, and that count what they are asked."""
+
+    def __init__(self, **bodies: list[str]) -> None:
+        self.bodies, self.asked = bodies, list[str]()
+
+    def get_queue_url(self, **given: str) -> dict[str, str]:
+        return {"QueueUrl": f"https://sqs.example/1/{given['QueueName']}"}
+
+    def get_queue_attributes(self, **given: Any) -> dict[str, Any]:
+        self.asked.append("attributes")
+        names = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "VisibilityTimeout")
+        return {"Attributes": {**dict.fromkeys(names, "0"), "VisibilityTimeout": "30"}}
+
+    def receive_message(self, **given: Any) -> dict[str, Any]:
+        name = given["QueueUrl"].rpartition("/")[2]
+        self.asked.append(f"receive {name}")
+        taken, self.bodies[name] = self.bodies.get(name, []), []
+        return {"Messages": [{"MessageId": f"m{n}", "Body": b, "ReceiptHandle": f"r{n}"} for n, b in enumerate(taken)]}
+
+    def delete_message_batch(self, **given: Any) -> dict[str, Any]:
+        self.asked.append(f"delete {len(given['Entries'])}")
+        return {}
+
+
+def lake(sqs: Sqs) -> Any:
+    queues = [Queue(sqs, spec.url or spec.known_as) for spec in CONFIG.queues]  # type: ignore[arg-type]
+    return SimpleNamespace(config=CONFIG, queues=queues, store=LakeStore(Objects(), "s3://lake/root"))  # type: ignore[arg-type]
+
+
+def event(key: str) -> str:
+    s3 = {"bucket": {"name": "landing"}, "object": {"key": key}}
+    return json.dumps({"Records": [{"eventSource": "aws:s3", "eventName": "ObjectCreated:Put", "s3": s3}]})
+
+
+@pytest.fixture(scope="module")
+def definitions() -> dg.Definitions:
+    return build_definitions(CONFIG, LakeResource(lake_yaml="", spark_remote="sc://127.0.0.1:1", aws=AwsResource()))
+
+
+def test_a_dead_letter_queue_is_in_the_lineage_behind_its_queue(definitions: dg.Definitions) -> None:
+    node = definitions.resolve_asset_graph().get(DEAD)
+    assert node.parent_keys == {EVENTS}
+    assert not node.child_keys
+    assert "tidegate redrive --dlq dead" in (node.description or "")
+    assert {check.name for check in node.check_keys} == {"is_empty", "every_event_has_a_table"}
+
+
+def test_its_consumer_is_off_until_it_is_turned_on(
+    definitions: dg.Definitions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Turned on it is the intake: hints in the inbox, a copy of what is not understood, and the messages are gone."""
+    sensor = definitions.resolve_sensor_def("dead_letters")
+    assert sensor.default_status == dg.DefaultSensorStatus.STOPPED
+    sqs = Sqs(dead=[event("orders/a.csv"), "{ no JSON"], events=[event("orders/b.csv")])
+    handles = lake(sqs)
+    monkeypatch.setattr(LakeResource, "open", lambda self: handles)
+    resources = {"lake": LakeResource(lake_yaml="", spark_remote="sc://127.0.0.1:1", aws=AwsResource())}
+    with (
+        dg.instance_for_test() as instance,
+        dg.build_sensor_context(instance=instance, definitions=definitions, resources=resources) as context,
+    ):
+        tick = sensor.evaluate_tick(context)
+    assert tick.skip_message == "took in 2 events of dead letters, 1 of them no table's"
+    assert not tick.run_requests, "the intake's next tick asks for them"
+    (judged,) = tick.asset_events
+    assert isinstance(judged, dg.AssetCheckEvaluation)
+    assert (judged.asset_key, judged.check_name, judged.passed) == (DEAD, "every_event_has_a_table", False)
+    assert "delete 2" in sqs.asked
+    assert "receive events" not in sqs.asked
+    (manifest,) = handles.store.inbox.read(
+        "landing.orders", [one.id for one in handles.store.inbox.waiting("landing.orders")]
+    )
+    assert [hint.key for hint in manifest.hints] == ["orders/a.csv"]
+    assert [one.body for one in handles.store.quarantine.messages()] == ["{ no JSON"]
+    (entry,) = handles.store.intake_log.entries()
+    assert [row["queue"] for row in entry["rows"]] == ["dead"]
+
+
+def test_the_measuring_tells_its_depth_and_for_how_long_without_receiving_from_it() -> None:
+    """A measurement a line: what is in it, and what is told."""
+    cursor, told = None, []
+    for minute, dead in enumerate([0, 3, 5, None, 5, 0, 0]):
+        queues = (QueueHealth("events", 0, 0, dead), QueueHealth("more", 0, 0, 77), QueueHealth("third", 0, 0))
+        said, cursor = tell(Shown(Health(1000.0 + 60 * minute, (), queues)), CONFIG, cursor)
+        own = [one for one in said if one.asset_key == DEAD]
+        seen = [one for one in own if isinstance(one, dg.AssetObservation)]
+        judged = [one for one in own if isinstance(one, dg.AssetCheckEvaluation)]
+        told.append(
+            (
+                [(one.metadata["dead_letters"].value, one.metadata["not_empty_seconds"].value) for one in seen],
+                [one.passed for one in judged],
+            )
+        )
+    assert told == [
+        ([(0, 0)], [True]),
+        ([(3, 0)], [False]),
+        ([(5, 60)], []),
+        ([], []),
+        ([(5, 180)], []),
+        ([(0, 0)], [True]),
+        ([], []),
+    ]
+
+
+def test_each_dead_letter_queue_is_found_once_by_either_name() -> None:
+    sqs = Sqs()
+    handles = lake(sqs)
+    (found,) = dead_letter_queues(handles)
+    assert (found.source.name, found.queue.url) == ("events", "https://sqs.example/1/dead")
+    named = [dead_letter_queues(handles, name) for name in ("dead", "events", "more")]
+    assert [[one.queue.name for one in found] for found in named] == [["dead"]] * 3
+    with pytest.raises(ValueError, match=r"'nothing' is no queue of lake\.yaml .*: events, dead, more"):
+        dead_letter_queues(handles, "nothing")
+
+
+@pytest.mark.parametrize(
+    ("body", "keys", "reason"),
+    [
+        (event("orders/a.csv"), ("orders/a.csv",), "it is understood and has a table now"),
+        (event("new/a.csv"), ("new/a.csv",), "it is understood and has a table now"),
+        (event("top.csv"), ("top.csv",), "it lies in no folder"),
+        ("{ no JSON", ("m#0",), "the body is not JSON"),
+        ('{"Event":"s3:TestEvent"}', ("m",), "it is understood"),
+    ],
+)
+def test_a_dead_letter_says_what_the_intake_would_say(body: str, keys: tuple[str, ...], reason: str) -> None:
+    letter = DeadLetter.of(Message("m", body, "r", sent_at=60_000), CONFIG, [])
+    assert letter.keys == keys
+    assert letter.reason.startswith(reason)
+    assert letter.at.isoformat() == "1970-01-01T00:01:00+00:00"
+
+
+def test_a_dead_letter_is_deleted_after_it_was_sent_and_only_if_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dead between the two, it is there twice: never lost. What SQS does not take stays."""
+    handles, done = lake(Sqs()), list[str]()
+    letters = [Message(f"m{number}", event(f"orders/{number}.csv"), f"r{number}") for number in range(3)]
+    received = iter([letters, []] * 2)
+
+    def send(messages: list[Message], *, as_first: bool) -> dict[str, str]:
+        done.extend(f"send {one.id}" for one in messages if one.id != "m1")
+        return {one.id: f"new {one.id}" for one in messages if one.id != "m1"}
+
+    queue = SimpleNamespace(
+        name="dead",
+        depth=lambda: (3, 0),
+        receive=lambda **_: next(received),
+        delete=lambda gone: done.extend(f"delete {one.id}" for one in gone),
+        hide=lambda left, seconds: done.extend(f"give back {one.id}" for one in left),
+    )
+    pair = DeadLetters(SimpleNamespace(name="events", send_again=send), queue)  # type: ignore[arg-type]
+
+    with dying_in(dead_letters, "redrive-sent"):
+        redrive_dead_letters(handles, pair, Choice(), by="somebody")
+    assert done == ["send m0", "send m2"]
+    next(received)
+    done.clear()
+    told: list[str] = []
+    redrive_dead_letters(handles, pair, Choice(), by="somebody", log=told.append)
+    assert done == ["send m0", "send m2", "delete m0", "delete m2", "give back m1"]
+    assert told[-1].startswith("1 of these SQS did not take; the sensor `dead_letters`, turned on, takes them in")
+
+
+def test_what_comes_back_while_it_is_redriven_is_not_sent_a_second_time() -> None:
+    """A queue that gives everything up at once would have it going round for ever."""
+    handles, sent, waiting = lake(Sqs()), list[str](), [Message("m0", event("orders/0.csv"), "r")]
+
+    def send(messages: list[Message], *, as_first: bool) -> dict[str, str]:
+        sent.extend(one.id for one in messages)
+        waiting.append(Message(f"again {len(sent)}", messages[0].body, "r"))
+        return {one.id: f"again {len(sent)}" for one in messages}
+
+    queue = SimpleNamespace(
+        name="dead", depth=lambda: (1, 0), receive=lambda **_: waiting[-1:], delete=lambda _: None, hide=lambda *_: None
+    )
+    pair = DeadLetters(SimpleNamespace(name="events", send_again=send), queue)  # type: ignore[arg-type]
+    redrive_dead_letters(handles, pair, Choice(), by="somebody", sleep=lambda _: None)
+    assert sent == ["m0"]

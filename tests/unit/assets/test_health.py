@@ -1,0 +1,499 @@
+"""What a lake's health is, what is told of it, and what it costs to find out."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import urlencode
+
+import dagster as dg
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.support.lakes.objects import Objects
+from tests.unit.conftest import PAPER
+from tidegate.assets.bronze.asset import BRONZE
+from tidegate.assets.bronze.report import SAID_BEFORE, WITHOUT_STATE
+from tidegate.assets.health import remembered
+from tidegate.assets.health.asset import LAKE_HEALTH, look
+from tidegate.assets.health.measure import measure
+from tidegate.assets.health.report import Shown, sparkline
+from tidegate.assets.runs.failed_runs import FailedRun
+from tidegate.platform.cli.main import app
+from tidegate.platform.core.bronze.manifest import Hint, Manifest
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.health.alarms import PERIOD, template
+from tidegate.platform.core.health.measurement import Health, QueueHealth, TableHealth
+from tidegate.platform.core.health.metrics import metric_data, requests
+from tidegate.resources.aws.clients import Aws
+from tidegate.resources.aws.cloudwatch import CloudWatch
+from tidegate.resources.aws.sqs import Queue
+from tidegate.resources.lake import open_lake
+from tidegate.resources.lake_root.store import LakeStore
+from tidegate.resources.side_by_side import SideBySide
+from tidegate.resources.spark.remote import SparkRemote
+from tidegate.sensors.health import tell
+
+DAY = 86_400
+ORDERS, ITEMS, PLAIN = "landing.orders", "landing.items", "second.plain"
+CONFIG = LakeConfig.model_validate({**PAPER, "window": 60, "max_lag": 100, "metrics": "cloudwatch"})
+ACCESS_DENIED = ClientError({"Error": {"Code": "AccessDenied", "Message": "not allowed"}}, "GetQueueAttributes")
+
+
+class Sqs:
+    """A queue with messages, a dead-letter queue, and a policy that may keep us from asking for it."""
+
+    def __init__(self, dead: int | None = 0) -> None:
+        self.dead, self.asked = dead, 0
+
+    def get_queue_attributes(self, **given: Any) -> dict[str, Any]:
+        self.asked += 1
+        name = given["QueueUrl"].rsplit("/", 1)[1]
+        if name == "events-dlq":
+            if self.dead is None:
+                raise ACCESS_DENIED
+            return {"Attributes": depth(self.dead, 0)}
+        policy = {"deadLetterTargetArn": f"arn:aws:sqs:eu-central-1:1:{name}-dlq", "maxReceiveCount": 8}
+        return {"Attributes": {**depth(7, 2), **({"RedrivePolicy": json.dumps(policy)} if name == "events" else {})}}
+
+
+def depth(waiting: int, in_flight: int) -> dict[str, str]:
+    names = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
+    return dict(zip(names, map(str, (waiting, in_flight)), strict=True))
+
+
+class Counted(Objects):
+    """S3 in a dictionary that counts pages of listings."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pages = 0
+
+    def under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Any]:
+        for number, item in enumerate(super().under(bucket, prefix, after)):
+            self.pages += number % 1000 == 0
+            yield item
+
+
+def lake(objects: Objects, sqs: Sqs | None = None, cloudwatch: Any = None) -> Any:
+    queues = [Queue(sqs or Sqs(), f"https://sqs/1/{name}") for name in ("events", "more")]  # type: ignore[arg-type]
+    published = CloudWatch(lambda: cloudwatch) if cloudwatch else None
+    return SimpleNamespace(
+        config=CONFIG,
+        store=LakeStore(objects, "s3://lake/root"),
+        queues=queues,
+        cloudwatch=published,  # type: ignore[arg-type]
+    )
+
+
+def at(second: int) -> str:
+    return f"1970-01-01T00:00:{second:02d}+00:00"
+
+
+def waits(objects: Objects, table: str, *hints: Hint) -> None:
+    """A manifest in the inbox; S3's time of all objects is 0, unless an event is older nothing is."""
+    LakeStore(objects, "s3://lake/root").inbox.put([Manifest.new(table, "intake", hints)])  # type: ignore[arg-type]
+
+
+def test_what_waits_is_measured_by_table_and_queue(instance: dg.DagsterInstance) -> None:
+    objects = Objects()
+    waits(objects, ORDERS, Hint("orders/a", size=5, event_time=at(0)), Hint("orders/b", size=6))
+    waits(objects, ORDERS, Hint("orders/c"))
+    waits(objects, "landing.found", Hint("found/a", size=1))
+    LakeStore(objects, "s3://lake/root").births.bear("landing.born", "born", registered=True)  # type: ignore[arg-type]
+    health = measure(lake(objects, Sqs(dead=3)), instance, now=161.0)
+    assert health.tables == (
+        TableHealth("landing.found", "landing.found", 1, 1, 161.0, 160),
+        TableHealth(ORDERS, "orders", 3, 11, 161.0, 160),
+        TableHealth(ITEMS, "items", limit=160),
+        TableHealth("landing.born", "landing.born", limit=160),
+        TableHealth(PLAIN, "plain", limit=160),
+    )
+    assert (health.files, health.size, health.lag, len(health.behind)) == (4, 12, 161.0, 2)
+    assert not measure(lake(objects), instance, now=160.0).behind
+    assert [(one.name, one.waiting, one.in_flight, one.dead) for one in health.queues] == [
+        ("events", 7, 2, 3),
+        ("more", 7, 2, None),
+    ]
+    assert health.unknown == ()
+
+
+def test_what_does_not_answer_is_named_and_the_rest_is_measured(instance: dg.DagsterInstance) -> None:
+    objects = Objects()
+    waits(objects, ORDERS, Hint("orders/a"))
+    waits(objects, PLAIN, Hint("plain/a"))
+    ticks = iter([0.0, 21.0])
+    health = measure(lake(objects, Sqs(dead=None)), instance, 1.0, clock=lambda: next(ticks))
+    assert [one.waiting for one in health.queues] == [7, 7]
+    assert health.files == 1
+    slow, denied = health.unknown
+    assert slow == f"the inbox beyond {ORDERS}: listing it takes more than 20 seconds"
+    assert denied.startswith("dead-letter queue events-dlq: ")
+    assert [one.passed for one in Shown(health).checks(LAKE_HEALTH)] == [True, True, False, True]
+
+
+def test_a_queue_in_trouble_keeps_no_other_from_being_measured(
+    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One is refused, one answers when all is over."""
+    over, waits = threading.Event(), SideBySide.wait
+    names = ["denied", "hangs", *(f"q{n}" for n in range(60))]
+
+    class Odd(Sqs):
+        def get_queue_attributes(self, **given: Any) -> dict[str, Any]:
+            name = given["QueueUrl"].rsplit("/", 1)[1]
+            if name == "denied":
+                raise ACCESS_DENIED
+            assert name != "hangs" or over.wait(30)
+            return super().get_queue_attributes(**given)
+
+    of_all = lake(Objects())
+    of_all.queues = [Queue(Odd(), f"https://sqs/1/{name}") for name in names]  # type: ignore[arg-type]
+    others = [queue for queue in of_all.queues if queue.name != "hangs"]
+    monkeypatch.setattr(SideBySide, "wait", lambda self, seconds: waits(self, 30, only=others))
+    try:
+        health = measure(of_all, instance, 1.0)
+    finally:
+        over.set()
+    assert [one.name for one in health.queues] == names[2:]
+    denied, hangs = health.unknown
+    assert denied.startswith("queue denied: ")
+    assert hangs == "queue hangs: it has not answered within 20 seconds"
+
+
+def test_a_thousand_tables_cost_a_few_requests(instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
+    objects, sqs, queries = Counted(), Sqs(), []
+    store = LakeStore(objects, "s3://lake/root")  # type: ignore[arg-type]
+    for number in range(1000):
+        objects.bodies[f"root/inbox/landing.t{number:03d}/{number:026d}-2-10-0.json"] = ""
+        store.births.bear(f"landing.t{number:03d}", f"t{number}", registered=True)
+    for number in range(5000):
+        objects.bodies[f"root/inbox/landing.t500/{number:026d}-1-5-0.json"] = ""
+    storage = type(instance.event_log_storage)
+    connect = storage.index_connection
+    monkeypatch.setattr(storage, "index_connection", lambda self: queries.append(1) or connect(self))
+    shown = look(lake(objects, sqs), instance, now=1e6)
+    assert len(shown.health.waiting) == 1000
+    (much,) = (one for one in shown.health.tables if not one.whole)
+    assert (much.key, much.files >= 1000) == ("landing.t500", True)
+    assert objects.pages <= 6, "a page for a thousand objects of inbox and births, and one for the table with thousands"
+    assert sqs.asked == 3
+    assert len(queries) < 100, "what is shown is asked for, not what there is"
+
+
+def test_runs_and_ticks_are_remembered(instance: dg.DagsterInstance) -> None:
+    def checked(asset: str, check: str, metadata: dict[str, Any], partition: str | None = None) -> None:
+        key = dg.AssetKey(asset.split("/"))
+        passed = not any(metadata.values())
+        instance.report_runless_asset_event(
+            dg.AssetCheckEvaluation(key, check, passed, metadata=metadata, partition=partition)
+        )
+
+    def shown(batches: int) -> None:
+        instance.report_runless_asset_event(
+            dg.AssetMaterialization(BRONZE, partition="remembered.table", metadata={"batches": batches})
+        )
+
+    for number in range(55):
+        checked("bronze", "nothing_quarantined", {"objects": 2, "rows": number}, f"bad.t{number}")
+    for number in range(5):  # listings that find nothing new, and say again what was found before
+        checked("bronze", "nothing_quarantined", {"objects": 2, "rows": 7, SAID_BEFORE: True}, f"idle.t{number}")
+    checked("bronze", "nothing_quarantined", {"objects": 0, "rows": 0}, "good.t")
+    checked("sqs/events", "every_event_has_a_table", {"no_table": 4, "malformed": 1})
+    began = time.time()
+    shown(1)
+    ended = time.time()
+    shown(0)
+    objects = Objects()
+    waits(objects, "remembered.table", Hint("a"))
+    found = look(lake(objects), instance, time.time())
+    assert found.health.quarantined == {f"bad.t{number}": 2 + number for number in range(55)}
+    assert found.health.queues[0].missed == {"no_table": 4, "malformed": 1}
+    assert began <= (found.commits["remembered.table"] or 0) <= ended, "a run that found nothing to do is no commit"
+    assert measure(lake(Objects()), instance, time.time() + 86400 * 2).quarantined == {}
+    assert measure(lake(Objects()), instance, time.time() + 86400 * 2).queues[0].missed == {}
+
+
+def test_what_s3_refuses_is_met_by_each_listing_and_counted_once(
+    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failed(objects: int, refused: int) -> Any:
+        counts = {"objects": objects, "rows": 0, WITHOUT_STATE: refused}
+        metadata = {name: dg.MetadataValue.int(count) for name, count in counts.items()}
+        return SimpleNamespace(create_timestamp=9.0, partition="a.t", evaluation=SimpleNamespace(metadata=metadata))
+
+    newest_first = [failed(2, 2), failed(3, 2), failed(4, 3)]
+    monkeypatch.setattr(remembered, "_failed", lambda *_: iter(newest_first))
+    assert remembered.quarantined_since(instance, 0.0) == {"a.t": 2 + 1 + 1}
+
+
+def table(key: str, lag: float = 0.0, files: int = 1) -> TableHealth:
+    spec = next((spec for spec in CONFIG.tables if spec.table_key.encode() == key), None)
+    return TableHealth(key, spec.name if spec else key, files if lag else 0, 0, lag, 160)
+
+
+def test_pages_are_told_of_what_waits_and_checks_of_what_changed() -> None:
+    """A tick a line: lags of orders and of a table that was discovered, and what the pages are told."""
+    cursor: str | None = None
+    told = []
+    for orders, found in [(0, 0), (0, 500), (10, 500), (161, 500), (200, 0), (20, 0), (0, 0), (0, 0)]:
+        health = Health(0.0, (table(ORDERS, orders), table(ITEMS), table(PLAIN), table("landing.found", found)))
+        said, cursor = tell(Shown(health), CONFIG, cursor)
+        pages = [one for one in said if one.asset_key.path[0] == "bronze"]
+        told.append(
+            [
+                (one.asset_key.path[-1], one.passed if isinstance(one, dg.AssetCheckEvaluation) else "waits")
+                for one in pages
+            ]
+        )
+        own = [one for one in said if one.asset_key == LAKE_HEALTH]
+        assert isinstance(own[0], dg.AssetMaterialization)
+        assert [getattr(one, "passed", None) for one in own[1:]] == [orders <= 160 and found <= 160, True, True, True]
+    assert told == [
+        [("orders", True), ("items", True), ("plain", True)],
+        [],
+        [("orders", "waits")],
+        [("orders", "waits"), ("orders", False)],
+        [("orders", "waits")],
+        [("orders", "waits"), ("orders", True)],
+        [("orders", "waits")],
+        [],
+    ]
+
+
+def many(number: int, waiting: int, queues: int) -> tuple[LakeConfig, Health]:
+    """A lake of so many tables, of which some wait and are behind, and so many queues that all hold something."""
+    config = LakeConfig.model_validate(
+        {
+            "lake": {"root": "s3://lake/root"},
+            "buckets": ["landing"],
+            "queues": [{"name": f"events-{n}"} for n in range(queues)],
+            "tables": [{"name": f"t{n}", "prefix": f"s3://landing/folder/table_{n}/"} for n in range(number)],
+        }
+    )
+    tables = tuple(
+        TableHealth(one.table_key.encode(), one.name, 5 * (n < waiting), 10**7, 9999.0 * (n < waiting), 160)
+        for n, one in enumerate(config.tables)
+    )
+    return config, Health(1e9, tables, tuple(QueueHealth(f"events-{n}", 5, 3, 0) for n in range(queues)))
+
+
+def test_each_page_and_queue_is_told_in_its_turn_and_all_of_them_once_they_are_empty() -> None:
+    config, health = many(120, 60, 40)
+    empty = replace(health, tables=tuple(replace(one, files=0, lag=0.0) for one in health.tables))
+    empty = replace(empty, queues=tuple(replace(one, waiting=0, in_flight=0) for one in health.queues))
+    cursor: str | None = None
+    for measured in (health, empty):
+        told = []
+        for _ in range(3):
+            said, cursor = tell(Shown(measured), config, cursor)
+            told += [one.asset_key.path[-1] for one in said if isinstance(one, dg.AssetObservation)]
+        pages, queues = ([one for one in told if one.startswith(name)] for name in ("t", "events"))
+        assert (len({*pages}), len({*queues})) == (60, 40), "in three ticks of 25"
+    assert [one for one in tell(Shown(empty), config, cursor)[0] if isinstance(one, dg.AssetObservation)] == []
+
+
+def test_a_day_of_ten_thousand_tables_costs_dagster_s_storage_few_megabytes(
+    instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    """With 300 tables and 30 queues in trouble all day; of SQLite, which keeps such events twice."""
+    config, health = many(1000, 300, 30)
+    earlier = [{one.name: one.lag for one in health.tables[:30]}] * 11
+    said, cursor = tell(Shown(health, earlier), config, None)
+    said, cursor = tell(Shown(health, earlier), config, cursor)
+
+    def size() -> int:
+        folder = Path(instance.root_directory)
+        return sum(one.stat().st_size for one in folder.rglob("*.db"))
+
+    sizes = []
+    for _ in range(2):
+        for one in said:
+            instance.report_runless_asset_event(one)
+        sizes.append(size())
+    events = (sizes[1] - sizes[0]) * DAY // PERIOD
+    # A row of a tick is about a kilobyte beside its cursor; the intake's begins every nine seconds at most.
+    ticks = (1000 + 10 * len(cursor)) * DAY // PERIOD + (1000 + 5000) * DAY // 30 + 1500 * DAY // 9
+    assert events < 80_000_000
+    assert ticks < 40_000_000
+
+
+def test_dead_letters_fail_a_check_and_queues_are_told_of_their_depth() -> None:
+    health = Health(0.0, queues=(QueueHealth("events", 5, 2, 1), QueueHealth("more", 0, 0)))
+    said, _ = tell(Shown(health), CONFIG, None)
+    depths = [one for one in said if isinstance(one, dg.AssetObservation)]
+    assert [
+        (one.asset_key.path[-1], {name: value.value for name, value in one.metadata.items()}) for one in depths
+    ] == [
+        ("events", {"messages_waiting": 5, "messages_in_flight": 2, "dead_letters": 1}),
+        ("more", {"messages_waiting": 0, "messages_in_flight": 0}),
+    ]
+    failed = [one.check_name for one in said if isinstance(one, dg.AssetCheckEvaluation) and not one.passed]
+    assert failed == ["no_dead_letters"]
+
+
+def test_metrics_that_are_refused_fail_a_check_and_nothing_else(instance: dg.DagsterInstance) -> None:
+    class Refusing:
+        def put_metric_data(self, **_: Any) -> None:
+            raise ACCESS_DENIED
+
+    shown = look(lake(Objects(), cloudwatch=Refusing()), instance, 0.0)
+    assert len(shown.health.tables) == 3
+    (told,) = shown.health.unknown
+    assert told.startswith("CloudWatch does not take the metrics: ")
+
+
+def test_a_cloudwatch_that_does_not_answer_is_asked_once() -> None:
+    asked: list[str] = []
+
+    class Down(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append(self.path)
+            self.send_response(503)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Down) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        endpoint = f"http://127.0.0.1:{server.server_port}"
+        aws = Aws("us-east-1", endpoint_url=endpoint, aws_access_key_id="a", aws_secret_access_key="b")
+        made = open_lake(CONFIG, aws, SparkRemote.parse("sc://127.0.0.1:1"), lambda: pytest.fail("no Spark"))
+        try:
+            assert made.cloudwatch is not None
+            with pytest.raises(ClientError):
+                made.cloudwatch.publish(metric_data(Health(0.0), CONFIG))
+        finally:
+            server.shutdown()
+    assert len(asked) == 1
+    quiet = CONFIG.model_copy(update={"metrics": None})
+    assert (
+        open_lake(quiet, aws, SparkRemote.parse("sc://127.0.0.1:1"), lambda: pytest.fail("no Spark")).cloudwatch is None
+    )
+
+
+def test_requests_keep_to_the_limits_of_cloudwatch() -> None:
+    long = "x" * 1000
+    tables = tuple(TableHealth(f"{long}{n}", f"{long}{n}" if n % 2 else f"t{n}", 1, 1, 1.0, 1) for n in range(2000))
+    data = metric_data(Health(0.0, tables, (QueueHealth("events", 1, 1, 1),)), CONFIG)
+    made = list(requests(data))
+    assert [one for batch in made for one in batch] == data
+    assert len(data) == 5 + 3 * 2000 + 4
+    for batch in made:
+        assert len(batch) <= 1000
+        assert len(urlencode(list(members(batch)))) <= 1_000_000
+    assert len(made) < 20
+    assert max(len(batch) for batch in requests([one for one in data if len(str(one)) < 400])) == 1000
+
+
+def members(batch: list[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """A request as a query string has it, which is the longest of the forms that CloudWatch takes."""
+    for number, datum in enumerate(batch, 1):
+        for name, value in datum.items():
+            if name != "Dimensions":
+                yield f"MetricData.member.{number}.{name}", value
+        for place, dimension in enumerate(datum["Dimensions"], 1):
+            for name, value in dimension.items():
+                yield f"MetricData.member.{number}.Dimensions.member.{place}.{name}", value
+
+
+def test_idle_tables_have_no_metrics() -> None:
+    data = metric_data(Health(0.0, (table(ORDERS, 5.0), table(ITEMS))), CONFIG)
+    named = [{one["Name"]: one["Value"] for one in datum["Dimensions"]} for datum in data]
+    assert {one.get("Table") for one in named} == {None, "orders"}
+    assert {one["Lake"] for one in named} == {"lake/root"}
+
+
+def test_a_lake_s_root_is_a_dimension_in_ascii() -> None:
+    config = LakeConfig.model_validate({**PAPER, "lake": {"root": "s3://lake/Zürich ~x"}})
+    (value,) = {one["Value"] for datum in metric_data(Health(0.0), config) for one in datum["Dimensions"]}
+    assert value == "lake/Z%C3%BCrich ~x"
+
+
+def test_every_alarm_watches_what_is_published() -> None:
+    queues = (QueueHealth("events", 1, 1, 1), QueueHealth("more", 1, 1, 1))
+    health = Health(0.0, (table(ORDERS, 1.0), table(ITEMS, 1.0), table(PLAIN, 1.0)), queues)
+    published = {(one["MetricName"], json.dumps(one["Dimensions"])) for one in metric_data(health, CONFIG)}
+    made = template(CONFIG)
+    alarms = {name: one["Properties"] for name, one in made["Resources"].items()}
+    assert all(name.isalnum() and name.isascii() for name in alarms)
+    ours = [one for one in alarms.values() if one["Namespace"] == "Tidegate"]
+    assert {(one["MetricName"], json.dumps(one["Dimensions"])) for one in ours} <= published
+    assert len({one["AlarmName"] for one in alarms.values()}) == len(alarms) == 3 + 2 * 2 + 3
+    limits = {one["AlarmName"]: one["Threshold"] for one in ours if one["MetricName"] == "OldestEventAge"}
+    assert limits == {f"Tidegate lake/root: {name} is behind": 160 for name in ("orders", "items", "plain")}
+    theirs = {(one["MetricName"], one["Dimensions"][0]["Value"]) for one in alarms.values() if one not in ours}
+    assert theirs == {("ApproximateAgeOfOldestMessage", "events"), ("ApproximateAgeOfOldestMessage", "more")}
+
+
+def test_alarms_fit_into_one_template_however_many_tables_there_are() -> None:
+    many = [{"name": f"t{n}", "prefix": f"s3://landing/t{n}/"} for n in range(2000)]
+    config = LakeConfig.model_validate({**PAPER, "tables": many, "queues": [{"name": "events", "dlq": "dead"}]})
+    made = template(config)["Resources"]
+    assert len(made) == 3 + 3 + 400
+    assert "ApproximateNumberOfMessagesVisible" in json.dumps(made)
+
+
+def test_the_command_prints_the_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "lake.yaml"
+    path.write_text(json.dumps({**PAPER, "metrics": "cloudwatch"}))
+    app(["alarms", "--lake", str(path)], standalone_mode=False)
+    told = capsys.readouterr()
+    assert json.loads(told.out)["Resources"]["TablesBehind"]["Type"] == "AWS::CloudWatch::Alarm"
+    assert "queue events gets no alarm on dead letters: name its dead-letter queue as `dlq`" in told.err
+    path.write_text(json.dumps(PAPER))
+    with pytest.raises(Exception, match="add `metrics: cloudwatch`"):
+        app(["alarms", "--lake", str(path)], standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    ("values", "line"), [([], ""), ([0, 9.9, 10, 69, 70, 1e9], "▁▁▂▇██")], ids=["nothing", "up to the limit"]
+)
+def test_a_sparkline_is_full_at_the_limit(values: list[float], line: str) -> None:
+    assert sparkline(values, 70) == line
+
+
+def test_the_page_says_first_what_is_wrong() -> None:
+    hour = 3600.0
+    late = TableHealth(ORDERS, "orders", 1200, 3_400_000_000, 2 * hour + 61, 1860, whole=False)
+    health = Health(
+        1_700_000_000.0,
+        (late, TableHealth(ITEMS, "items", limit=1860)),
+        (QueueHealth("events", 5, 2, None, {"no_table": 3}),),
+        {ORDERS: 33},
+        ("queue more: not allowed",),
+    )
+    page = Shown(health, [{"orders": hour / 4}, {}], {ORDERS: 1_700_000_000.0 - 90, ITEMS: None}).page().splitlines()
+    plain = [line.replace("\u202f", " ") for line in page]
+    assert (
+        plain[0] == "**2023-11-14 22:13 UTC: 1 of 2 tables behind.** 1,200 files (3.4 GB) wait, the oldest for 2h 1m."
+    )
+    assert "**Not known:** queue more: not allowed" in plain
+    assert "| ⚠ `orders` | 2h 1m of 31m | 1,200+ | 3.4 GB | 1m ago | 33 | ▄▁█ |" in plain
+    assert "| `items` |  | 0 |  |  |  |  |" in plain
+    assert plain[-1] == "| `events` | 5 | 2 | – | 3 | 0 |"
+
+    failed = {
+        ORDERS: FailedRun("r1", 1_700_000_000.0 - 90, "DELTA_NO | what it\nsays"),
+        "silver.items": FailedRun("r2", 0, ""),
+    }
+    shown = Shown(health, failed=failed)
+    told = shown.page().splitlines()
+    assert "1 of 2 tables behind, the last run of 2 tables failed.**" in told[0]
+    assert "**Fails:** `orders` failed at 2023-11-14 22:11:50Z (run r1): DELTA_NO | what it\\nsays" in told
+    assert "**Fails:** `silver.items` failed at 1970-01-01 00:00:00Z (run r2)" in told
+    check = shown.checks(LAKE_HEALTH)[-1]
+    assert (check.passed, check.severity, check.check_name) == (
+        False,
+        dg.AssetCheckSeverity.WARN,
+        "no_table_s_runs_fail",
+    )
+    assert shown.metadata()["tables_failing"] == 2

@@ -1,0 +1,109 @@
+"""Dagster's history: what is old is forgotten, what is shown as the last stays, other code's is left alone."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster._core.test_utils import create_run_for_test
+
+from tests.unit.conftest import Paper
+from tidegate.assets.bronze.asset import BRONZE
+from tidegate.assets.health.asset import LAKE_HEALTH
+from tidegate.assets.maintenance.history import EVENT_DAYS, RUN_DAYS, Forgotten, forget
+from tidegate.sensors.forget_history import build_history_schedule, lake_assets, lake_jobs
+
+DAY = 86_400
+QUEUE, OTHER = dg.AssetKey(["sqs", "events"]), dg.AssetKey("other")
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Any:
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as found:
+        yield found
+
+
+def run(instance: dg.DagsterInstance, table: str, job: str = "bronze_job", **tags: str) -> str:
+    """A run that materialized a partition of bronze and ended."""
+    made = create_run_for_test(instance, job, status=dg.DagsterRunStatus.STARTED, tags=tags)
+    event = dg.DagsterEvent(
+        "ASSET_MATERIALIZATION",
+        job,
+        event_specific_data=dg._core.events.StepMaterializationData(dg.AssetMaterialization(BRONZE, partition=table)),
+    )
+    instance.report_dagster_event(event, made.run_id)
+    instance.report_run_canceled(made)
+    return str(made.run_id)
+
+
+def forgotten(instance: dg.DagsterInstance, days: float, paper: Paper, **more: Any) -> Forgotten:
+    about = {"assets": lake_assets(paper.config), "jobs": lake_jobs(paper.config), "repository": None, **more}
+    return forget(instance, time.time() + days * DAY, **about)
+
+
+def test_old_runs_are_forgotten_but_the_last_of_each_table(instance: dg.DagsterInstance, paper: Paper) -> None:
+    old = [run(instance, "landing.a"), run(instance, "landing.b"), run(instance, "landing.a")]
+    foreign = run(instance, "landing.a", "job_of_somebody_else")
+    last = run(instance, "landing.a")
+    active = create_run_for_test(instance, "bronze_job", status=dg.DagsterRunStatus.STARTED).run_id
+    shards = Path(instance.root_directory) / "history" / "runs"
+    assert (shards / f"{old[0]}.db").exists()
+    assert forgotten(instance, RUN_DAYS - 1, paper).runs == 0
+    assert forgotten(instance, RUN_DAYS + 1, paper).runs == 2
+    assert {one.run_id for one in instance.get_runs()} == {old[1], foreign, last, active}
+    assert not list(shards.glob(f"{old[0]}.db*")), "with SQLite each has a file"
+    found = instance.get_materialized_partitions(BRONZE)
+    assert found == {"landing.a", "landing.b"}, "none looks as if it had never been materialized"
+    assert forgotten(instance, RUN_DAYS + 1, paper) == Forgotten(0, 0, 0, left=False)
+
+
+def test_all_runs_of_the_code_location_are_the_lake_s_and_none_beside(
+    instance: dg.DagsterInstance, paper: Paper
+) -> None:
+    own = [run(instance, "landing.a", "__ASSET_JOB", **{".dagster/repository": "lake"}) for _ in range(2)]
+    run(instance, "landing.a", **{".dagster/repository": "another lake"})
+    clock = iter([0.0, 0.0, 1e9])
+    late = forgotten(instance, RUN_DAYS + 1, paper, repository="lake", clock=lambda: next(clock))
+    assert (late.runs, late.left) == (1, True), "the rest goes tomorrow"
+    assert forgotten(instance, RUN_DAYS + 1, paper, repository="lake").runs == 1
+    assert not {one.run_id for one in instance.get_runs()} & {*own}
+
+
+def test_what_sensors_reported_is_forgotten_but_the_last_of_it(instance: dg.DagsterInstance, paper: Paper) -> None:
+    check = dg.AssetCheckKey(LAKE_HEALTH, "no_dead_letters")
+
+    def report(number: int) -> None:
+        for event in (
+            dg.AssetMaterialization(LAKE_HEALTH, metadata={"n": number}),
+            dg.AssetObservation(QUEUE, metadata={"n": number}),
+            dg.AssetObservation(OTHER, metadata={"n": number}),
+            dg.AssetCheckEvaluation(LAKE_HEALTH, check.name, passed=True, partition=None),
+        ):
+            instance.report_runless_asset_event(event)
+
+    def observed(key: dg.AssetKey) -> list[Any]:
+        records = instance.fetch_observations(key, limit=100).records
+        return [one.asset_observation.metadata["n"].value for one in records if one.asset_observation]
+
+    for number in range(5):
+        report(number)
+    assert forgotten(instance, EVENT_DAYS - 1, paper).events == 0
+    assert forgotten(instance, EVENT_DAYS + 1, paper).events == 4 * 3
+    assert (observed(QUEUE), observed(OTHER)) == ([4], [4, 3, 2, 1, 0]), "somebody else's stays"
+    (shown,) = instance.fetch_materializations(LAKE_HEALTH, limit=100).records
+    assert shown.asset_materialization
+    assert shown.asset_materialization.metadata["n"].value == 4
+    assert forgotten(instance, RUN_DAYS + 1, paper).checks == 4
+    assert check in instance.event_log_storage.get_latest_asset_check_execution_by_key([check])
+
+
+def test_it_runs_once_a_day_and_knows_every_job_and_asset_of_the_lake(paper: Paper) -> None:
+    schedule = build_history_schedule(paper.config)
+    assert schedule.default_status == dg.DefaultScheduleStatus.RUNNING
+    jobs = {one.name for one in paper.definitions.jobs or []} | {schedule.job_name}
+    assert {*lake_jobs(paper.config)} == {name for name in jobs if not name.startswith("__")}
+    nodes = paper.definitions.resolve_asset_graph().get_all_asset_keys()
+    assert {*lake_assets(paper.config)} == {key for key in nodes if key.path[0] != "s3"}

@@ -1,0 +1,249 @@
+"""S3 Inventory without S3: what a manifest says, what lake.yaml may say, and hints that survive a death."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Literal
+
+import pytest
+import yaml
+
+from tests.support.lakes.inventory import FORMATS, Line, deliver
+from tests.support.lakes.objects import Objects
+from tests.support.lakes.seams import Died
+from tests.unit.conftest import PAPER
+from tidegate.assets.bronze import run
+from tidegate.assets.bronze.look import Clock
+from tidegate.assets.reconcile import inventory as inventoried
+from tidegate.assets.reconcile.inventory import Inventoried, compare_inventory
+from tidegate.platform.core.bronze.ledger import LastState, Status
+from tidegate.platform.core.bronze.manifest import MISSING
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.load import LakeConfigError, load_lake
+from tidegate.platform.core.inventory_manifest import Inventory, InventoryError, deliveries
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.routing.route import Unrouted, route
+from tidegate.resources.inventory.differences import Difference, Differences
+from tidegate.resources.lake_root.store import LakeStore
+
+FOLDER = "s3://inventories/all/landing/daily/"
+URI = f"{FOLDER}2026-01-31T01-00Z/manifest.json"
+
+
+def manifest(**changed: Any) -> bytes:
+    found = deliver([Line("t/a", 1, "e")], prefix="all/", source="landing", created=1_769_821_200.5, files=1)
+    told = {**json.loads(found.objects[found.manifest]), **changed}
+    return json.dumps({name: value for name, value in told.items() if value is not None}).encode()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_manifest_of_each_format_names_its_columns_and_files(format: Literal["CSV", "ORC", "Parquet"]) -> None:
+    found = deliver([], prefix="all/", source="landing", created=1_769_821_200.5, format=format)
+    inventory = Inventory.from_manifest(found.objects[found.manifest], URI, "landing")
+    assert (inventory.uri, inventory.bucket, inventory.created) == (URI, "inventories", 1_769_821_200.5)
+    assert tuple(file.key for file in inventory.files) == found.data
+    csv = format == "CSV"
+    assert inventory.column("key") == ("Key" if csv else "key")
+    assert inventory.column("etag") == ("ETag" if csv else "e_tag")
+    assert inventory.column("islatest") == ("IsLatest" if csv else "is_latest")
+    assert inventory.column("isdeletemarker") == ("IsDeleteMarker" if csv else "is_delete_marker")
+    assert len(inventory.columns) == 8
+    fewer = deliver([], prefix="all/", source="landing", created=1, format=format, versions=False, without=["ETag"])
+    without = Inventory.from_manifest(fewer.objects[fewer.manifest], URI, "landing")
+    assert (without.column("etag"), without.column("islatest")) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (b"{", "is no manifest of an S3 Inventory: Expecting"),
+        (b"[]", "is no manifest of an S3 Inventory"),
+        (manifest(files=None), "has no 'files'"),
+        (manifest(files=[{"key": "x"}]), "has no 'size'"),
+        (manifest(creationTimestamp="yesterday"), "invalid literal"),
+        (manifest(sourceBucket="other"), "is an inventory of the bucket other, and the table's files lie in landing"),
+        (manifest(fileFormat="Avro"), "its format Avro is not read; choose CSV, ORC or Parquet"),
+        (manifest(fileSchema="Bucket, Size"), "its fileSchema has no column Key: Bucket, Size"),
+    ],
+)
+def test_a_manifest_that_cannot_be_used_says_why_in_one_line(body: bytes, says: str) -> None:
+    with pytest.raises(InventoryError) as error:
+        Inventory.from_manifest(body, URI, "landing")
+    assert says in str(error.value)
+    assert str(error.value).startswith(URI)
+    assert "\n" not in str(error.value)
+
+
+def test_deliveries_are_told_from_what_lies_beside_them() -> None:
+    there = ["2026-01-30T01-00Z", "data", "hive", "2026-01-31T01-00Z", "2026-01-31", "x2026-01-31T01-00Z"]
+    assert deliveries(there) == ["2026-01-31T01-00Z", "2026-01-30T01-00Z"]
+
+
+def test_an_inventory_s_folder_is_no_table_s_and_its_files_are_no_sources(tmp_path: Path) -> None:
+    def load(**table: Any) -> LakeConfig:
+        orders: dict[str, Any] = {**PAPER["tables"][0], **table}  # type: ignore[index]
+        path = tmp_path / "lake.yaml"
+        path.write_text(yaml.safe_dump({**PAPER, "tables": [orders, *PAPER["tables"][1:]]}))  # type: ignore[index]
+        return load_lake(path)
+
+    config = load(inventory="s3://second/inventory/landing/daily/")
+    decided = route("second", "inventory/landing/daily/data/x.csv.gz", config, set())
+    assert isinstance(decided, Unrouted)
+    assert decided.outcome == "own_file"
+    assert "where S3 delivers an inventory" in decided.why
+    for folder, says in [
+        ("s3://second/plain/x/", "overlaps s3://second/plain/ of tables[2]"),
+        ("s3://second/inventory", "is no folder"),
+        ("inventory/", "is not of the form s3://bucket/key"),
+    ]:
+        with pytest.raises(LakeConfigError) as error:
+            load(inventory=folder)
+        assert "tables[0].inventory" in str(error.value)
+        assert says in str(error.value)
+    path = tmp_path / "rows.yaml"
+    rows = {"name": "rows", "row_queue": {"name": "rows"}, "inventory": FOLDER}
+    path.write_text(yaml.safe_dump({**PAPER, "tables": [rows]}))
+    with pytest.raises(LakeConfigError, match="the files of a row queue lie below the lake root, and are few"):
+        load_lake(path)
+
+
+class Lake:
+    """A lake whose inventory and ledger differ as is said."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, found: list[Difference], keys: int = 100) -> None:
+        objects: Any = Objects()
+        objects.bucket_exists = lambda bucket: True
+        self.store = LakeStore(objects, "s3://lake/root")
+        self.delta = None
+        self.config = LakeConfig.model_validate(
+            {
+                "lake": {"root": "s3://lake/root"},
+                "queues": [{"name": "q"}],
+                "buckets": ["landing"],
+                "tables": [{"name": "t", "prefix": "s3://landing/t/"}],
+            }
+        )
+        self.created, self.body = time.time() - 86_400, manifest()
+        self.log: list[str] = []
+
+        def newest(objects: Any, folder: str, source: str, log: Callable[[str], None]) -> Inventory:
+            assert (folder, source) == (FOLDER, "landing")
+            told = Inventory.from_manifest(self.body, URI, source)
+            return Inventory(told.uri, told.bucket, self.created, told.format, told.columns, told.files)
+
+        def differ(*given: Any, after: str, most: int, left: bool) -> Differences:
+            here = [one for one in found if one.key > after and (left or one.kind != "left")]
+            return Differences(sorted(here, key=lambda one: one.key)[:most], keys)
+
+        monkeypatch.setattr(inventoried, "newest_inventory", newest)
+        monkeypatch.setattr(inventoried, "inventory_differences", differ)
+
+    def compare(self, after: str = "", after_load: str = "keep", **options: Any) -> Inventoried:
+        key = TableKey("landing", "t/")
+        spec = SimpleNamespace(max_files=3, after_load=after_load, inventory=FOLDER)
+        ledger = SimpleNamespace(last_states=lambda version: None)
+        table: Any = SimpleNamespace(key=key, text=key.encode(), ledger=ledger, spec=spec)
+        this: Any = self
+        return compare_inventory(this, table, Clock(1, 1), after=after, log=self.log.append, **options)
+
+    def hints(self) -> list[tuple[str, str, int | None]]:
+        text = TableKey("landing", "t/").encode()
+        found = self.store.inbox.read(text, [one.id for one in self.store.inbox.waiting(text)])
+        assert all(len(one.hints) <= 3 for one in found)
+        return sorted((hint.key, hint.event_name, hint.size) for one in found for hint in one.hints)
+
+
+def test_f21_hints_of_an_inventory_are_written_once_wherever_it_dies(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds: list[Literal["listed", "missing"]] = ["listed", "missing"]
+    found = [Difference(f"t/{number:02}.csv", kinds[number % 2], number, "e", None) for number in range(23)]
+    ignored = [
+        Difference("t/_delta_log/0.json", "listed", 1, "e", None),
+        Difference("t/x.unknown", "listed", 1, "e", None),
+    ]
+    lake = Lake(monkeypatch, [*found, *ignored])
+    monkeypatch.setattr(inventoried, "LISTED_AT_ONCE", 5)
+    came_to, deaths = "", 0
+
+    def told(key: str) -> None:
+        nonlocal came_to, deaths
+        came_to = key
+        if key and deaths < 3:
+            deaths += 1
+            raise Died(key)
+
+    while True:
+        try:
+            done = lake.compare(came_to, came_to=told)
+            break
+        except Died:
+            pass
+    assert (deaths, came_to) == (3, "")
+    assert lake.hints() == [
+        (one.key, "Listed" if one.kind == "listed" else MISSING, one.size if one.kind == "listed" else None)
+        for one in found
+    ]
+    assert (done.uri, done.created, done.keys) == (URI, lake.created, 100)
+    assert any("t/: 100 objects, 5 keys differ from the ledger (up to t/19.csv)" in line for line in lake.log), lake.log
+
+
+def test_an_inventory_of_another_folder_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = [Difference(f"t/{number}.csv", "missing", None, None, None) for number in range(10)]
+    lake = Lake(monkeypatch, gone, keys=0)
+    with pytest.raises(InventoryError, match="has no object below s3://landing/t/, of which the ledger knows 10"):
+        lake.compare()
+    assert lake.hints() == []
+    few = Lake(monkeypatch, gone[:9], keys=0)
+    assert few.compare().differing == 9, "a table of few files may have lost them all: S3 is asked"
+
+
+def test_what_makes_an_inventory_tell_less_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = Lake(monkeypatch, [])
+    lake.compare()
+    assert not any("WARNING" in line for line in lake.log)
+    lake.created -= 9 * 86_400
+    lake.body = manifest(fileSchema="Bucket, Key")
+    lake.compare()
+    warnings = [line for line in lake.log if "WARNING" in line]
+    assert ["10 days old" in warnings[0], "no column ETag" in warnings[1], len(warnings)] == [True, True, 2]
+
+
+def test_loaded_files_that_lie_there_still_are_noted_for_after_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = LastState(Status.COMMITTED, "e", 1)
+    partly = LastState(Status.COMMITTED, "e", 1, bad_rows=2)
+    left = [Difference("t/a.csv", "left", 1, "e", state), Difference("t/b.csv", "left", 1, "e", partly)]
+    lake = Lake(monkeypatch, left)
+    assert lake.compare().differing == 0
+    assert lake.store.after.ids(TableKey("landing", "t/").encode()) == []
+    assert lake.compare(after_load="delete").differing == 0
+    text = TableKey("landing", "t/").encode()
+    (note,) = lake.store.after.read(text, lake.store.after.ids(text))
+    assert set(note.keys) == {"t/a.csv"}
+    assert lake.hints() == []
+
+
+@pytest.mark.parametrize(("n", "folder", "whole"), [(0, "t..g", True), (1, "t..g", False), (0, "", False)])
+def test_a_generation_that_a_reset_began_lists_its_prefix_from_the_beginning(
+    n: int, folder: str, whole: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An inventory lacks the files of the last days, and how far a listing came was told of the generation before."""
+    done: list[str] = []
+    lake: Any = SimpleNamespace(store=SimpleNamespace(inbox=SimpleNamespace(waiting=lambda text: [])))
+    table: Any = SimpleNamespace(text="t", birth=SimpleNamespace(folder=folder), key=SimpleNamespace(uri="s3://l/t/"))
+    monkeypatch.setattr(run, "read_clock", lambda table: Clock(1, n))
+    monkeypatch.setattr(run, "list_prefix", lambda *_: done.append("all") or 1)  # type: ignore[func-returns-value]
+    for name in ("unfinished", "decided", "look", "after_notes"):
+        monkeypatch.setattr(run, name, lambda *_, **__: None)
+    run._next_batch(
+        lake,
+        table,
+        "run",
+        first=True,
+        list_table=lambda table, clock: done.append("as asked for"),
+        allow_removals=False,
+        log=lambda line: None,
+    )
+    assert done == ["all" if whole else "as asked for"]

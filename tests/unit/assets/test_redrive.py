@@ -1,0 +1,209 @@
+"""Redrive: what is meant, how fast, and that it takes the ways that everything takes."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.support.lakes.objects import Objects
+from tests.support.lakes.seams import dying_in
+from tidegate.assets.operations import redrive
+from tidegate.assets.operations.redrive import (
+    Choice,
+    as_message,
+    quarantined_messages,
+    redrive_messages,
+    redrive_objects,
+)
+from tidegate.platform.core.bronze.ledger import LastState, Status
+from tidegate.platform.core.bronze.plan import Found, TakenHint, make_plan
+from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.platform.core.events.s3_event import parse_body
+from tidegate.resources.lake_root.store import LakeStore
+from tidegate.resources.ledger import Quarantined, Reading
+
+ORDERS = "landing.orders"
+STATES = {
+    "orders/refused.csv": LastState(Status.COMMITTED, "e1", 3),
+    "orders/bad.csv": LastState(Status.QUARANTINED, "e1", 4),
+    "orders/moved.csv": LastState(Status.MOVED, "e1", 4),
+    "orders/restored.csv": LastState(Status.REMOVED, "e1", 4),
+}
+READINGS = [
+    Reading("orders/moved.csv", "e1", 10, 1, None, 10, None),
+    Reading("orders/moved.csv", "e0", 10, 2, None, 10, None),
+    Reading("orders/restored.csv", "e1", 10, 2, None, 10, None),
+]
+NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def lake() -> Any:
+    sent: list[str] = []
+    return SimpleNamespace(
+        store=LakeStore(Objects(), "s3://lake/root"),  # type: ignore[arg-type]
+        table=lambda text: SimpleNamespace(
+            spec=SimpleNamespace(max_files=100),
+            ledger=SimpleNamespace(
+                clock=lambda: (4, 5), memory=lambda version, n, keys: (None, STATES), committed=lambda version: READINGS
+            ),
+        ),
+        queues=[SimpleNamespace(name="events", send=sent.append)],
+        sent=sent,
+    )
+
+
+@pytest.mark.parametrize(
+    ("choice", "meant"),
+    [
+        (Choice(), True),
+        (Choice(reason="NOT gzip"), True),
+        (Choice(reason="empty"), False),
+        (Choice(key="orders/2026/*.csv"), True),
+        (Choice(key="*.parquet"), False),
+        (Choice(since=NOON), True),
+        (Choice(until=NOON), False),
+        (Choice(since=datetime(2026, 1, 1, tzinfo=UTC), until=datetime(2026, 1, 3, tzinfo=UTC)), True),
+    ],
+)
+def test_what_is_meant(choice: Choice, meant: bool) -> None:
+    assert choice.takes("orders/2026/a b.csv", "its name ends in .gz, but it is not gzip", NOON) == meant
+
+
+def test_a_file_that_a_rebuild_refused_is_read_again_in_the_place_of_its_rows(lake: Any) -> None:
+    """Its rows are in the table, so a hint that only asked to decide anew would change nothing."""
+    found = [Quarantined(key, "read again, and refused", NOON) for key in STATES]
+    redrive_objects(lake, ORDERS, found, Choice(), by="somebody")
+    ids = [one.id for one in lake.store.inbox.waiting(ORDERS)]
+    taken = [TakenHint(hint, one.id) for one in lake.store.inbox.read(ORDERS, ids) for hint in one.hints]
+    assert [item.hint.redriven for item in taken] == [True] * len(STATES)
+    plan = make_plan(taken, dict.fromkeys(STATES, Found("e1", 10, 1)), STATES, registered=False)
+    assert {one.key: one.replaces for one in plan.candidates} == {
+        "orders/refused.csv": 3,
+        "orders/bad.csv": None,
+        "orders/moved.csv": 1,
+        "orders/restored.csv": 2,
+    }
+
+
+def test_objects_become_hints_at_the_rate_that_was_asked_for(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [Quarantined(f"orders/{i}.csv", "bad", NOON) for i in range(250)]
+    slept: list[float] = []
+
+    def go() -> str:
+        return redrive_objects(lake, ORDERS, found, Choice(), by="somebody", rate=50, sleep=slept.append)
+
+    go()
+    waiting = lake.store.inbox.waiting(ORDERS)
+    hints = [hint for one in lake.store.inbox.read(ORDERS, [one.id for one in waiting]) for hint in one.hints]
+    assert [one.hints for one in waiting] == [50] * 5
+    assert slept == [1.0] * 4
+    assert {hint.key for hint in hints} == {one.key for one in found}
+    assert all(hint.redriven and hint.event_id is None for hint in hints)
+    (entry,) = lake.store.operations.entries()
+    assert (entry["operation"], entry["by"], entry["table"], entry["objects"]) == ("redrive", "somebody", ORDERS, 250)
+    assert sorted(entry["manifests"]) == sorted(one.id for one in waiting)
+    # What was asked for is told, even if nothing came of it.
+    with dying_in(redrive, "redrive-log"):
+        go()
+    assert len(list(lake.store.operations.entries())) == 2
+    assert len(lake.store.inbox.waiting(ORDERS)) == 5
+
+
+def test_messages_leave_the_quarantine_after_they_were_sent(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep = lake.store.quarantine.keep_message
+    keep("m1#0", "{ no JSON", "the body is not JSON")
+    keep("m2#1", "?", "the body is not JSON")
+    keep("m3#0", "[]", "no object")
+
+    def go() -> None:
+        redrive_messages(lake, quarantined_messages(lake, choice), choice, by="somebody")
+
+    choice = Choice(reason="not json")
+    with dying_in(redrive, "redrive-sent"):
+        go()
+    assert lake.sent == ["{ no JSON"]
+    assert len(quarantined_messages(lake, choice)) == 2, "sent, and perhaps once more: never lost"
+    go()
+    assert lake.sent == ["{ no JSON", "{ no JSON", "?"]
+    assert [one.event_id for one in quarantined_messages(lake, Choice())] == ["m3#0"]
+    assert len(list(lake.store.objects.under("lake", "root/quarantine/redriven/"))) == 2
+
+
+def test_a_message_that_sqs_does_not_take_stays_and_the_others_go_on(lake: Any) -> None:
+    """And no more than one body is in memory."""
+    told: list[str] = []
+    for number in range(3):
+        lake.store.quarantine.keep_message(f"m{number}#0", f"body {number}", "the body is not JSON")
+    code = "InvalidMessageContents"
+
+    def send(body: str) -> None:
+        if body == "body 1":
+            raise ClientError({"Error": {"Code": code, "Message": "no such character"}}, "SendMessage")
+        lake.sent.append(body)
+
+    lake.queues[0].send = send
+    found = quarantined_messages(lake, Choice())
+    assert [one.body for one in found] == ["", "", ""]
+    redrive_messages(lake, found, Choice(), by="somebody", log=told.append)
+    assert lake.sent == ["body 0", "body 2"]
+    assert [one.event_id for one in quarantined_messages(lake, Choice())] == ["m1#0"]
+    assert told[0].startswith("m1#0 stays in quarantine, for SQS does not take it: ")
+    assert told[-1] == "2 of 3 messages were sent again"
+    code = "AccessDenied"
+    with pytest.raises(ClientError):
+        redrive_messages(lake, quarantined_messages(lake, Choice()), Choice(), by="somebody")
+
+
+def test_many_kept_messages_are_read_a_few_at_a_time(lake: Any) -> None:
+    for number in range(100):
+        lake.store.quarantine.keep_message(f"m{number:03}#0", "?", "the body is not JSON")
+    read = lake.store.objects.get
+    asked: list[str] = []
+    lake.store.objects.get = lambda bucket, key: asked.append(key) or read(bucket, key)
+    messages = lake.store.quarantine.messages()
+    assert next(messages).event_id == "m000#0"
+    assert len(asked) <= 32
+    assert len(list(messages)) == 99
+
+
+def test_a_row_queue_s_message_goes_back_to_its_queue_as_what_it_was(lake: Any) -> None:
+    again: list[tuple[str, RowOrigin]] = []
+    lake.queues.append(SimpleNamespace(name="clicks", send=lambda *given: again.append(given)))
+    keep, first, told = lake.store.quarantine.keep_message, RowOrigin("first", 17), []
+    keep("m1#0", "{ no JSON", "the row is not JSON", "clicks", first)
+    keep("m2#0", "?", "the row is not JSON", "a queue of no table any more", first)
+    keep("m3#0", "?", "the body is not JSON", "events")
+    redrive_messages(lake, quarantined_messages(lake, Choice()), Choice(), by="somebody", log=told.append)
+    assert (again, lake.sent) == ([("{ no JSON", first)], ["?"])
+    assert [one.event_id for one in quarantined_messages(lake, Choice())] == ["m2#0"]
+    assert "1 messages of a queue of no table any more stay in quarantine" in told[0]
+    (entry,) = lake.store.operations.entries()
+    assert (entry["queue"], len(entry["messages"])) == ("clicks, events", 2)
+    # What was sent is kept once more, and says where it came from.
+    (kept,) = [body for key, body in lake.store.objects.bodies.items() if key.endswith("redriven/m1-0.json")]
+    assert json.loads(kept)["row"] == {"queue": "clicks", "message_id": "first", "sent_at": 17}
+
+
+def test_a_record_that_was_cut_out_of_its_notification_is_one_again() -> None:
+    def record(key: str) -> dict[str, Any]:
+        return {
+            "eventSource": "aws:s3",
+            "eventName": "ObjectCreated:Put",
+            "eventTime": "2026-01-02T03:04:05.000Z",
+            "s3": {"bucket": {"name": "landing"}, "object": {"key": key}},
+        }
+
+    good = record("orders/a.csv")
+    bad = {**good, "s3": {"bucket": {}, "object": {"key": "orders/b.csv"}}}
+    (reject,) = parse_body(json.dumps({"Records": [good, bad]}), "m").rejects
+    # The same record is read again, by the same reader: nothing else is found wrong with it.
+    (again,) = parse_body(as_message(reject.raw), "n").rejects
+    assert again.reason == reject.reason
+    assert [event.key for event in parse_body(as_message(json.dumps(good)), "n").events] == ["orders/a.csv"]
+    assert as_message("{ no JSON") == "{ no JSON"

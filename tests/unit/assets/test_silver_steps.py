@@ -1,0 +1,100 @@
+"""However much waits for a merge, one merge takes a bounded part of it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tidegate.assets.silver import changes as silver_changes
+from tidegate.assets.silver.changes import gather, within
+from tidegate.assets.silver.merge import Merged, _together
+from tidegate.platform.core.bronze.batch import Add, Batch
+from tidegate.platform.core.bronze.ledger import LedgerRow, Status
+
+FILES = 40
+
+
+def backlog(*, registered: bool, mark: int, n: int, void: int = 0, size: int = 1 << 20) -> Any:
+    """Silver's pending work: batches of ``FILES`` files each, whose objects have ``size`` bytes."""
+
+    def read(number: int) -> Batch:
+        rows = tuple(LedgerRow(f"t/{number}-{i}", Status.COMMITTED, rows=10) for i in range(FILES))
+        adds = tuple(Add(f"{number}-{i}.parquet", {}, 1, 0, '{"numRecords": 10}') for i in range(FILES))
+        return Batch("lake", "t", "g", number, "s3a://b/t", 1, (), rows, adds if registered else ())
+
+    batches = SimpleNamespace(
+        sizes=lambda after: {k: None if k == void else size for k in range(after + 1, n + 2)}, read=read
+    )
+    birth = SimpleNamespace(registered=registered, location="s3a://b/t")
+    return SimpleNamespace(
+        table=SimpleNamespace(birth=birth, batches=batches, text="b.t"),
+        spec=SimpleNamespace(on_removed="ignore"),
+        bronze=SimpleNamespace(files=10**6),
+        mark=mark,
+        n=n,
+    )
+
+
+class Bronze:
+    """Takes note of the batches that each merge reads."""
+
+    def __init__(self) -> None:
+        self.read: list[list[int]] = []
+
+    def batch_view(self, location: str, paths: dict[int, list[str]], view: str) -> list[str]:
+        self.read.append(sorted(paths))
+        return []
+
+    def loaded(self, delta: Any, birth: Any, after: int, upto: int) -> Any:
+        self.read.append(list(range(after + 1, upto + 1)))
+        return SimpleNamespace(createOrReplaceTempView=lambda view: None)
+
+
+def merged(bronze: Bronze, work: Any) -> list[int]:
+    """The marks that a run leaves, one merge after another."""
+    marks = []
+    while work.mark < work.n:
+        found = gather(bronze, work)  # type: ignore[arg-type]
+        work.mark = found.n
+        marks.append(found.n)
+        assert found.volume["rows"] == FILES * 10 * found.batches
+    return marks
+
+
+@pytest.mark.parametrize("registered", [True, False], ids=["registered", "loaded"])
+@pytest.mark.parametrize(
+    ("bound", "marks"),
+    [({}, [22, 38, 52]), ({"_MOST_BATCHES": 20}, [22, 38, 52]), ({"_MOST_BATCHES": 10}, [16, 26, 36, 46, 52]),
+     ({"_MOST_ROWS": 5000}, [18, 30, 42, 52]), ({"_MOST_ROWS": 1}, [*range(6, 11), *range(12, 53)])],
+    ids=["bytes", "bytes first", "batches", "rows", "one batch at least"],
+)  # fmt: skip
+def test_a_backlog_is_merged_in_steps_each_with_its_mark(
+    registered: bool, bound: dict[str, int], marks: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bronze = Bronze()
+    monkeypatch.setattr(silver_changes, "_loaded", bronze.loaded)
+    for name, most in bound.items():
+        monkeypatch.setattr(silver_changes, name, most)
+    assert merged(bronze, backlog(registered=registered, mark=5, n=52, void=11)) == marks
+    read = [n for step in bronze.read for n in step if n != 11]
+    assert read == [n for n in range(6, 53) if n != 11], "each batch once"
+
+
+def test_what_one_merge_names_passes_to_spark_connect() -> None:
+    """A batch object says more of a file than its path, of which a character takes six in a statement at most."""
+    assert silver_changes._MOST_BYTES * 6 < 128 << 20
+
+
+def test_as_much_as_fits_and_one_at_least() -> None:
+    assert [within([3, 4, 5], most) for most in (2, 3, 6, 7, 11, 12, 99)] == [1, 1, 1, 2, 2, 3, 3]
+    assert within([], 5) == 0
+
+
+def test_a_run_tells_of_all_its_merges_together() -> None:
+    first = Merged(3, 10, 10, {"files": 1, "rows": 2, "bytes": 3, "oldest_event_age_seconds": 9}, "why", 1, 2, 3)
+    second = Merged(4, 12, 2, {"files": 1, "rows": 1, "bytes": 1}, None, 1, 1, 0)
+    volume = {"files": 2, "rows": 3, "bytes": 4, "oldest_event_age_seconds": 9}
+    assert _together([first, second]) == Merged(4, 12, 12, volume, "why", 2, 3, 3)
+    assert _together([second]) == second

@@ -1,0 +1,57 @@
+"""A Delta table of somebody else's, where files of the lake land."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tidegate.platform.cli.check.foreign import check_foreign, folders_above
+from tidegate.resources.lake_root.births import Birth
+
+OURS, FIRST = "11111111-2222-3333-4444-555555555555", f"t/_delta_log/{0:020d}.json"
+
+
+def commit(**configuration: str) -> bytes:
+    lines: list[dict[str, Any]] = [{"commitInfo": {}}, {"metaData": {"configuration": configuration}}]
+    return "\n".join(json.dumps(line) for line in lines).encode()
+
+
+def store(objects: dict[str, bytes], *, registered: bool | None = None) -> Any:
+    """A lake of one table, ``t/``, born registered, loaded or not at all."""
+    birth = None if registered is None else Birth("g", "s3a://landing/t", "t", registered)
+    return SimpleNamespace(
+        identity=SimpleNamespace(chosen=lambda: OURS),
+        births=SimpleNamespace(read=lambda text: birth),
+        objects=SimpleNamespace(
+            is_empty=lambda bucket, prefix: not any(key.startswith(prefix) for key in objects),
+            get=lambda bucket, key: objects.get(key),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("objects", "registered", "ok"),
+    [
+        ({}, None, True),
+        ({FIRST: commit(**{"tidegate.lake": OURS})}, True, True),
+        ({FIRST: commit(**{"tidegate.lake": "another"})}, True, False),
+        ({FIRST: commit()}, None, False),
+        ({FIRST: b"no JSON"}, None, False),
+        # Its beginning was cleaned up.
+        ({f"t/_delta_log/{7:020d}.json": commit()}, True, True),
+        ({f"t/_delta_log/{7:020d}.json": commit()}, False, False),
+        ({f"t/_delta_log/{7:020d}.json": commit()}, None, False),
+    ],
+)
+def test_a_log_that_is_not_this_lake_s_is_said(objects: dict[str, bytes], registered: bool | None, ok: bool) -> None:
+    found = check_foreign(store(objects, registered=registered), "landing", ["s/", "t/"])
+    assert found.ok is ok
+    assert ok or found.detail.startswith("s3://landing/t/ holds a Delta table of somebody else's")
+
+
+def test_every_folder_of_a_key_is_looked_at() -> None:
+    assert folders_above("a/b/day=1/x.parquet") == ["a/", "a/b/", "a/b/day=1/"]
+    assert folders_above("x.parquet") == []

@@ -1,0 +1,65 @@
+"""Which tables a query of `tidegate sql` names."""
+
+from __future__ import annotations
+
+import pytest
+
+from tidegate.platform.cli.commands.asked_tables import asked_tables, without_schema
+from tidegate.platform.cli.commands.sql import near, unbegun
+
+
+@pytest.mark.parametrize(
+    ("query", "tables"),
+    [
+        ("SELECT 1", set()),
+        ("SELECT * FROM bronze.Orders VERSION AS OF 3 o", {("bronze", "orders")}),
+        (
+            "WITH a AS (SELECT * FROM ledger.`a`) SELECT * FROM a JOIN silver.b USING (id)",
+            {("ledger", "a"), ("silver", "b")},
+        ),
+        ("SELECT * FROM bronze.a UNION ALL (SELECT * FROM lake.intake)", {("bronze", "a"), ("lake", "intake")}),
+        ("SELECT 1 WHERE EXISTS (SELECT 1 FROM bronze.a)", {("bronze", "a")}),
+        ("TABLE bronze.a", None),
+        ("SHOW TABLES IN bronze", None),
+        ("DESCRIBE HISTORY bronze.a", None),
+        ("SELEC 1 FRM", None),
+    ],
+)
+def test_tables_of_a_query(query: str, tables: set[tuple[str, str]] | None) -> None:
+    assert asked_tables(query) == tables
+
+
+@pytest.mark.parametrize(
+    ("query", "bare"),
+    [
+        ("SELECT * FROM lake.quarantine", "SELECT * FROM quarantine"),
+        ("SELECT Lake.`quarantine`.key FROM\nlake . QUARANTINE q", "SELECT `quarantine`.key FROM\nQUARANTINE q"),
+        ("SELECT 'lake.quarantine', a.lake.quarantined FROM lake.intake", None),
+        ("SELECT 'lake' || '.' || 'quarantine' -- lake.quarantine", None),
+        (
+            "WITH quarantine AS (SELECT * FROM lake.quarantine) SELECT 'ü' FROM quarantine",
+            "WITH quarantine AS (SELECT * FROM quarantine) SELECT 'ü' FROM quarantine",
+        ),
+    ],
+)
+def test_a_view_without_a_schema_stands_for_one_with(query: str, bare: str | None) -> None:
+    assert without_schema(query, "lake", "quarantine") == (bare or query)
+
+
+NOT_FOUND = "[TABLE_OR_VIEW_NOT_FOUND] The table or view `bronze`.`order` cannot be found."
+
+
+def test_of_many_tables_an_error_names_those_that_may_be_meant() -> None:
+    assert near(NOT_FOUND, []) == "none yet"
+    assert near(NOT_FOUND, ["bronze.a", "lake.intake"]) == "bronze.a, lake.intake"
+    many = [f"bronze.landing__t{n}" for n in range(1000)] + ["bronze.orders", "ledger.orders"]
+    told = near(NOT_FOUND, many)
+    assert told.startswith("bronze.orders, ledger.orders, ")
+    assert told.endswith(" and 990 more, see SHOW TABLES IN bronze")
+    assert near("something else", many).endswith("bronze.landing__t11, …")
+
+
+def test_a_table_of_lake_yaml_that_nothing_has_come_to_is_told_so() -> None:
+    assert unbegun(NOT_FOUND, [], ["order"])[0].startswith("no run of the table order has ended yet: `tidegate trace")
+    assert unbegun(NOT_FOUND, [], ["other"]) == []
+    assert unbegun(NOT_FOUND, ["ledger.order"], ["order"])[0].startswith("ledger.order says what became of its files")

@@ -1,0 +1,23 @@
+"""A reset of a table that lake.yaml calls otherwise by now says what becomes of its names."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tidegate.assets.operations.reset import Reset
+from tidegate.platform.cli.commands.reset import told
+
+
+@pytest.mark.parametrize("name", ["iot", "landing__iot"])
+def test_a_reset_says_that_the_table_gets_another_name(name: str) -> None:
+    spec = SimpleNamespace(name=name, silver=None)
+    key = SimpleNamespace(uri="s3://landing/iot/")
+    table: Any = SimpleNamespace(spec=spec, key=key, text="landing.iot", ledger=SimpleNamespace(location="s3a://l"))
+    birth: Any = SimpleNamespace(name="landing__iot", registered=False)
+    found = Reset(table, birth, 3, False, "s3a://l/b", 1, 1, 1, (), 0, 1)
+    lines = [line for line in told(SimpleNamespace(), found) if "NAME" in line]  # type: ignore[arg-type]
+    assert len(lines) == (name != "landing__iot")
+    assert all("bronze.iot from now on" in line and "ledger.landing__iot go on standing" in line for line in lines)

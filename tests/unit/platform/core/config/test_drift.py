@@ -1,0 +1,58 @@
+"""What lake.yaml says other than a table's birth is told, with what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tidegate.platform.core.bronze.batch import Create
+from tidegate.platform.core.config.drift import drift
+from tidegate.platform.core.config.table import TableSpec
+
+CREATE = Create(
+    {
+        "type": "struct",
+        "fields": [
+            {"name": "Id", "type": "long", "nullable": True, "metadata": {}},
+            {"name": "price", "type": "decimal(10,2)", "nullable": True, "metadata": {}},
+            {"name": "day", "type": "string", "nullable": True, "metadata": {}},
+        ],
+    },
+    ("day",),
+    {},
+    "orders",
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, []),
+        ({"mode": "register"}, []),
+        ({"format": "parquet"}, []),
+        ({"columns": {"id": "bigint", "price": "decimal(10, 2)", "new": "int"}}, []),
+        ({"partition_columns": {"day": "string"}}, []),
+        ({"mode": "load"}, ["born with mode register, lake.yaml says load"]),
+        ({"format": "csv"}, ["born with mode register, lake.yaml says load"]),
+        ({"columns": {"id": "string"}}, ["column id of bronze.orders was born as bigint, lake.yaml says string"]),
+        (
+            {"partition_columns": {"day": "date"}},
+            ["column day of bronze.orders was born as string, lake.yaml says date"],
+        ),
+        ({"partition_columns": {"hour": "int"}}, ["born with partition columns (day), lake.yaml says (hour)"]),
+    ],
+)
+def test_what_has_no_effect_is_told(given: dict[str, Any], told: list[str]) -> None:
+    spec = TableSpec.model_validate({"name": "orders", "prefix": "s3://landing/orders/", **given})
+    found = drift(spec, True, CREATE)
+    assert len(found) == len(told)
+    for line, part in zip(found, told, strict=True):
+        assert part in line
+        assert "`tidegate reset orders` begins the table anew" in line
+
+
+def test_a_discovered_table_or_one_without_columns_has_none() -> None:
+    assert drift(None, True, CREATE) == []
+    spec = TableSpec.model_validate({"name": "orders", "prefix": "s3://landing/orders/", "columns": {"id": "string"}})
+    assert drift(spec, True, None) == []

@@ -1,0 +1,163 @@
+"""Batches: complete, canonical, and sealed by a digest."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.platform.core.bronze.batch import Add, Batch, Create, Remove
+from tidegate.platform.core.bronze.ledger import LedgerRow, Status
+from tidegate.platform.core.bronze.manifest import Hint
+
+EXAMPLE = Batch(
+    lake="11111111-1111-1111-1111-111111111111",
+    table="landing.orders",
+    generation="22222222-2222-2222-2222-222222222222",
+    n=1,
+    location="s3a://landing/orders",
+    after_version=-1,
+    manifests=("01HXYZ0000000000000000000A-2",),
+    rows=(
+        LedgerRow("orders/ü.parquet", Status.COMMITTED, etag="e1", size=9, event_id="m#0", manifest="m", rows=3),
+        LedgerRow("orders/b.parquet", Status.REMOVED, "gone before it was read"),
+    ),
+    adds=(
+        Add(
+            "day=1/%C3%BC.parquet",
+            {"day": "1", "none": None},
+            9,
+            1700000000000,
+            '{"numRecords":3}',
+            "e1",
+            "orders/ü.parquet",
+        ),
+    ),
+    removes=(Remove("old.parquet"), Remove("with_dv.parquet", "dv1")),
+    deferred=(Hint("orders/later.parquet", "m#1"),),
+    create=Create({"type": "struct", "fields": []}, ("day",), {"tidegate.table": "landing.orders"}, "orders"),
+    run_id="r1",
+    decided_at="2024-05-01T10:00:00+00:00",
+)
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+ROWS = st.builds(
+    LedgerRow,
+    key=TEXT,
+    status=st.sampled_from(Status),
+    reason=st.none() | TEXT,
+    etag=st.none() | TEXT,
+    size=st.none() | st.integers(0, 2**50),
+    event_id=st.none() | TEXT,
+    rows=st.none() | st.integers(0, 2**40),
+    bad_rows=st.none() | st.integers(0, 2**40),
+)
+ADDS = st.builds(
+    Add,
+    path=TEXT,
+    partition_values=st.dictionaries(TEXT, st.none() | TEXT, max_size=3),
+    size=st.integers(0, 2**50),
+    modification_time=st.integers(0, 2**45),
+    stats=st.just('{"numRecords":4}'),
+    etag=st.none() | TEXT,
+    source_key=st.none() | TEXT,
+)
+CREATES = st.builds(
+    Create,
+    schema=st.just({"type": "struct", "fields": []}),
+    partition_columns=st.lists(TEXT, max_size=2).map(tuple),
+    properties=st.dictionaries(TEXT, TEXT, max_size=2),
+    name=TEXT,
+)
+BATCHES = st.builds(
+    Batch,
+    lake=TEXT,
+    table=TEXT,
+    generation=TEXT,
+    n=st.integers(1, 2**40),
+    location=TEXT,
+    after_version=st.integers(-1, 2**40),
+    manifests=st.lists(TEXT, max_size=3).map(tuple),
+    rows=st.lists(ROWS, max_size=3).map(tuple),
+    adds=st.lists(ADDS, max_size=3).map(tuple),
+    removes=st.lists(st.builds(Remove, TEXT, st.none() | TEXT), max_size=2).map(tuple),
+    deferred=st.lists(st.builds(Hint, key=TEXT, redriven=st.booleans()), max_size=2).map(tuple),
+    create=st.none() | CREATES,
+    run_id=TEXT,
+    decided_at=TEXT,
+)
+
+
+@given(BATCHES)
+def test_a_batch_is_read_back_as_it_was_written(batch: Batch) -> None:
+    sealed = batch.sealed()
+    again = Batch.from_json(sealed.to_json(), "s3://lake/batches/x")
+    assert again == sealed
+    assert again.to_json() == sealed.to_json()
+    assert again.sealed() == again
+
+
+def test_the_digest_of_an_example_is_pinned() -> None:
+    """It stands in Delta commits and ledgers for ever, so it must never depend on the version that computes it."""
+    assert EXAMPLE.sealed().digest == "1ca23d9125dc237759d37a92cf25c0578a938c3bac08f743edb3b4450e45bbfe"
+
+
+def test_the_json_is_canonical() -> None:
+    text = EXAMPLE.sealed().to_json()
+    body = json.loads(text)
+    assert text == json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    assert "ü" in text
+    assert body["format"] == 1
+    assert body["app_id"] == (
+        "tidegate:11111111-1111-1111-1111-111111111111:landing.orders:22222222-2222-2222-2222-222222222222"
+    )
+    # The order in which a dictionary was filled is no part of a batch's meaning.
+    turned = replace(EXAMPLE.adds[0], partition_values={"none": None, "day": "1"})
+    assert replace(EXAMPLE, adds=(turned,)).sealed().digest == EXAMPLE.sealed().digest
+
+
+def test_an_unsealed_batch_is_not_written() -> None:
+    with pytest.raises(ValueError, match=r"batch 1 of landing\.orders has no digest"):
+        EXAMPLE.to_json()
+
+
+@pytest.mark.parametrize("field", sorted(set(json.loads(EXAMPLE.sealed().to_json())) - {"format", "app_id"}))
+def test_an_altered_batch_is_an_error_that_names_the_object(field: str) -> None:
+    body: dict[str, Any] = json.loads(EXAMPLE.sealed().to_json())
+    match body[field]:
+        case str(text):
+            body[field] = text + "x"
+        case int(number):
+            body[field] = number + 1
+        case list(items):
+            body[field] = items[1:]
+        case _:
+            body[field] = None
+    with pytest.raises(ValueError, match=r"^s3://lake/batches/1\.json was altered: .*restore"):
+        Batch.from_json(json.dumps(body), "s3://lake/batches/1.json")
+
+
+@pytest.mark.parametrize("field", sorted(json.loads(EXAMPLE.sealed().to_json())))
+def test_a_missing_field_is_an_error_that_names_the_object(field: str) -> None:
+    body = json.loads(EXAMPLE.sealed().to_json())
+    del body[field]
+    with pytest.raises(ValueError, match=r"^s3://lake/batches/1\.json "):
+        Batch.from_json(json.dumps(body), "s3://lake/batches/1.json")
+
+
+@pytest.mark.parametrize("body", ["", "x", "[]", "null", "3", '{"format":2}', '{"format":1,"more":1}'])
+def test_what_is_no_batch_is_an_error_that_names_the_object(body: str) -> None:
+    with pytest.raises(ValueError, match=r"^here is not a batch: "):
+        Batch.from_json(body, "here")
+
+
+def test_rows_of_a_file_come_from_its_statistics() -> None:
+    assert EXAMPLE.adds[0].records == 3
+
+
+def test_counts_are_by_status() -> None:
+    assert EXAMPLE.counts() == {"committed": 1, "removed": 1}

@@ -1,0 +1,271 @@
+"""What `tidegate infer` makes of listings and of first bytes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from rich.console import Console
+
+from tidegate.platform.cli.commands.infer import run_infer
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts
+from tidegate.platform.core.infer.guess import Entry, as_lake_yaml, guess_tables
+from tidegate.platform.core.infer.sniff import Sniffed, format_of_bytes, sniff_csv, sniff_json, unpacked
+
+
+def _tables(*keys: str) -> dict[str, list[str]]:
+    """Problems by prefix."""
+    return {guess.key.prefix: guess.problems for guess in guess_tables("landing", [Entry(key, 9) for key in keys])}
+
+
+def test_tables_are_folders_up_to_the_first_partition_or_date() -> None:
+    assert _tables(
+        "orders/day=1/a.parquet", "orders/day=2/b.parquet", "shop/prices/x.csv", "logs/2026/11/22/17/a.json",
+        "_tmp/x.csv", "orders/_SUCCESS", "empty/",
+    ) == {key: [] for key in ("logs/", "orders/", "shop/prices/")}  # fmt: skip
+
+
+def test_prefixes_never_overlap() -> None:
+    assert _tables("sales/a.csv", "sales/eu/b.csv", "salesmen/c.csv") == {"sales/": [], "salesmen/": []}
+
+
+def test_a_file_in_no_folder_is_a_table_only_alone() -> None:
+    assert _tables("a.csv", "b.csv") == {"": []}
+    (problem,) = _tables("a.csv", "orders/b.csv")[""]
+    assert "move them into a folder" in problem
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [
+        (["t/a.csv", "t/b.parquet"], "several formats are in one folder (1 csv, 1 parquet)"),
+        (["t/a=1/x.csv", "t/b=1/x.csv"], "the folders of t/b=1/x.csv do not name the same k=v columns"),
+        (["t/_delta_log/0.json", "t/x.parquet"], "a Delta log is there already"),
+        (["t/_delta_log/0.json", "t/inner/x.parquet"], "a Delta log is there already"),
+    ],
+)
+def test_what_a_listing_says_is_wrong(keys: list[str], problem: str) -> None:
+    (problems,) = _tables(*keys).values()
+    assert len(problems) == 1
+    assert problem in problems[0]
+
+
+def test_empty_files_are_counted_and_not_looked_at() -> None:
+    (guess,) = guess_tables("landing", [Entry("t/a.csv", 0), Entry("t/b.csv", 5)])
+    assert guess.problems == ["empty files go to the quarantine, and here are 1; delete them"]
+    assert guess.samples == [Entry("t/b.csv", 5)]
+
+
+def test_names_are_distinct_and_legal() -> None:
+    guesses = guess_tables("landing", [Entry(f"{folder}/x.csv", 1) for folder in ("a b", "a-b", "1st", "Ü")])
+    assert sorted(guess.name for guess in guesses) == ["a_b", "a_b_2", "files", "t_1st"]
+
+
+def test_the_lake_that_is_printed_loads(tmp_path: Path) -> None:
+    listing = ["orders/day=1/a.parquet", "odd \"name'/a#b/x.csv", "bare/data", "x.csv", "foreign/_delta_log/0.json"]
+    guesses = guess_tables("landing", [Entry(key, 1) for key in (*listing, "foreign/x.parquet")])
+    for guess in guesses:
+        guess.format = guess.format or "json"
+        guess.columns = {"new\nline": "bigint"}
+    path = tmp_path / "lake.yaml"
+    path.write_text(as_lake_yaml("landing", guesses))
+    config = load_lake(path, {})
+    assert {spec.prefix: (spec.format, dict(spec.partition_columns)) for spec in config.tables} == {
+        "s3://landing/bare/": ("json", {}),
+        "s3://landing/odd \"name'/a#b/": (None, {}),
+        "s3://landing/orders/": (None, {"day": "string"}),
+    }
+
+
+def _csv(text: str | bytes) -> Sniffed:
+    return sniff_csv(text.encode() if isinstance(text, str) else text, whole=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "columns"),
+    [
+        ("id,name\n1,a\n", {}, {"id": "bigint", "name": "string"}),
+        ("\ufeffid,b\r\n1,true\r\n", {}, {"id": "bigint", "b": "boolean"}),
+        ('"","n"\n"Mazda RX4",1.5\n', {}, {"_c0": "string", "n": "double"}),
+        ("a;b\n1;2,5\n", {"delimiter": ";", "decimal": ","}, {"a": "bigint", "b": "double"}),
+        ("a\tb\n1\tx,y\n", {"delimiter": "\t"}, {"a": "bigint", "b": "string"}),
+        ("a,b\nNA,1\n", {"nulls": ["", "NA"]}, {"a": "string", "b": "bigint"}),
+        ("Report\n\na,b\n1,2\n3,4\n", {"skip": 2}, {"a": "bigint", "b": "bigint"}),
+        ("# made by\na,b\n1,2\n# end\n", {"comment": "#"}, {"a": "bigint", "b": "bigint"}),
+        ("2019,x\n2,3\n", {}, {"2019": "bigint", "x": "bigint"}),
+        ("1,2\n3,4\n", {"header": False}, {"_c0": "bigint", "_c1": "bigint"}),
+        ("id\n1\n", {}, {"id": "bigint"}),
+        ('a,b\n"x\ny",1\n', {}, {"a": "string", "b": "bigint"}),
+        ("M\u00fcller,b\nx,1\n".encode("latin-1"), {"encoding": "windows-1252"}, {"Müller": "string", "b": "bigint"}),
+        ("a,b\n1,2\n".encode("utf-16"), {"encoding": "utf-16"}, {"a": "bigint", "b": "bigint"}),
+        # What a type would change stays text.
+        ("a,b,c\n00123,12345678901234567.89,1e5\n", {}, {"a": "string", "b": "string", "c": "double"}),
+    ],
+)
+def test_csv_options_and_columns(text: str | bytes, options: dict[str, object], columns: dict[str, str]) -> None:
+    sniffed = _csv(text)
+    assert (sniffed.options, sniffed.columns, sniffed.problems) == (options, columns, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "no header line"),
+        ("a,A\n1,2\n", "columns 'A' and 'a' are the same to Spark"),
+        ("id,_batch\n1,2\n", "column '_batch' is one that Tidegate adds"),
+        ("a,b\n1,2\n3\n4,5\n", "1 of 3 rows do not have 2 cells"),
+    ],
+)
+def test_csv_problems(text: str, problem: str) -> None:
+    (found,) = _csv(text).problems
+    assert problem in found
+
+
+def test_a_sample_may_end_anywhere() -> None:
+    body = "id,näme\n1,ä\n2,ö\n".encode()
+    for end in range(len("id,näme\n1,ä\n".encode()), len(body)):
+        sniffed = sniff_csv(body[:end], whole=False)
+        assert (sniffed.columns, sniffed.options, sniffed.problems) == ({"id": "bigint", "näme": "string"}, {}, [])
+    json = b'{"a": "x"}\n{"a": "y"}\n'
+    for end in range(10, len(json)):
+        assert sniff_json(json[:end], whole=False) == Sniffed({"a": "string"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":1,"b":{"c":[1.5]}}\n{"a":2.5}\n',
+        '[{"a":1,"b":{"c":[1.5]}},\n{"a":2.5}]',
+        '{"a":1,"b":{"c":[1.5]}}{"a":2.5}',
+        '\ufeff{\n "a": 2.5,\n "b": {"c": [1.5]}\n}\n',
+        '{"a":null,"b":{"c":[1.5]}}\n{"a":2.5}\n',
+    ],
+)
+def test_json_of_every_shape(text: str) -> None:
+    assert sniff_json(text.encode(), whole=True) == Sniffed({"a": "double", "b": "struct<`c`: array<double>>"})
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (b"id,name\n", "it is not JSON"),
+        (b"1\n2\n", "a row has to be a JSON object, and one is 1"),
+        (b"[]", "no JSON object is in its first bytes"),
+        (b'{"a":1,"a":2}', "an object names 'a' twice"),
+        (b'{"a":1,"A":2}', "are the same to Spark"),
+        (b'{"_source_path":1}', "is one that Tidegate adds"),
+        (b'{"a":"\xe4"}', "it is not UTF-8"),
+    ],
+)
+def test_json_problems(text: bytes, problem: str) -> None:
+    (found,) = sniff_json(text, whole=True).problems
+    assert problem in found
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "problem"),
+    [
+        ("a", "\x1f\u008bno gzip", "begins like gzip, but it is not"),
+        ("a.csv", "id,v\r0,a\r", "new-line character seen in unquoted field"),
+        ("a.csv", 'id,v\n0,"a\rb"\n', None),
+        ("a.json", '{"id": 0, "a": ' + "[" * 1200 + "]" * 1200 + "}\n", "nested deeper than 30 levels; write"),
+        ("a.json", '{"a": ' + '{"x": ' * 60 + "1" + "}" * 60 + "}\n", "nested deeper than 30 levels; write"),
+    ],
+    ids=["no gzip", "lone returns", "a return in a cell", "deeper than Python reads", "deep"],
+)
+def test_no_file_keeps_the_others_from_being_listed(tmp_path: Path, name: str, body: str, problem: str | None) -> None:
+    console = Console(file=io.StringIO(), width=100, no_color=True)
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / name).write_bytes(body.encode("latin-1"))
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "b.csv").write_text("n\n1\n")
+    assert run_infer(console, str(tmp_path), None) == (problem is None)
+    assert isinstance(console.file, io.StringIO)
+    said = console.file.getvalue()
+    assert "#   n: bigint" in said
+    problems = [line for line in said.splitlines() if "# problem:" in line]
+    assert len(problems) == (problem is not None)
+    assert problem is None or problem in problems[0]
+
+
+def test_files_of_one_table_have_its_columns_in_any_case_and_add_to_its_structs() -> None:
+    """As the schema does when it takes the files: two spellings are one column, a new field is no difference."""
+    (guess,) = guess_tables("landing", [Entry("cars/a.json", 9)])
+    assert guess.take({"Year": "string", "who": "struct<`first name`: string>", "n": "int"}) == []
+    assert guess.take({"year": "bigint", "who": "struct<`age`: bigint>", "n": "bigint"}) == ["Year", "n"]
+    assert guess.columns == {"Year": "string", "who": "struct<`first name`:string,`age`:bigint>", "n": "int"}
+
+
+def test_bytes_say_their_format() -> None:
+    assert [format_of_bytes(head) for head in (b"PAR1..", b' {"a"', b"\xef\xbb\xbf[", b"a,b")] == [
+        "parquet",
+        "json",
+        "json",
+        "csv",
+    ]
+    assert unpacked(gzip.compress(b"a,b\n")) == b"a,b\n"
+    with pytest.raises(ValueError, match="begins like gzip"):
+        unpacked(b"\x1f\x8b nothing")
+
+
+def test_a_folder_stands_for_a_bucket(tmp_path: Path) -> None:
+    said = io.StringIO()
+    console = Console(file=said, width=80)
+    with pytest.raises(CommandError, match="no file"):
+        run_infer(console, str(tmp_path), None)
+    with pytest.raises(CommandError, match="nor a folder"):
+        run_infer(console, str(tmp_path / "gone"), None)
+    (tmp_path / "orders").mkdir()
+    pq.write_table(pa.table({"id": [1], "tags": [["a"]]}), tmp_path / "orders" / "a.parquet")
+    (tmp_path / "events").mkdir()
+    (tmp_path / "events" / "stream-1").write_bytes(gzip.compress(b'{"at":"x"}{"at":"y"}'))
+    assert run_infer(console, str(tmp_path), None)
+    assert said.getvalue().startswith(f"# files below {tmp_path}: 2; tables: 2; problems: 0\n")
+    lake = tmp_path / "lake.yaml"
+    lake.write_text(said.getvalue())
+    assert [(spec.name, spec.format) for spec in load_lake(lake, {}).tables] == [("events", "json"), ("orders", None)]
+    assert "#   tags: array" in said.getvalue()
+
+    (tmp_path / "events" / "stream-2").write_text('{"At":"z"}')
+    assert not run_infer(console, str(tmp_path), None)
+    assert "# problem: events/stream-2: columns 'At' and 'at' are the same to Spark; rename one" in said.getvalue()
+
+    (tmp_path / "orders" / "b.parquet").write_bytes(b"PAR1 and no end")
+    assert not run_infer(console, str(tmp_path), None)
+    assert "# problem: orders/b.parquet: truncated or not Parquet" in said.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("header", "values"),
+    [
+        ("I,1,Alice,2024-01-01 00:00:00", "('1', '2024-01-01 00:00:00')"),
+        ("a,2024-01-02", "('2024-01-02')"),
+        ("name,.5,-3e4,true,7", "('.5', '-3e4', 'true')"),
+    ],
+)
+def test_a_first_row_that_looks_like_values_is_told(header: str, values: str) -> None:
+    assert f"its first row looks like values and not like names {values}" in (header_doubt(header.split(",")) or "")
+    assert any("its first row looks like values" in one for one in _csv(f"{header}\n{header}\n").problems)
+
+
+@pytest.mark.parametrize("header", ["id,name", "country,2019,2020", "_c0,a1,1st", "id,"])
+def test_names_are_no_values(header: str) -> None:
+    assert header_doubt(header.split(",")) is None
+
+
+def test_a_column_that_is_text_for_few_of_its_cells_is_told() -> None:
+    some = [str(n) for n in range(20)]
+    (told,) = text_doubts({"price": [*some, "ten"], "name": ["a"] * 20, "code": [*some, *"abcdefgh"]}, ())
+    assert told.startswith("column price is text, though 20 of its first 21 cells are bigint, and 'ten' is not: ")
+    assert text_doubts({"price": ["1", "2", "x"]}, ()) == [], "too few to tell"
+    (mixed,) = text_doubts({"mixed": [*some, "x", "1.5", "ten"]}, ["x"])
+    assert "21 of its first 22 cells are double, and 'ten' is not" in mixed
+    (later,) = text_doubts({"price": some}, ())
+    assert "20 of its first 20 cells are bigint, and a later cell is not" in later
+    assert any("column b is text" in one for one in _csv("a,b\n" + "x,1\n" * 30 + "x,ten\n").problems)

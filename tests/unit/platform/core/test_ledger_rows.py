@@ -1,0 +1,133 @@
+"""Ledger rows: one decision each, and the columns they are stored in."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.platform.core.bronze.batch import Batch
+from tidegate.platform.core.bronze.ledger import COLUMNS, SETTLED, LedgerRow, Status, bounded
+from tidegate.platform.core.bronze.manifest import Hint
+from tidegate.platform.core.bronze.plan import TakenHint, ledger_row
+from tidegate.resources.ledger import Ledger
+from tidegate.resources.spark.delta import Delta, Landed, _literal
+from tidegate.resources.spark.remote import SparkRemote
+
+TEXT = st.text(max_size=10)
+
+
+@given(
+    st.builds(
+        LedgerRow,
+        key=TEXT,
+        status=st.sampled_from(Status),
+        reason=st.none() | TEXT,
+        etag=st.none() | TEXT,
+        size=st.none() | st.integers(),
+        rows=st.none() | st.integers(),
+    )
+)
+def test_a_row_survives_its_dictionary(row: LedgerRow) -> None:
+    body = row.to_dict()
+    assert LedgerRow.from_dict(body) == row
+    assert None not in body.values()
+
+
+def test_statuses_are_those_of_the_accounting() -> None:
+    assert sorted(str(one) for one in Status) == [
+        "committed",
+        "duplicate",
+        "moved",
+        "preexisting",
+        "quarantined",
+        "removed",
+        "unapplied",
+    ]
+    assert {str(one) for one in SETTLED} == {"committed", "duplicate", "moved", "preexisting"}
+
+
+def test_the_columns_of_a_ledger_are_those_that_people_s_queries_and_older_ledgers_have() -> None:
+    was = """
+    kind STRING, n BIGINT, position INT, key STRING, etag STRING, size BIGINT, version_id STRING, event_id STRING,
+    event_name STRING, event_time TIMESTAMP, manifest STRING, run_id STRING, status STRING, reason STRING, rows BIGINT,
+    bad_rows BIGINT, checksum STRING, digest STRING, outcome STRING, generation STRING, bronze_version BIGINT,
+    recorded_at TIMESTAMP
+    """
+    assert dict(part.split() for part in was.split(",")) == COLUMNS
+
+
+@pytest.fixture
+def batch() -> Batch:
+    """One with every field of a row given, and one row with the least."""
+    full = LedgerRow(
+        "a", Status.COMMITTED, "why", "etag", 10, "v1", "m#0", "ObjectCreated:Put", "2024-01-02T03:04:05.123456+00:00",
+        "manifest", 3, 1, "CRC64NVME:nuCUKjhVRg8=",
+    )  # fmt: skip
+    rows = (full, LedgerRow("b", Status.REMOVED))
+    return Batch(
+        lake="lake", table="t", generation="g", n=2, location="s3a://b/t", after_version=0, manifests=("m",), rows=rows
+    ).sealed()
+
+
+@pytest.mark.parametrize("outcome", ["committed", "void"])
+def test_what_is_appended_has_columns_and_types_of_the_ledger(outcome: str, batch: Batch) -> None:
+    """``append_rows`` refuses others, in the middle of a run."""
+    types = {str: "STRING", int: "BIGINT"}
+    appended: list[dict[str, Any]] = []
+    fields = [SimpleNamespace(name=name) for name in COLUMNS]
+    delta = SimpleNamespace(
+        append=lambda location, rows, app_id, number: appended.extend(rows),
+        table_state=lambda location, app_id: SimpleNamespace(
+            version=1, exists=True, txn=1, schema=SimpleNamespace(fields=fields)
+        ),
+    )
+    landed = Landed(7, outcome, batch.digest, None if outcome == "committed" else "a file is gone", False)
+    Ledger(delta, "s3a://lake/ledger/t", "t").append(batch, landed, "run")  # type: ignore[arg-type]
+    assert [row["kind"] for row in appended] == [
+        "header",
+        *["row"] * (len(batch.rows) if outcome == "committed" else 0),
+    ]
+    for row in json.loads(json.dumps(appended)):
+        for name, value in row.items():
+            kind = {"position": "BIGINT", "event_time": "BIGINT", "recorded_at": "BIGINT"}.get(name, COLUMNS[name])
+            assert value is None or types[type(value)] == kind, name
+    times = [row["event_time"] for row in appended if row.get("event_time")]
+    assert times == ([1704164645123456] if outcome == "committed" else [])
+
+
+def test_the_longest_batch_goes_to_the_server_in_one_message(batch: Batch) -> None:
+    """10,000 files, each with the longest key and a reason without end: Spark Connect takes 128 MiB."""
+    key, folder = "é" * 512, "; see s3a://lake/quarantine/rows/t/1-X/"
+    hint = TakenHint(Hint(key, event_id="m" * 60, version_id="v" * 1024), "m" * 60)
+    row = ledger_row(hint, Status.QUARANTINED, "é" * 300_000 + folder, None)
+    assert len(row.reason or "") <= 1_000
+    assert (row.reason or "").endswith(folder)
+    older = replace(row, reason="é" * 300_000)  # decided before there was a bound
+    sent: list[str] = []
+    delta = Delta(SparkRemote.parse("sc://localhost:1"), lambda: None)  # type: ignore[arg-type, return-value]
+    delta._call_one = lambda name, rows, **_: sent.append(rows) or {"version": 1}  # type: ignore[method-assign]
+    for one in (row, older):
+        sent.clear()
+        some = replace(batch, rows=(one,) * 10)
+        Ledger(delta, "s3a://lake/ledger/t", "t").append(some, Landed(7, "committed", batch.digest, None, False), "run")
+        assert 1_000 * len(_literal(sent[0]).encode()) < 120 << 20
+
+
+def test_a_reason_that_is_not_long_stays_as_it_is() -> None:
+    assert bounded(None) is None
+    assert bounded("x" * 1_000) == "x" * 1_000
+    assert bounded("a" * 300 + "b" * 701) == "a" * 299 + "…" + "b" * 700
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"key": "a"}, {"key": "a", "status": "done"}, {"key": "a", "status": "moved", "x": 1}]
+)
+def test_other_rows_are_refused(body: dict[str, object]) -> None:
+    with pytest.raises((KeyError, ValueError, TypeError)):
+        LedgerRow.from_dict(body)

@@ -1,0 +1,310 @@
+"""The look's decisions: every probe against every last state, and the accounting."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.platform.core.bronze.ledger import OVERWRITTEN, LastState, LedgerRow, Status
+from tidegate.platform.core.bronze.manifest import TAKEN, Hint
+from tidegate.platform.core.bronze.plan import (
+    Forbidden,
+    Found,
+    Gone,
+    Plan,
+    Probe,
+    TakenHint,
+    Unavailable,
+    candidate_hints,
+    followers_rows,
+    make_plan,
+)
+
+SAME, OTHER = Found("e1", 10, 1, "v1"), Found("e2", 20, 2)
+OVERWROTE = f"{OVERWRITTEN}: keys of a registered table are write-once"
+STATES: dict[str, LastState | None] = {
+    "new": None,
+    **{str(status): LastState(status, "e1", 3, "why") for status in Status},
+    "overwritten": LastState(Status.QUARANTINED, "e1", 3, OVERWROTE),
+    "removed, of old": LastState(Status.REMOVED, None, 3),
+}
+PROBES: dict[str, Probe] = {
+    "same": SAME,
+    "other": OTHER,
+    "gone": Gone(),
+    "forbidden": Forbidden("403"),
+    "unavailable": Unavailable("503"),
+}
+
+
+def outcome(plan: Plan) -> str:
+    """One word for what a plan does with its only key."""
+    said = []
+    said += ["add" for _ in plan.candidates]
+    said += [f"drop {was.status}/{was_not.status}" for was, was_not in plan.drop.values()]
+    said += [str(row.status) for row in plan.rows]
+    said += ["deferred" for _ in plan.deferred]
+    return ", ".join(said)
+
+
+SETTLED_STATES = ("committed", "duplicate", "moved", "preexisting")
+# (state, probe) -> outcome for a registered and for a loaded table.
+EXPECTED: dict[tuple[str, str], tuple[str, str]] = {}
+for state in STATES:
+    EXPECTED[state, "unavailable"] = ("deferred", "deferred")
+    EXPECTED[state, "forbidden"] = ("quarantined", "quarantined")
+    if state in ("new", "removed", "removed, of old", "unapplied"):
+        EXPECTED[state, "same"] = EXPECTED[state, "other"] = ("add", "add")
+        if state == "removed":
+            EXPECTED[state, "same"] = ("add", "duplicate")
+        EXPECTED[state, "gone"] = ("removed", "removed") if state == "new" else ("duplicate", "duplicate")
+    elif state in SETTLED_STATES:
+        EXPECTED[state, "same"] = ("duplicate", "duplicate")
+        EXPECTED[state, "other"] = ("drop quarantined/quarantined", "add")
+        EXPECTED[state, "gone"] = ("drop removed/unapplied", "duplicate" if state == "moved" else "removed")
+    else:
+        EXPECTED[state, "same"] = ("quarantined", "quarantined")
+        EXPECTED[state, "other"] = ("quarantined", "add") if state == "overwritten" else ("add", "add")
+        EXPECTED[state, "gone"] = ("removed", "removed")
+
+
+def test_the_table_below_is_complete() -> None:
+    assert set(EXPECTED) == {(state, probe) for state in STATES for probe in PROBES}
+
+
+@pytest.mark.parametrize("registered", [True, False], ids=["registered", "loaded"])
+@pytest.mark.parametrize(("state", "probe"), sorted(EXPECTED))
+def test_every_state_against_every_answer(state: str, probe: str, registered: bool) -> None:
+    known = STATES[state]
+    taken = [TakenHint(Hint("k", "m#0", "ObjectCreated:Put"), "manifest")]
+    plan = make_plan(taken, {"k": PROBES[probe]}, {"k": known} if known else {}, registered=registered)
+    assert outcome(plan) == EXPECTED[state, probe][0 if registered else 1]
+    for row in [*plan.rows, *(row for pair in plan.drop.values() for row in pair)]:
+        assert (row.key, row.event_id, row.manifest) == ("k", "m#0", "manifest")
+
+
+@pytest.mark.parametrize("registered", [True, False], ids=["registered", "loaded"])
+@pytest.mark.parametrize("state", ["quarantined", "overwritten"])
+def test_a_redriven_hint_decides_a_quarantined_key_anew(state: str, registered: bool) -> None:
+    taken = [TakenHint(Hint("k", redriven=True), "m")]
+    plan = make_plan(
+        taken, {"k": SAME}, {"k": STATES[state] or LastState(Status.REMOVED, None, 0)}, registered=registered
+    )
+    assert outcome(plan) == "add"
+
+
+def test_a_redriven_hint_does_not_add_a_committed_key_again() -> None:
+    taken = [TakenHint(Hint("k", "m#0", redriven=True), "m")]
+    plan = make_plan(taken, {"k": SAME}, {"k": LastState(Status.COMMITTED, "e1", 1)}, registered=False)
+    assert outcome(plan) == "duplicate"
+
+
+def test_a_quarantined_key_keeps_its_reason() -> None:
+    taken = [TakenHint(Hint("k", "m#0"), "m")]
+    plan = make_plan(
+        taken, {"k": SAME}, {"k": STATES["quarantined"] or LastState(Status.REMOVED, None, 0)}, registered=True
+    )
+    assert [row.reason for row in plan.rows] == ["why"]
+
+
+def test_a_listing_s_hint_of_a_settled_key_leaves_no_row() -> None:
+    """Else every materialization by hand would write a row for every key."""
+    plan = make_plan(
+        [TakenHint(Hint("k"), "m")], {"k": SAME}, {"k": LastState(Status.COMMITTED, "e1", 1)}, registered=True
+    )
+    assert outcome(plan) == ""
+
+
+def test_the_newest_hint_leads_and_the_others_follow_in_order() -> None:
+    hints = [Hint("k", f"m#{i}") for i in range(3)]
+    plan = make_plan([TakenHint(one, "m") for one in hints], {"k": SAME}, {}, registered=True)
+    (candidate,) = plan.candidates
+    assert candidate.taken.hint == hints[2]
+    assert candidate_hints(plan, candidate) == hints
+    rows = followers_rows(plan, "k", candidate.found)
+    assert [(row.event_id, row.status) for row in rows] == [("m#0", Status.DUPLICATE), ("m#1", Status.DUPLICATE)]
+
+
+def test_keys_keep_the_order_of_their_first_hints() -> None:
+    hints = [TakenHint(Hint(key), "m") for key in ("b", "a", "b", "c")]
+    plan = make_plan(hints, dict.fromkeys("abc", SAME), {}, registered=False)
+    assert [candidate.key for candidate in plan.candidates] == ["b", "a", "c"]
+
+
+def test_a_row_takes_the_object_s_version_before_the_event_s() -> None:
+    hint = TakenHint(Hint("k", "m#0", version_id="of the event"), "m")
+    (candidate,) = make_plan([hint], {"k": SAME}, {}, registered=False).candidates
+    row = candidate.row(Status.COMMITTED, rows=4, bad_rows=1)
+    assert (row.version_id, row.etag, row.size, row.rows, row.bad_rows) == ("v1", "e1", 10, 4, 1)
+    (gone,) = make_plan([hint], {"k": Gone()}, {}, registered=False).rows
+    assert (gone.version_id, gone.etag, gone.size) == ("of the event", None, None)
+
+
+@pytest.mark.parametrize("removal_is_told", [True, False], ids=["S3 tells of it", "nobody does"])
+@pytest.mark.parametrize(
+    ("state", "probe", "expected"),
+    [
+        (LastState(Status.COMMITTED, "e1", 3), Gone(), "moved"),
+        (LastState(Status.COMMITTED, "e2", 4), Gone(), "removed"),
+        (LastState(Status.REMOVED, None, 4), Gone(), "moved"),
+        (LastState(Status.REMOVED, "e1", 4), Gone(), "moved"),
+        (LastState(Status.REMOVED, "e2", 4), Gone(), "duplicate"),
+        (LastState(Status.COMMITTED, "e1", 3), OTHER, "add"),
+    ],
+    ids=[
+        "as it was loaded",
+        "other bytes were loaded since",
+        "a run of old saw it go",
+        "a run beside ours saw it go",
+        "others went since",
+        "written again",
+    ],
+)
+def test_what_after_load_took_away_is_moved_and_not_removed(
+    state: LastState, probe: Probe, expected: str, removal_is_told: bool
+) -> None:
+    told = [TakenHint(Hint("k", "m#0", "ObjectRemoved:Delete"), "m")] if removal_is_told else []
+    ours = TakenHint(Hint("k", event_name=TAKEN, taken="e1"), "m")
+    plan = make_plan([*told, ours], {"k": probe}, {"k": state}, registered=False)
+    assert outcome(plan) == ("" if expected == "duplicate" and not removal_is_told else expected)
+    for row in plan.rows:
+        assert row.event_id == ("m#0" if removal_is_told else None), "an event has a row, which is not to be ours"
+        stay = {"moved": "e1", "removed": state.etag}.get(str(row.status))
+        assert row.etag == stay, "the same bytes again are no new file"
+
+
+def test_the_same_bytes_again_after_they_were_moved_are_a_duplicate() -> None:
+    moved = {"k": LastState(Status.MOVED, "e1", 4)}
+    taken = [TakenHint(Hint("k", "m#0", "ObjectCreated:Put"), "m")]
+    assert outcome(make_plan(taken, {"k": SAME}, moved, registered=False)) == "duplicate"
+    assert outcome(make_plan(taken, {"k": OTHER}, moved, registered=False)) == "add"
+
+
+CHECKSUM = "CRC64NVME:nuCUKjhVRg8="
+
+
+@pytest.mark.parametrize("registered", [True, False], ids=["registered", "loaded"])
+@pytest.mark.parametrize("status", [Status.COMMITTED, Status.MOVED, Status.REMOVED, Status.QUARANTINED])
+@pytest.mark.parametrize(
+    ("probe", "same"),
+    [
+        (Found("e9", 10, 9, checksum=CHECKSUM), True),
+        (Found("e1", 10, 9), True),
+        (Found("e9", 11, 9, checksum=CHECKSUM), False),
+        (Found("e9", 10, 9, checksum="CRC64NVME:AAAAAAAAAAA="), False),
+        (Found("e9", 10, 9, checksum="CRC32:nuCUKg==-2"), False),
+        (Found("e9", 10, 9), False),
+    ],
+    ids=["a copy", "without a checksum now", "other size", "other checksum", "of parts", "no checksum"],
+)
+def test_bytes_are_the_same_by_their_checksum_where_a_copy_has_another_etag(
+    status: Status, probe: Found, same: bool, registered: bool
+) -> None:
+    """As where KMS encrypts the bucket, or after an upload in parts."""
+    state = LastState(status, "e1", 3, "why", size=10, checksum=CHECKSUM)
+    taken = [TakenHint(Hint("k", "m#0"), "m")]
+    found = outcome(make_plan(taken, {"k": probe}, {"k": state}, registered=registered))
+    by_etag = EXPECTED[str(status), "same" if same else "other"]
+    assert found == by_etag[0 if registered else 1]
+
+
+def test_what_differs_from_a_checksum_that_nobody_told_is_told_by_the_etag() -> None:
+    unknown = {"k": LastState(Status.COMMITTED, "e1", 3)}
+    probe = Found("e9", 10, 9, checksum=CHECKSUM)
+    assert outcome(make_plan([TakenHint(Hint("k", "m#0"), "m")], {"k": probe}, unknown, registered=False)) == "add"
+
+
+@pytest.mark.parametrize("ours", [True, False], ids=["by us", "by its producer"])
+def test_the_row_of_a_removal_names_the_bytes_whose_rows_stay(ours: bool) -> None:
+    state = LastState(Status.COMMITTED, "e1", 3, size=10, bad_rows=2, checksum=CHECKSUM)
+    told = TakenHint(Hint("k", "m#0", taken="e1" if ours else None), "m")
+    (row,) = make_plan([told], {"k": Gone()}, {"k": state}, registered=False).rows
+    assert row.status == (Status.MOVED if ours else Status.REMOVED)
+    assert (row.etag, row.size, row.bad_rows, row.checksum) == ("e1", 10, 2, CHECKSUM)
+    event = TakenHint(Hint("k", "m#0"), "m")
+    ((was, was_not),) = make_plan([event], {"k": Gone()}, {"k": state}, registered=True).drop.values()
+    assert (was.etag, was_not.etag) == (None, None), "these rows leave with the file"
+
+
+KEYS = st.sampled_from("abcd")
+ITEMS = st.lists(
+    st.builds(
+        lambda *drawn: drawn,
+        KEYS,
+        st.booleans(),
+        st.booleans(),
+        st.sampled_from(["m1", "m2"]),
+        st.sampled_from([None, "e1"]),
+    ),
+    max_size=12,
+)
+
+
+@given(
+    ITEMS,
+    st.fixed_dictionaries({key: st.sampled_from(list(PROBES.values())) for key in "abcd"}),
+    st.dictionaries(KEYS, st.sampled_from([state for state in STATES.values() if state])),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+)
+def test_every_event_ends_as_one_row_or_is_deferred(
+    items: list[tuple[str, bool, bool, str, str | None]],
+    probes: dict[str, Probe],
+    states: dict[str, LastState],
+    registered: bool,
+    were_live: bool,
+    put_off: bool,
+) -> None:
+    """Invariant 6, whatever becomes of the candidates and of the entries to drop."""
+    taken = [
+        TakenHint(
+            Hint(
+                key,
+                f"e{i}" if event else None,
+                redriven=redriven,
+                taken=None if event or registered else etag,
+                replaces=2 if redriven else None,
+                decided=3 if redriven else None,
+            ),
+            manifest,
+        )
+        for i, (key, event, redriven, manifest, etag) in enumerate(items)
+    ]
+    plan = make_plan(taken, probes, states, registered=registered)
+    rows: list[LedgerRow] = [*plan.rows, *(pair[0 if were_live else 1] for pair in plan.drop.values())]
+    deferred = list(plan.deferred)
+    for candidate in plan.candidates:
+        if put_off:
+            deferred += candidate_hints(plan, candidate)
+        else:
+            rows += [*followers_rows(plan, candidate.key, candidate.found), candidate.row(Status.COMMITTED, rows=1)]
+    ended = [row.event_id for row in rows if row.event_id] + [hint.event_id for hint in deferred if hint.event_id]
+    assert sorted(ended) == sorted(item.hint.event_id for item in taken if item.hint.event_id)
+    assert {candidate.key for candidate in plan.candidates}.isdisjoint(plan.drop)
+    assert all(isinstance(probes[hint.key], Unavailable) for hint in plan.deferred)
+
+
+PARTLY = LastState(Status.COMMITTED, "e1", 3, "1 of its 2 rows", bad_rows=1)
+
+
+@pytest.mark.parametrize(
+    ("state", "probe", "redriven", "registered", "replaces"),
+    [
+        (PARTLY, SAME, True, False, [3]),
+        (PARTLY, SAME, False, False, []),
+        (LastState(Status.COMMITTED, "e1", 3), SAME, True, False, []),
+        (PARTLY, SAME, True, True, []),
+        (PARTLY, OTHER, True, False, [None]),
+        (LastState(Status.QUARANTINED, "e1", 3, "none", bad_rows=2), SAME, True, False, [None]),
+        (LastState(Status.REMOVED, None, 3), SAME, True, False, [None]),
+    ],
+    ids=["partly", "by an event", "wholly in", "registered", "other bytes", "quarantined", "removed"],
+)
+def test_a_redriven_hint_replaces_the_rows_of_the_reading_that_set_some_apart(
+    state: LastState, probe: Probe, redriven: bool, registered: bool, replaces: list[int | None]
+) -> None:
+    taken = [TakenHint(Hint("k", redriven=redriven), "m"), TakenHint(Hint("k", "e#0"), "m")]
+    plan = make_plan(taken, {"k": probe}, {"k": state}, registered=registered)
+    assert [candidate.replaces for candidate in plan.candidates] == replaces

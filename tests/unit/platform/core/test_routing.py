@@ -1,0 +1,222 @@
+"""Which table a key goes to, and the sentence that says why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.keys.object_key import is_hidden
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.routing.route import Routed, Unrouted, route
+
+
+def lake(discovery: bool = True, more: Sequence[dict[str, Any]] = ()) -> LakeConfig:
+    return LakeConfig.model_validate(
+        {
+            "lake": {"root": "s3://lake/root"},
+            "queues": [{"name": "events"}],
+            "buckets": ["landing", "other"],
+            "discovery": discovery,
+            "window": 7,
+            "tables": [
+                {"name": "flights", "prefix": "s3://landing/flights/"},
+                {"name": "logs", "prefix": "s3://landing/app/logs/", "format": "json"},
+                {"name": "other__taken", "prefix": "s3://landing/elsewhere/"},
+                *more,
+            ],
+        }
+    )
+
+
+LAKE = lake()
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "format", "mode"),
+    [
+        ("flights/year=2013/x.parquet", "flights", "parquet", "register"),
+        ("flights/x.csv", "flights", "csv", "load"),
+        ("flights/deep/er/x.json.gz", "flights", "json", "load"),
+        ("app/logs/2024/x.log", "logs", "json", "load"),  # a configured format needs no ending
+        ("app/logs/_k=1/x.parquet", "logs", "json", "load"),
+    ],
+)
+def test_a_configured_prefix_wins(key: str, name: str, format: str, mode: str) -> None:
+    for config in (LAKE, lake(discovery=False)):
+        found = route("landing", key, config, set())
+        assert isinstance(found, Routed)
+        assert (found.spec.name, found.spec.format, found.spec.mode) == (name, format, mode)
+        assert found.table == found.spec.table_key
+        assert found.why == f"it lies below {found.spec.prefix}, the prefix of table {name!r} in lake.yaml"
+
+
+def test_moved_files_make_no_table() -> None:
+    folder = "s3://landing/web/done/"
+    config = lake(
+        more=[{"name": "web", "prefix": "s3://landing/web/in/", "mode": "load", "after_load": {"move": folder}}]
+    )
+    found = route("landing", "web/done/day/x.csv", config, set())
+    assert found == Unrouted("own_file", f"it lies below {folder}, where after_load puts files that were loaded")
+    for key in ("web/in/x.csv", "web/other/x.csv"):
+        assert isinstance(route("landing", key, config, set()), Routed)
+
+
+@pytest.mark.parametrize(
+    ("key", "prefix", "format", "mode"),
+    [
+        ("erp/orders/x.parquet", "erp/orders/", "parquet", "register"),
+        ("erp/orders/day=1/part/x.csv", "erp/orders/", "csv", "load"),
+        ("a//b[1].jsonl", "a//", "json", "load"),
+        ("ü +%/x.NDJSON.gz", "ü +%/", "json", "load"),
+        ("flightsx/y.csv.gz", "flightsx/", "csv", "load"),
+    ],
+)
+def test_discovery(key: str, prefix: str, format: str, mode: str) -> None:
+    found = route("landing", key, LAKE, set())
+    assert isinstance(found, Routed)
+    assert found.table == TableKey("landing", prefix)
+    spec = found.spec
+    assert (spec.name, spec.prefix, spec.window) == (found.table.sql_name, found.table.uri, 7)
+    assert (spec.format, spec.mode) == (format, mode)
+    assert "is a table by discovery" in found.why
+    assert route("landing", key, LAKE, {found.table}) == found
+
+
+@pytest.mark.parametrize(
+    ("bucket", "key", "why"),
+    [
+        ("lake", "root/inbox/landing.x/1.json", "lies below the lake root s3://lake/root"),
+        ("landing", "erp/orders/", "folder marker"),
+        ("landing", "flights/", "folder marker"),
+        ("landing", "erp/orders_$folder$", "folder marker"),
+        ("landing", "flights/_delta_log/00000000000000000000.json", '"_" or "."'),
+        ("landing", "flights/_tidegate/part-0.parquet", '"_" or "."'),
+        ("landing", "flights/_temporary/0/x.parquet", '"_" or "."'),
+        ("landing", "erp/_change_data/x.parquet", '"_" or "."'),
+        ("landing", "erp/.hidden/x.parquet", '"_" or "."'),
+        ("landing", "_x.csv", '"_" or "."'),
+    ],
+)
+def test_own_files(bucket: str, key: str, why: str) -> None:
+    found = route(bucket, key, LAKE, set())
+    assert isinstance(found, Unrouted)
+    assert found.outcome == "own_file"
+    assert why in found.why
+
+
+@pytest.mark.parametrize(
+    ("bucket", "key", "why"),
+    [
+        ("lake", "rooted/x.csv", "the bucket 'lake' is not in `buckets` of lake.yaml; add it"),
+        ("stranger", "a/x.csv", "the bucket 'stranger' is not in `buckets` of lake.yaml; add it"),
+        ("landing", "erp/orders/x.txt", "no format is known for the ending '.txt'"),
+        ("landing", "erp/orders/x.csv.bz2", "no format is known for the ending '.csv.bz2'"),
+        ("landing", "erp/orders/x.csv.GZ", "no format is known for the ending '.csv.GZ'"),
+        ("landing", "erp/orders/x.parquet.gz", "no format is known for the ending '.parquet.gz'"),
+        ("landing", "erp/orders/csv", "no format is known for the name 'csv'"),
+        ("landing", "flights/x.txt", "give table 'flights' a `format` in lake.yaml and materialize its partition"),
+        (
+            "landing",
+            "x.csv",
+            "if the bucket is one table, add it with the prefix s3://landing/ to lake.yaml",
+        ),
+        ("landing", "year=1/x.csv", "it lies in no folder but those of dates and k=v, and"),
+        ("landing", "2024/05/01/13/x.json", "it lies in no folder but those of dates and k=v, and"),
+        ("landing", "app/x.csv", "if they are one table, give table 'logs' the prefix s3://landing/app/ in lake.yaml"),
+        ("landing", "app/x.csv", "s3://landing/app/ holds that of table landing.app.logs"),
+        ("landing", "ü" * 100 + "/x.csv", "more than 512 characters"),
+        ("other", "taken/x.csv", "lake.yaml gives that name to s3://landing/elsewhere/"),
+    ],
+)
+def test_no_table(bucket: str, key: str, why: str) -> None:
+    found = route(bucket, key, LAKE, set())
+    assert isinstance(found, Unrouted)
+    assert found.outcome == "no_table"
+    assert why in found.why
+
+
+def test_discovery_off() -> None:
+    found = route("landing", "erp/x.csv", lake(discovery=False), {TableKey("landing", "erp/")})
+    assert isinstance(found, Unrouted)
+    assert (found.outcome, "`discovery` is off" in found.why) == ("no_table", True)
+
+
+@pytest.mark.parametrize(
+    ("key", "relation", "remedy"),
+    [
+        (
+            "erp/orders/new/x.csv",
+            "lies inside",
+            "if they are one table, add a table with the prefix s3://landing/erp/orders/ in lake.yaml",
+        ),
+        ("erp/x.csv", "holds", "if they are one table, add a table with the prefix s3://landing/erp/ in lake.yaml"),
+    ],
+)
+def test_discovery_never_overlaps_a_known_table(key: str, relation: str, remedy: str) -> None:
+    known = {TableKey("landing", "erp/orders/"), TableKey("other", "erp/")}
+    found = route("landing", key, LAKE, known)
+    assert isinstance(found, Unrouted)
+    assert f"{relation} that of table landing.erp.orders (s3://landing/erp/orders/)" in found.why
+    assert remedy in found.why
+
+
+def test_what_was_passed_over_goes_to_the_table_that_is_configured_for_it() -> None:
+    """A run that lists the prefix asks the same function, so it takes in what the events did not."""
+    known = {TableKey("landing", "sales/emea/")}
+    assert isinstance(route("landing", "sales/b.parquet", LAKE, known), Unrouted)
+    config = lake(more=[{"name": "sales", "prefix": "s3://landing/sales/"}])
+    for key in ("sales/b.parquet", "sales/emea/a.parquet"):
+        found = route("landing", key, config, known)
+        assert isinstance(found, Routed)
+        assert found.table == TableKey("landing", "sales/")
+
+
+def test_a_folder_per_hour_is_one_table() -> None:
+    known: set[TableKey] = set()
+    for key in ("logs/2024/05/01/13/x.json", "logs/2024-05-01/x.json", "logs/x.json", "logs/2025/dc=1/x.json"):
+        found = route("landing", key, LAKE, known)
+        assert isinstance(found, Routed)
+        known.add(found.table)
+    assert known == {TableKey("landing", "logs/")}
+
+
+def test_folders_that_only_begin_alike_do_not_overlap() -> None:
+    assert isinstance(route("landing", "erp/orders2/x.csv", LAKE, {TableKey("landing", "erp/orders/")}), Routed)
+
+
+NAMES = st.sampled_from(["a", "b", "c=1", "_d", ".e", "", "flights", "app", "logs", "ü +", "2024", "05"])
+OBJECTS = st.tuples(
+    st.sampled_from(["landing", "other", "lake"]),
+    st.builds(
+        lambda folders, name: "/".join([*folders, name]),
+        st.lists(NAMES, max_size=4),
+        st.sampled_from(["x.csv", "x.parquet", "x.txt", "_x.json", ""]),
+    ).filter(bool),
+)
+
+
+@given(st.lists(OBJECTS, max_size=30), st.booleans())
+def test_tables_never_overlap_whatever_arrives(objects: list[tuple[str, str]], discovery: bool) -> None:
+    config = lake(discovery)
+    known: set[TableKey] = set()
+    for bucket, key in objects:
+        found = route(bucket, key, config, known)
+        assert found.why
+        if isinstance(found, Routed):
+            assert found.table.bucket == bucket
+            assert key.startswith(found.table.prefix)
+            assert not is_hidden(key)
+            assert (found.spec.format, found.spec.mode) != (None, None)
+            known.add(found.table)
+    tables = sorted({*known, *config.keys()})
+    assert not [
+        (one, other)
+        for one in tables
+        for other in tables
+        if one != other and one.bucket == other.bucket and one.prefix.startswith(other.prefix)
+    ]

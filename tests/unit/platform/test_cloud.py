@@ -1,0 +1,165 @@
+"""What a lake needs on AWS: statements, policies, and the page that shows them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidegate.platform.cli.commands.policies import run_policy
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cloud.calls import CALLS
+from tidegate.platform.cloud.page import renewed
+from tidegate.platform.cloud.roles import ROLES, Statements, dagster, giving, operator, spark
+from tidegate.platform.cloud.statement import Statement, literal
+from tidegate.platform.core.config.lake import LakeConfig
+
+PAGE = Path(__file__).parents[3] / "docs" / "operate" / "aws.md"
+
+
+def lake(*tables: dict[str, Any], **more: Any) -> LakeConfig:
+    base = {"lake": {"root": "s3://lake/root"}, "queues": [{"name": "events"}], "buckets": ["landing"]}
+    return LakeConfig.model_validate({**base, "discovery": False, "tables": list(tables), **more})
+
+
+def table(name: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "prefix": f"s3://landing/{name}/", **more}
+
+
+def allowed(statements: Statements, action: str, resource: str) -> bool:
+    return any(one.allows(action, resource) for one in statements)
+
+
+def test_the_page_shows_what_is_printed() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert page.count("<!-- printed: ") == page.count("<!-- end -->") == 8
+    assert renewed(page) == page, "run: make policies"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "resource", "matches"),
+    [
+        ("arn:aws:s3:::b/x/*", "arn:aws:s3:::b/x/y/z", True),
+        ("arn:aws:s3:::b/x/*", "arn:aws:s3:::b/x", False),
+        ("arn:aws:s3:::b/*/_delta_log/*", "arn:aws:s3:::b/x/y/_delta_log/0.json", True),
+        ("arn:aws:s3:::b/*/_delta_log/*", "arn:aws:s3:::b/x/part-0.parquet", False),
+        ("arn:aws:s3:::b/x.y", "arn:aws:s3:::b/xzy", False),
+        (f"arn:aws:s3:::b/{literal('a*b?$c')}/*", "arn:aws:s3:::b/a*b?$c/d", True),
+        (f"arn:aws:s3:::b/{literal('a*b')}/*", "arn:aws:s3:::b/axb/d", False),
+    ],
+)
+def test_resources_match_by_iam_s_wildcards(pattern: str, resource: str, matches: bool) -> None:
+    assert Statement("S", ("s3:GetObject",), (pattern,), "").allows("s3:GetObject", resource) is matches
+
+
+def test_a_condition_holds_for_what_the_request_says() -> None:
+    metrics = next(one for one in dagster(lake(metrics="cloudwatch")) if one.sid == "Metrics")
+    for namespace, holds in (("Tidegate", True), ("Other", False)):
+        context = {"cloudwatch:namespace": namespace}
+        assert metrics.allows("cloudwatch:PutMetricData", "*", context) is holds
+
+
+@pytest.mark.parametrize(
+    ("given", "is_written"),
+    [
+        ({"format": "parquet"}, True),
+        ({}, True),
+        ({"format": "parquet", "mode": "load"}, False),
+        ({"format": "csv"}, False),
+    ],
+)
+def test_where_files_may_be_registered_logs_and_copies_are_written(given: dict[str, Any], is_written: bool) -> None:
+    config = lake(table("orders", **given))
+    log, copy = (f"arn:aws:s3:::landing/orders/{folder}/x" for folder in ("_delta_log", "_tidegate/copies"))
+    assert allowed(spark(config), "s3:PutObject", log) is is_written
+    assert allowed(operator(config), "s3:PutObject", log) is is_written
+    assert allowed(dagster(config), "s3:PutObject", copy) is is_written
+    assert not allowed(dagster(config), "s3:PutObject", "arn:aws:s3:::landing/orders/part-0.parquet")
+
+
+def test_with_discovery_every_folder_may_become_a_registered_table() -> None:
+    config = lake(
+        {"name": "whole", "prefix": "s3://other/", "format": "parquet"}, discovery=True, buckets=["landing", "other"]
+    )
+    for key in ("landing/a/b/_tidegate/copies/x", "other/_tidegate/copies/x"):
+        assert allowed(dagster(config), "s3:PutObject", f"arn:aws:s3:::{key}")
+    assert not allowed(dagster(config), "s3:PutObject", "arn:aws:s3:::landing/a/b/x")
+
+
+def test_a_producer_s_files_may_be_changed_where_after_load_says_so_alone() -> None:
+    config = lake(
+        table("kept", format="json"),
+        table("gone", format="json", after_load="delete"),
+        table("moved", format="json", after_load={"move": "s3://archive/moved/"}),
+        table("tagged", format="json", after_load={"tag": {"a": "b"}}),
+        {"name": "rows", "row_queue": {"name": "rows"}, "after_load": "delete"},
+    )
+    may = dagster(config)
+    deleted = [
+        one
+        for one in ("kept", "gone", "moved", "tagged")
+        if allowed(may, "s3:DeleteObject", f"arn:aws:s3:::landing/{one}/x")
+    ]
+    assert deleted == ["gone", "moved"]
+    assert allowed(may, "s3:ListBucket", "arn:aws:s3:::archive")
+    for action in ("s3:GetObject", "s3:PutObject", "s3:PutObjectTagging"):
+        assert allowed(may, action, "arn:aws:s3:::archive/moved/x")
+    for action in ("s3:PutObjectTagging", "s3:PutObjectVersionTagging", "s3:GetObjectVersionTagging"):
+        assert allowed(may, action, "arn:aws:s3:::landing/tagged/x")
+        assert not allowed(may, action, "arn:aws:s3:::landing/kept/x")
+    (taking,) = (one for one in may if one.sid == "TakeAwayLoaded")
+    assert "arn:aws:s3:::lake" not in " ".join(taking.resources)
+
+
+def test_queues_have_the_region_and_account_of_their_url_or_of_the_first_one() -> None:
+    url = "https://sqs.eu-central-1.amazonaws.com/111122223333/events"
+    queues = [{"url": url, "dlq": "dead"}, {"name": "named"}]
+    (found,) = (one for one in dagster(lake(queues=queues)) if one.sid == "Queues")
+    assert found.resources == tuple(f"arn:aws:sqs:eu-central-1:111122223333:{name}" for name in ("events", "named"))
+    assert "sqs:GetQueueUrl" in found.actions
+    (unknown,) = (one for one in dagster(lake()) if one.sid == "Queues")
+    assert unknown.resources == ("arn:aws:sqs:*:*:events",)
+
+
+def test_every_action_is_one_that_some_call_needs() -> None:
+    needed = {need.action for needs in CALLS.values() for need in needs}
+    tables = [table("orders"), table("tagged", format="json", after_load={"tag": {"a": "b"}})]
+    config = lake(*tables, metrics="cloudwatch", queues=[{"name": "events", "dlq": "dead"}])
+    for role in ROLES.values():
+        assert {action for one in role(config) for action in one.actions} <= needed
+
+
+def test_a_missing_permission_has_a_statement() -> None:
+    config = lake(table("orders", format="parquet"))
+    found = giving(config, "s3:PutObject", "arn:aws:s3:::landing/orders/_tidegate/*")
+    assert found is not None
+    assert (found[0], found[1].sid) == ("dagster", "CopiesOfRegisteredTables")
+    assert giving(config, "sqs:ReceiveMessage", "events") is not None
+    assert giving(config, "s3:PutObject", "arn:aws:s3:::elsewhere/*") is None
+
+
+def test_the_command_prints_a_policy_and_says_what_it_leaves_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "lake.yaml"
+    path.write_text("lake: {root: s3://lake/root}\nqueues: [{name: events}]\nbuckets: [landing]\n")
+    run_policy("dagster", path)
+    printed = capsys.readouterr()
+    sids = [one["Sid"] for one in json.loads(printed.out)["Statement"]]
+    assert sids == [
+        one.sid
+        for one in dagster(
+            LakeConfig.model_validate(
+                {"lake": {"root": "s3://lake/root"}, "queues": [{"name": "events"}], "buckets": ["landing"]}
+            )
+        )
+    ]
+    assert printed.err == f"the dead-letter queue of events is left out: name it as `dlq` in {path}\n"
+    with pytest.raises(CommandError, match="give one of dagster, spark, operator"):
+        run_policy("root", path)
+    many = "".join(f"- {{name: t{i}, prefix: 's3://landing/t{i}/', format: parquet}}\n" for i in range(200))
+    path.write_text(f"{path.read_text()}discovery: false\ntables:\n{many}")
+    run_policy("spark", path)
+    assert "AWS takes 6,144 characters of a managed policy" in capsys.readouterr().err

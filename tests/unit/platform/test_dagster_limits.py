@@ -1,0 +1,212 @@
+"""The shipped dagster.yaml: one bronze run per table, whatever started it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+import yaml
+from dagster._core.definitions.automation_tick_evaluation_context import build_run_requests_with_backfill_policies
+from dagster._core.definitions.events import AssetKeyPartitionKey
+from dagster._core.definitions.run_request import InstigatorType
+from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
+from dagster._core.test_utils import create_run_for_test
+from dagster._daemon.run_coordinator.queued_run_coordinator_daemon import QueuedRunCoordinatorDaemon
+
+from tests.unit.conftest import Paper
+from tidegate.assets.bronze.asset import BRONZE, TABLES
+from tidegate.assets.runs.held_tables import SHARED_JOB, shared_config
+
+ROOT = Path(__file__).resolve().parents[3]
+FILE = ROOT / "platform" / "dagster.yaml"
+SHIPPED: dict[str, Any] = yaml.safe_load(FILE.read_text())
+ORIGIN = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("tidegate"), "__repository__").get_job_origin
+ORDERS, ITEMS = "landing.orders", "landing.items"
+
+
+@pytest.fixture(autouse=True)
+def _tables(instance: dg.DagsterInstance) -> None:
+    instance.add_dynamic_partitions(TABLES.name or "", [ORDERS, ITEMS])
+
+
+def queue(
+    instance: dg.DagsterInstance,
+    tags: Mapping[str, str],
+    job: str = "bronze_job",
+    config: Mapping[str, object] | None = None,
+) -> str:
+    run = create_run_for_test(
+        instance,
+        job_name=job,
+        status=dg.DagsterRunStatus.QUEUED,
+        tags=dict(tags),
+        run_config=config,
+        remote_job_origin=ORIGIN(job),
+    )
+    return str(run.run_id)
+
+
+def dequeued(instance: dg.DagsterInstance) -> list[str]:
+    """The runs that the daemon would start now."""
+    with QueuedRunCoordinatorDaemon(interval_seconds=1) as daemon:
+        runs = daemon._get_runs_to_dequeue(instance, instance.get_concurrency_config(), fixed_iteration_time=None)
+    return [run.run_id for run in runs]
+
+
+def sensor_tags(paper: Paper, instance: dg.DagsterInstance, table: str) -> Mapping[str, str]:
+    paper.inbox.clear()
+    paper.hint(table)
+    (request,) = paper.tick(instance).run_requests
+    return request.tags
+
+
+def launch_tags(paper: Paper, instance: dg.DagsterInstance, table: str) -> Mapping[str, str]:
+    """What the UI and GraphQL put on a launched partition: what the job says of it."""
+    job = paper.definitions.resolve_implicit_global_asset_job_def()
+    return job.get_tags_for_partition_key(table, [BRONZE])
+
+
+def backfill_tags(paper: Paper, instance: dg.DagsterInstance, table: str) -> Mapping[str, str]:
+    (request,) = build_run_requests_with_backfill_policies(
+        [AssetKeyPartitionKey(BRONZE, table)], paper.definitions.resolve_asset_graph(), instance
+    )
+    return request.tags
+
+
+Route = Callable[[Paper, dg.DagsterInstance, str], Mapping[str, str]]
+ROUTES: dict[str, Route] = {"sensor": sensor_tags, "launch": launch_tags, "backfill": backfill_tags}
+
+
+@pytest.mark.parametrize("second", ROUTES)
+@pytest.mark.parametrize("first", ROUTES)
+def test_two_runs_of_one_table_never_start_together(
+    first: str, second: str, paper: Paper, instance: dg.DagsterInstance
+) -> None:
+    routes = [ROUTES[first], ROUTES[second]]
+    earlier, later = [queue(instance, tags) for tags in [route(paper, instance, ORDERS) for route in routes]]
+    other = queue(instance, routes[1](paper, instance, ITEMS))
+    assert dequeued(instance) == [earlier, other]  # of one table the older one, and no other table waits
+    for status in (dg.DagsterEventType.PIPELINE_STARTING, dg.DagsterEventType.PIPELINE_START):
+        for run in (earlier, other):
+            instance.report_dagster_event(dg.DagsterEvent(status.value, "bronze_job"), run)
+        assert dequeued(instance) == []
+    instance.report_dagster_event(dg.DagsterEvent(dg.DagsterEventType.PIPELINE_CANCELING.value, "bronze_job"), earlier)
+    assert dequeued(instance) == []  # what is being cancelled may still write
+    instance.report_dagster_event(dg.DagsterEvent(dg.DagsterEventType.PIPELINE_CANCELED.value, "bronze_job"), earlier)
+    assert dequeued(instance) == [later]
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_run_of_a_table_waits_for_the_shared_run_that_holds_it(
+    route: str, paper: Paper, instance: dg.DagsterInstance
+) -> None:
+    tags = [ROUTES[route](paper, instance, table) for table in (ORDERS, ITEMS)]
+    shared = queue(instance, {}, SHARED_JOB, shared_config([ORDERS, "landing.more"]))
+    assert dequeued(instance) == [shared]
+    held, other = [queue(instance, one) for one in tags]
+    for status in (
+        dg.DagsterEventType.PIPELINE_STARTING,
+        dg.DagsterEventType.PIPELINE_START,
+        dg.DagsterEventType.PIPELINE_CANCELING,
+    ):
+        instance.report_dagster_event(dg.DagsterEvent(status.value, SHARED_JOB), shared)
+        assert dequeued(instance) == [other]
+    instance.report_dagster_event(dg.DagsterEvent(dg.DagsterEventType.PIPELINE_CANCELED.value, SHARED_JOB), shared)
+    assert dequeued(instance) == [held, other]
+
+
+def test_a_range_of_a_default_backfill_is_one_limited_run_a_table(paper: Paper, instance: dg.DagsterInstance) -> None:
+    requests = build_run_requests_with_backfill_policies(
+        [AssetKeyPartitionKey(BRONZE, key) for key in (ORDERS, ITEMS)],
+        paper.definitions.resolve_asset_graph(),
+        instance,
+    )
+    assert sorted(request.tags["dagster/partition"] for request in requests) == [ITEMS, ORDERS]
+
+
+def test_bronze_has_no_backfill_policy(paper: Paper) -> None:
+    """With any, a backfill's runs carry no dagster/partition tag and pass by the limit."""
+    graph = paper.definitions.resolve_asset_graph()
+    assert graph.get(BRONZE).backfill_policy is None
+    assert all(graph.get(key).backfill_policy is None for key in graph.materializable_asset_keys)
+
+
+def test_a_silver_merge_does_not_hold_up_bronze(instance: dg.DagsterInstance) -> None:
+    runs = [queue(instance, {}, "silver_orders_job"), queue(instance, {"dagster/partition": ORDERS})]
+    assert dequeued(instance) == runs
+
+
+def test_the_limits_of_the_file_are_in_force(instance: dg.DagsterInstance) -> None:
+    config = instance.get_concurrency_config()
+    assert config.run_queue_config is not None
+    assert config.run_queue_config.max_concurrent_runs == SHIPPED["concurrency"]["runs"]["max_concurrent_runs"]
+    assert config.run_queue_config.tag_concurrency_limits == [
+        {"key": "dagster/partition", "value": {"applyLimitPerUniqueValue": True}, "limit": 1}
+    ]
+    assert config.pool_config.default_pool_limit == 1
+    assert str(config.pool_config.pool_granularity and config.pool_config.pool_granularity.value) == "run"
+
+
+def test_dead_runs_are_noticed_and_never_resumed(instance: dg.DagsterInstance) -> None:
+    assert instance.run_monitoring_enabled
+    assert instance.run_monitoring_max_resume_run_attempts == 0
+    assert instance.run_monitoring_start_timeout_seconds == 180
+
+
+def limits() -> dict[str, int]:
+    """Every number and switch of the file that bounds runs, with its line; of a list's item, its first line.
+
+    How often the queue is looked at bounds none.
+    """
+    found: dict[str, int] = {}
+
+    def look(node: yaml.Node) -> None:
+        assert isinstance(node, yaml.MappingNode)
+        for key, value in node.value:
+            if isinstance(value, yaml.MappingNode):
+                look(value)
+            elif isinstance(value, yaml.SequenceNode):
+                found.update({f"{key.value}[{n}]": item.start_mark.line for n, item in enumerate(value.value)})
+            elif value.tag != "tag:yaml.org,2002:str":
+                found[key.value] = key.start_mark.line
+
+    for section, node in yaml.compose(FILE.read_text()).value:
+        if section.value in ("concurrency", "run_monitoring", "run_coordinator"):
+            look(node)
+    del found["dequeue_interval_seconds"]
+    return found
+
+
+def comment_above(line: int) -> str:
+    """The comment that ends on the line before, as one line."""
+    lines = [text.strip() for text in FILE.read_text().splitlines()[:line]]
+    block = list(takewhile(lambda text: text.startswith("#"), reversed(lines)))
+    return " ".join(text.lstrip("# ") for text in reversed(block))
+
+
+def test_every_limit_names_the_invariant_that_it_serves() -> None:
+    text = (ROOT / "docs" / "internals" / "architecture.md").read_text().split("### Invariants")[1].split("\n### ")[0]
+    titles = re.findall(r"^(\d+)\. \*\*(.+?)\*\*", text, re.M)
+    invariants = [f"invariant {n}, {title.rstrip('.').lower()}: " for n, title in titles]
+    assert len(invariants) == 11
+    found = limits()
+    assert set(found) == {
+        "max_concurrent_runs", "tag_concurrency_limits[0]", "default_limit", "enabled", "start_timeout_seconds",
+        "max_runtime_seconds", "max_resume_run_attempts", "free_slots_after_run_end_seconds",
+    }  # fmt: skip
+    for name, line in found.items():
+        said = comment_above(line)
+        assert any(said.lower().startswith(begin) for begin in invariants), f"{name} names no invariant: {said!r}"
+
+
+def test_ticks_are_not_kept_for_ever() -> None:
+    """Dagster's own default for those that did something is for ever, with the cursor of each."""
+    with dg.instance_for_test(overrides={name: SHIPPED[name] for name in ("retention", "sensors")}) as found:
+        for kind in (InstigatorType.SENSOR, InstigatorType.SCHEDULE):
+            assert all(0 < days <= 30 for days in found.get_tick_retention_settings(kind).values())
+        assert found.get_sensor_settings()["num_workers"] > 4, "silver's sensors have the others"

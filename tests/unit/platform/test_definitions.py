@@ -1,0 +1,442 @@
+"""The code location: it loads by itself, and its graph is the one that the UI shows."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster import AssetKey
+from dagster._config import validate_config
+from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
+from dagster._core.test_utils import create_run_for_test
+
+from tests.support.lakes.objects import Objects
+from tests.unit.conftest import Paper
+from tidegate.assets.bronze.asset import BRONZE, TABLES, TRIGGER_TAG
+from tidegate.assets.runs.held_tables import FAILED_TAG, SHARED_JOB, SHARED_OP, shared_config
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_root.inbox import Backlog
+from tidegate.resources.lake_root.store import LakeStore
+from tidegate.sensors.intake import sensor as intake
+from tidegate.sensors.intake import sharing
+from tidegate.sensors.intake.sort import Intake
+from tidegate.sensors.intake.turns import Turns
+from tidegate.sensors.run_history import FAILURES_TAG
+
+ROOT = Path(__file__).resolve().parents[3]
+ORDERS = "landing.orders"
+
+
+#: What commands, the local platform and a condition of silver need. Each would cost every start of the code location.
+HEAVY_AND_NOT_FOR_RUNS = {"delta", "ministack", "pyspark.pandas", "rich.progress", "sqlglot", "typer"}
+#: What only Dagster's processes need: more than a second before a command says anything.
+HEAVY_AND_NOT_FOR_COMMANDS = {"alembic", "dagster", "dagster_aws", "dagster_pyspark", "sqlalchemy"}
+
+
+def test_commands_import_no_dagster() -> None:
+    modules = ["main", "check.check", "doctor.doctor", "commands.alarms", "commands.infer", "commands.sql"]
+    imports = ", ".join(f"tidegate.platform.cli.{module}" for module in modules)
+    program = f"import sys, {imports}; print(*sys.modules)"
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environ, capture_output=True, text=True, timeout=120, check=True
+    )
+    assert not HEAVY_AND_NOT_FOR_COMMANDS & set(done.stdout.split())
+
+
+def test_definitions_load_in_a_fresh_interpreter_without_anything_running(paper: Paper, tmp_path: Path) -> None:
+    program = (
+        "import sys, dagster as dg, tidegate.platform.definitions as module\n"
+        f"print(sorted({HEAVY_AND_NOT_FOR_RUNS} & sys.modules.keys()))\n"
+        "made = module.defs()\n"
+        "dg.Definitions.validate_loadable(made)\n"
+        "print(sorted(key.to_user_string() for key in made.resolve_asset_graph().get_all_asset_keys()))"
+    )
+    environ = {**os.environ, "TIDEGATE_LAKE": str(paper.path), "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    environ = {name: value for name, value in environ.items() if not name.startswith("AWS_")}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "[]"
+    assert done.stdout.splitlines()[-1] == (
+        "['bronze', 'bronze/items', 'bronze/orders', 'bronze/plain', 'lake_health', 's3/landing', 's3/second', "
+        "'silver_items', 'silver_orders', 'sqs/events', 'sqs/more']"
+    )
+
+
+def test_a_wrong_lake_yaml_fails_with_file_line_and_field(tmp_path: Path) -> None:
+    (tmp_path / "lake.yaml").write_text("lake: {root: nowhere}\nqueues: [{name: q}]\nbuckets: [landing]\n")
+    environ = {**os.environ, "TIDEGATE_LAKE": "lake.yaml", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    program = "import tidegate.platform.definitions as module; module.defs()"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 1
+    assert "lake.yaml:1: lake.root: " in done.stderr
+
+
+def test_lineage_runs_from_bucket_to_silver(paper: Paper) -> None:
+    graph = paper.definitions.resolve_asset_graph()
+    parents = {
+        key.to_user_string(): sorted(p.to_user_string() for p in graph.get(key).parent_keys)
+        for key in graph.get_all_asset_keys()
+    }
+    assert parents == {
+        "s3/landing": [],
+        "s3/second": [],
+        "sqs/events": ["s3/landing", "s3/second"],
+        "sqs/more": ["s3/landing", "s3/second"],
+        "bronze": ["sqs/events", "sqs/more"],
+        "bronze/orders": ["bronze"],
+        "bronze/items": ["bronze"],
+        "bronze/plain": ["bronze"],
+        "silver_orders": ["bronze/orders"],
+        "silver_items": ["bronze/items"],
+        "lake_health": [],
+    }
+
+
+def test_assets_carry_what_the_ui_shows(paper: Paper) -> None:
+    graph = paper.definitions.resolve_asset_graph()
+    shown = {
+        key.to_user_string(): (node.group_name, sorted(node.kinds), sorted(node.owners), node.is_external)
+        for key in graph.get_all_asset_keys()
+        if (node := graph.get(key))
+    }
+    assert shown == {
+        "s3/landing": ("sources", ["s3"], ["a@example.org", "team:sales"], True),
+        "s3/second": ("sources", ["s3"], [], True),
+        "sqs/events": ("sources", ["sqs"], ["a@example.org", "team:sales"], True),
+        "sqs/more": ("sources", ["sqs"], ["a@example.org", "team:sales"], True),
+        "bronze": ("bronze", ["bronze", "deltalake", "pyspark"], ["a@example.org", "team:sales"], False),
+        "bronze/orders": ("bronze", ["bronze", "deltalake"], ["team:sales"], True),
+        "bronze/items": ("bronze", ["bronze", "deltalake"], ["a@example.org"], True),
+        "bronze/plain": ("bronze", ["bronze", "deltalake"], [], True),
+        "silver_orders": ("silver", ["deltalake", "pyspark", "silver"], ["team:sales"], False),
+        "silver_items": ("silver", ["deltalake", "pyspark", "silver"], ["a@example.org"], False),
+        "lake_health": ("health", ["s3", "sqs"], ["a@example.org", "team:sales"], False),
+    }
+    assert all(graph.get(key).description for key in graph.get_all_asset_keys())
+    description = graph.get(AssetKey(["silver_orders"])).description or ""
+    assert "Orders as the shop exports them." in description
+    assert "*/10 * * * *" in description
+
+
+def test_each_table_has_its_own_checks_beside_those_of_its_partition(paper: Paper) -> None:
+    graph = paper.definitions.resolve_asset_graph()
+    checks = ["nothing_quarantined", "schema_unchanged", "write_once_keys"]
+    for name in ("orders", "items", "plain"):
+        found = sorted(key.name for key in graph.get(AssetKey(["bronze", name])).check_keys)
+        assert found == ["keeps_up", *checks], "what waits for it is the health's to say, not a run's"
+    assert sorted(key.name for key in graph.get(BRONZE).check_keys) == checks
+    for job, own in (("bronze_job", {BRONZE}), ("silver_orders_job", set())):
+        layer = paper.definitions.resolve_job_def(job).asset_layer
+        assert {key.asset_key for key in layer.asset_graph.asset_check_keys} == own, "a run plans its own checks only"
+
+
+def test_partitions_and_pools(paper: Paper) -> None:
+    graph = paper.definitions.resolve_asset_graph()
+    assert graph.get(BRONZE).partitions_def == TABLES
+    silver = graph.assets_def_for_key(AssetKey(["silver_orders"]))
+    assert silver.partitions_def is None
+    assert {op.pool for op in silver.op.iterate_node_defs() if isinstance(op, dg.OpDefinition)} == {"silver.orders"}
+    page = AssetKey(["bronze", "orders"])
+    assert graph.get(page).partitions_def is None
+    assert graph.get_partition_mapping(page, BRONZE) == dg.SpecificPartitionsPartitionMapping([ORDERS])
+
+
+def test_triggers_are_a_schedule_or_a_sensor_and_on_from_the_start(paper: Paper) -> None:
+    schedules = {one.name: one for one in paper.definitions.schedules or [] if isinstance(one, dg.ScheduleDefinition)}
+    sensors = {one.name: one for one in paper.definitions.sensors or []}
+    assert set(schedules) == {"silver_orders_schedule", "forget_history_schedule"}
+    assert set(sensors) == {"health", "intake", "silver_items_sensor"}
+    assert schedules["silver_orders_schedule"].cron_schedule == "*/10 * * * *"
+    assert schedules["silver_orders_schedule"].job_name == "silver_orders_job"
+    assert sensors["silver_items_sensor"].minimum_interval_seconds == 10
+    assert sensors["silver_items_sensor"].job_name == "silver_items_job"
+    assert {one.default_status for one in sensors.values()} == {dg.DefaultSensorStatus.RUNNING}
+    assert {one.default_status for one in schedules.values()} == {dg.DefaultScheduleStatus.RUNNING}
+
+
+def test_runs_are_in_process(paper: Paper) -> None:
+    for name in ("bronze_job", "silver_orders_job", "silver_items_job"):
+        assert paper.definitions.resolve_job_def(name).executor_def == dg.in_process_executor
+
+
+def test_a_tick_adds_partitions_and_asks_for_runs_from_the_inbox(paper: Paper, instance: dg.DagsterInstance) -> None:
+    paper.hint(ORDERS)
+    paper.hint("landing.seen")
+    instance.add_dynamic_partitions(TABLES.name or "", ["landing.seen"])
+    tick = paper.tick(instance)
+    (added,) = tick.dynamic_partitions_requests or []
+    # Also of tables that nothing was told of: whoever materializes one takes in what its prefix holds.
+    assert list(added.partition_keys) == sorted(spec.table_key.encode() for spec in paper.config.tables)
+    (shared,) = tick.run_requests or []
+    assert (shared.job_name, shared.run_config) == (SHARED_JOB, shared_config([ORDERS, "landing.seen"]))
+    paper.inbox = [Backlog(ORDERS, 1, 0.0)]
+    (own,) = paper.tick(instance).run_requests or []
+    assert (own.job_name, own.partition_key, own.tags["dagster/partition"]) == ("bronze_job", ORDERS, ORDERS)
+    for request in (shared, own):
+        assert request.run_key is None  # a used run key is never run again, even after a failure
+        assert request.tags[TRIGGER_TAG] == "sensor"
+
+
+def test_the_configuration_that_the_sensor_gives_is_the_job_s(paper: Paper) -> None:
+    schema = paper.definitions.resolve_job_def(SHARED_JOB).run_config_schema.config_type
+    assert validate_config(schema, shared_config([ORDERS])).success
+    assert not validate_config(schema, {"ops": {SHARED_OP: {"config": {}}}}).success
+
+
+def test_a_tick_evaluates_the_checks_of_the_queues(
+    paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = {"queue": "more", "outcome": "no_table", "bucket": "b", "key": "x.json", "reason": "no folder"}
+    monkeypatch.setattr(intake, "listen", lambda *_, **__: Intake(rows=[row]))
+    tick = paper.tick(instance)
+    assert {one.asset_key.path[-1]: one.passed for one in tick.asset_events} == {"events": True, "more": False}
+    for event in tick.asset_events:
+        instance.report_runless_asset_event(event)
+    key = dg.AssetCheckKey(AssetKey(["sqs", "more"]), "every_event_has_a_table")
+    assert key in paper.definitions.resolve_asset_graph().asset_check_keys
+    (record,) = instance.event_log_storage.get_asset_check_execution_history(key, limit=2)
+    assert record.evaluation is not None
+    assert record.evaluation.severity == dg.AssetCheckSeverity.WARN
+    assert record.evaluation.metadata["no_table"].value == 1
+
+
+def test_an_empty_inbox_asks_for_nothing(paper: Paper, instance: dg.DagsterInstance) -> None:
+    instance.add_dynamic_partitions(TABLES.name or "", [spec.table_key.encode() for spec in paper.config.tables])
+    tick = paper.tick(instance)
+    assert (tick.run_requests, tick.dynamic_partitions_requests) == ([], [])
+    assert "received 0 events" in (tick.skip_message or "")
+
+
+def test_a_tick_shows_what_went_to_no_table_and_why(
+    paper: Paper,
+    instance: dg.DagsterInstance,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    rows = [
+        {"outcome": "own_file", "bucket": "landing", "key": "orders/_SUCCESS", "reason": "hidden"},
+        {"outcome": "malformed", "detail": "s3://lake/quarantine/messages/m-0.json", "reason": "not JSON"},
+        {
+            "outcome": "no_table",
+            "bucket": "landing",
+            "key": "x\n2026 ERROR forged\x1b[2J.csv",
+            "reason": "in no folder",
+        },
+        *({"outcome": "no_table", "bucket": "landing", "key": f"{n}.csv", "reason": "in no folder"} for n in range(20)),
+    ]
+    rows = [{**row, "queue": "events"} for row in rows]
+    monkeypatch.setattr(intake, "listen", lambda *_, **__: Intake(rows=rows))
+    paper.tick(instance)
+    told = capfd.readouterr().err
+    assert "malformed: s3://lake/quarantine/messages/m-0.json: not JSON" in told
+    assert "no_table: s3://landing/0.csv: in no folder" in told
+    assert (told.count("WARNING"), "_SUCCESS" in told) == (10, False)
+    assert "\n2026 ERROR" not in told
+    assert "\x1b[2J" not in told
+
+
+def test_a_queue_that_fails_for_ever_does_not_set_the_tour_of_the_inbox_back(
+    paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tick that fails keeps no cursor, so the next one would look at the same tables again."""
+    broken = Intake(failures={"events": TimeoutError("no route")})
+    monkeypatch.setattr(intake, "listen", lambda *_, **__: broken)
+    for whole in (False, True):
+        turns = Turns(last="landing.m", whole=whole)
+        monkeypatch.setattr(intake, "requests", lambda *_, turns=turns: (turns, []))
+        if whole:
+            with pytest.raises(TimeoutError):
+                paper.tick(instance)
+        else:
+            assert json.loads(paper.tick(instance).cursor or "")["last"] == "landing.m"
+
+
+@pytest.mark.parametrize("status", ["QUEUED", "NOT_STARTED", "STARTING", "STARTED", "CANCELING"])
+def test_a_table_with_an_active_run_is_left_alone(status: str, paper: Paper, instance: dg.DagsterInstance) -> None:
+    paper.hint(ORDERS)
+    paper.hint("landing.items")
+    make_run(instance, dg.DagsterRunStatus[status])
+    assert [request.partition_key for request in paper.tick(instance).run_requests or []] == ["landing.items"]
+
+
+@pytest.mark.parametrize("status", ["QUEUED", "NOT_STARTED", "STARTING", "STARTED", "CANCELING"])
+def test_a_table_of_an_active_shared_run_is_left_alone(status: str, paper: Paper, instance: dg.DagsterInstance) -> None:
+    paper.hint(ORDERS)
+    paper.hint("landing.items")
+    make_shared_run(instance, dg.DagsterRunStatus[status], [ORDERS, "landing.seen"])
+    assert [request.partition_key for request in paper.tick(instance).run_requests or []] == ["landing.items"]
+
+
+@pytest.mark.parametrize("says", [True, False], ids=["it says which", "it died"])
+def test_a_table_that_failed_in_a_shared_run_rests_and_then_has_its_own(
+    says: bool, paper: Paper, instance: dg.DagsterInstance
+) -> None:
+    others = ["landing.items", "landing.seen"]
+    for table in (ORDERS, *others):
+        paper.hint(table)
+    tags = {FAILED_TAG: json.dumps([ORDERS])} if says else {}
+    make_shared_run(instance, dg.DagsterRunStatus.FAILURE, [ORDERS, *others], tags)
+    (*none, shared) = asked_at(paper, instance, time.time()) or [None]
+    assert not none
+    assert (shared.run_config == shared_config(others)) if says else shared is None  # all rest, whoever is to blame
+    requests = {one.partition_key: one for one in asked_at(paper, instance, time.time() + 6)}
+    assert set(requests) == ({ORDERS, None} if says else {ORDERS, *others})
+    assert requests[ORDERS].tags[FAILURES_TAG] == "1"
+    make_run(instance, dg.DagsterRunStatus.FAILURE, requests[ORDERS].tags)
+    assert asked_at(paper, instance, time.time() + 6, table=ORDERS) == []
+    (again,) = asked_at(paper, instance, time.time() + 11, table=ORDERS)
+    assert (again.partition_key, again.tags[FAILURES_TAG]) == (ORDERS, "2")
+    make_run(instance, dg.DagsterRunStatus.SUCCESS)
+    after = asked_at(paper, instance, time.time())
+    assert [held for one in after for held in tables_of(one) if held == ORDERS] == [ORDERS]
+    assert all(FAILURES_TAG not in one.tags for one in after if ORDERS in tables_of(one))
+
+
+@pytest.mark.parametrize("status", ["FAILURE", "CANCELED"])
+def test_a_table_whose_run_just_failed_rests_and_is_tried_again(
+    status: str, paper: Paper, instance: dg.DagsterInstance
+) -> None:
+    paper.hint(ORDERS)
+    make_run(instance, dg.DagsterRunStatus[status])
+    assert paper.tick(instance).run_requests == []
+    make_run(instance, dg.DagsterRunStatus.SUCCESS)
+    assert len(paper.tick(instance).run_requests or []) == 1
+
+
+def test_the_rest_after_a_failure_ends_and_grows_with_the_next(paper: Paper, instance: dg.DagsterInstance) -> None:
+    paper.hint(ORDERS)
+    for failures in range(12):
+        (request,) = asked_at(paper, instance, time.time() + 3601)
+        assert request.tags.get(FAILURES_TAG, "0") == str(failures), "the next run knows of those before"
+        make_run(instance, dg.DagsterRunStatus.FAILURE, request.tags)
+        rest = min(5 * 2**failures, 3600)
+        now = time.time()
+        assert asked_at(paper, instance, now + rest - 5) == []
+        assert len(asked_at(paper, instance, now + rest)) == 1
+    make_run(instance, dg.DagsterRunStatus.SUCCESS)
+    (request,) = asked_at(paper, instance, time.time())
+    assert FAILURES_TAG not in request.tags
+
+
+def test_a_tick_with_thousands_of_waiting_tables_asks_little_and_for_few_runs(
+    paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tick after the other on real storage, with the inbox of 5,000 tables; some have a run, some rest."""
+    objects, most, asked, listed = Objects(), 20, [], []
+    store = LakeStore(objects, "s3://lake/root")  # type: ignore[arg-type]
+    tables = sorted(TableKey("landing", f"t{number}/").encode() for number in range(5000))
+    for table in [*tables, *[tables[0]] * 5000]:
+        objects.bodies[f"root/inbox/{table}/{len(objects.bodies):026d}-1.json"] = ""
+    monkeypatch.setattr(intake, "MOST_RUNS", most)
+    monkeypatch.setattr(sharing, "MOST_SHARING", 5)
+    monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace(store=store, config=paper.config))
+    fetch, under = dg.DagsterInstance.get_run_records, Objects.under
+    monkeypatch.setattr(
+        dg.DagsterInstance, "get_run_records", lambda *given, **more: asked.append(1) or fetch(*given, **more)
+    )
+    monkeypatch.setattr(
+        Objects, "under", lambda *given, **more: (listed.append(1) or item for item in under(*given, **more))
+    )
+    make_run(instance, dg.DagsterRunStatus.STARTED, {"dagster/partition": tables[3]})
+    make_run(instance, dg.DagsterRunStatus.FAILURE, {"dagster/partition": tables[5], FAILURES_TAG: "9"})
+    served: list[str] = []
+    cursor = None
+    for _ in range(2):
+        tick = paper.tick(instance, cursor)
+        runs = [tables_of(request) for request in tick.run_requests or []]
+        assert sorted(map(len, runs)) == ([1, 4, 5, 5, 5] if cursor is None else [5, 5, 5, 5])
+        served += [table for run in runs for table in run]
+        cursor = tick.cursor
+    assert sorted(served) == sorted({*tables[: 2 * most + 2]} - {tables[3], tables[5]})
+    assert len(asked) == 2 * 4, "active ones, failed ones of either kind, and which of these tables did well since"
+    assert len(listed) < 2000, "a page of the one with thousands of manifests, and those that had their turn"
+
+    for table in served[: most - 1]:
+        make_run(instance, dg.DagsterRunStatus.QUEUED, {"dagster/partition": table, TRIGGER_TAG: "sensor"})
+    assert len(paper.tick(instance, cursor).run_requests or []) == 1, "no more than the queue will hold"
+    make_run(instance, dg.DagsterRunStatus.QUEUED, {"dagster/partition": served[most], TRIGGER_TAG: "sensor"})
+    full = paper.tick(instance, cursor)
+    assert full.run_requests == []
+    assert json.loads(full.cursor or "")["last"] == json.loads(cursor or "")["last"], "whose turn it is stays"
+
+
+def test_the_inbox_has_a_time_of_its_own_however_long_the_queues_took(
+    paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what is due is asked for although a queue failed; only a tick that has nothing else to say fails."""
+    clock = [1000.0]
+
+    def long_drain(*_: Any, **__: Any) -> Intake:
+        clock[0] += intake._WORKING
+        return Intake(failures={"more": ConnectionError("no answer")})
+
+    asked = intake.requests
+    given: list[float] = []
+
+    def requests(*what: Any) -> Any:
+        given.append(what[-1] - clock[0])
+        return asked(*what[:-1], time.monotonic() + 60)
+
+    monkeypatch.setattr(intake, "listen", long_drain)
+    monkeypatch.setattr(intake, "requests", requests)
+    monkeypatch.setattr(intake, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    with pytest.raises(ConnectionError):
+        paper.tick(instance)
+    paper.hint(ORDERS)
+    assert len(paper.tick(instance).run_requests or []) == 1
+    assert given == [intake._TOUR] * 2
+    assert intake._WORKING + intake._TOUR < intake._TICK, "together they end before Dagster gives the tick up"
+
+
+def tables_of(request: dg.RunRequest) -> list[str]:
+    return (
+        [request.partition_key] if request.partition_key else request.run_config["ops"][SHARED_OP]["config"]["tables"]
+    )
+
+
+def asked_at(paper: Paper, instance: dg.DagsterInstance, now: float, table: str = "") -> list[dg.RunRequest]:
+    """The runs that a tick asks for at that time; of one table if it is named."""
+    found = intake.requests(paper.resource.open(), instance, now, "", time.monotonic() + 60)[1]
+    return [one for one in found if not table or table in tables_of(one)]
+
+
+def make_shared_run(
+    instance: dg.DagsterInstance,
+    status: dg.DagsterRunStatus,
+    tables: list[str],
+    tags: Mapping[str, str] | None = None,
+) -> None:
+    origin = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("tidegate"), "__repository__").get_job_origin(
+        SHARED_JOB
+    )
+    create_run_for_test(
+        instance,
+        job_name=SHARED_JOB,
+        status=status,
+        tags=dict(tags or {}),
+        run_config=shared_config(tables),
+        remote_job_origin=origin,
+    )
+
+
+def make_run(instance: dg.DagsterInstance, status: dg.DagsterRunStatus, tags: Mapping[str, str] | None = None) -> None:
+    origin = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("tidegate"), "__repository__").get_job_origin(
+        "bronze_job"
+    )
+    tags = {"dagster/partition": ORDERS, **(tags or {})}
+    create_run_for_test(instance, job_name="bronze_job", status=status, tags=tags, remote_job_origin=origin)

@@ -1,0 +1,294 @@
+"""The demo's producers: real data in, the same files and operations out, every time."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections import Counter, defaultdict
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.demo import lake_file, oracle, producers
+from tidegate.platform.demo.flights_export import REMOVED_FILE
+from tidegate.platform.demo.mending import lake_file_of, say
+from tidegate.platform.demo.operations import BUCKET, Operation, Operations
+from tidegate.platform.demo.source import SHORT, Source, SourceMissingError, read_source
+
+
+@pytest.fixture(scope="module")
+def source() -> Source:
+    return read_source()
+
+
+@pytest.fixture(scope="module")
+def folder(source: Source, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo") / "producers"
+    producers.produce(folder, source)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def operations(folder: Path) -> list[Operation]:
+    return [json.loads(line) for line in (folder / "operations.jsonl").read_text().splitlines()]
+
+
+def test_the_data_is_the_real_one(source: Source) -> None:
+    sheets = (source.weather, source.planes, source.airports, source.airlines)
+    assert [len(source.flights), *(len(sheet.rows) for sheet in sheets)] == [
+        336_776,
+        26_115,
+        3_322,
+        1_458,
+        16,
+    ]
+    assert "NA" not in {cell for sheet in sheets for row in sheet.rows for cell in row}
+
+
+def test_a_short_demo_has_everything_that_the_second_wave_does(
+    source: Source, operations: list[Operation], tmp_path: Path
+) -> None:
+    def second(done: list[Operation]) -> list[tuple[str, str | None, str]]:
+        return [(one["op"], one["key"], one["kind"]) for one in done if one["wave"] == 2]
+
+    short = producers.produce(tmp_path, source.short())
+    assert second(short) == second(operations)
+    first = Counter((done["key"] or "").split("/")[0] for done in short if done["wave"] == 1)
+    assert first == {
+        "flights": len(SHORT),
+        "weather": len(SHORT) - 1,
+        "planes": 4,
+        "airports": 2,
+        "airlines": 1,
+        "delays": 2,
+        "fleet": 2,
+    }
+
+
+def test_a_missing_source_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(SourceMissingError, match=r"lacks .*flights.csv.zip; .*`pip install 'tidegate\[demo\]'`"):
+        read_source(tmp_path)
+
+
+def test_silver_keys_are_unique_in_the_data(source: Source) -> None:
+    flights = source.flights.group_by(list(oracle.TABLES["flights"].keys)).aggregate([])
+    assert len(flights) == len(source.flights)
+    for name in ("weather", "planes", "airports", "airlines"):
+        sheet = getattr(source, name)
+        places = [sheet.header.index(key) for key in oracle.TABLES[name].keys]
+        assert len({tuple(row[place] for place in places) for row in sheet.rows}) == len(sheet.rows)
+
+
+def test_twice_the_same_bytes(folder: Path, source: Source, tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "stale").write_text("of an earlier production")
+    producers.produce(tmp_path, source)
+    assert _digests(tmp_path) == _digests(folder)
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def test_operations_are_counted(operations: list[Operation]) -> None:
+    assert Counter((done["wave"], done["op"]) for done in operations) == {
+        (1, "put"): 740,
+        (2, "put"): 81,
+        (2, "delete"): 2,
+        (2, "redeliver"): 14,
+        (2, "message"): 2,
+        (2, "mend"): 1,
+    }
+    first = Counter(done["key"].split("/")[0] for done in operations if done["wave"] == 1)
+    assert first == {
+        "flights": 365,
+        "weather": 364,
+        "planes": 4,
+        "airports": 2,
+        "airlines": 1,
+        "delays": 2,
+        "fleet": 2,
+    }
+    assert all(done["events"] == (done["op"] != "mend") for done in operations)
+    assert [done["n"] for done in operations] == list(range(1, len(operations) + 1))
+
+
+def test_files_are_what_the_operations_say(folder: Path, operations: list[Operation]) -> None:
+    for done in operations:
+        if done["op"] == "put":
+            content = (folder / done["file"]).read_bytes()
+            etag = hashlib.md5(content, usedforsecurity=False).hexdigest()
+            assert (done["size"], done["etag"]) == (len(content), etag)
+
+
+def test_a_wave_gives_a_key_one_state(operations: list[Operation]) -> None:
+    states: dict[tuple[int, str], set[Any]] = defaultdict(set)
+    etags: dict[str, set[str]] = defaultdict(set)
+    for done in operations:
+        if done["op"] in ("put", "delete"):
+            states[done["wave"], done["key"]].add(done.get("etag"))
+            etags[done["key"]] |= {done["etag"]} if "etag" in done else set()
+    assert all(len(state) == 1 for state in states.values())
+    assert all(len(etag) == 1 for key, etag in etags.items() if key.endswith(".parquet"))
+    assert sum(len(etag) == 2 for etag in etags.values()) == 7
+
+
+def test_a_replay_leaves_the_bucket_as_it_is(operations: list[Operation]) -> None:
+    bucket: dict[str, str] = {}
+    for done in operations:
+        if done["op"] == "put":
+            bucket[done["key"]] = done["etag"]
+        elif done["op"] == "delete":
+            del bucket[done["key"]]
+    again = [done for done in operations if done["replay"]]
+    assert {done["op"] for done in again} == {"put", "redeliver"}
+    assert all(bucket[done["key"]] == done["etag"] for done in again if done["op"] == "put")
+    assert not any(done["kind"].startswith("bad") and done["op"] == "put" and done["size"] < 100 for done in again)
+
+
+def test_redelivered_notifications_have_the_shape_of_s3(operations: list[Operation]) -> None:
+    by_n = {done["n"]: done for done in operations}
+    for done in (done for done in operations if done["op"] == "redeliver"):
+        (record,) = json.loads(done["body"])["Records"]
+        assert record["eventName"] == done["event"]
+        assert record["eventTime"] < "2025"
+        assert len(record["s3"]["object"]["sequencer"]) == 16
+        told = record["s3"]["object"].get("eTag")
+        assert told in (None, by_n[done["of"]]["etag"] if done["of"] else "0" * 32)
+    names = [
+        json.loads(done["body"])["Records"][0]["s3"]["object"]["key"]
+        for done in operations
+        if done["op"] == "redeliver"
+    ]
+    assert "weather/late+report+50%25%2B%C3%A9.json" in names
+
+
+def test_awkward_and_hidden_names_are_there(operations: list[Operation]) -> None:
+    keys = {done["key"] for done in operations if done["op"] == "put"}
+    assert keys >= {
+        "weather/b1.json",
+        "weather/b[1].json",
+        "weather//late.json",
+        "weather/late report 50%+é.json",
+        "weather/_tmp.json",
+        "flights/month=5/day=5/late 50%+é.parquet",
+        "exports/README.txt",
+    }
+
+
+def test_nothing_depends_on_the_removed_file_but_its_rows(operations: list[Operation]) -> None:
+    of_that_day = [done for done in operations if (done["key"] or "").startswith(REMOVED_FILE.rsplit("/", 1)[0])]
+    assert [done["op"] for done in of_that_day] == ["put", "delete", "redeliver"]
+
+
+def test_the_notebooks_files_are_what_pandas_writes_by_default(folder: Path, source: Source) -> None:
+    """Nanoseconds, names with blanks and brackets, an index; and they say what the flights say."""
+    stored = pq.read_table(folder / "files/wave-1/delays/2013-h1.parquet")
+    assert stored.schema.field("Left At").type == pa.timestamp("ns", tz="UTC")
+    assert stored.schema.pandas_metadata["index_columns"] == ["__index_level_0__"]
+    assert {"Tail Number", "Delay (min)"} < set(stored.column_names)
+    row = stored.slice(7, 1).to_pylist()[0]
+    flight = source.flights.slice(row["__index_level_0__"], 1).to_pylist()[0]
+    assert (row["Flight No"], row["Delay (min)"], row["From"]) == (
+        flight["flight"],
+        flight["dep_delay"],
+        flight["origin"],
+    )
+    late = timedelta(minutes=flight["minute"] + flight["dep_delay"])
+    assert row["Left At"].to_pydatetime() == flight["time_hour"] + late
+
+
+def test_r_quotes_text_alone_and_names_no_row_names(folder: Path) -> None:
+    lines = (folder / "files/wave-1/fleet/incomplete.csv").read_text().splitlines()
+    assert lines[0].startswith('"","tailnum","year"')
+    assert lines[1] == ('"1","N10156",2004,"Fixed wing multi engine","EMBRAER","EMB-145XR",2,55,NA,"Turbo-fan"')
+    assert all(",NA," in line for line in lines[1:])
+    assert ",NA," not in (folder / "files/wave-1/fleet/complete.csv").read_text()
+
+
+def test_what_was_never_put_cannot_be_mended(tmp_path: Path) -> None:
+    does = Operations(tmp_path)
+    with pytest.raises(ValueError, match="is not there"):
+        does.mend("fleet/a.csv", ["NA"], "mended")
+
+
+def test_the_lake_file_takes_the_mend(operations: list[Operation], tmp_path: Path) -> None:
+    """What keeps the file in quarantine is a line of lake.yaml, which the demo's copy of it has commented out."""
+    (done,) = (done for done in operations if done["op"] == "mend")
+    own = lake_file_of(tmp_path / "home")
+    env = {"TIDEGATE_QUEUE_URL": "http://127.0.0.1:4566/000000000000/tidegate-events"}
+
+    def nulls() -> tuple[str, ...]:
+        spec = load_lake(own, env=env).table_holding(BUCKET, done["key"])
+        assert spec is not None
+        return spec.csv.nulls
+
+    assert nulls() == ()
+    for _ in range(2):  # an interrupted demo does it again
+        say(own, done)
+        assert nulls() == ("NA",)
+        assert lake_file_of(tmp_path / "home") == own  # and another run does not undo it
+    own.write_text("lake: {}")
+    with pytest.raises(ValueError, match="remove the file"):
+        say(own, done)
+
+
+def test_a_key_cannot_get_two_contents_in_a_wave(tmp_path: Path) -> None:
+    does = Operations(tmp_path)
+    does.put("weather/a.json", b"1", "export")
+    does.put("weather/a.json", b"1", "same bytes again")
+    with pytest.raises(ValueError, match="second content"):
+        does.put("weather/a.json", b"2", "overwritten")
+    with pytest.raises(ValueError, match="of this wave"):
+        does.delete("weather/a.json", "removed")
+    does.put("flights/a.parquet", b"1", "export")
+    does.wave = 2
+    does.put("weather/a.json", b"2", "overwritten")
+    with pytest.raises(ValueError, match="second content"):
+        does.put("flights/a.parquet", b"2", "overwritten")
+
+
+def test_the_producers_know_nothing_of_tidegate() -> None:
+    names = ("source", "operations", "flights_export", "weather_service", "analysts")
+    own = {f"tidegate.platform.demo.{name}" for name in names}
+    for name in ("producers", *names):
+        ours = {module for module in imports(name) if module.startswith("tidegate")}
+        assert ours <= own, f"{name} imports {ours - own}"
+
+
+def test_the_oracle_stands_alone() -> None:
+    assert not {module for module in imports("oracle") if module.startswith((".", "tidegate"))}
+
+
+def imports(name: str) -> set[str]:
+    tree = ast.parse(Path(str(oracle.__file__)).with_name(f"{name}.py").read_text())
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add("." * node.level + (node.module or ""))
+    return found
+
+
+def test_the_lake_file_is_valid_and_of_these_tables() -> None:
+    lake = load_lake(lake_file(), env={"TIDEGATE_QUEUE_URL": "http://127.0.0.1:4566/000000000000/tidegate-events"})
+    assert lake.buckets == (BUCKET,) == (oracle.BUCKET,)
+    assert {spec.name for spec in lake.tables} == set(oracle.TABLES)
+    for spec in lake.tables:
+        table = oracle.TABLES[spec.name]
+        assert spec.prefix == f"s3://{BUCKET}/{table.prefix}"
+        assert (spec.mode == "register") == table.registered
+        assert tuple(spec.partition_columns) == table.partitions
+        assert not spec.columns or dict(spec.columns) == table.columns
+        assert (spec.silver is not None) == table.silver
+        if spec.silver:
+            assert tuple(spec.silver.keys) == table.keys
+            assert (spec.silver.order, spec.silver.delete_when) == ("updated_at", "deleted")

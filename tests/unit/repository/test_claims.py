@@ -1,0 +1,126 @@
+"""The map of claims (docs/internals/testing.md, docs/internals/faults.md) against code and tests."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.catalog import MUTANTS
+from tests.support.plugins.groups import GROUPS
+from tidegate.assets.bronze.run import SEAMS
+
+ROOT = Path(__file__).resolve().parents[3]
+TESTS, JVM = ROOT / "tests", ROOT / "platform" / "jvm" / "src" / "test"
+TESTING, FAULTS, ARCHITECTURE = (
+    (ROOT / "docs" / "internals" / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("testing", "faults", "architecture")
+)
+MAP = TESTING.split("## The map of claims", 1)[1]
+#: A fault or an attack, as it is cited: a letter of docs/internals/faults.md and a number.
+NUMBER = re.compile(r"\b([FABCL][1-9]\d?)\b")
+
+
+def functions() -> dict[str, set[str]]:
+    """The test functions of each file, by its path below ``tests/``."""
+    found = {}
+    for path in TESTS.rglob("test_*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+        found[str(path.relative_to(TESTS))] = {name for name in names if name.startswith("test_")}
+    return found
+
+
+FUNCTIONS = functions()
+EVERY_FUNCTION = {name for names in FUNCTIONS.values() for name in names}
+
+
+def defined() -> dict[str, str]:
+    """The row of each number in docs/internals/faults.md."""
+    return dict(re.findall(r"^\| ([FABCL]\d+) \|(.*)$", FAULTS, re.MULTILINE))
+
+
+def cited_by_tests() -> Iterator[tuple[str, str]]:
+    """Numbers in names and docstrings of tests and in names of the explorer's scenes, with the place."""
+    for path, names in FUNCTIONS.items():
+        for name in names:
+            if found := re.match(r"test_([fabcl]\d+)_", name):
+                yield found[1].upper(), f"{path}::{name}"
+        module = ast.get_docstring(ast.parse((TESTS / path).read_text(encoding="utf-8"))) or ""
+        if "docs/internals/faults.md" in module:
+            yield from ((number, path) for number in NUMBER.findall(module))
+    for path in JVM.rglob("*.java"):
+        for number in re.findall(r'"(C\d+):', path.read_text(encoding="utf-8")):
+            yield number, path.name
+
+
+def test_the_numbers_that_tests_cite_are_the_ones_that_are_defined() -> None:
+    cited = {number for number, _ in cited_by_tests()}
+    undefined = [(number, where) for number, where in cited_by_tests() if number not in defined()]
+    assert not undefined, "docs/internals/faults.md does not say what they are"
+    unproven = [number for number, row in defined().items() if number not in cited and not re.search(r"`\w+`", row)]
+    assert not unproven, "docs/internals/faults.md has numbers that no test cites, and names none for them"
+
+
+def test_a_number_s_row_names_the_tests_of_that_number() -> None:
+    for number, row in defined().items():
+        named = set(re.findall(r"`(test_\w+)`", row))
+        own = {name for name in EVERY_FUNCTION if name.startswith(f"test_{number.lower()}_")}
+        assert named >= own, f"{number} in docs/internals/faults.md"
+
+
+def test_numbers_in_docs_and_code_are_defined() -> None:
+    pages = [page for page in (ROOT / "docs").rglob("*.md") if page.name != "faults.md"]
+    code = [path for folder in ("assets", "resources", "sensors", "platform") for path in (ROOT / folder).rglob("*.py")]
+    for path in [*pages, *code]:
+        text = re.sub(r"%[0-9A-F]{2}", "", path.read_text(encoding="utf-8"))
+        assert set(NUMBER.findall(text)) <= set(defined()), path
+
+
+@pytest.mark.parametrize("page", [FAULTS, MAP], ids=["faults.md", "testing.md"])
+def test_every_test_that_is_named_is_there(page: str) -> None:
+    classes = {path.stem for path in JVM.rglob("*.java")}
+    files = {path.rsplit("/", 1)[-1] for path in FUNCTIONS}
+    named = set(re.findall(r"`(test_\w+(?:\.py)?|[A-Z]\w+Test)`", page))
+    assert len(named) > 30
+    assert named <= EVERY_FUNCTION | classes | files
+
+
+def test_every_invariant_is_in_the_map() -> None:
+    section = ARCHITECTURE.split("### Invariants", 1)[1].split("\n### ", 1)[0]
+    invariants = [int(n) for n in re.findall(r"^(\d+)\. \*\*", section, re.MULTILINE)]
+    assert invariants == list(range(1, 12))
+    mapped = [int(n) for n in re.findall(r"^\| (\d+), ", MAP, re.MULTILINE)]
+    assert mapped == invariants
+    # 4: RefusalsTest and its neighbours mutate nothing of Python's, for the rule is Java's.
+    assert {mutant.invariant for mutant in MUTANTS} == set(invariants) - {4}
+
+
+def test_every_seam_is_in_the_map_and_killed() -> None:
+    section = MAP.split("### Seams and kinds of kill", 1)[1].split("\n### ", 1)[0]
+    assert tuple(re.findall(r"^\| `([\w-]+)` \|", section, re.MULTILINE)) == SEAMS
+    for name in re.findall(r"`(test_\w+)`", section.split("\n|---", 1)[0]):
+        (source,) = (path for path, names in FUNCTIONS.items() if name in names)
+        body = (TESTS / source).read_text(encoding="utf-8").split(f"def {name}(", 1)
+        assert 'parametrize("seam", SEAMS)' in body[0][-200:] or "for seam in SEAMS" in body[1], (
+            f"{name} leaves seams out"
+        )
+
+
+def test_mutants_name_tests_that_are_there_and_code_that_stands_once() -> None:
+    assert len(MUTANTS) >= 15
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
+    for mutant in MUTANTS:
+        assert (ROOT / mutant.path).read_text(encoding="utf-8").count(mutant.before) == 1, mutant.name
+        for node in mutant.tests:
+            path, _, name = node.removeprefix("tests/").partition("::")
+            assert name in FUNCTIONS[path] | {""}, node
+
+
+def test_every_folder_of_tests_is_a_group_of_the_page() -> None:
+    table = TESTING.split("## Groups", 1)[1].split("\n## ", 1)[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(GROUPS)
+    assert {path.split("/")[0] for path in FUNCTIONS} == set(GROUPS)

@@ -1,0 +1,283 @@
+"""The documentation against the code: fields, defaults, examples, links, commands."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer.main
+from pydantic import BaseModel
+
+from tests.support.tracked import tracked
+from tidegate.platform.cli.main import app
+from tidegate.platform.cloud.queue_policy import lets_send
+from tidegate.platform.core.config.csv_options import CsvOptions
+from tidegate.platform.core.config.lake import DiscoverySpec, IntakeSpec, LakeConfig, LakeSpec, QueueSpec
+from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.core.config.table import SilverSpec, TableSpec
+from tidegate.platform.core.health.alarms import template
+from tidegate.platform.core.health.measurement import Health, QueueHealth, TableHealth
+from tidegate.platform.core.health.metrics import NAMESPACE, metric_data
+
+ROOT = Path(__file__).resolve().parents[3]
+DOCS = ROOT / "docs"
+SHELVES = ("start", "guides", "operate", "reference", "internals", "decisions")
+CONFIGURATION = (ROOT / "docs" / "reference" / "lake-yaml.md").read_text(encoding="utf-8")
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+MODELS: dict[str, type[BaseModel]] = {
+    "The lake": LakeConfig,
+    "`lake`": LakeSpec,
+    "`queues`": QueueSpec,
+    "`intake`": IntakeSpec,
+    "`discovery`": DiscoverySpec,
+    "`tables`": TableSpec,
+    "CSV and JSON": CsvOptions,
+    "`silver`": SilverSpec,
+}
+#: What the page says of fields whose default is not a value of their own.
+SAID = {
+    ("LakeConfig", "intake"): "see below",
+    ("TableSpec", "reconcile_interval"): "the lake's",
+    ("LakeConfig", "discovery"): "`true`",
+    ("TableSpec", "format"): "by each file's ending",
+    ("TableSpec", "mode"): "Parquet `register`, others `load`",
+    ("TableSpec", "columns"): "inferred",
+    ("TableSpec", "partition_columns"): "`string` each",
+    ("TableSpec", "policy"): "the lake's",
+    ("TableSpec", "csv"): "RFC 4180",
+    ("TableSpec", "window"): "the lake's",
+    ("TableSpec", "max_files"): "the lake's",
+    ("TableSpec", "max_lag"): "the lake's",
+}
+
+
+def blocks(language: str) -> list[tuple[Path, str]]:
+    found = re.compile(rf"^```{language}\n(.*?)^```", re.MULTILINE | re.DOTALL)
+    return [(page, text) for page in PAGES for text in found.findall(page.read_text(encoding="utf-8"))]
+
+
+def rows(heading: str) -> dict[str, str]:
+    """Default by field, from the table below a heading of docs/reference/lake-yaml.md."""
+    section = re.split(rf"^#+ {re.escape(heading)}$", CONFIGURATION, flags=re.MULTILINE)
+    assert len(section) == 2, f"docs/reference/lake-yaml.md has no section {heading}"
+    table = re.split(r"^#", section[1], maxsplit=1, flags=re.MULTILINE)[0]
+    return dict(re.findall(r"^\| `(\w+)` \|[^|]*\| ([^|]*) \|", table, re.MULTILINE))
+
+
+def default(model: type[BaseModel], name: str) -> str:
+    field = model.model_fields[name]
+    if field.is_required():
+        return "required"
+    if said := SAID.get((model.__name__, name)):
+        return said
+    value = field.get_default(call_default_factory=True)
+    return "none" if value in (None, ()) else f"`{str(value).lower()}`"
+
+
+@pytest.mark.parametrize("heading", MODELS)
+def test_every_field_is_there_with_its_default(heading: str) -> None:
+    model = MODELS[heading]
+    assert rows(heading) == {field.alias or name: default(model, name) for name, field in model.model_fields.items()}
+
+
+def test_yaml_examples_load(tmp_path: Path) -> None:
+    lakes = [(page, text) for page, text in blocks("yaml") if re.search(r"^lake:", text, re.MULTILINE)]
+    assert len(lakes) >= 2
+    for index, (_, text) in enumerate(lakes):
+        path = tmp_path / f"{index}.yaml"
+        path.write_text(text, encoding="utf-8")
+        load_lake(path, {})
+
+
+def test_the_lake_to_start_from_loads() -> None:
+    config = load_lake(ROOT / "lake.yaml", {"TIDEGATE_QUEUE_URL": "https://sqs.example.org/1/tidegate-events"})
+    assert [(spec.name, spec.mode) for spec in config.tables] == [("orders", "register"), ("clicks", "load")]
+    assert config.tables[0].silver is not None
+
+
+def every_page() -> list[Path]:
+    """All Markdown of the repository."""
+    return [path for path in tracked() if path.suffix == ".md"]
+
+
+def prose(page: Path) -> str:
+    """A page without its blocks of code."""
+    return re.sub(r"^( *)```.*?^\1```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+def links(page: Path) -> Iterator[tuple[Path, str]]:
+    """File and anchor of each link of a page that is not to another site."""
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", prose(page)):
+        if "://" not in target:
+            yield ((page.parent / target).resolve() if target else page), anchor
+
+
+def anchors(page: Path) -> set[str]:
+    """What the headings of a page are called in links, as GitHub makes it."""
+    found: set[str] = set()
+    for heading in re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE):
+        text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
+        name = re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
+        found.add(next(one for one in (name, *(f"{name}-{n}" for n in range(1, 100))) if one not in found))
+    return found
+
+
+@pytest.mark.parametrize("page", every_page(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    for target, anchor in links(page):
+        assert target.is_file(), f"links to {target}, where no file is"
+        assert not anchor or anchor in anchors(target), f"links to #{anchor}, but {target.name} has no such heading"
+
+
+def test_pages_that_code_and_texts_name_are_there() -> None:
+    named = re.compile(r"(?<![\w/.-])docs/[\w/.-]+\.(?:md|json|png)\b")
+    for path in tracked():
+        if path.suffix in (".py", ".java", ".md", ".toml", ".yaml") or path.name == "Makefile":
+            gone = {name for name in named.findall(path.read_text(encoding="utf-8")) if not (ROOT / name).is_file()}
+            assert not gone, path
+
+
+def test_every_page_is_on_a_shelf_and_each_shelf_lists_its_pages() -> None:
+    indexes = {DOCS / shelf / "README.md" for shelf in SHELVES}
+    assert {page for page in DOCS.glob("*.md")} == {DOCS / "README.md"}
+    assert {target for target, _ in links(DOCS / "README.md") if target.suffix == ".md"} == indexes
+    for index in indexes:
+        pages = {page for page in index.parent.rglob("*.md") if page != index}
+        assert len(pages) > 1, f"{index.parent.name} has a single page"
+        assert pages - {target for target, _ in links(index)} == set(), f"{index} does not list them"
+    assert set(DOCS.rglob("*.md")) == {
+        DOCS / "README.md",
+        *(page for one in indexes for page in one.parent.rglob("*.md")),
+    }
+
+
+def numbers(text: str) -> set[int]:
+    """The decisions that a text links to."""
+    return {int(number) for number in re.findall(r"\((\d{4})-[\w-]+\.md\)", text)}
+
+
+def test_the_index_of_decisions_has_each_with_its_title_status_and_amendments() -> None:
+    row = re.compile(r"^\| (\d+) \| \[(.+?)\]\((\S+)\) \| (\S+) \| (\w+) \|(.*)\|(.*)\|$", re.MULTILINE)
+    index = (DOCS / "decisions" / "README.md").read_text(encoding="utf-8")
+    rows = row.findall(index)
+    files = sorted((DOCS / "decisions").glob("0*.md"))
+    assert sorted(file for _, _, file, *_ in rows) == [file.name for file in files]
+    amends = {int(number): numbers(cell) for number, *_, cell, _ in rows}
+    amended = {int(number): numbers(cell) for number, *_, cell in rows}
+    for number, title, name, date, status, *_ in rows:
+        text = (DOCS / "decisions" / name).read_text(encoding="utf-8")
+        assert name.startswith(f"{int(number):04}-")
+        assert text.startswith(f"# {number}. {title}\n"), name
+        assert re.fullmatch(r"20\d\d-[01]\d-[0-3]\d", date), name
+        said = re.search(r"^Status: (\w+)(.*?)\n\n", text, re.MULTILINE | re.DOTALL)
+        assert said, f"{name} has no Status"
+        assert said[1] == status, name
+        assert numbers(said[2]) <= amends[int(number)] | amended[int(number)], name
+    assert {(a, b) for a, those in amends.items() for b in those} == {
+        (b, a) for a, those in amended.items() for b in those
+    }
+    missing = set(range(1, max(amends))) - set(amends)
+    for number in missing:
+        assert f"There is no decision {number}:" in index
+
+
+def test_the_pictures_are_pictures() -> None:
+    pictures = [
+        page.parent / target
+        for page in PAGES
+        for target in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
+    ]
+    assert ROOT / "docs" / "images" / "lineage.png" in pictures
+    for picture in pictures:
+        content = picture.read_bytes()
+        assert content.startswith(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"), f"{picture} is no PNG"
+        assert content.endswith(b"IEND\xaeB`\x82"), f"{picture} is cut off"
+        width, height = struct.unpack(">II", content[16:24])
+        assert 800 <= width <= 3200, picture
+        assert 400 <= height <= 2000, picture
+
+
+def test_commands_and_options_exist() -> None:
+    # Click's objects, whatever Typer calls its own copy of them.
+    commands = {name: command.params for name, command in typer.main.get_command(app).commands.items()}  # type: ignore[attr-defined]
+    called = 0
+    for page in PAGES:
+        text = re.sub(r"\s+", " ", page.read_text(encoding="utf-8"))
+        for name, rest in re.findall(r"(?:`|/|\s)tidegate (demo|dev|up|sql|check|infer|[a-z]+(?= --))([^`#|]*)", text):
+            assert name in commands, f"{page.name}: there is no tidegate {name}"
+            options = {option for parameter in commands[name] for option in parameter.opts}
+            for option in re.findall(r"^(?: --[a-z-]+)+", rest):
+                assert set(option.split()) <= options, f"{page.name}: tidegate {name} has no {option}"
+            called += 1
+    assert called >= 6
+
+
+def test_invariants_are_numbered_as_the_code_cites_them() -> None:
+    text = (ROOT / "docs" / "internals" / "architecture.md").read_text(encoding="utf-8")
+    invariants = text.split("### Invariants")[1].split("\n### ")[0]
+    numbers = [int(number) for number in re.findall(r"^(\d+)\. \*\*", invariants, re.MULTILINE)]
+    assert numbers == list(range(1, 12))
+    sources = [
+        path for folder in ("platform", "assets", "resources", "sensors") for path in (ROOT / folder).rglob("*.py")
+    ]
+    cited = {int(n) for path in sources for n in re.findall(r"[Ii]nvariant (\d+)", path.read_text(encoding="utf-8"))}
+    assert cited
+    assert cited <= set(numbers)
+    for title in ("## 3. How bronze commits", "### What lies under the lake root"):
+        assert title in text
+
+
+AWS = (ROOT / "docs" / "operate" / "aws.md").read_text(encoding="utf-8")
+POLICIES = [json.loads(block) for block in re.findall(r"^```json\n(.*?)^```", AWS, re.MULTILINE | re.DOTALL)]
+
+
+def test_the_queue_policy_of_the_docs_is_one_that_check_accepts() -> None:
+    policy, queue = next(
+        (policy, statement["Resource"])
+        for policy in POLICIES
+        for statement in policy["Statement"]
+        if statement["Action"] == "sqs:SendMessage"
+    )
+    assert lets_send(policy, queue, "s3.amazonaws.com", "arn:aws:s3:::acme-landing")
+    assert not lets_send(policy, queue, "s3.amazonaws.com", "arn:aws:s3:::somebody-else-s")
+
+
+def test_the_role_may_publish_to_the_namespace_that_metrics_go_to() -> None:
+    (statement,) = (
+        statement
+        for policy in POLICIES
+        for statement in policy.get("Statement", [])
+        if statement.get("Sid") == "Metrics"
+    )
+    assert statement["Condition"] == {"StringEquals": {"cloudwatch:namespace": NAMESPACE}}
+
+
+def test_the_page_of_monitoring_names_each_metric_and_each_kind_of_alarm() -> None:
+    page = (ROOT / "docs" / "operate" / "monitoring.md").read_text(encoding="utf-8")
+    config = LakeConfig.model_validate(
+        {
+            "lake": {"root": "s3://lake/root"},
+            "queues": [{"name": "q", "dlq": "d"}],
+            "buckets": ["landing"],
+            "tables": [{"name": "t", "prefix": "s3://landing/t/"}],
+        }
+    )
+    health = Health(0.0, (TableHealth("landing.t", "t", 1),), (QueueHealth("q", 0, 0, 0),))
+    section, alarms = page.split("## Metrics", 1)[1].split("## Alarms", 1)
+    assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == {
+        one["MetricName"] for one in metric_data(health, config)
+    }
+    watched = {(one["Properties"]["Namespace"], one["Properties"]["MetricName"])
+               for one in template(config)["Resources"].values()}  # fmt: skip
+    assert set(re.findall(r"\| `(AWS/SQS|Tidegate)` `(\w+)`", alarms)) == watched
+
+
+def test_the_docs_name_each_permission_that_check_asks_for() -> None:
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "platform" / "cli" / "check").glob("*.py"))
+    asked = {action for text in sources for action in re.findall(r'"((?:s3|sqs|cloudwatch):[A-Z][A-Za-z]+)",', text)}
+    assert {"s3:ListBucket", "sqs:ReceiveMessage", "cloudwatch:PutMetricData"} <= asked
+    assert {action for action in asked if action not in AWS} == set()

@@ -1,0 +1,78 @@
+"""The layout that makes `platform/` and the standard library's `platform` live side by side, and clean files."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.tracked import tracked
+
+ROOT = Path(__file__).resolve().parents[3]
+PACKAGES = ("platform", "assets", "sensors", "resources")
+
+
+def test_platform_is_no_package_of_its_own() -> None:
+    """With an __init__.py it would shadow the standard library's module in every process started here."""
+    assert not (ROOT / "platform" / "__init__.py").exists()
+
+
+def test_no_module_is_named_like_one_of_the_standard_library() -> None:
+    """`python platform/x.py` puts that folder first on the path."""
+    names = {path.stem if path.is_file() else path.name for path in (ROOT / "platform").glob("*")}
+    assert not names & sys.stdlib_module_names
+    for path in (ROOT / "platform").rglob("*.py"):
+        assert path.stem not in sys.stdlib_module_names, path
+
+
+@pytest.mark.parametrize("options", [[], ["-P"]], ids=["cwd on the path", "safe path"])
+def test_platform_is_the_standard_library_s_from_here(options: list[str]) -> None:
+    program = "import platform, sys; print(platform.__file__); platform.system()"
+    done = subprocess.run(
+        [sys.executable, *options, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert Path(done.stdout.strip()).name == "platform.py"
+    assert ROOT not in Path(done.stdout.strip()).parents
+
+
+def test_packages_are_imported_under_one_name_only() -> None:
+    """From the root, `import assets` works too, and would make a second copy of every class."""
+    wrong = re.compile(rf"^\s*(?:from|import) (?:{'|'.join(PACKAGES[1:])})[\s.]|^\s*from platform[\s.]", re.MULTILINE)
+    for path in tracked():
+        if path.suffix == ".py":
+            assert not wrong.search(path.read_text()), path
+
+
+# The path of somebody's machine; not a path inside a bucket, which has something before it.
+MACHINE_PATHS = re.compile(r"(?<![\w/.:$}*-])/(?:work|root|tmp/tg|home/\w+|Users/\w+)/")
+REGISTRY_HOSTS = re.compile(r"(?:index-url|--find-links|registry)\s*[= ]\s*https?://|://[\w.-]*(?:artifactory|nexus)")
+
+
+@pytest.mark.parametrize("pattern", [MACHINE_PATHS, REGISTRY_HOSTS], ids=["machine paths", "registry hosts"])
+def test_files_name_no_machine_and_no_registry(pattern: re.Pattern[str]) -> None:
+    for path in tracked():
+        try:
+            text = path.read_text()
+        except UnicodeDecodeError:
+            continue
+        found = pattern.search(text)
+        assert not found, f"{path.relative_to(ROOT)}: {found and found.group()}"
+
+
+def test_requirements_are_pinned_and_hashed() -> None:
+    for path in sorted((ROOT / "requirements").glob("*.txt")):
+        lines = path.read_text().replace("\\\n", " ").splitlines()
+        wanted = [line for line in lines if line.strip() and not line.lstrip().startswith(("#", "--hash"))]
+        assert wanted, path
+        for line in wanted:
+            assert re.match(r"[\w.\[\], -]+==\S+ .*--hash=sha256:", line), f"{path.name}: {line[:80]}"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("[a-z]*.py")), ids=lambda path: path.stem)
+def test_measurements_can_be_imported(path: Path) -> None:
+    """Nothing else runs them, so a name that moved would be noticed in a sitting only."""
+    importlib.import_module(f"benchmarks.{path.stem}")

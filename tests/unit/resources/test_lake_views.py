@@ -1,0 +1,174 @@
+"""``lake.intake`` and ``lake.quarantine``: when they are made, and what that may not hinder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.resources import lake as lake_module
+from tidegate.resources.lake import Lake
+from tidegate.resources.lake_root.births import Birth
+from tidegate.resources.lake_root.root import LakeRoot
+from tidegate.resources.lake_views import name_lake_tables
+from tidegate.resources.spark.delta import Naming, TableName
+
+ROOT = LakeRoot(SimpleNamespace(), "s3://lake/root")  # type: ignore[arg-type]
+
+
+class Server:
+    """Remembers the names that it was given."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.views: dict[str, tuple[str, str]] = {}
+
+    def make_schema(self, schema: str) -> None:
+        pass
+
+    def name_table(self, schema: str, name: str, location: str, definition: str) -> None:
+        self.calls.append(f"{schema}.{name}")
+
+    def name_view(self, schema: str, name: str, query: str, mark: str = "") -> None:
+        self.calls.append(f"{schema}.{name}")
+        self.views[f"{schema}.{name}"] = (mark, query)
+
+    def derive_view(self, schema: str, name: str, pattern_schema: str, query: str, mark: str) -> None:
+        assert f"{pattern_schema}.{name}" in self.views
+        self.name_view(schema, name, query, mark)
+
+    def view_mark(self, schema: str, name: str) -> str | None:
+        return self.views.get(f"{schema}.{name}", (None, ""))[0]
+
+
+def test_they_are_made_once_and_anew_when_a_ledger_is_new() -> None:
+    server: Any = Server()
+    orders, items = ("shop.orders", "orders"), ("shop.items", "items")
+    name_lake_tables(server, ROOT, [orders])
+    assert set(server.calls) >= {"lake.intake", "lake.quarantine"}
+    assert "FROM ledger.orders" in server.views["lake.quarantine"][1]
+    made = len(server.calls)
+    name_lake_tables(server, ROOT, [orders])
+    assert len(server.calls) == made
+    name_lake_tables(server, ROOT, [orders, items])
+    assert "FROM ledger.items" in server.views["lake.quarantine"][1]
+
+
+class Births:
+    """So many tables, one of which has a broken record; ``asked`` are those whose record was read."""
+
+    def __init__(self, tables: list[str]) -> None:
+        self._tables = tables
+        self.asked: list[str] = []
+
+    def tables(self) -> list[str]:
+        return self._tables
+
+    def read(self, text: str) -> Birth | None:
+        name = text.split(".")[-1].rstrip("/")
+        self.asked.append(name)
+        if name == "record":
+            raise ValueError("no birth record\n\tat a.b.C")
+        return None if name == "unborn" else Birth("g", f"s3a://b/{name}", name, registered=False)
+
+
+class Namer:
+    """Names every table but those whose log is broken or that has none, and counts the calls."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.names: list[str] = []
+
+    def require_session(self) -> None:
+        pass
+
+    def quarantining(self, ledgers: Sequence[str]) -> list[bool]:
+        self.calls += 1
+        return [one.endswith("torn") for one in ledgers]
+
+    def name_tables(self, names: Sequence[TableName]) -> list[Naming]:
+        self.calls += 1
+        self.names += [f"{one.schema}.{one.name}" for one in names]
+        return [
+            Naming(False, "its log is broken\n\tat a.b.C")
+            if (one.schema, one.name) == ("bronze", "torn")
+            else Naming(one.name not in ("torn", "empty"), None)
+            for one in names
+        ]
+
+
+def lake_of(tables: list[str], delta: Any) -> Lake:
+    config = SimpleNamespace(
+        table_for=lambda key: None,
+        # One was born before lake.yaml gave it another name.
+        discovered=lambda key, kind: SimpleNamespace(
+            model_copy=lambda update: SimpleNamespace(name=key.prefix.rstrip("/").replace("old", "new"), silver=None)
+        ),
+    )
+    keys = [TableKey("shop", f"{name}/").encode() for name in tables]
+    store = SimpleNamespace(
+        births=Births(keys), uri=lambda *parts: "s3a://lake/" + "/".join(parts), batches=lambda folder: None
+    )
+    return Lake(config, store, delta, [])  # type: ignore[arg-type]
+
+
+def test_a_table_that_cannot_be_named_is_left_out_and_hinders_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+
+    def fail(delta: Any, root: Any, ledgers: Any) -> None:
+        given.extend(ledgers)
+        raise RuntimeError("no view today")
+
+    monkeypatch.setattr(lake_module, "name_lake_tables", fail)
+    lake = lake_of(["empty", "orders", "record", "torn", "unborn"], Namer())
+    key = {name: TableKey("shop", f"{name}/").encode() for name in ("orders", "record", "torn")}
+    assert [str(one) for one in lake.name_tables()] == [
+        f"table {key['record']} has no SQL names: no birth record",
+        f"table {key['torn']} has no SQL names: its log is broken",
+        "table lake.quarantine has no SQL names: no view today",
+    ]
+    assert given == [(key["orders"], "orders")]
+    with pytest.raises(RuntimeError, match="its log is broken"):
+        lake.name_table(key["torn"])
+
+
+@pytest.mark.parametrize("tables", [1, 200])
+def test_the_server_is_called_once_however_many_tables_there_are(monkeypatch: pytest.MonkeyPatch, tables: int) -> None:
+    monkeypatch.setattr(lake_module, "name_lake_tables", lambda delta, root, ledgers: None)
+    namer = Namer()
+    assert lake_of([f"t{n}" for n in range(tables)], namer).name_tables() == []
+    assert namer.calls == 1
+
+
+def test_a_query_costs_its_own_tables_and_no_other() -> None:
+    namer = Namer()
+    lake = lake_of([f"t{n}" for n in range(1000)] + ["record", "Upper"], namer)
+    births: Any = lake.store.births
+    assert lake.name_asked({"t7", "t9_with_tombstones", "upper"}) == []
+    assert sorted(births.asked) == ["Upper", "t7", "t9"]
+    assert set(namer.names) == {f"{schema}.{name}" for schema in ("bronze", "ledger") for name in ("t7", "t9", "Upper")}
+    assert namer.calls == 1
+
+
+def test_a_table_is_found_by_the_name_that_it_was_born_with() -> None:
+    namer = Namer()
+    lake = lake_of(["old", "other", "torn"], namer)
+    assert lake.name_asked({"old"}) == []
+    assert namer.names == ["bronze.old", "ledger.old"]
+    assert [one.table for one in lake.name_asked({"torn", "nothing"})] == [TableKey("shop", "torn/").encode()]
+
+
+def test_what_is_in_quarantine_is_asked_of_the_ledgers_that_may_say_it() -> None:
+    namer = Namer()
+    lake = lake_of([f"t{n}" for n in range(1000)] + ["record", "unborn", "torn"], namer)
+    torn = TableKey("shop", "torn/").encode()
+    assert [table.text for table in lake.quarantining()] == [torn]
+    assert namer.calls == 1
+    query = lake.quarantine_query()
+    assert query.count("s3a://lake/ledger/") == 1
+    assert "SELECT 'torn', 's3://shop/', status" in query
+    assert lake.called("torn") == torn
+    assert lake.called("nothing") is None

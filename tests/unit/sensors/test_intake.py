@@ -1,0 +1,677 @@
+"""The intake's pure parts: sorting messages, choosing tables, resting after failures."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import quote_plus
+
+import pytest
+from botocore.exceptions import ClientError
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.support.lakes.objects import Objects as InMemory
+from tidegate.platform.core.bronze.manifest import Hint, Manifest
+from tidegate.platform.core.bronze.plan import BATCH_BYTES, Found, Gone, Probe, Unavailable
+from tidegate.platform.core.config.lake import DiscoverySpec, LakeConfig
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.resources.aws.sqs import Message, Queue
+from tidegate.resources.lake_root.inbox import Backlog
+from tidegate.resources.lake_root.store import LakeStore
+from tidegate.sensors.intake import sensor as intake_sensor
+from tidegate.sensors.intake import sort as arrivals
+from tidegate.sensors.intake.known_tables import room_today
+from tidegate.sensors.intake.sensor import take_in
+from tidegate.sensors.intake.sharing import COLD_HINTS, MOST_SHARING, share
+from tidegate.sensors.intake.sort import Intake, sort_by_what_is_there, sort_messages
+from tidegate.sensors.intake.turns import MOST_RUNS, Turns, is_ready, take_turns
+from tidegate.sensors.intake.unrouted import judge
+from tidegate.sensors.run_history import backoff_seconds
+
+LAKE = LakeConfig.model_validate(
+    {
+        "lake": {"root": "s3://lake/root"},
+        "queues": [{"name": "events"}],
+        "buckets": ["landing"],
+        "window": 60,
+        "max_files": 100,
+        "tables": [{"name": "orders", "prefix": "s3://landing/orders/", "window": 5, "max_files": 3}],
+    }
+)
+ORDERS = TableKey("landing", "orders/")
+
+
+def record(key: str, bucket: str = "landing", name: str = "ObjectCreated:Put") -> dict[str, Any]:
+    return {
+        "eventVersion": "2.1",
+        "eventSource": "aws:s3",
+        "eventTime": "2024-05-01T10:00:00.000Z",
+        "eventName": name,
+        "s3": {"bucket": {"name": bucket}, "object": {"key": quote_plus(key, safe="/"), "sequencer": "0A"}},
+    }
+
+
+def body(*records: dict[str, Any]) -> str:
+    return json.dumps({"Records": list(records)})
+
+
+def sort(*bodies: str, known: set[TableKey] | None = None) -> Intake:
+    received = [Message(f"m{i}", text, f"r{i}") for i, text in enumerate(bodies)]
+    return sort_messages(received, LAKE, set() if known is None else known)
+
+
+def test_records_of_one_body_go_to_their_tables() -> None:
+    intake = sort(
+        body(
+            record("orders/a b+c.parquet"),
+            record("items/x.json"),
+            record("orders/d.parquet", name="ObjectRemoved:Delete"),
+        )
+    )
+    assert [(hint.key, hint.event_id, hint.event_name) for hint in intake.hints[ORDERS]] == [
+        ("orders/a b+c.parquet", "m0#0", "ObjectCreated:Put"),
+        ("orders/d.parquet", "m0#2", "ObjectRemoved:Delete"),
+    ]
+    assert [hint.event_time for hint in intake.hints[TableKey("landing", "items/")]] == ["2024-05-01T10:00:00+00:00"]
+    assert (intake.received, intake.counters, intake.rejects) == (3, {}, [])
+
+
+def test_what_is_no_table_s_is_counted_with_its_reason() -> None:
+    intake = sort(
+        json.dumps(
+            {"Service": "Amazon S3", "Event": "s3:TestEvent", "Time": "2024-05-01T10:00:00.000Z", "Bucket": "landing"}
+        ),
+        body(record("orders/_delta_log/0.json"), record("x.parquet", bucket="elsewhere")),
+        "no json",
+    )
+    assert intake.counters == {"test": 1, "own_file": 1, "no_table": 1, "malformed": 1}
+    assert intake.received == 4
+    assert [(row["event_id"], row["outcome"], row["bucket"], row["key"]) for row in intake.rows] == [
+        ("m1#1", "no_table", "elsewhere", "x.parquet"),
+    ]
+    assert all(row["reason"] for row in intake.rows)
+    assert [reject.event_id for reject in intake.rejects] == ["m2#0"]
+
+
+def test_tables_discovered_in_one_tick_never_overlap() -> None:
+    known: set[TableKey] = set()
+    intake = sort(body(record("a/b/x.parquet"), record("a/y.parquet")), known=known)
+    assert known == {TableKey("landing", "a/b/")}
+    assert intake.counters == {"no_table": 1}
+
+
+BODIES = st.lists(
+    st.one_of(
+        st.just("{"),
+        st.just('{"Event":"s3:TestEvent","Service":"Amazon S3"}'),
+        st.lists(
+            st.builds(
+                record,
+                st.sampled_from(["orders/a.parquet", "items/b.csv", "_x", "top.json", "deep/er/k=1/ü+ %.json"]),
+                st.sampled_from(["landing", "lake", "elsewhere"]),
+            ),
+            min_size=1,
+            max_size=4,
+        ).map(lambda records: body(*records)),
+    ),
+    max_size=5,
+)
+
+
+@given(BODIES)
+def test_every_event_received_is_a_hint_or_counted(bodies: list[str]) -> None:
+    intake = sort(*bodies)
+    hints = [hint.event_id for hints in intake.hints.values() for hint in hints]
+    assert len(hints) + sum(intake.counters.values()) == intake.received
+    assert len(set(hints)) == len(hints)
+    of = Counter(row["outcome"] for row in intake.rows)
+    assert of["no_table"] == intake.counters.get("no_table", 0)
+    assert of["own_file"] <= intake.counters.get("own_file", 0), "what commits write is only counted"
+
+
+class Store:
+    """Keeps what the intake writes."""
+
+    def __init__(self) -> None:
+        self.keys: list[str] = []
+        self.objects = Objects()
+        self.inbox = self
+
+    def table_births(self) -> dict[str, float | None]:
+        return {}
+
+    def put(self, manifests: list[Manifest]) -> None:
+        self.keys += [hint.key for manifest in manifests for hint in manifest.hints]
+
+
+class Sqs:
+    """A queue that never runs dry, or does not answer."""
+
+    def __init__(self, name: str, fails: bool = False) -> None:
+        self.name, self.fails = name, fails
+        self.deleted = 0
+
+    def receive_message(self, **_: Any) -> dict[str, Any]:
+        if self.fails:
+            raise ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "ReceiveMessage")
+        one = {"MessageId": "m", "Body": body(record(f"orders/{self.name}.json")), "ReceiptHandle": "r"}
+        return {"Messages": [one] * 10}
+
+    def delete_message_batch(self, **given: Any) -> dict[str, Any]:
+        self.deleted += len(given["Entries"])
+        return {}
+
+    def get_queue_attributes(self, **_: Any) -> dict[str, Any]:
+        return {"Attributes": {"VisibilityTimeout": "120"}}
+
+
+def drain(*clients: Sqs, seconds: float = 60.0) -> tuple[Intake, list[str]]:
+    budget = LAKE.intake.model_copy(update={"threads": 1, "events": 300})
+    store, config = Store(), LAKE.model_copy(update={"intake": budget})
+    queues = [Queue(client, f"https://sqs/1/{client.name}") for client in clients]  # type: ignore[arg-type]
+    found = take_in(SimpleNamespace(config=config, queues=queues, store=store), seconds=seconds)  # type: ignore[arg-type]
+    return found, store.keys
+
+
+def test_a_busy_queue_leaves_the_others_their_share() -> None:
+    clients = [Sqs(name) for name in "abc"]
+    found, keys = drain(*clients)
+    assert found.received == 300
+    assert Counter(keys) == {"orders/a.json": 100, "orders/b.json": 100, "orders/c.json": 100}
+    assert [client.deleted for client in clients] == [100, 100, 100]
+
+
+def test_a_busy_queue_leaves_the_others_time() -> None:
+    _, keys = drain(Sqs("slow"), Sqs("next"), seconds=1e-9)
+    assert keys == [], "without time nothing is received"
+    ticks = itertools.count()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("time.monotonic", lambda: next(ticks) * 0.1)
+        _, keys = drain(Sqs("slow"), Sqs("next"), seconds=3.0)
+    assert set(keys) == {"orders/slow.json", "orders/next.json"}
+
+
+@pytest.mark.parametrize(
+    ("waiting", "brought", "asked"),
+    [
+        ([], [Intake()], [4]),
+        ([], [Intake(received=3), Intake()], [4, 4]),
+        ([], [Intake(received=3), Intake(hints={ORDERS: []}, received=1)], [4, 4]),
+        ([], [Intake(received=1, failures={"q": OSError()})], [4]),
+        ([ORDERS.encode()], [Intake(received=3)], [1]),
+    ],
+    ids=["nothing", "own files alone", "own files, then others", "failure", "work waits"],
+)
+def test_a_tick_listens_until_something_for_a_table_has_come(
+    monkeypatch: pytest.MonkeyPatch, waiting: list[str], brought: list[Intake], asked: list[int]
+) -> None:
+    told: list[int] = []
+
+    def take_in(_: Any, patience: int, order: Any) -> Intake:
+        told.append(patience)
+        return brought[len(told) - 1]
+
+    monkeypatch.setattr(intake_sensor, "take_in", take_in)
+    monkeypatch.setattr("time.monotonic", lambda: 100.0)
+    received = sum(one.received for one in brought)
+    found = intake_sensor.listen(SimpleNamespace(store=SimpleNamespace(inbox=SimpleNamespace(tables=lambda: waiting))))  # type: ignore[arg-type]
+    assert told == asked
+    assert found.received == received
+
+
+def test_a_queue_that_fails_does_not_keep_the_others_waiting() -> None:
+    failing, other = Sqs("failing", fails=True), Sqs("other")
+    found, keys = drain(failing, other)
+    assert set(keys) == {"orders/other.json"}
+    assert list(found.failures) == ["failing"]
+    assert (failing.deleted, other.deleted) == (0, 300)
+
+
+def test_messages_are_deleted_after_all_that_came_of_them_is_kept() -> None:
+    """Hints, a copy of what could not be understood, and the log: in whatever order, but before the delete."""
+    done: list[str] = []
+    logged: list[dict[str, Any]] = []
+    store = SimpleNamespace(
+        objects=Objects(),
+        table_births=dict,
+        inbox=SimpleNamespace(put=lambda manifests: done.append("hints")),
+        quarantine=SimpleNamespace(keep_message=lambda *_: done.append("copy") or "s3://lake/copy"),
+        intake_log=SimpleNamespace(put=lambda _, rows: (done.append("log"), logged.extend(rows))),
+    )
+    messages = [Message("1", body(record("orders/a.json")), "r1"), Message("2", "{ no JSON", "r2")]
+    queue = SimpleNamespace(
+        name="q", drain=lambda **_: (one for one in [messages]), delete=lambda gone: done.append(f"delete {len(gone)}")
+    )
+    taken = take_in(SimpleNamespace(config=LAKE, queues=[queue], store=store))  # type: ignore[arg-type]
+    assert [(row["queue"], row["event_id"]) for row in taken.rows] == [("q", "2#0")]
+    assert logged == taken.rows
+    assert sorted(done[:-1]) == ["copy", "hints", "log"]
+    assert done[-1] == "delete 2"
+
+
+GONE = Gone()
+
+
+class Objects:
+    """An S3 that takes what can be written as UTF-8. What is asked for is there, unless it is among the gone."""
+
+    def __init__(self, gone: Collection[str] = (), probe: Probe = GONE, bucket_exists: bool = True) -> None:
+        self.bodies: dict[str, bytes] = {}
+        self.asked: list[str] = []
+        self._gone, self._probe, self._bucket_exists = gone, probe, bucket_exists
+
+    def head(self, bucket: str, key: str) -> Probe:
+        self.asked.append(key)
+        return self._probe if key in self._gone else Found("e", 1, 0)
+
+    def head_many(self, bucket: str, keys: Iterable[str]) -> dict[str, Probe]:
+        return {key: self.head(bucket, key) for key in keys}
+
+    def bucket_exists(self, bucket: str) -> bool:
+        return self._bucket_exists
+
+    def put(self, bucket: str, key: str, body: str) -> None:
+        key.encode()
+        self.bodies[key] = body.encode()
+
+    def under(self, bucket: str, prefix: str) -> list[Any]:
+        return []
+
+    def folders(self, bucket: str, prefix: str) -> list[str]:
+        return []
+
+
+ODD_TEXT = st.text(st.characters(categories=None) | st.sampled_from("\ud800\udfff"), max_size=8)
+ODD_JSON = st.recursive(
+    st.none() | st.integers() | ODD_TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ODD_TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@st.composite
+def odd_records(draw: st.DrawFn) -> dict[str, Any]:
+    one = record("orders/a.json")
+    one["s3"]["object"]["key"] = draw(ODD_TEXT)
+    for name in draw(st.sets(st.sampled_from(["eventSource", "eventTime", "eventName"]))):
+        one[name] = draw(ODD_JSON)
+    return one
+
+
+@given(
+    ODD_TEXT | ODD_JSON.map(json.dumps) | st.lists(odd_records(), min_size=1, max_size=3).map(lambda all: body(*all))
+)
+@example('{"\\ud800x":1}')
+def test_no_message_whatsoever_makes_a_tick_fail(odd: str) -> None:
+    """What cannot be understood is kept with its reason, and what came with it is taken in."""
+    objects, found = tick_of(odd)
+    assert sum(map(len, found.hints.values())) + sum(found.counters.values()) == found.received
+    kept = [key for key in objects.bodies if key.startswith("root/quarantine/messages/odd-")]
+    assert len(kept) == found.counters.get("malformed", 0)
+
+
+def hostile(**changes: Any) -> str:
+    """A record with parts that are exchanged: of the record, or of its object."""
+    one = record("orders/a.json")
+    for name, value in changes.items():
+        part = one if name in one else one["s3"] if name in one["s3"] else one["s3"]["object"]
+        part[name] = value
+    return json.dumps({"Records": [one]})
+
+
+ODD_TIMES = ("0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59")
+NESTED = "[" * 128_000 + "]" * 128_000
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pytest.param(NESTED, id="256 KB of nested lists"),
+        pytest.param('{"Records":' * 20_000 + "1" + "}" * 20_000, id="nested objects"),
+        *(pytest.param('{"Records":[' + "[" * n + "]" * n + "]}", id=f"{n} deep") for n in (300, 900, 990, 1000, 5000)),
+        pytest.param('{"Records":[{"size":' + "9" * 100_000 + "}]}", id="a number of 100,000 digits"),
+        pytest.param('{"Records":[1e999999999]}', id="a number beyond all"),
+        pytest.param("\x00" * 1000, id="NUL"),
+        pytest.param("\ud800", id="half of a surrogate pair"),
+        pytest.param('{"\\ud800":"\\udfff"}', id="halves of surrogate pairs"),
+        pytest.param("H4sIAAAAAAAA/6tWSkksSVSyUjJUqgUAN5zH6A0AAAA=", id="gzip in base64"),
+        pytest.param("\x1f\x8b\x08\x00\x00", id="gzip"),
+        pytest.param(hostile(key="x" * 200_000), id="a huge key"),
+        pytest.param(hostile(key="%00" * 500_000), id="a huge escaped key"),
+        pytest.param(hostile(key="orders/%ff.json"), id="a key that is not UTF-8"),
+        *(pytest.param(hostile(**{name: value}), id=f"{name} is {value!r}") for value in (None, 1, [], {}, True, "")
+          for name in ("s3", "bucket", "object", "key")),
+        *(pytest.param(hostile(eventSource=value), id=f"eventSource is {value!r}") for value in (1, [], {}, True, "x")),
+        *(pytest.param(json.dumps({"Records": value}), id=f"Records is {value!r}")
+          for value in (None, 1, [], {}, "x", [[]])),
+    ],
+)  # fmt: skip
+def test_f18_poison_is_set_apart_with_a_reason_and_holds_nobody_back(odd: str) -> None:
+    objects, taken = tick_of(odd)
+    (row,) = taken.rows
+    assert (row["outcome"], taken.counters) == ("malformed", {"malformed": 1})
+    assert 0 < len(row["reason"]) < 1000
+    assert len([key for key in objects.bodies if key.startswith("root/quarantine/messages/odd-")]) == 1
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, True, -1, 10**4000, 1e308, float("nan"), "", "\x00", "\ud800", [], {}, "x" * 10**5, *ODD_TIMES],
+    ids=lambda one: repr(one)[:20],
+)
+@pytest.mark.parametrize("name", ["eventTime", "eventName", "size", "eTag", "versionId", "sequencer"])
+def test_f18_what_is_odd_about_an_event_costs_nobody_a_thing(name: str, value: Any) -> None:
+    objects, taken = tick_of(hostile(**{name: value}))
+    assert taken.counters == {}
+    (stem,) = (key for key in objects.bodies if "/inbox/" in key)
+    assert len(stem) < 200
+    assert all(hint.event_time is None or hint.event_time.startswith("2024") for hint in taken.hints[ORDERS])
+
+
+def test_f18_a_body_of_fifty_thousand_bad_records_is_kept_once() -> None:
+    """A copy for each record took longer than a tick, and so did the next tick's: nothing behind it came in."""
+    odd = json.dumps({"Records": [None] * 50_000 + [record("orders/b.json")]})
+    objects, taken = tick_of(odd)
+    assert taken.counters == {"malformed": 50_000}
+    assert taken.received == 50_002
+    assert [hint.key for hint in taken.hints[ORDERS]] == ["orders/b.json", "orders/good.json"]
+    (kept,) = (text for key, text in objects.bodies.items() if "/quarantine/messages/" in key)
+    assert json.loads(kept)["body"] == odd
+    assert json.loads(kept)["reason"].startswith("50000 of its 50001 records are no events, the first for: ")
+
+
+def test_f18_a_message_that_the_code_stumbles_over_is_set_apart_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = arrivals.parse_body
+
+    def stumbling(text: str, message_id: str) -> Any:
+        if message_id == "odd":
+            raise MemoryError("what nobody thought of")
+        return whole(text, message_id)
+
+    monkeypatch.setattr(arrivals, "parse_body", stumbling)
+    _, taken = tick_of(body(record("orders/b.json")))
+    assert taken.counters == {"malformed": 1}
+    assert [row["reason"] for row in taken.rows] == [
+        "reading it failed, please report it: MemoryError: what nobody thought of"
+    ]
+
+
+def tick_of(odd: str) -> tuple[Objects, Intake]:
+    """A tick that receives this between nothing and a good message: what it keeps, and what it took in."""
+    objects, deleted = Objects(), []
+    messages = [Message("odd", odd, "r1"), Message("good", body(record("orders/good.json")), "r2")]
+    queue = SimpleNamespace(name="q", drain=lambda **_: (one for one in [messages]), delete=deleted.extend)
+    store = LakeStore(objects, "s3://lake/root")  # type: ignore[arg-type]
+    taken = take_in(SimpleNamespace(config=LAKE, queues=[queue], store=store))  # type: ignore[arg-type]
+    assert deleted == messages
+    assert taken.hints[ORDERS][-1].key == "orders/good.json"
+    assert any(b"orders/good.json" in text for key, text in objects.bodies.items() if "/inbox/" in key)
+    return objects, taken
+
+
+def arrive(objects: Objects, *keys: str, known: set[TableKey] | None = None) -> tuple[Intake, set[str]]:
+    """Sort events of these keys; also the prefixes of the tables that exist then."""
+    tables = set(known or ())
+    messages = [Message(f"m{number}", body(record(key)), "r") for number, key in enumerate(keys)]
+    intake = sort_by_what_is_there(messages, LAKE, tables, objects)  # type: ignore[arg-type]
+    assert sum(map(len, intake.hints.values())) + sum(intake.counters.values()) == len(keys)
+    return intake, {table.prefix for table in tables}
+
+
+def test_what_is_gone_bears_no_table() -> None:
+    intake, tables = arrive(Objects(gone=["tmp/a.csv", "tmp/b.csv"]), "tmp/a.csv", "tmp/b.csv", "tmp/a.csv")
+    assert (tables, intake.hints, intake.counters) == (set(), {}, {"no_table": 3})
+    assert {row["reason"] for row in intake.rows} == {
+        "it is gone, and s3://landing/tmp/ becomes no table for what is gone"
+    }
+
+
+def test_one_object_that_is_there_is_enough() -> None:
+    objects = Objects(gone=["new/a.csv", "new/c.csv"])
+    intake, tables = arrive(objects, "new/a.csv", "new/b.csv", "new/c.csv")
+    assert tables == {"new/"}
+    assert [hint.key for hint in intake.hints[TableKey("landing", "new/")]] == ["new/a.csv", "new/b.csv", "new/c.csv"]
+    objects = Objects()
+    arrive(objects, *(f"new/{number}.csv" for number in range(9)))
+    assert objects.asked == ["new/8.csv"], "and one question"
+
+
+def test_what_is_gone_does_not_keep_its_neighbours_from_a_table() -> None:
+    objects = Objects(gone=["sales/emea/eu/x.csv", "sales/emea/x.csv"])
+    intake, tables = arrive(objects, "sales/emea/eu/x.csv", "sales/emea/x.csv", "sales/b.csv", "other/c.csv")
+    assert tables == {"sales/", "other/"}
+    assert intake.counters == {"no_table": 2}
+
+
+def test_obstructed_and_malformed_events_and_those_without_a_table_fail_the_check_of_their_queue() -> None:
+    bodies = {
+        "no_table": [body(record("top.csv"))],
+        # The folder of the second holds that of the first, which is a table by then.
+        "obstructed": [body(record("a/b/x.csv"), record("a/y.csv"))],
+        "malformed": ["no JSON"],
+        "well": [body(record("orders/a.json"))],
+    }
+    for kind, texts in bodies.items():
+        messages = [Message("m", text, "r") for text in texts]
+        queue = SimpleNamespace(name=kind, drain=lambda found=messages, **_: (one for one in [found]), delete=len)
+        store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
+        taken = take_in(SimpleNamespace(config=LAKE, queues=[queue], store=store))  # type: ignore[arg-type]
+        (said,) = judge(None, "2024-05-01", [kind], taken.rows).evaluations
+        assert said.passed == (kind == "well"), kind
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [Objects(gone=["new/a.csv"], probe=Unavailable("503")), Objects(gone=["new/a.csv"], bucket_exists=False)],
+    ids=["no answer", "no bucket"],
+)
+def test_only_what_s3_says_is_believed(objects: Objects) -> None:
+    assert arrive(objects, "new/a.csv")[1] == {"new/"}
+
+
+CAPPED = LAKE.model_copy(update={"discovery": DiscoverySpec(per_day=3)})
+NOON = 1_000_000 * 86400 + 43200.0
+
+
+def test_new_tables_are_counted_by_the_day_of_their_birth() -> None:
+    births: dict[TableKey, float | None] = {
+        TableKey("landing", "yesterday/"): NOON - 43201,
+        TableKey("landing", "midnight/"): NOON - 43200,
+        TableKey("landing", "unborn/"): None,
+        ORDERS: NOON,  # it is configured
+    }
+    assert room_today(births, CAPPED, NOON) == 1
+    assert room_today(births, CAPPED, NOON + 86400) == 2, "a new day: what is not born yet still counts"
+    assert room_today({TableKey("landing", f"{n}/"): None for n in range(9)}, CAPPED, NOON) == 0
+    assert room_today(births, CAPPED.model_copy(update={"discovery": None}), NOON) == 0
+
+
+@pytest.mark.parametrize("room", [0, 2, 3, 9])
+def test_beyond_a_day_s_new_tables_an_event_says_so_and_fails_the_check_of_its_queue(room: int) -> None:
+    objects, known = Objects(gone=["gone/a.csv"]), {TableKey("landing", "old/")}
+    keys = ["gone/a.csv", "old/a.csv", "orders/a.csv", *(f"new{n}/{part}.csv" for n in range(4) for part in "ab")]
+    messages = [Message(f"m{number}", body(record(key)), "r") for number, key in enumerate(keys)]
+    intake = sort_by_what_is_there(messages, CAPPED, known, objects, room)  # type: ignore[arg-type]
+    news = min(room, 4)
+    assert {table.prefix for table in intake.hints} == {"old/", "orders/", *(f"new{n}/" for n in range(news))}
+    assert {table.prefix for table in known} == {"old/", "orders/", *(f"new{n}/" for n in range(news))}
+    capped = [row for row in intake.rows if "`per_day`" in row["reason"]]
+    assert [row["key"] for row in capped if row["key"] != "gone/a.csv"] == keys[3 + 2 * news :]
+    assert all(row["outcome"] == "no_table" for row in intake.rows)
+    assert sum(map(len, intake.hints.values())) + sum(intake.counters.values()) == len(keys)
+    if not room:
+        assert objects.asked == [], "what becomes no table anyway is not asked for"
+    if capped:
+        reason = capped[-1]["reason"]
+        assert "lets 3 new tables a day" in reason
+        assert "add a table with this prefix to lake.yaml, or raise `per_day`" in reason
+        assert "materialize its partition, which takes in what is there already" in reason
+        (said,) = judge("{}", "2026-01-02", ["q"], [{**row, "queue": "q"} for row in capped]).evaluations
+        assert not said.passed
+
+
+def test_a_tick_brings_no_more_new_tables_than_its_day_may_have_however_many_chunks_it_has() -> None:
+    chunks = [[Message(f"{c}-{n}", body(record(f"t{c}{n}/a.csv")), "r") for n in range(2)] for c in range(3)]
+    store = LakeStore(InMemory(), "s3://lake/root")  # type: ignore[arg-type]
+    store.objects.head = lambda bucket, key: Found("e", 1, 0)  # type: ignore[method-assign]
+    store.births.bear("landing.yesterday", "yesterday", registered=True)  # of 1970, by the dictionary's clock
+
+    def tick() -> Intake:
+        queue = SimpleNamespace(name="q", drain=lambda **_: (chunk for chunk in chunks), delete=lambda _: None)
+        return take_in(SimpleNamespace(config=CAPPED, queues=[queue], store=store))  # type: ignore[arg-type]
+
+    first = tick()
+    assert (len(first.hints), first.counters) == (3, {"no_table": 3})
+    again = tick()
+    assert (again.hints.keys(), again.counters) == (first.hints.keys(), {"no_table": 3}), "the inbox remembers"
+
+
+def test_tables_that_exist_or_are_configured_hear_of_what_is_gone() -> None:
+    objects = Objects(gone=["orders/a.csv", "items/a.csv"])
+    intake, _ = arrive(objects, "orders/a.csv", "items/a.csv", known={TableKey("landing", "items/")})
+    assert {table.prefix for table in intake.hints} == {"orders/", "items/"}
+    assert objects.asked == []
+
+
+def test_an_event_without_a_table_fails_the_check_of_its_queue_until_a_day_has_passed() -> None:
+    """A tick a line: the day, what it missed, and what it says of queue a."""
+    no_table = {"outcome": "no_table", "reason": "no table's folder", "key": "x.json"}
+    malformed = {"outcome": "malformed", "reason": "no JSON", "event_id": "m#0"}
+    cursor: str | None = None
+    told = []
+    for day, rows in [
+        ("01", []), ("01", []), ("01", [no_table]), ("01", []), ("01", [no_table, malformed]), ("02", []), ("02", []),
+        ("03", [malformed]), ("04", [malformed]),
+    ]:  # fmt: skip
+        judged = judge(cursor, day, ["a", "b"], [{"queue": "a", **row} for row in rows])
+        said, cursor = judged.evaluations, judged.cursor
+        told.append([(one.passed, one.metadata["no_table"].value, one.metadata["malformed"].value)
+                     for one in said if one.asset_key.path[-1] == "a"])  # fmt: skip
+    assert told == [
+        [(True, 0, 0)], [], [(False, 1, 0)], [], [(False, 2, 1)], [(True, 0, 0)], [], [(False, 0, 1)], [(False, 0, 1)],
+    ]  # fmt: skip
+    assert [one.asset_key.path[-1] for one in said] == ["a"], "nothing is said of a queue where nothing has changed"
+    events = said[0].metadata["events"]
+    assert [record.data for record in events.records] == [{"key": "m#0", "reason": "no JSON"}]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("table", "hints", "size", "age", "expected"),
+    [
+        ("orders", 1, 0, 4.9, False),
+        ("orders", 1, 0, 5, True),
+        ("orders", 2, 0, 0, False),
+        ("orders", 3, 0, 0, True),
+        ("orders", 2, BATCH_BYTES - 1, 0, False),
+        ("orders", 2, BATCH_BYTES, 0, True),
+        ("items", 1, 0, 59, False),  # a discovered table has the lake's window
+        ("items", 1, 0, 60, True),
+        ("items", 99, 0, 0, False),
+        ("items", 100, 0, 0, True),
+        ("items", 1, BATCH_BYTES, 0, True),
+    ],
+)
+def test_a_table_is_ready_after_its_window_or_with_a_full_batch(
+    table: str, hints: int, size: int, age: float, expected: bool
+) -> None:
+    assert is_ready(Backlog(f"landing.{table}", hints, 100, size=size), LAKE, 100 + age) is expected
+
+
+def due(turns: Turns) -> list[str]:
+    return [one.folder for one in turns.due]
+
+
+def ticks(tables: Collection[str], most: Iterator[int], held: Collection[str] = ()) -> Iterator[Turns]:
+    """Tours of an inbox in which every table has more hints waiting than it can ever work off."""
+    store, last = LakeStore(InMemory(), "s3://lake/root"), ""  # type: ignore[arg-type]
+    store.inbox.put([Manifest.new(table, "intake", [Hint("a")]) for table in tables for _ in range(3)])
+    while True:
+        turns = take_turns(store.inbox.tour(last), LAKE, 1e9, held=held, most=next(most), after=last)
+        last = turns.last
+        yield turns
+
+
+@given(
+    st.sets(st.integers(0, 99), min_size=1, max_size=12),
+    st.sets(st.integers(0, 99), max_size=4),
+    st.lists(st.integers(-3, 5), min_size=1, max_size=9),
+)
+def test_every_table_has_its_turn_before_any_has_a_second_one(
+    numbers: set[int], held: set[int], most: list[int]
+) -> None:
+    """However many runs a tick may ask for: none, where those of the ticks before are all still active."""
+    tables, resting = {f"landing.t{n}" for n in numbers}, {f"landing.t{n}" for n in held}
+    asking = itertools.islice(ticks(tables, itertools.cycle(most), resting), 20)
+    turns = [table for tick in asking for table in due(tick)]
+    going = tables - resting
+    rounds = [set(turns[start : start + len(going)]) for start in range(0, len(turns), max(1, len(going)))]
+    assert all(one == going for one in rounds[:-1])
+    assert rounds or not going or max(most) <= 0
+
+
+@pytest.mark.parametrize("number", [150, 300, 600])
+def test_with_many_tables_that_are_always_ready_none_is_starved(number: int) -> None:
+    """Twenty hours of ticks and of runs of a minute, four at a time: most ticks find a hundred runs active."""
+    tables = [f"landing.t{n:03}" for n in range(number)]
+    served = Counter[str]()
+    last, active = "", list[str]()
+    for _ in range(20 * 60):
+        for _ in range(2):  # a tick each half minute
+            start = next((place for place, table in enumerate(tables) if table > last), 0)
+            tour = (Backlog(table, 99, 0.0) for table in [*tables[start:], *tables[:start]])
+            turns = take_turns(tour, LAKE, 1e9, held=active, most=MOST_RUNS - len(active), after=last)
+            last, active = turns.last, [*active, *due(turns)]
+        served.update(active[:4])
+        del active[:4]
+    assert served.keys() == set(tables)
+    assert max(served.values()) - min(served.values()) <= 1
+
+
+def test_no_turn_is_lost_while_no_more_runs_may_be_asked_for() -> None:
+    store = LakeStore(InMemory(), "s3://lake/root")  # type: ignore[arg-type]
+    store.inbox.put([Manifest.new(table, "intake", [Hint("a")]) for table in ("landing.a", "landing.b")])
+    for most in (0, -3):
+        full = take_turns(store.inbox.tour("landing.a"), LAKE, 1e9, held=(), most=most, after="landing.a")
+        assert (due(full), full.last) == ([], "landing.a"), "the next tour begins where this one would have"
+    late = take_turns(
+        store.inbox.tour("landing.a"), LAKE, 1e9, held=(), most=9, after="landing.a", goes_on=lambda: False
+    )
+    assert (due(late), late.whole) == (["landing.b"], False), "time is up: one table is looked at all the same"
+
+
+def asked(hints: Mapping[str, int], alone: Collection[str] = ()) -> tuple[list[str], list[list[str]]]:
+    """Who gets a run of its own, and who shares one."""
+    sharing = share([Backlog(table, number, 0.0) for table, number in hints.items()], alone)
+    return sharing.own, sharing.shared
+
+
+def test_tables_with_little_to_do_share_a_run() -> None:
+    assert asked({"a": 1, "b": COLD_HINTS, "c": COLD_HINTS + 1, "d": 2}) == (["c"], [["a", "b", "d"]])
+    assert asked({"a": 1, "b": 50}) == (["a", "b"], []), "alone in it, it may as well have its own"
+    assert asked({"a": 1, "b": 1, "c": 1}, alone=["b"]) == (["b"], [["a", "c"]]), (
+        "it failed: its next failure is its own"
+    )
+    assert asked({}) == ([], [])
+
+
+@given(st.lists(st.integers(1, 2 * COLD_HINTS), max_size=3 * MOST_SHARING), st.sets(st.integers(0, 20)))
+def test_each_table_has_one_run_and_shared_ones_are_bounded(hints: list[int], failed: set[int]) -> None:
+    own, shared = asked({str(n): number for n, number in enumerate(hints)}, {str(n) for n in failed})
+    assert sorted([*own, *itertools.chain.from_iterable(shared)]) == sorted(map(str, range(len(hints))))
+    sizes = [len(one) for one in shared]
+    assert all(2 <= size <= MOST_SHARING for size in sizes)
+    assert max(sizes, default=0) - min(sizes, default=0) <= 1
+    assert all(int(table) not in failed and hints[int(table)] <= COLD_HINTS for one in shared for table in one)
+
+
+def test_failures_are_repeated_ever_more_slowly_up_to_an_hour() -> None:
+    rests = [backoff_seconds(failures, 60) for failures in range(12)]
+    assert rests[:4] == [0, 60, 120, 240]
+    assert rests == sorted(rests)
+    assert rests[-1] == 3600
+    assert backoff_seconds(1, 0) == 5  # a table without a window does not fail in a loop

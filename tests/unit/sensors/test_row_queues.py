@@ -1,0 +1,302 @@
+"""Rows out of a row queue's messages, the objects that they become, and what lake.yaml says of such a queue."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.assets.bronze.prepare.load.repeated_messages import keep_once
+from tidegate.assets.bronze.prepare.prepared import Prepared
+from tidegate.platform.core.bronze.ledger import LedgerRow, Status
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.load import LakeConfigError, load_lake
+from tidegate.platform.core.events.row_message import RowOrigin, row_of
+from tidegate.platform.core.events.row_object import LATEST, RowObject, sent_in, spans
+from tidegate.platform.core.routing.route import Unrouted, route, rows_route
+from tidegate.resources.aws.sqs import Message
+from tidegate.sensors.intake import rows as row_arrivals
+from tidegate.sensors.intake.rows import rows_as_objects
+from tidegate.sensors.intake.sensor import take_in
+
+ORIGIN = RowOrigin("m1", 1_700_000_000_123)
+OURS = '{"_message_id":"m1","_sent_at":"2023-11-14T22:13:20.123Z"'
+BEFORE = """lake: {root: s3://my-lake/lake}
+queues: [{name: events}]
+buckets: [landing]
+tables:
+"""
+CLICKS = "  - {name: clicks, row_queue: {name: clicks-rows, dlq: clicks-dead}}\n"
+
+
+def line(body: str) -> str:
+    return row_of(body, ORIGIN).line
+
+
+@pytest.mark.parametrize(
+    ("body", "rest"),
+    [
+        ('{"a": 1}', ',"a": 1}'),
+        ('{"a":12345678901234567890.10,"b":1E400,"c":0.1}', ',"a":12345678901234567890.10,"b":1E400,"c":0.1}'),
+        (f'{{"a":{"9" * 5000}}}', f',"a":{"9" * 5000}}}'),
+        ('\ufeff \r\n{\r\n  "a": "x\\ny",\n  "ü": {}\n}\n', ', "a": "x\\ny", "ü": {} }'),
+        ("{}", "}"),
+        ("{ }", " }"),
+        ('{"_": "_message_id"}', ',"_": "_message_id"}'),
+    ],
+)
+def test_a_body_keeps_its_text_behind_our_two_columns(body: str, rest: str) -> None:
+    found = line(body)
+    assert re.sub(r"\s+", " ", found) == re.sub(r"\s+", " ", OURS + rest)
+    assert "\n" not in found
+    assert "\r" not in found
+
+
+@given(st.dictionaries(st.text(max_size=3), st.none() | st.booleans() | st.integers() | st.text(max_size=5)))
+def test_every_object_says_as_a_line_what_it_said(members: dict[str, Any]) -> None:
+    for body in (json.dumps(members), json.dumps(members, indent=1, ensure_ascii=False)):
+        try:
+            found = json.loads(line(body))
+        except ValueError:
+            assert any("\ud800" <= letter <= "\udfff" for name in members for letter in f"{name}{members[name]}")
+        else:
+            assert found == {"_message_id": "m1", "_sent_at": "2023-11-14T22:13:20.123Z", **members}
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("", "the row is not JSON: "),
+        ('{"a": 1', "the row is not JSON: "),
+        ('{"a": 1} {"a": 2}', "the row is not JSON: "),
+        ('{"a": NaN}', "the row is not JSON: NaN is no JSON number"),
+        ('{"a": "x\ny"}', "the row is not JSON: "),
+        ("[1]", "the row is JSON but not an object"),
+        ("7", "the row is JSON but not an object"),
+        ('{"a":' * 100_000, "the row is nested too deeply"),
+        ('{"_Message_ID": 1}', "its member _Message_ID has the name of a column"),
+        ('{"_sent_at": 1}', "its member _sent_at has the name of a column"),
+        ('{"a": "\ud800"}', "surrogates not allowed"),
+    ],
+)
+def test_what_is_no_row_says_why(body: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(reason)):
+        line(body)
+
+
+def test_a_message_without_a_time_is_no_row() -> None:
+    for sent_at in (0, -1, 10**18):
+        with pytest.raises(ValueError, match="which is no time"):
+            row_of("{}", RowOrigin("m", sent_at))
+
+
+def test_a_publication_of_sns_is_told_by_what_sns_says_of_it() -> None:
+    envelope = {"Type": "Notification", "TopicArn": "arn:aws:sns:eu-west-1:1:t", "MessageId": "n1",
+                "Timestamp": "2023-11-14T22:13:20.500Z", "Message": '{"price": 1.10}'}  # fmt: skip
+    # SNS may deliver it twice: as two messages of SQS, at two times.
+    for origin in (ORIGIN, RowOrigin("m2", ORIGIN.sent_at + 900)):
+        found = row_of(json.dumps(envelope), origin)
+        assert found.origin == RowOrigin("n1", 1_700_000_000_500)
+        assert found.line == '{"_message_id":"n1","_sent_at":"2023-11-14T22:13:20.500Z","price": 1.10}'
+    with pytest.raises(ValueError, match="confirm the subscription"):
+        line(json.dumps({**envelope, "Type": "SubscriptionConfirmation"}))
+    for time in ("yesterday", "0001-01-01T00:00:00"):
+        with pytest.raises(ValueError, match="no time"):
+            line(json.dumps({**envelope, "Timestamp": time}))
+    # A row that has such a member is a row.
+    assert line('{"TopicArn": "x", "Type": "y"}').endswith('"TopicArn": "x", "Type": "y"}')
+
+
+def test_an_object_s_name_says_what_it_holds() -> None:
+    told = RowObject(3, ORIGIN.sent_at, ORIGIN.sent_at + 5)
+    key = told.new_key("lake/rows/clicks/")
+    assert key.startswith("lake/rows/clicks/2023-11-14/")
+    assert (RowObject.of(key), sent_in(key)) == (told, told)
+    assert RowObject.of("lake/rows/clicks/x.jsonl") is None
+    assert sent_in("x.jsonl").first < told.first < told.last < sent_in("x.jsonl").last
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 100)), max_size=80))
+def test_spans_hold_every_time_and_are_few(times: list[tuple[int, int]]) -> None:
+    objects = [RowObject(1, first, first + more) for first, more in times]
+    found = spans(objects)
+    assert len(found) <= 32
+    assert all(any(first <= one.first and one.last <= last for first, last in found) for one in objects)
+    assert all(before[1] < after[0] for before, after in itertools.pairwise(found))
+    assert {first for first, _ in found} <= {one.first for one in objects}
+
+
+def test_of_too_many_spans_the_nearest_are_joined() -> None:
+    far = [RowObject(1, hour * 1000, hour * 1000 + 1) for hour in range(40)]
+    found = spans([*far, RowObject(1, 3, 4)])
+    assert len(found) == 32
+    assert (0, 4) in found or found[0][0] == 0
+
+
+class Objects:
+    """An S3 that keeps what is put."""
+
+    def __init__(self) -> None:
+        self.bodies: dict[str, bytes] = {}
+
+    def put(self, bucket: str, key: str, body: bytes) -> None:
+        assert bucket == "my-lake"
+        self.bodies[key] = body
+
+
+def config(tmp_path: Path, tables: str = CLICKS) -> LakeConfig:
+    path = tmp_path / "lake.yaml"
+    path.write_text(BEFORE + tables)
+    return load_lake(path, {})
+
+
+def messages(*sent: int, body: str = '{"a": 1}') -> list[Message]:
+    return [Message(f"m{i}", body, f"r{i}", ORIGIN.sent_at + one) for i, one in enumerate(sent)]
+
+
+def test_good_rows_do_not_wait_for_bad_ones(tmp_path: Path) -> None:
+    (table,) = config(tmp_path).tables
+    objects = Objects()
+    bad = Message("bad", "{ no JSON", "r", 7, RowOrigin("first", 5))
+    intake = rows_as_objects([bad, *messages(20, 10)], table, objects)  # type: ignore[arg-type]
+    assert (intake.received, intake.counters) == (3, {"malformed": 1})
+    (reject,) = intake.rejects
+    assert (reject.event_id, reject.raw, reject.origin) == ("bad#0", "{ no JSON", RowOrigin("first", 5))
+    ((key, body),) = objects.bodies.items()
+    assert [json.loads(row)["_message_id"] for row in body.decode().splitlines()] == ["m1", "m0"]
+    ((hint,),) = intake.hints.values()
+    assert (hint.key, hint.size, hint.event_time) == (key, len(body), "2023-11-14T22:13:20.133+00:00")
+    assert RowObject.of(key) == RowObject(2, ORIGIN.sent_at + 10, ORIGIN.sent_at + 20)
+    only_bad = rows_as_objects([bad], table, objects)  # type: ignore[arg-type]
+    assert (only_bad.hints, len(objects.bodies)) == ({}, 1)
+
+
+def test_objects_are_bounded_in_rows_bytes_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (table,) = config(tmp_path).tables
+
+    def counts(found: list[Message]) -> list[int]:
+        intake = rows_as_objects(found, table, Objects())  # type: ignore[arg-type]
+        return [sent_in(hint.key).rows for hints in intake.hints.values() for hint in hints]
+
+    day = 24 * 3_600_000
+    assert counts(messages(0, 1, 5 * day, 5 * day + 3_600_000)) == [2, 2]
+    monkeypatch.setattr(row_arrivals, "_MOST_ROWS", 2)
+    assert counts(messages(0, 1, 2, 3, 4)) == [2, 2, 1]
+    monkeypatch.setattr(row_arrivals, "_MOST_BYTES", len(line('{"a": 1}')) + 1)
+    assert counts(messages(0, 1, 2)) == [1, 1, 1]
+    assert counts(messages(0, 1, body='{"a": "longer than it may be"}')) == [1, 1]
+    monkeypatch.setattr(row_arrivals, "_MOST_ROWS", 10)
+    wide = '{"a": "\U0001f30a"}'
+    monkeypatch.setattr(row_arrivals, "_MOST_BYTES", 2 * len(line(wide)) + 1)
+    assert counts(messages(0, 1, body=wide)) == [1, 1], "bytes, not characters"
+
+
+@pytest.mark.parametrize("dies", ["object", "hints", "copy", "log"])
+def test_messages_are_deleted_after_their_rows_are_kept(tmp_path: Path, dies: str) -> None:
+    """Object, manifest, copy of what is no row, log: a tick that dies before the end of them deletes nothing."""
+    done: list[str] = []
+
+    def do(what: str) -> str:
+        if what == dies:
+            raise ConnectionError(what)
+        done.append(what)
+        return f"s3://{what}"
+
+    store = SimpleNamespace(
+        objects=SimpleNamespace(put=lambda *_: do("object")),
+        table_births=dict,
+        inbox=SimpleNamespace(put=lambda manifests: do("hints")),
+        quarantine=SimpleNamespace(keep_message=lambda *_: do("copy")),
+        intake_log=SimpleNamespace(put=lambda *_: do("log")),
+    )
+    received = [*messages(0), Message("bad", "", "r", 1)]
+    queue = SimpleNamespace(
+        name="clicks-rows", drain=lambda **_: (one for one in [received]), delete=lambda _: do("delete")
+    )
+    lake: Any = SimpleNamespace(config=config(tmp_path), queues=[queue], store=store)
+    assert str(take_in(lake).failures["clicks-rows"]) == dies
+    assert done == ["object", "hints", "copy", "log"][: len(done)]
+    assert dies == ["object", "hints", "copy", "log"][len(done)]
+
+
+def test_a_table_of_a_row_queue_lies_below_the_lake_root(tmp_path: Path) -> None:
+    lake = config(tmp_path, CLICKS + "  - {name: files, prefix: s3://landing/files/}\n")
+    clicks, _ = lake.tables
+    assert (clicks.prefix, clicks.registers) == ("s3://my-lake/lake/rows/clicks/", False)
+    assert [queue.known_as for queue in lake.every_queue] == ["events", "clicks-rows"]
+    assert (lake.table_of_rows("clicks-rows"), lake.table_of_rows("events")) == (clicks, None)
+    key = RowObject(1, 5, 6).new_key(clicks.table_key.prefix)
+    # An event about such an object is about a file of Tidegate itself, as for everything below the root.
+    event = route("my-lake", key, lake, set())
+    assert isinstance(event, Unrouted)
+    assert event.outcome == "own_file"
+    found = rows_route("my-lake", key, lake)
+    assert found
+    assert (found.table, found.spec.format, found.spec.mode) == (clicks.table_key, "json", "load")
+    assert rows_route("my-lake", f"{clicks.table_key.prefix}put-here-by-hand.jsonl", lake) is None
+    assert rows_route("landing", "files/x.json", lake) is None
+    assert LakeConfig.model_validate(lake.model_dump(by_alias=True, exclude_defaults=True)) == lake
+
+
+@pytest.mark.parametrize(
+    ("tables", "problem"),
+    [
+        ("  - {name: a, row_queue: {name: events}}\n", "tables[0].row_queue: the queue 'events' is also in `queues`"),
+        (
+            CLICKS + "  - {name: b, row_queue: {name: clicks-rows}}\n",
+            "tables[1].row_queue: 'clicks-rows' is also of the row",
+        ),
+        ("  - {name: a, row_queue: {name: q}, prefix: s3://landing/a/}\n", "tables[0].prefix: the rows of a row queue"),
+        ("  - {name: a, row_queue: {name: q}, format: json}\n", "tables[0].format: the rows of a row queue are JSON"),
+        ("  - {name: a, row_queue: {name: q}, mode: load}\n", "tables[0].mode: the rows of a row queue are JSON"),
+        ("  - {name: a, row_queue: {name: q}, csv: {}}\n", "tables[0].csv: the rows of a row queue are JSON"),
+        (
+            "  - {name: a, row_queue: {name: q}, partition_columns: {d: date}}\n",
+            "tables[0].partition_columns: the rows",
+        ),
+        ("  - {name: a, row_queue: {name: q}, columns: {_Sent_At: date}}\n", "tables[0].columns: _Sent_At is a column"),
+        ("  - {name: a, row_queue: {name: q.fifo}}\n", "tables[0].row_queue: a row queue is a standard queue"),
+        ("  - {name: a, row_queue: {}}\n", "tables[0].row_queue: give exactly one of url and name"),
+        ("  - {name: a}\n", "tables[0].prefix: is missing"),
+        (CLICKS + "  - {name: clicks, prefix: s3://landing/a/}\n", "tables[1].name: 'clicks' is also the name of"),
+    ],
+)
+def test_what_lake_yaml_must_not_say_of_a_row_queue(tmp_path: Path, tables: str, problem: str) -> None:
+    with pytest.raises(LakeConfigError) as told:
+        config(tmp_path, tables)
+    (line,) = told.value.problems
+    assert problem in line
+
+
+@pytest.mark.parametrize(
+    ("n", "before", "sent", "until"),
+    [(1, None, [(5, 7), (2, 9)], 9), (2, 100, [(5, 7)], 100), (3, 100, [(90, 120)], 120), (3, 100, [], 100)],
+)
+def test_a_batch_says_how_new_the_rows_up_to_it_may_be(
+    n: int, before: int | None, sent: list[tuple[int, int]], until: int
+) -> None:
+    keys = [RowObject(1, first, last).new_key("rows/clicks/") for first, last in sent]
+    prepared = Prepared(rows=[LedgerRow(key, Status.COMMITTED, rows=0) for key in keys])
+    batches = SimpleNamespace(read=lambda asked: {n - 1: SimpleNamespace(sent_until=before)}[asked])
+    work: Any = SimpleNamespace(n=n, birth=SimpleNamespace(location="s3a://lake/clicks"))
+    keep_once(None, SimpleNamespace(batches=batches), work, prepared, None)  # type: ignore[arg-type]
+    assert prepared.sent_until == until
+
+
+def test_of_a_batch_that_does_not_say_it_every_time_is_taken_as_known() -> None:
+    assert _until(None) == _until(SimpleNamespace(sent_until=None)) == LATEST
+
+
+def _until(last: Any) -> int | None:
+    prepared = Prepared()
+    table: Any = SimpleNamespace(batches=SimpleNamespace(read=lambda _: last))
+    work: Any = SimpleNamespace(n=2, birth=SimpleNamespace(location=""))
+    keep_once(None, table, work, prepared, None)  # type: ignore[arg-type]
+    return prepared.sent_until

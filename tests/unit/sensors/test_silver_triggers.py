@@ -1,0 +1,186 @@
+"""What silver's triggers do with what they find; the finding itself is tested on a real lake."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
+from dagster._core.test_utils import create_run_for_test
+
+from tests.unit.conftest import Paper
+from tidegate.assets.silver.pending import BronzeGone
+from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.spark.session import SparkUnreachable
+from tidegate.sensors import silver
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What a look at the tables finds; ``work`` None: nothing to merge."""
+    answer: dict[str, Any] = {"work": None, "error": None, "looks": 0, "decided": 5, "recorded": 5, "log": True}
+    answer["generation"] = "g"
+
+    @contextmanager
+    def opened(self: LakeResource) -> Iterator[Any]:
+        if answer["error"]:
+            raise answer["error"]
+        store = SimpleNamespace(
+            bucket="lake",
+            key=lambda *parts: "/".join(parts),
+            objects=SimpleNamespace(is_empty=lambda bucket, prefix: not answer["log"]),
+        )
+        table = SimpleNamespace(
+            birth=SimpleNamespace(generation=answer["generation"]),
+            batches=SimpleNamespace(is_decided=lambda n: n <= answer["decided"]),
+            ledger=SimpleNamespace(clock=lambda: (0, answer["recorded"])),
+        )
+        yield SimpleNamespace(store=store, table=lambda text: table)
+
+    def pending(lake: Any, spec: Any) -> Any:
+        answer["looks"] += 1
+        return answer["work"]
+
+    monkeypatch.setattr(LakeResource, "opened", opened)
+    monkeypatch.setattr(silver, "pending", pending)
+    return answer
+
+
+def ask(paper: Paper, instance: dg.DagsterInstance) -> dg.RunRequest | dg.SkipReason:
+    return silver.evaluate(instance, paper.resource, paper.config.tables[0]).answer
+
+
+def test_spark_is_not_asked_again_until_a_later_batch_is_decided(
+    paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
+) -> None:
+    sensor = paper.definitions.resolve_sensor_def("silver_items_sensor")
+    given = {"instance": instance, "resources": {"lake": paper.resource}, "instance_ref": instance.get_ref()}
+    cursor, looks = None, []
+    for decided, recorded, work in [(5, 5, None), (5, 5, None), (6, 5, None), (6, 6, SimpleNamespace(mark=5, n=6))]:
+        found |= {"decided": decided, "recorded": recorded, "work": work}
+        with dg.build_sensor_context(**given, definitions=paper.definitions, cursor=cursor) as context:
+            tick = sensor.evaluate_tick(context)
+        cursor = tick.cursor
+        looks.append(found["looks"])
+    assert looks == [1, 1, 2, 3]
+    assert len(tick.run_requests or []) == 1
+    assert cursor == "g:5"
+
+
+@pytest.mark.parametrize(
+    ("generation", "decided", "log"),
+    [("g", 1, True), ("h", 5, True), ("g", 5, False)],
+    ids=["bronze begun anew", "bronze reset", "silver dropped"],
+)
+def test_what_silver_held_is_believed_only_while_the_tables_are_the_same(
+    generation: str, decided: int, log: bool, paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
+) -> None:
+    found |= {"generation": generation, "decided": decided, "recorded": decided, "log": log}
+    found |= {"work": SimpleNamespace(mark=None, n=decided)}
+    verdict = silver.evaluate(instance, paper.resource, paper.config.tables[0], held="g:5")
+    assert isinstance(verdict.answer, dg.RunRequest)
+
+
+def test_the_same_answer_as_long_as_the_tables_say_the_same(
+    paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
+) -> None:
+    found["work"] = SimpleNamespace(mark=2, n=5)
+    for _ in range(3):
+        request = ask(paper, instance)
+        assert isinstance(request, dg.RunRequest)
+        assert (request.run_key, request.tags) == (None, {"tidegate/silver": "2..5"})
+    found["work"] = None
+    skipped = ask(paper, instance)
+    assert isinstance(skipped, dg.SkipReason)
+    assert skipped.skip_message == "silver.orders holds everything that bronze has recorded"
+
+
+def test_a_first_merge_starts_from_nothing(paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]) -> None:
+    found["work"] = SimpleNamespace(mark=None, n=5)
+    request = ask(paper, instance)
+    assert isinstance(request, dg.RunRequest)
+    assert request.tags == {"tidegate/silver": "0..5"}
+
+
+@pytest.mark.parametrize("status", ["QUEUED", "NOT_STARTED", "STARTING", "STARTED", "CANCELING"])
+def test_an_active_merge_is_waited_for(
+    status: str, paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
+) -> None:
+    found["work"] = SimpleNamespace(mark=0, n=1)
+    merging(instance, "silver_orders_job", status)
+    skipped = ask(paper, instance)
+    assert isinstance(skipped, dg.SkipReason)
+    assert found["looks"] == 0
+
+
+@pytest.mark.parametrize("status", ["SUCCESS", "FAILURE", "CANCELED"])
+def test_a_merge_that_ended_is_asked_for_again_while_there_is_work(
+    status: str, paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
+) -> None:
+    found["work"] = SimpleNamespace(mark=0, n=1)
+    merging(instance, "silver_orders_job", status)
+    merging(instance, "silver_items_job", "STARTED")  # another table's
+    assert isinstance(ask(paper, instance), dg.RunRequest)
+
+
+def test_a_sensor_rests_after_a_failed_merge_and_a_schedule_keeps_its_times(
+    paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found["work"] = SimpleNamespace(mark=0, n=1)
+    for job in ("silver_orders_job", "silver_items_job"):
+        for _ in range(3):
+            merging(instance, job, "FAILURE")
+    orders, items = paper.config.tables[:2]
+    assert isinstance(silver.evaluate(instance, paper.resource, orders).answer, dg.RunRequest)
+    looks = found["looks"]
+    skipped = silver.evaluate(instance, paper.resource, items).answer
+    assert isinstance(skipped, dg.SkipReason)
+    # `every: 10`, three failures: 10 s, 20 s, 40 s.
+    assert re.fullmatch(
+        r"the last merge of silver.items failed; the next is tried in (3\d|40) s", str(skipped.skip_message)
+    )
+    assert found["looks"] == looks
+    now = time.time()
+    monkeypatch.setattr(silver.time, "time", lambda: now + 40)
+    assert isinstance(silver.evaluate(instance, paper.resource, items).answer, dg.RunRequest)
+    merging(instance, "silver_items_job", "SUCCESS")
+    monkeypatch.setattr(silver.time, "time", lambda: now)
+    assert isinstance(silver.evaluate(instance, paper.resource, items).answer, dg.RunRequest)
+
+
+@pytest.mark.parametrize(
+    "error", [SparkUnreachable("no Spark Connect server at sc://nowhere"), BronzeGone("bronze.orders is gone")]
+)
+def test_tables_that_cannot_be_looked_at_are_a_reason_to_skip(
+    error: Exception, paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
+) -> None:
+    found["error"] = error
+    skipped = ask(paper, instance)
+    assert isinstance(skipped, dg.SkipReason)
+    assert skipped.skip_message == str(error)
+
+
+def test_the_schedule_and_the_sensor_ask_the_same_question(
+    paper: Paper, instance: dg.DagsterInstance, found: dict[str, Any]
+) -> None:
+    found["work"] = SimpleNamespace(mark=0, n=1)
+    schedule = paper.definitions.resolve_schedule_def("silver_orders_schedule")
+    sensor = paper.definitions.resolve_sensor_def("silver_items_sensor")
+    given = {"instance": instance, "resources": {"lake": paper.resource}}
+    with dg.build_schedule_context(**given) as context:
+        scheduled = schedule.evaluate_tick(context)
+    with dg.build_sensor_context(**given, instance_ref=instance.get_ref(), definitions=paper.definitions) as asked:
+        sensed = sensor.evaluate_tick(asked)
+    assert [request.tags["tidegate/silver"] for request in scheduled.run_requests or []] == ["0..1"]
+    assert [request.tags["tidegate/silver"] for request in sensed.run_requests or []] == ["0..1"]
+
+
+def merging(instance: dg.DagsterInstance, job: str, status: str) -> None:
+    origin = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("tidegate"), "__repository__").get_job_origin(job)
+    create_run_for_test(instance, job_name=job, status=dg.DagsterRunStatus[status], remote_job_origin=origin)
