@@ -17,7 +17,7 @@ from tidegate.platform.core.keys.file_format import format_of, mode_of
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.cloudwatch import CloudWatch
-from tidegate.resources.aws.s3 import ObjectStore, parallel
+from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake_root.batches import Batches
 from tidegate.resources.lake_root.births import Birth
@@ -26,6 +26,7 @@ from tidegate.resources.lake_views import name_lake_objects, name_lake_tables, q
 from tidegate.resources.ledger import Ledger
 from tidegate.resources.spark.delta import Delta, TableName
 from tidegate.resources.spark.remote import SparkRemote
+from tidegate.resources.threads import parallel
 
 #: Columns of a silver table that its view hides: whether the row is a tombstone, the batch and time of its last change.
 DELETED, CHANGED_BATCH, CHANGED_AT = SILVER_COLUMNS = ("_deleted", "_changed_batch", "_changed_at")

@@ -20,10 +20,11 @@ from tidegate.platform.core.bronze.same_bytes import same_bytes
 from tidegate.platform.core.config.after_load import MoveOrTag, moved_key, takes_away
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.object_key import parse_s3_uri
-from tidegate.resources.aws.s3 import ObjectChanged, ObjectGone, ObjectTaken, StoreError, parallel
+from tidegate.resources.aws.s3 import ObjectChanged, ObjectGone, ObjectTaken, StoreError
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_root.after_notes import oldest
 from tidegate.resources.lake_root.batches import GenerationRetired
+from tidegate.resources.threads import parallel
 
 #: The seams of one file that is taken away, in order; the run has one after all of them.
 SEAMS = ("after-copy", "after-delete")

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegate.assets.bronze.after_load import note_what_lies_there
-from tidegate.assets.bronze.prepare.parquet_footers import probe_with_footer
 from tidegate.assets.bronze.small_objects import SmallObjects
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.ledger import PRESENT, Header, LastState
@@ -14,10 +13,12 @@ from tidegate.platform.core.bronze.manifest import MISSING, Hint, chunked, is_no
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, Gone, Plan, Probe, TakenHint, make_plan
 from tidegate.platform.core.keys.file_format import format_of
 from tidegate.platform.core.routing.route import Routed, route, rows_route
-from tidegate.resources.aws.s3 import Listed, StoreError, parallel
+from tidegate.resources.aws.s3 import Listed, StoreError
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.lake_root.inbox import Waiting
+from tidegate.resources.parquet.tail import probe_with_footer
+from tidegate.resources.threads import parallel
 
 #: A batch that removes at least this many files, and more than this share of the live ones, stops and asks.
 REMOVAL_FLOOR = 10

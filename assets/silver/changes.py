@@ -16,11 +16,11 @@ from tidegate.assets.silver.pending import Pending
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.keys.own_paths import COPIES
-from tidegate.resources.aws.s3 import parallel
 from tidegate.resources.lake import Table
 from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.ledger import tells_a_state
 from tidegate.resources.spark.delta import Delta
+from tidegate.resources.threads import parallel
 
 #: What one merge takes at most of what waits, and one batch at least; the next merge goes on behind it. Batch objects
 #: are read whole, and their files are named in a statement: Spark Connect refuses 128 MiB, and a character of a path

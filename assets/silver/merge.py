@@ -17,8 +17,9 @@ from tidegate.platform.core.config.silver_columns import missing_columns
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.first_line import first_line
-from tidegate.platform.core.schema.column_types import Field, quoted, simple_type
+from tidegate.platform.core.schema.column_types import Field, quoted
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, needs_mapping
+from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import BY_NAME, TableSchema, columns_sql
 from tidegate.resources.lake import CHANGED_AT, CHANGED_BATCH, DELETED, SILVER_COLUMNS, Lake
 from tidegate.resources.spark.delta import Merging

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from boto3.exceptions import Boto3Error
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.core.bronze.plan import Forbidden, Found, Gone, Probe, Unavailable
 from tidegate.platform.core.first_line import first_line
+from tidegate.resources.threads import parallel
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-T = TypeVar("T")
-R = TypeVar("R")
-
-_THREADS = 32
 _CONFLICT_RETRIES = 8
 #: Refusals of an object, not of who asks.
 _FORBIDDEN = frozenset({"AccessDenied", "InvalidObjectState", "AllAccessDisabled", "Forbidden", "403"})
@@ -344,58 +339,6 @@ class ObjectStore:
         for _ in parallel(lambda key: self._client.delete_object(Bucket=bucket, Key=key), keys):
             pass
 
-    def prove_conditional_put(self, bucket: str, key: str, racers: int = 8) -> None:
-        """Prove by a race that the endpoint lets exactly one of several creations of a key win.
-
-        Every exclusive decision of the platform (batches, generations, lake id) rests on it.
-
-        Raises:
-            StoreError: none or several won: this endpoint's conditional put cannot be trusted.
-        """
-        start = threading.Barrier(racers)
-
-        def race(racer: int) -> bool:
-            start.wait(timeout=30)
-            return self.put_if_absent(bucket, key, f"{racer}")
-
-        try:
-            with ThreadPoolExecutor(racers) as pool:
-                won = sum(pool.map(race, range(racers)))
-        finally:
-            self._client.delete_object(Bucket=bucket, Key=key)
-        if won != 1:
-            raise StoreError(
-                f"{won} of {racers} racing conditional puts (If-None-Match: *) to s3://{bucket} won, it must "
-                "be 1: this S3 endpoint cannot hold a lake. Use AWS S3 or a store that honours the header"
-            )
-
-    def prove_conditional_delete(self, bucket: str, key: str) -> None:
-        """Prove that the endpoint deletes and copies an object only if it has the etag that is named.
-
-        Raises:
-            StoreError: it does so whatever the object's etag is; or S3 did not answer.
-        """
-        wrong = "0" * 32
-        self.put(bucket, key, "probe")
-        try:
-            heeded = 0
-            for ask in (self._copy_probe, self.delete_if):
-                try:
-                    ask(bucket, key, wrong)
-                except ObjectChanged:
-                    heeded += 1
-            if heeded < 2 or self.get(bucket, key) is None:
-                raise StoreError(
-                    f"{self.endpoint} copied or deleted an object that had another etag than the one it was asked for "
-                    "(If-Match): a file that was overwritten meanwhile would be lost, so after_load can only `keep` or "
-                    "`tag` there"
-                )
-        finally:
-            self.delete(bucket, [key, f"{key}-copy"])
-
-    def _copy_probe(self, bucket: str, key: str, etag: str) -> None:
-        self.copy(bucket, key, etag, bucket, f"{key}-copy")
-
     def _get(self, bucket: str, key: str, **conditions: Any) -> bytes:
         with self._asking(bucket, key):
             return self._client.get_object(Bucket=bucket, Key=key, **conditions)["Body"].read()
@@ -446,15 +389,6 @@ def _refused(bucket: str, key: str, error: ClientError) -> StoreError:
 def _is_forbidden(error: ClientError) -> bool:
     # A key of KMS that is disabled or was deleted (`KMS.DisabledException`, …) is the object's, whatever the status is.
     return (_status(error) == 403 and _code(error) in _FORBIDDEN) or _code(error).startswith("KMS.")
-
-
-def parallel(call: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """Results of a call for each item, in order, from up to 32 threads."""
-    todo = list(items)
-    if not todo:
-        return
-    with ThreadPoolExecutor(min(_THREADS, len(todo))) as pool:
-        yield from pool.map(call, todo)
 
 
 def _status(error: ClientError) -> int:

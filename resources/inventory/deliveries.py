@@ -11,7 +11,8 @@ from tidegate.platform.core.bronze.plan import Forbidden, Found, Gone
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.inventory_manifest import Inventory, InventoryError, InventoryFile, deliveries
 from tidegate.platform.core.keys.object_key import parse_s3_uri
-from tidegate.resources.aws.s3 import ObjectForbidden, ObjectStore, StoreError, parallel
+from tidegate.resources.aws.s3 import ObjectForbidden, ObjectStore, StoreError
+from tidegate.resources.threads import parallel
 
 #: Folders that are named where no delivery is.
 _MOST_TOLD = 5

@@ -10,8 +10,8 @@ from itertools import islice
 
 from ulid import ULID
 
-from tidegate.resources.aws.s3 import parallel
 from tidegate.resources.lake_root.root import LakeRoot
+from tidegate.resources.threads import parallel
 
 _NAME = re.compile(r"^[0-9A-HJKMNP-TV-Z]{26}-(\d+)\.json$", re.ASCII)
 #: Keys of one note: no more than a run does.

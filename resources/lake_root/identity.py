@@ -6,9 +6,10 @@ import json
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from urllib.parse import quote
 
+from tidegate.resources.aws.proofs import prove_conditional_delete, prove_conditional_put
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake_root.root import LakeRoot
 
@@ -59,7 +60,7 @@ class Identity:
             StoreError: it does not, or did not answer.
         """
         if not self._deletes_proven:
-            self._prove_once(".delete", self._root.objects.prove_conditional_delete)
+            self._prove_once(".delete", partial(prove_conditional_delete, self._root.objects))
             self._deletes_proven = True
 
     def _prove_endpoint(self) -> None:
@@ -68,7 +69,7 @@ class Identity:
         def prove(bucket: str, key: str) -> None:
             if not objects.bucket_exists(bucket):
                 raise StoreError(f"the lake's bucket s3://{bucket} does not exist: create it, or correct lake.root")
-            objects.prove_conditional_put(bucket, key)
+            prove_conditional_put(objects, bucket, key)
 
         self._prove_once("", prove)
 

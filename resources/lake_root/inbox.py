@@ -9,8 +9,9 @@ from math import inf
 
 from tidegate.platform.core.bronze.manifest import Manifest, is_rebuild, tally_of
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.resources.aws.s3 import Listed, parallel
+from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake_root.root import LakeRoot, is_table_key
+from tidegate.resources.threads import parallel
 
 #: Objects of one table that a tour of the inbox looks at: a page of S3's listing, the oldest ones.
 _MOST_OF_ONE = 1000

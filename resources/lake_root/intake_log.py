@@ -9,8 +9,8 @@ from typing import Any
 
 from ulid import ULID
 
-from tidegate.resources.aws.s3 import parallel
 from tidegate.resources.lake_root.root import LakeRoot
+from tidegate.resources.threads import parallel
 
 
 class IntakeLog:

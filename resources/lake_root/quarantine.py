@@ -11,8 +11,8 @@ from itertools import islice
 from ulid import ULID
 
 from tidegate.platform.core.events.row_message import RowOrigin
-from tidegate.resources.aws.s3 import parallel
 from tidegate.resources.lake_root.root import LakeRoot
+from tidegate.resources.threads import parallel
 
 #: Messages that are read at a time: each has up to a megabyte.
 _AT_ONCE = 32

@@ -9,9 +9,9 @@ from contextlib import closing
 
 from tidegate.platform.core.bronze.manifest import chunked
 from tidegate.platform.core.events.s3_event import Reject
-from tidegate.resources.aws.s3 import parallel
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake import Lake
+from tidegate.resources.threads import parallel
 from tidegate.sensors.intake.known_tables import KnownTables
 from tidegate.sensors.intake.rows import rows_as_objects
 from tidegate.sensors.intake.shares import Places, QueueTurn, Shares, TickOver

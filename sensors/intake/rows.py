@@ -10,8 +10,9 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_message import Row, row_of
 from tidegate.platform.core.events.row_object import RowObject
 from tidegate.platform.core.events.s3_event import Reject
-from tidegate.resources.aws.s3 import ObjectStore, parallel
+from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.aws.sqs import Message
+from tidegate.resources.threads import parallel
 from tidegate.sensors.intake.sort import Intake
 
 #: Event name of the hints.

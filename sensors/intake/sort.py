@@ -13,8 +13,9 @@ from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.object_key import is_of_a_commit
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import Route, Routed, Unrouted, route
-from tidegate.resources.aws.s3 import ObjectStore, StoreError, parallel
+from tidegate.resources.aws.s3 import ObjectStore, StoreError
 from tidegate.resources.aws.sqs import Message
+from tidegate.resources.threads import parallel
 
 #: Objects that are asked for before a folder is no table because they are all gone.
 _MOST_PROBES = 1_000

@@ -10,7 +10,6 @@ import pytest
 
 from tests.support.servers.fault_proxy import FaultProxy
 from tidegate.assets.bronze import run as bronze_run
-from tidegate.assets.bronze.prepare import parquet_footers
 from tidegate.assets.bronze.prepare.load.load import _Load
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.bronze.small_objects import SMALL_BYTES
@@ -19,6 +18,7 @@ from tidegate.platform.testing import TestLake
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Lake, open_lake
+from tidegate.resources.parquet import tail
 
 MakeLake = Callable[..., TestLake]
 ORDERS = {"name": "orders", "prefix": "orders/"}
@@ -153,7 +153,7 @@ def test_a_registered_file_that_changes_while_it_is_prepared_is_deferred_then_ta
     lake.put("orders/1.parquet", kit.parquet([{"id": 1}]))
     lake.put("orders/2.parquet", kit.parquet([{"id": 2}]))
     # A footer so long that it does not come with the look: it is read on condition that the file is the one seen.
-    monkeypatch.setattr(parquet_footers, "_TAIL_BYTES", 8)
+    monkeypatch.setattr(tail, "_TAIL_BYTES", 8)
     prepare, times = bronze_run._prepare, []
 
     def overwritten_first(*arguments: Any) -> Any:

@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from tidegate.assets.bronze.prepare.prepared import Prepared
-from tidegate.platform.core.bronze.plan import Candidate, Found, Plan, Probe
+from tidegate.platform.core.bronze.plan import Candidate, Plan
 from tidegate.platform.core.files.parquet.bad import BadParquet
-from tidegate.platform.core.files.parquet.footer import Footer, footer_bytes
-from tidegate.resources.aws.s3 import ObjectStore, StoreError, parallel
+from tidegate.platform.core.files.parquet.footer import Footer
+from tidegate.resources.aws.s3 import ObjectStore, StoreError
 from tidegate.resources.parquet.footers import read_footers
-
-#: Read from a file's end at first; a footer is rarely longer.
-_TAIL_BYTES = 64 * 1024
-
-
-def probe_with_footer(objects: ObjectStore, bucket: str, key: str) -> Probe:
-    """A Parquet object's present state, with its footer if that is as short as most."""
-    probe, tail = objects.head_with_tail(bucket, key, _TAIL_BYTES)
-    if not isinstance(probe, Found) or not tail:
-        return probe
-    try:
-        length = footer_bytes(tail, probe.size)
-    except BadParquet:
-        return probe
-    return replace(probe, footer=tail[-length:]) if length <= len(tail) else probe
+from tidegate.resources.parquet.tail import footer_tail
+from tidegate.resources.threads import parallel
 
 
 def parquet_footers(
@@ -53,14 +39,7 @@ def parquet_footers(
 
 
 def _tail(objects: ObjectStore, bucket: str, candidate: Candidate) -> bytes | BadParquet | StoreError:
-    found = candidate.found
-    if found.footer is not None:
-        return found.footer
     try:
-        tail = objects.tail(bucket, candidate.key, found.etag, min(_TAIL_BYTES, found.size))
-        length = footer_bytes(tail, found.size)
-        if length > len(tail):
-            tail = objects.tail(bucket, candidate.key, found.etag, length)
-        return tail[-length:]
+        return footer_tail(objects, bucket, candidate.key, candidate.found)
     except (BadParquet, StoreError) as error:
         return error

@@ -18,6 +18,7 @@ from tidegate.platform.core.config.lake import LakeConfig, TableSpec
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.object_key import parse_s3_uri
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.resources.aws.proofs import prove_conditional_put
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake_root.batches import GenerationRetired
 from tidegate.resources.spark.delta import Delta
@@ -163,7 +164,7 @@ def _write(s3: S3Client, bucket: str, folder: str, *, reads: bool = True) -> str
 
 def _conditional(store: LakeStore) -> str:
     try:
-        store.objects.prove_conditional_put(store.bucket, store.key(f"_tidegate-check-{uuid.uuid4()}"))
+        prove_conditional_put(store.objects, store.bucket, store.key(f"_tidegate-check-{uuid.uuid4()}"))
     except StoreError as error:
         raise Failed(str(error)) from None
     return "of 8 racing creations one won"

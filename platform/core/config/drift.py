@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tidegate.platform.core.bronze.batch import Create
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.schema.column_types import any_type, unmapped
+from tidegate.platform.core.schema.column_types import unmapped
+from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 
 

@@ -18,7 +18,7 @@ from pydantic import (
 
 from tidegate.platform.core.keys.object_key import is_hidden, parse_s3_uri
 from tidegate.platform.core.keys.table_key import BUCKET, MAX_ENCODED_LENGTH, TableKey
-from tidegate.platform.core.schema.column_types import any_type, simple_type
+from tidegate.platform.core.schema.sql_types import any_type, simple_type
 from tidegate.platform.core.schema.table_schema import Policy
 
 # What Python or SQL would read as its own word in `silver_<name>` or `SELECT … FROM bronze.<name>`.

@@ -13,7 +13,8 @@ from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.keys.file_format import Format, format_of
 from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden, partition_values
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.schema.column_types import Field, any_type
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 
 _SAMPLES = 3

@@ -7,27 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-#: Spark's schema-JSON name by SQL name; both are taken in SQL.
-_JSON_NAME = {
-    "tinyint": "byte",
-    "smallint": "short",
-    "int": "integer",
-    "bigint": "long",
-    "string": "string",
-    "float": "float",
-    "double": "double",
-    "boolean": "boolean",
-    "date": "date",
-    "timestamp": "timestamp",
-    "timestamp_ntz": "timestamp_ntz",
-    "binary": "binary",
-    "byte": "byte",
-    "short": "short",
-    "integer": "integer",
-    "long": "long",
-}
+#: SQL name by the name in Spark's schema JSON, where they differ.
 _SQL_NAME = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}
-_DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
+DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
 
 #: Parquet columns that Spark reads into a wider one without a rewrite.
 _WIDENS = {
@@ -153,7 +135,7 @@ class Field:
 def type_from_json(body: Any) -> Type:
     """The type that Spark's schema JSON describes; nullability and comments are left out."""
     if isinstance(body, str):
-        found = _DECIMAL.fullmatch(body)
+        found = DECIMAL.fullmatch(body)
         return Decimal(int(found[1]), int(found[2])) if found else Simple(body)
     match body["type"]:
         case "array":
@@ -170,40 +152,6 @@ def field_from_json(body: Mapping[str, Any]) -> Field:
     """A field of Spark's schema JSON."""
     mapping = body.get("metadata") or {}
     return Field(body["name"], type_from_json(body["type"]), mapping.get(_ID), mapping.get(_PHYSICAL))
-
-
-def simple_type(sql: str) -> Simple | Decimal:
-    """The type that a simple SQL type names.
-
-    Raises:
-        ValueError: not a simple SQL type.
-    """
-    text = sql.strip().lower()
-    if found := _DECIMAL.fullmatch(text):
-        precision, scale = int(found[1]), int(found[2])
-        if not 1 <= precision <= 38 or scale > precision:
-            raise ValueError(f"'{sql}' is no decimal of Spark SQL: it has 1 to 38 digits, and no more after the point")
-        return Decimal(precision, scale)
-    if text not in _JSON_NAME:
-        raise ValueError(
-            f"'{sql}' is not a simple SQL type; known are {', '.join(sorted(_JSON_NAME))} and decimal(p,s)"
-        )
-    return Simple(_JSON_NAME[text])
-
-
-def any_type(sql: str) -> Type:
-    """The type that a SQL type names, nested ones included.
-
-    Raises:
-        ValueError: not a type of Spark SQL.
-    """
-    try:
-        return simple_type(sql)
-    except ValueError:
-        # Each run of Dagster loads lake.yaml in a new process, and sqlglot takes 0.3 s of it.
-        from tidegate.platform.core.schema.nested_sql import nested_type
-
-        return nested_type(sql)
 
 
 def widens(narrow: Type, wide: Type) -> bool:

@@ -14,17 +14,16 @@ from tidegate.platform.core.schema.column_types import (
     Simple,
     Struct,
     Type,
-    any_type,
     field_from_json,
     inner_fields,
     levels,
     quoted,
-    simple_type,
     unmapped,
     widens,
 )
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import check_names, needs_mapping
+from tidegate.platform.core.schema.sql_types import any_type, simple_type
 
 #: What a file may do to the schema: ``evolve`` adds its new columns, ``strict`` refuses the file.
 Policy = Literal["evolve", "strict"]

@@ -29,7 +29,8 @@ from tidegate.platform.core.bronze.manifest import Hint, Manifest
 from tidegate.platform.core.bronze.plan import Found, Gone, TakenHint, make_plan
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.schema.column_types import Field, simple_type
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake_root.inbox import Waiting

@@ -14,8 +14,9 @@ from tidegate.assets.bronze.prepare.prepared import Prepared
 from tidegate.assets.bronze.small_objects import Held
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate, Plan
 from tidegate.platform.core.schema.misfit import Misfit
-from tidegate.resources.aws.s3 import StoreError, parallel
+from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Lake, Table
+from tidegate.resources.threads import parallel
 
 
 def bounded(candidates: Iterable[Candidate], plan: Plan, prepared: Prepared) -> list[Candidate]:

@@ -27,10 +27,11 @@ from tidegate.assets.bronze.prepare.table_columns import present_schema, refusal
 from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate, Found
 from tidegate.platform.core.keys.object_key import partition_values
-from tidegate.platform.core.schema.column_types import Field, any_type
+from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.partitions import check_partition
+from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Lake, Table

@@ -27,8 +27,9 @@ from tidegate.platform.core.events.row_message import ROW_COLUMNS
 from tidegate.platform.core.events.row_object import LATEST, sent_in, spans
 from tidegate.platform.core.keys.object_key import parse_s3_uri
 from tidegate.platform.core.schema.column_types import quoted
-from tidegate.resources.aws.s3 import StoreError, parallel
+from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Lake, Table
+from tidegate.resources.threads import parallel
 
 _ID, _SENT_AT = ROW_COLUMNS
 #: Bytes of staged files that are looked into here; into more Spark looks.

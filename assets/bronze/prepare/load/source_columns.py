@@ -7,8 +7,9 @@ from typing import Any
 
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.core.keys.object_key import partition_values
-from tidegate.platform.core.schema.column_types import Field, simple_type
+from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
+from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.resources.lake import Table
 
 #: Their types, in the order of ``SOURCE_COLUMNS``.

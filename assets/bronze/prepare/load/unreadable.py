@@ -13,9 +13,10 @@ from tidegate.assets.bronze.prepare.room import TooLarge, in_turn
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.schema.misfit import Misfit
-from tidegate.resources.aws.s3 import StoreError, parallel
+from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.parquet.copies import copy_parquet
+from tidegate.resources.threads import parallel
 
 
 def broken(lake: Lake, table: Table, file: SourceFile) -> str | None:

@@ -12,7 +12,8 @@ from tidegate.assets.bronze.prepare.birth_doubts import birth_doubts
 from tidegate.platform.core.bronze.manifest import Hint
 from tidegate.platform.core.bronze.plan import Candidate, Found, TakenHint
 from tidegate.platform.core.config.csv_options import CsvOptions
-from tidegate.platform.core.schema.column_types import Field, simple_type
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.aws.s3 import StoreError
 

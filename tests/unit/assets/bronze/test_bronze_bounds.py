@@ -16,7 +16,8 @@ from tidegate.platform.core.bronze.manifest import Hint
 from tidegate.platform.core.bronze.plan import Candidate, Found, Plan, TakenHint
 from tidegate.platform.core.keys.object_key import is_hidden
 from tidegate.platform.core.keys.own_paths import copy_key, copy_path, log_path
-from tidegate.platform.core.schema.column_types import Field, simple_type
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from tidegate.assets.bronze.prepare.formats.json_shape import OneObjectALine, needs_rewrite
 from tidegate.assets.bronze.prepare.formats.json_values import check_keys
-from tidegate.platform.core.schema.column_types import Field, any_type
+from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.platform.core.schema.sql_types import any_type
 
 ROWS = [{"a": 1, "s": 'b"[{'}, {"a": {"x": [1, 2]}, "s": "two\nlines"}]
 PRETTY = json.dumps(ROWS[0], indent=2)

@@ -19,7 +19,8 @@ from tidegate.assets.bronze.run import Done
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.platform.core.bronze.batch import Add, Batch, Remove
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
-from tidegate.platform.core.schema.column_types import Field, simple_type
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.spark.delta import Landed, TableState

@@ -23,7 +23,8 @@ from tidegate.assets.bronze.shared_run import SharedRun
 from tidegate.assets.runs.held_tables import FAILED_TAG, SHARED_JOB, failed_tables, held_tables, shared_config
 from tidegate.platform.core.bronze.batch import Add, Batch
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
-from tidegate.platform.core.schema.column_types import Field, simple_type
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.spark.delta import Landed, TableState

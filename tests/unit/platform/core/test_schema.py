@@ -14,14 +14,13 @@ from tidegate.platform.core.schema.column_types import (
     Map,
     Simple,
     Struct,
-    any_type,
     field_from_json,
-    simple_type,
     widens,
 )
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import MOST_FIELDS, SOURCE_COLUMNS, check_names, needs_mapping, usable
 from tidegate.platform.core.schema.partitions import check_partition
+from tidegate.platform.core.schema.sql_types import any_type, simple_type
 from tidegate.platform.core.schema.table_schema import BY_NAME, TableSchema
 
 

@@ -1,0 +1,89 @@
+"""The types of columns as SQL writes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tidegate.platform.core.schema.column_types import DECIMAL, Array, Decimal, Field, Map, Simple, Struct, Type
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+#: Spark's schema-JSON name by SQL name; both are taken in SQL.
+_JSON_NAME = {
+    "tinyint": "byte",
+    "smallint": "short",
+    "int": "integer",
+    "bigint": "long",
+    "string": "string",
+    "float": "float",
+    "double": "double",
+    "boolean": "boolean",
+    "date": "date",
+    "timestamp": "timestamp",
+    "timestamp_ntz": "timestamp_ntz",
+    "binary": "binary",
+    "byte": "byte",
+    "short": "short",
+    "integer": "integer",
+    "long": "long",
+}
+
+
+def simple_type(sql: str) -> Simple | Decimal:
+    """The type that a simple SQL type names.
+
+    Raises:
+        ValueError: not a simple SQL type.
+    """
+    text = sql.strip().lower()
+    if found := DECIMAL.fullmatch(text):
+        precision, scale = int(found[1]), int(found[2])
+        if not 1 <= precision <= 38 or scale > precision:
+            raise ValueError(f"'{sql}' is no decimal of Spark SQL: it has 1 to 38 digits, and no more after the point")
+        return Decimal(precision, scale)
+    if text not in _JSON_NAME:
+        raise ValueError(
+            f"'{sql}' is not a simple SQL type; known are {', '.join(sorted(_JSON_NAME))} and decimal(p,s)"
+        )
+    return Simple(_JSON_NAME[text])
+
+
+def any_type(sql: str) -> Type:
+    """The type that a SQL type names, nested ones included.
+
+    Raises:
+        ValueError: not a type of Spark SQL.
+    """
+    try:
+        return simple_type(sql)
+    except ValueError:
+        return _nested_type(sql)
+
+
+def _nested_type(sql: str) -> Type:
+    # Imported here: each run of Dagster loads lake.yaml in a new process, and sqlglot takes 0.3 s to import.
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
+    try:
+        return _converted(exp.DataType.build(sql, dialect="databricks"))
+    except (SqlglotError, ValueError) as error:
+        raise ValueError(
+            f"{sql!r} is not a type of Spark SQL: a nested one is array<…>, map<…,…> or struct<…> of simple ones"
+        ) from error
+
+
+def _converted(parsed: exp.DataType) -> Type:
+    inner = parsed.expressions
+    match parsed.this.value, len(inner):
+        case "ARRAY", 1:
+            return Array(_converted(inner[0]))
+        case "MAP", 2:
+            return Map(_converted(inner[0]), _converted(inner[1]))
+        case "STRUCT", n if n:
+            return Struct(tuple(Field(field.this.name, _converted(field.kind)) for field in inner))
+        case "VARIANT", _:
+            return Simple("variant")
+        case _:
+            return simple_type(parsed.sql("databricks"))

@@ -1,0 +1,42 @@
+"""The bytes of a Parquet footer, from the end of an object in S3."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tidegate.platform.core.bronze.plan import Found, Probe
+from tidegate.platform.core.files.parquet.bad import BadParquet
+from tidegate.platform.core.files.parquet.footer import footer_bytes
+from tidegate.resources.aws.s3 import ObjectStore
+
+#: Bytes of the first read of a file's end; a footer is rarely longer.
+_TAIL_BYTES = 64 * 1024
+
+
+def probe_with_footer(objects: ObjectStore, bucket: str, key: str) -> Probe:
+    """A Parquet object's present state, with its footer unless that is longer than the first read."""
+    probe, tail = objects.head_with_tail(bucket, key, _TAIL_BYTES)
+    if not isinstance(probe, Found) or not tail:
+        return probe
+    try:
+        length = footer_bytes(tail, probe.size)
+    except BadParquet:
+        return probe
+    return replace(probe, footer=tail[-length:]) if length <= len(tail) else probe
+
+
+def footer_tail(objects: ObjectStore, bucket: str, key: str, found: Found) -> bytes:
+    """The bytes of an object's footer, on condition that the object is the one found.
+
+    Raises:
+        BadParquet: the object is no Parquet file.
+        ObjectChanged: the object has another etag, or is gone.
+        StoreError: S3 did not answer.
+    """
+    if found.footer is not None:
+        return found.footer
+    tail = objects.tail(bucket, key, found.etag, min(_TAIL_BYTES, found.size))
+    length = footer_bytes(tail, found.size)
+    if length > len(tail):
+        tail = objects.tail(bucket, key, found.etag, length)
+    return tail[-length:]
