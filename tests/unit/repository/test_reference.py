@@ -25,10 +25,10 @@ def fields(struct: str) -> list[str]:
 
 def procedures() -> dict[str, tuple[list[str], list[str]]]:
     """Arguments and returned columns of each procedure that the catalog has, by its name."""
-    catalog = (JAVA / "spark" / "TidegateCatalog.java").read_text(encoding="utf-8")
+    catalog = (JAVA / "procedures" / "Procedures.java").read_text(encoding="utf-8")
     found = {}
     for name in re.findall(r"new (\w+Procedure)\(\)", catalog):
-        source = (JAVA / "spark" / f"{name}.java").read_text(encoding="utf-8")
+        source = (JAVA / "procedures" / f"{name}.java").read_text(encoding="utf-8")
         call = re.search(r'super\(\s*"(\w+)",(.*?)\);', source, re.DOTALL)
         assert call, name
         _, arguments, returned = call[2].split("new StructType()")

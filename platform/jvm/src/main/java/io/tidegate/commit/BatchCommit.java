@@ -4,6 +4,8 @@ import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
 import io.tidegate.commit.BatchFile.Add;
 import io.tidegate.commit.BatchFile.Remove;
+import io.tidegate.delta.CommitActions;
+import io.tidegate.delta.CommitAttempts;
 import io.tidegate.delta.CommitTail;
 import io.tidegate.delta.LiveEntries;
 import io.tidegate.delta.PinnedTransaction;
@@ -15,18 +17,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.Stream;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
-import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Metadata;
-import scala.Option;
-import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
@@ -36,10 +33,6 @@ import scala.jdk.javaapi.CollectionConverters;
  * again; what landed is what the log says, never what an attempt believes.
  */
 public final class BatchCommit {
-  static final int ATTEMPTS = 50;
-  private static final int BACKOFF_MS = 20;
-  private static final int MAX_BACKOFF_MS = 500;
-
   private final SparkSession spark;
   private final BatchFile batch;
   private final Path batchPath;
@@ -87,7 +80,7 @@ public final class BatchCommit {
 
   private Landed run(TableView first) throws IOException {
     TableView view = first;
-    for (int attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    for (int attempt = 1; attempt <= CommitAttempts.MAX; attempt++) {
       CommitTail tail = CommitTail.read(view, batch.afterVersion());
       Landed before = alreadyLanded(view, tail);
       if (before != null) {
@@ -99,13 +92,13 @@ public final class BatchCommit {
       try {
         return settled(commit(view, live, reason));
       } catch (PinnedTransaction.SnapshotMoved e) {
-        pause(attempt);
+        CommitAttempts.pause(attempt);
         view = view.refreshed();
       }
     }
     throw new TidegateException(
         Kind.BUSY,
-        "batch " + batch.n() + " was overtaken " + ATTEMPTS + " times by other commits to " + batch.location()
+        "batch " + batch.n() + " was overtaken " + CommitAttempts.MAX + " times by other commits to " + batch.location()
             + ". Nothing is lost: run the table again.");
   }
 
@@ -191,7 +184,7 @@ public final class BatchCommit {
     actions.addAll(added);
     removed.forEach(file -> actions.add(file.removeWithTimestamp(now, true)));
     CommitMark mark = reason == null ? CommitMark.committed(batch) : CommitMark.voided(batch, reason);
-    long version = txn.commit(CollectionConverters.asScala(actions).toSeq(), operation(mark.json()));
+    long version = txn.commit(CollectionConverters.asScala(actions).toSeq(), CommitActions.write(mark.json()));
     view.committed(
         version,
         mark.json(),
@@ -216,49 +209,7 @@ public final class BatchCommit {
   }
 
   private static AddFile addFile(Add add) {
-    return addFile(add.path(), add.partitionValues(), add.size(), add.modificationTime(), add.stats());
-  }
-
-  /** The action that adds a data file whose rows are new. */
-  static AddFile addFile(
-      String path, Map<String, String> partitionValues, long size, long modificationTime, String stats) {
-    return addFile(path, partitionValues, size, modificationTime, stats, true);
-  }
-
-  static AddFile addFile(
-      String path,
-      Map<String, String> partitionValues,
-      long size,
-      long modificationTime,
-      String stats,
-      boolean dataChange) {
-    return new AddFile(
-        path,
-        Map$.MODULE$.from(CollectionConverters.asScala(partitionValues)),
-        size,
-        modificationTime,
-        dataChange,
-        stats,
-        null,
-        null,
-        Option.empty(),
-        Option.empty(),
-        Option.empty(),
-        Option.empty(),
-        Option.empty());
-  }
-
-  static DeltaOperations.Operation operation(String userMetadata) {
-    return new DeltaOperations.Write(
-        SaveMode.Append,
-        Option.empty(),
-        Option.empty(),
-        Option.apply(userMetadata),
-        Option.empty(),
-        Option.empty(),
-        Option.empty(),
-        Option.empty(),
-        Option.empty());
+    return CommitActions.addFile(add.path(), add.partitionValues(), add.size(), add.modificationTime(), add.stats(), true);
   }
 
   private static String read(FileSystem fs, Path path) throws IOException {
@@ -268,15 +219,5 @@ public final class BatchCommit {
           Kind.BATCH, "there is no batch object " + path + "; decide the batch before committing it.");
     }
     return new String(content, StandardCharsets.UTF_8);
-  }
-
-  static void pause(int attempt) {
-    long longest = Math.min(MAX_BACKOFF_MS, (long) BACKOFF_MS * attempt);
-    try {
-      Thread.sleep(ThreadLocalRandom.current().nextLong(longest) + 1);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException("interrupted between two attempts; nothing was committed by this call", e);
-    }
   }
 }

@@ -2,6 +2,8 @@ package io.tidegate.commit;
 
 import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
+import io.tidegate.delta.CommitActions;
+import io.tidegate.delta.CommitAttempts;
 import io.tidegate.delta.PinnedTransaction;
 import io.tidegate.delta.TableView;
 import java.util.List;
@@ -60,7 +62,7 @@ public final class Growth {
     if (!view.exists()) {
       throw new TidegateException(Kind.BATCH, "there is no table at " + table + "; create it before it gets columns.");
     }
-    for (int attempt = 1; attempt <= BatchCommit.ATTEMPTS; attempt++) {
+    for (int attempt = 1; attempt <= CommitAttempts.MAX; attempt++) {
       StructType now = view.snapshot().metadata().schema();
       PinnedTransaction txn = begun(view, schema, List.of(), properties);
       if (txn.metadata().schema().equals(now)) {
@@ -70,13 +72,13 @@ public final class Growth {
         txn.commit(NOTHING, new DeltaOperations.UpdateSchema(now, txn.metadata().schema()));
         return;
       } catch (PinnedTransaction.SnapshotMoved e) {
-        BatchCommit.pause(attempt);
+        CommitAttempts.pause(attempt);
         view = view.refreshed();
       }
     }
     throw new TidegateException(
         Kind.BUSY,
-        "new columns of " + table + " were overtaken " + BatchCommit.ATTEMPTS + " times by other commits. Nothing was"
+        "new columns of " + table + " were overtaken " + CommitAttempts.MAX + " times by other commits. Nothing was"
             + " changed: run it again.");
   }
 
@@ -108,7 +110,7 @@ public final class Growth {
   private static void rehearse(TableView table, Metadata metadata) {
     PinnedTransaction txn = new PinnedTransaction(table);
     txn.updateMetadata(metadata, false);
-    txn.prepareCommit(NOTHING, BatchCommit.operation(null));
+    txn.prepareCommit(NOTHING, CommitActions.write(null));
   }
 
   private static String inOneLine(Exception e) {

@@ -3,6 +3,8 @@ package io.tidegate.commit;
 import io.tidegate.Json;
 import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
+import io.tidegate.delta.CommitActions;
+import io.tidegate.delta.CommitAttempts;
 import io.tidegate.delta.PinnedTransaction;
 import io.tidegate.delta.TableView;
 import java.util.ArrayList;
@@ -41,7 +43,7 @@ public final class Renewal {
           Kind.BATCH, "argument properties names no lake and generation, or lets transactions expire; give its own.");
     }
     TableView view = TableView.open(spark, table);
-    for (int attempt = 1; attempt <= BatchCommit.ATTEMPTS; attempt++) {
+    for (int attempt = 1; attempt <= CommitAttempts.MAX; attempt++) {
       if (view.exists()) {
         Map<String, String> now = CollectionConverters.asJava(view.snapshot().metadata().configuration());
         if (!lake.equals(now.get(TableRules.LAKE))) {
@@ -57,13 +59,13 @@ public final class Renewal {
       try {
         return commit(view, Birth.metadata(new StructType(), List.of(), properties, name), generation);
       } catch (PinnedTransaction.SnapshotMoved e) {
-        BatchCommit.pause(attempt);
+        CommitAttempts.pause(attempt);
         view = view.refreshed();
       }
     }
     throw new TidegateException(
         Kind.BUSY,
-        "the renewal of " + table + " was overtaken " + BatchCommit.ATTEMPTS + " times by other commits. Nothing was"
+        "the renewal of " + table + " was overtaken " + CommitAttempts.MAX + " times by other commits. Nothing was"
             + " changed: run it again.");
   }
 
@@ -80,6 +82,6 @@ public final class Renewal {
       txn.updateMetadataForNewTable(metadata);
     }
     String mark = Json.write(Map.of("tidegate", Map.of("renewed", generation)));
-    return txn.commit(CollectionConverters.asScala(actions).toSeq(), BatchCommit.operation(mark));
+    return txn.commit(CollectionConverters.asScala(actions).toSeq(), CommitActions.write(mark));
   }
 }

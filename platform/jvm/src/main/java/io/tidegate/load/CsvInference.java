@@ -12,7 +12,7 @@ public final class CsvInference {
   /** Spark's names of the narrowest types; none if there are no rows. */
   public static List<String> types(SparkSession spark, LoadRequest.Group group) {
     CsvTypes found = found(spark, group);
-    return (found.torn() ? found(spark, group.read("csv_cells")) : found).names();
+    return (found.torn() ? found(spark, group.read(ReaderKind.CSV_CELLS)) : found).names();
   }
 
   private static CsvTypes found(SparkSession spark, LoadRequest.Group group) {

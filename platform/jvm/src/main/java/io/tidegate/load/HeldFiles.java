@@ -57,11 +57,11 @@ final class HeldFiles {
   }
 
   private static Function<LoadRequest.Source, Iterator<InternalRow>> reader(LoadRequest.Group group, String zone) {
-    return switch (group.reader()) {
-      case "json" -> file -> new Lines(file, true);
-      case "csv_lines" -> file -> new Lines(file, false);
-      case "csv_cells" -> cells(group, zone);
-      default -> throw new IllegalArgumentException(group.reader() + " files are read where they lie");
+    return switch (group.kind()) {
+      case JSON -> file -> new Lines(file, true);
+      case CSV_LINES -> file -> new Lines(file, false);
+      case CSV_CELLS -> cells(group, zone);
+      case PARQUET -> throw new IllegalArgumentException(group.reader() + " files are read where they lie");
     };
   }
 

@@ -21,7 +21,7 @@ public record LoadRequest(
   /**
    * Files of one format, and of one header.
    *
-   * @param reader {@code json}, {@code csv_lines}, {@code csv_cells} or {@code parquet}
+   * @param reader name of a {@link ReaderKind}, in lower case
    * @param names a CSV file's columns, in its order
    * @param declared lower-case names of columns whose type the configuration says: 007 is a number there
    * @param csv how CSV is written; null for other formats
@@ -36,9 +36,18 @@ public record LoadRequest(
       @JsonProperty("files") List<Source> files)
       implements Serializable {
 
+    /**
+     * How the files are read.
+     *
+     * @throws io.tidegate.TidegateException BATCH, when this server has no such reader
+     */
+    ReaderKind kind() {
+      return ReaderKind.named(reader);
+    }
+
     /** The same files, read in another way. */
-    Group read(String by) {
-      return new Group(by, names, declared, csv, refusal, files);
+    Group read(ReaderKind by) {
+      return new Group(by.text(), names, declared, csv, refusal, files);
     }
 
     /** How files are read, without them: each task has a copy of it. */

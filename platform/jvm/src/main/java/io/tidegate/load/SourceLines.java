@@ -32,12 +32,12 @@ final class SourceLines {
     }
     var session = (org.apache.spark.sql.classic.SparkSession) spark;
     String[] paths = group.files().stream().map(LoadRequest.Source::path).toArray(String[]::new);
-    return switch (group.reader()) {
-      case "json" -> LineFiles.of(session, group, null);
+    return switch (group.kind()) {
+      case JSON -> LineFiles.of(session, group, null);
       // Alone, a carriage return is no end of a line: the reader of lines has to see it.
-      case "csv_lines" -> LineFiles.of(session, group, "\n");
-      case "csv_cells" -> withPlace(cells(spark, group).csv(paths));
-      default -> withPlace(spark.read().schema(columns).parquet(paths));
+      case CSV_LINES -> LineFiles.of(session, group, "\n");
+      case CSV_CELLS -> withPlace(cells(spark, group).csv(paths));
+      case PARQUET -> withPlace(spark.read().schema(columns).parquet(paths));
     };
   }
 
@@ -54,10 +54,10 @@ final class SourceLines {
 
   /** At which place of a row the path is; the offset follows it. */
   static int pathPlace(LoadRequest.Group group, StructType columns) {
-    return switch (group.reader()) {
-      case "parquet" -> columns.size();
-      case "csv_cells" -> group.names().size() + 1;
-      default -> 1;
+    return switch (group.kind()) {
+      case PARQUET -> columns.size();
+      case CSV_CELLS -> group.names().size() + 1;
+      case JSON, CSV_LINES -> 1;
     };
   }
 

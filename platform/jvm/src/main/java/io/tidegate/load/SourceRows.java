@@ -60,11 +60,11 @@ final class SourceRows implements Iterator<InternalRow> {
   static RowReader reader(LoadRequest.Group group, TableColumns columns, String zone) {
     String[] paths = columns.pathNames();
     ZoneId zoneId = ZoneId.of(zone);
-    return switch (group.reader()) {
-      case "json" -> new JsonRows(columns.inFiles, paths, group.refusal(), zone);
-      case "csv_lines" -> new CsvLines(group, columns.inFiles, paths, zoneId);
-      case "csv_cells" -> new CsvCells(group, columns.inFiles, paths, zoneId);
-      default -> new ParquetRows(columns.inFiles, paths.length);
+    return switch (group.kind()) {
+      case JSON -> new JsonRows(columns.inFiles, paths, group.refusal(), zone);
+      case CSV_LINES -> new CsvLines(group, columns.inFiles, paths, zoneId);
+      case CSV_CELLS -> new CsvCells(group, columns.inFiles, paths, zoneId);
+      case PARQUET -> new ParquetRows(columns.inFiles, paths.length);
     };
   }
 

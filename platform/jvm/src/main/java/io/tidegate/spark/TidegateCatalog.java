@@ -1,5 +1,6 @@
 package io.tidegate.spark;
 
+import io.tidegate.procedures.Procedures;
 import java.util.List;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.ProcedureCatalog;
@@ -9,14 +10,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 /** The catalog of Tidegate's procedures: {@code CALL tidegate.system.<name>(…)}. It holds no tables. */
 public final class TidegateCatalog implements ProcedureCatalog {
   private static final String[] NAMESPACE = {"system"};
-  private static final List<LocalProcedure> PROCEDURES =
-      List.of(new TableStateProcedure(), new StageFilesProcedure(), new LoadFilesProcedure(),
-          new CheckColumnsProcedure(), new AddColumnsProcedure(),
-          new InferCsvProcedure(), new InferJsonProcedure(), new LiveFilesProcedure(), new AddFilesProcedure(),
-          new AppendRowsProcedure(), new LedgerMemoryProcedure(),
-          new BatchViewProcedure(), new LiveViewProcedure(), new MergeProcedure(),
-          new RenewTableProcedure(), new NameTablesProcedure(), new DeriveViewProcedure(), new JarsProcedure(),
-          new CommitTableProcedure(), new QuarantiningProcedure());
+  private static final List<UnboundProcedure> PROCEDURES = Procedures.ALL;
 
   private String name;
 

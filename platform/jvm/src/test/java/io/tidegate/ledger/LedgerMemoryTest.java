@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.tidegate.Json;
 import io.tidegate.TestTable;
-import io.tidegate.commit.RowAppend;
+import io.tidegate.append.RowAppend;
 import io.tidegate.delta.TableView;
 import java.nio.file.Files;
 import java.nio.file.Path;

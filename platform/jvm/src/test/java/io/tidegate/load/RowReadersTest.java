@@ -3,8 +3,10 @@ package io.tidegate.load;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.tidegate.TidegateException;
 import java.nio.charset.StandardCharsets;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
@@ -424,5 +426,15 @@ class RowReadersTest {
       types.add(reader, rules);
     }
     assertEquals(List.of(type), types.names());
+  }
+
+  @Test
+  void aReaderThatThisServerLacksIsRefusedByItsName() {
+    LoadRequest.Group group = new LoadRequest.Group("orc", List.of(), List.of(), null, null, List.of());
+    TableColumns columns = new TableColumns(StructType.fromDDL("id bigint"), List.of(), 1, "UTC");
+    var refused = assertThrows(TidegateException.class, () -> SourceRows.reader(group, columns, "UTC"));
+    assertEquals(TidegateException.Kind.BATCH, refused.kind());
+    assertTrue(refused.getMessage().contains("no reader orc"), refused.getMessage());
+    assertTrue(refused.getMessage().contains("json, csv_lines, csv_cells, parquet"), refused.getMessage());
   }
 }

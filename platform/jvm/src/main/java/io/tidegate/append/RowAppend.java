@@ -1,0 +1,108 @@
+package io.tidegate.append;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.tidegate.Json;
+import io.tidegate.TidegateException;
+import io.tidegate.TidegateException.Kind;
+import io.tidegate.delta.CommitActions;
+import io.tidegate.delta.CommitAttempts;
+import io.tidegate.delta.PinnedTransaction;
+import io.tidegate.delta.TableView;
+import io.tidegate.ledger.LedgerMemory;
+import io.tidegate.ledger.MemoryFile;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.AddFile;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Appends a few rows to a table once per transaction number, without a Spark job: one Parquet file, one commit.
+ *
+ * <p>For rows that the driver holds anyway. By Spark's writer the same takes a job for the rows and one for the table's
+ * transactions.
+ */
+public final class RowAppend {
+  private RowAppend() {}
+
+  /**
+   * Appends {@code rows}, a JSON array of objects by column name, unless the application's transaction {@code number}
+   * or a later one is in the table.
+   *
+   * @return the version with the rows, or null when they were not written
+   * @throws TidegateException when there is no table, or rows and columns do not fit
+   */
+  public static Long append(SparkSession spark, String table, String appId, long number, String rows) {
+    TableView view = TableView.open(spark, table);
+    if (!view.exists()) {
+      throw new TidegateException(Kind.BATCH, "there is no table at " + table + "; create it before rows are appended.");
+    }
+    Path file = new Path(view.root(), "part-%020d-%s.parquet".formatted(number, UUID.randomUUID()));
+    AddFile add = null;
+    for (int attempt = 1; attempt <= CommitAttempts.MAX; attempt++) {
+      Long last = view.lastTxn(appId);
+      if (last != null && last >= number) {
+        return null; // a file written by an earlier attempt is an orphan
+      }
+      if (add == null) {
+        add = write(view, file, rows);
+      }
+      try {
+        long version = commit(view, add, appId, number);
+        TableView now = TableView.at(spark, table, version);
+        if (now != null) {
+          SmallFiles.merge(now);
+        }
+        return version;
+      } catch (PinnedTransaction.SnapshotMoved e) {
+        CommitAttempts.pause(attempt);
+        view = view.refreshed();
+      }
+    }
+    throw new TidegateException(
+        Kind.BUSY,
+        "transaction " + number + " of " + appId + " was overtaken " + CommitAttempts.MAX + " times by other commits to "
+            + table + ". Nothing is lost: run it again.");
+  }
+
+  private static long commit(TableView view, AddFile add, String appId, long number) {
+    PinnedTransaction txn = new PinnedTransaction(view);
+    Action transaction = txn.mark(appId, number);
+    long version =
+        txn.commit(CollectionConverters.asScala(List.of(transaction, add)).toSeq(), CommitActions.write(null));
+    view.committed(version, null, Map.of(appId, number), List.of(add), List.of());
+    return version;
+  }
+
+  private static AddFile write(TableView view, Path file, String rows) {
+    JsonNode parsed = Json.treeOrNull(rows);
+    if (parsed == null || !parsed.isArray() || parsed.isEmpty()) {
+      throw new TidegateException(Kind.BATCH, "argument rows is no JSON array with rows; give one object for each.");
+    }
+    try {
+      MemoryFile memory = new MemoryFile();
+      RowFile written = RowFile.write(memory, view.snapshot().metadata().schema(), parsed);
+      return put(view, file.getName(), memory, written, true);
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot write " + file + ": " + e.getMessage(), e);
+    }
+  }
+
+  /** Writes a file beside the table's others, and remembers what it says; the action that adds it. */
+  static AddFile put(TableView view, String name, MemoryFile memory, RowFile written, boolean dataChange)
+      throws IOException {
+    Path file = new Path(view.root(), name);
+    byte[] content = memory.content();
+    try (var out = file.getFileSystem(view.hadoopConf()).create(file, true)) {
+      out.write(content);
+    }
+    LedgerMemory.remember(file, content);
+    return CommitActions.addFile(
+        name, Map.of(), content.length, System.currentTimeMillis(), Json.write(written.statistics()), dataChange);
+  }
+}

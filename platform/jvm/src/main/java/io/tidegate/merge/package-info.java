@@ -1,0 +1,2 @@
+/** Merges rows into a silver table by key. */
+package io.tidegate.merge;

@@ -1,0 +1,2 @@
+/** What all packages share: refusals, and JSON. */
+package io.tidegate;

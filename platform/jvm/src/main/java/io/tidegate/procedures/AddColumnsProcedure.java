@@ -1,0 +1,37 @@
+package io.tidegate.procedures;
+
+import static org.apache.spark.sql.types.DataTypes.LongType;
+import static org.apache.spark.sql.types.DataTypes.StringType;
+
+import io.tidegate.Json;
+import io.tidegate.commit.Birth;
+import io.tidegate.commit.Growth;
+import io.tidegate.delta.TableView;
+import java.util.List;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * {@code add_columns(table, schema, properties)}: gives a table, in one commit, the columns and nested fields of a schema that
+ * it has not, and the table features that their types need; without effect if it has them.
+ */
+final class AddColumnsProcedure extends LocalProcedure {
+  AddColumnsProcedure() {
+    super(
+        "add_columns",
+        "gives a table the columns that it has not, in one commit; returns its version",
+        new StructType().add("table", StringType).add("schema", StringType).add("properties", StringType),
+        new StructType().add("version", LongType, false));
+  }
+
+  @Override
+  List<Object[]> run(SparkSession spark, Arguments arguments) {
+    String table = arguments.text("table");
+    Growth.add(
+        spark,
+        table,
+        Birth.schema(arguments.text("schema")),
+        Json.texts(arguments.text("properties"), "argument properties"));
+    return List.<Object[]>of(new Object[] {TableView.open(spark, table).snapshot().version()});
+  }
+}

@@ -1,0 +1,49 @@
+package io.tidegate.procedures;
+
+import static org.apache.spark.sql.types.DataTypes.StringType;
+
+import io.tidegate.Json;
+import io.tidegate.TidegateException;
+import io.tidegate.TidegateException.Kind;
+import io.tidegate.commit.Birth;
+import io.tidegate.commit.Growth;
+import io.tidegate.delta.TableView;
+import java.util.List;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * {@code check_columns(table, schema, partition_columns, properties)}: whether a commit could give the table these columns;
+ * {@code refusal} says why not. Nothing is changed.
+ */
+final class CheckColumnsProcedure extends LocalProcedure {
+  CheckColumnsProcedure() {
+    super(
+        "check_columns",
+        "why Delta would refuse columns of a table; null where it takes them",
+        new StructType()
+            .add("table", StringType)
+            .add("schema", StringType)
+            .add("partition_columns", StringType)
+            .add("properties", StringType),
+        new StructType().add("refusal", StringType));
+  }
+
+  @Override
+  List<Object[]> run(SparkSession spark, Arguments arguments) {
+    String refusal = null;
+    try {
+      Growth.begun(
+          TableView.open(spark, arguments.text("table")),
+          Birth.schema(arguments.text("schema")),
+          Json.strings(arguments.text("partition_columns"), "argument partition_columns"),
+          Json.texts(arguments.text("properties"), "argument properties"));
+    } catch (TidegateException e) {
+      if (e.kind() != Kind.COLUMNS) {
+        throw e;
+      }
+      refusal = e.getMessage();
+    }
+    return List.<Object[]>of(new Object[] {refusal});
+  }
+}

@@ -1,0 +1,39 @@
+package io.tidegate.procedures;
+
+import static org.apache.spark.sql.types.DataTypes.BooleanType;
+import static org.apache.spark.sql.types.DataTypes.StringType;
+
+import java.util.List;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * {@code derive_view(schema, name, pattern_schema, query, made_of)}: a view with the columns of the one of the same
+ * name in another schema, but with a query of its own, which nobody analyzes before it is used.
+ */
+final class DeriveViewProcedure extends LocalProcedure {
+  DeriveViewProcedure() {
+    super(
+        "derive_view",
+        "make a view with the columns of another and a query of its own, without analyzing it",
+        new StructType()
+            .add("schema", StringType)
+            .add("name", StringType)
+            .add("pattern_schema", StringType)
+            .add("query", StringType)
+            .add("made_of", StringType),
+        new StructType().add("made", BooleanType, false));
+  }
+
+  @Override
+  List<Object[]> run(SparkSession spark, Arguments arguments) {
+    new TableNames(spark)
+        .derive(
+            arguments.text("schema"),
+            arguments.text("name"),
+            arguments.text("pattern_schema"),
+            arguments.text("query"),
+            arguments.text("made_of"));
+    return List.<Object[]>of(new Object[] {true});
+  }
+}

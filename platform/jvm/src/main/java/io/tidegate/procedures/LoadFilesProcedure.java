@@ -1,0 +1,53 @@
+package io.tidegate.procedures;
+
+import static org.apache.spark.sql.types.DataTypes.StringType;
+
+import io.tidegate.Json;
+import io.tidegate.commit.Birth;
+import io.tidegate.load.LoadRequest;
+import io.tidegate.load.Loading;
+import io.tidegate.load.Staging;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * {@code load_files(table, files, schema, partition_columns, properties, apart)}: reads files once, writes their good rows
+ * as data files of the table without committing them, and the others to the folder {@code apart}, and counts. Returns the
+ * {@code add} action of each data file, and for each source file of which there are rows, its address and what was counted.
+ */
+final class LoadFilesProcedure extends LocalProcedure {
+  LoadFilesProcedure() {
+    super(
+        "load_files",
+        "writes the good rows of files as uncommitted data files of a table, and the others to a folder; returns the add "
+            + "actions, and counts",
+        new StructType()
+            .add("table", StringType)
+            .add("files", StringType)
+            .add("schema", StringType)
+            .add("partition_columns", StringType)
+            .add("properties", StringType)
+            .add("apart", StringType),
+        new StructType().add("action", StringType).add("source", StringType).add("counted", StringType));
+  }
+
+  @Override
+  List<Object[]> run(SparkSession spark, Arguments arguments) {
+    String schema = arguments.text("schema");
+    Staging staging =
+        new Staging(
+            spark, arguments.text("table"), schema, arguments.text("partition_columns"), arguments.text("properties"));
+    Loading loading =
+        new Loading(
+            spark,
+            Json.read(arguments.text("files"), LoadRequest.class, "argument files"),
+            Birth.schema(schema),
+            arguments.text("apart"));
+    List<Object[]> rows = new ArrayList<>();
+    ReadFailure.told(() -> staging.write(loading.rows())).forEach(one -> rows.add(new Object[] {one, null, null}));
+    loading.counted().forEach((source, tally) -> rows.add(new Object[] {null, source, Json.write(tally)}));
+    return rows;
+  }
+}

@@ -1,0 +1,66 @@
+package io.tidegate.procedures;
+
+import static org.apache.spark.sql.types.DataTypes.BooleanType;
+import static org.apache.spark.sql.types.DataTypes.StringType;
+
+import io.tidegate.Json;
+import io.tidegate.ledger.Quarantining;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * {@code quarantining(tables)}: which ledgers may say that something is in quarantine, of a JSON array of locations; a
+ * row for each, in the same order. A ledger that cannot be read may.
+ */
+final class QuarantiningProcedure extends LocalProcedure {
+  private static final int READERS = 16;
+
+  QuarantiningProcedure() {
+    super(
+        "quarantining",
+        "tell which ledgers may say that something is in quarantine, by the statistics in their logs",
+        new StructType().add("tables", StringType),
+        new StructType().add("may", BooleanType, false));
+  }
+
+  @Override
+  List<Object[]> run(SparkSession spark, Arguments arguments) {
+    var session = (org.apache.spark.sql.classic.SparkSession) spark;
+    ExecutorService readers = Executors.newFixedThreadPool(READERS);
+    try {
+      List<Future<Boolean>> answers = new ArrayList<>();
+      for (String table : Json.strings(arguments.text("tables"), "argument tables")) {
+        answers.add(readers.submit(() -> may(session, table)));
+      }
+      List<Object[]> rows = new ArrayList<>();
+      for (Future<Boolean> answer : answers) {
+        rows.add(new Object[] {answer.get()});
+      }
+      return rows;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("looking at ledgers was interrupted", e);
+    } catch (java.util.concurrent.ExecutionException e) {
+      throw new IllegalStateException("looking at ledgers failed: " + e.getCause(), e.getCause());
+    } finally {
+      readers.shutdownNow();
+    }
+  }
+
+  private static boolean may(org.apache.spark.sql.classic.SparkSession session, String table) {
+    // Delta asks for the thread's session where it is not given one.
+    org.apache.spark.sql.classic.SparkSession.setActiveSession(session);
+    try {
+      return Quarantining.maySay(session, table);
+    } catch (RuntimeException e) {
+      return true; // whoever queries it is told what is wrong with it
+    } finally {
+      org.apache.spark.sql.classic.SparkSession.clearActiveSession();
+    }
+  }
+}

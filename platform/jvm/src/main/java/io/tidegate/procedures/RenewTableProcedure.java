@@ -1,0 +1,30 @@
+package io.tidegate.procedures;
+
+import static org.apache.spark.sql.types.DataTypes.LongType;
+import static org.apache.spark.sql.types.DataTypes.StringType;
+
+import io.tidegate.Json;
+import io.tidegate.commit.Renewal;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.types.StructType;
+
+/** {@code renew_table(table, properties, name)}: begins a table anew, for another generation, in one commit. */
+final class RenewTableProcedure extends LocalProcedure {
+  RenewTableProcedure() {
+    super(
+        "renew_table",
+        "empties a table in one commit, for another generation; without effect if that owns it already",
+        new StructType().add("table", StringType).add("properties", StringType).add("name", StringType),
+        new StructType().add("version", LongType, false));
+  }
+
+  @Override
+  @SuppressWarnings("unchecked")
+  List<Object[]> run(SparkSession spark, Arguments arguments) {
+    Map<String, String> properties = Json.read(arguments.text("properties"), Map.class, "argument properties");
+    return List.<Object[]>of(
+        new Object[] {Renewal.renew(spark, arguments.text("table"), properties, arguments.text("name"))});
+  }
+}

@@ -1,0 +1,42 @@
+package io.tidegate.procedures;
+
+import static org.apache.spark.sql.types.DataTypes.StringType;
+
+import io.tidegate.load.Staging;
+import java.util.List;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * {@code stage_files(table, query, schema, partition_columns, properties)}: writes a query's rows as data files of the table
+ * without committing them; returns the {@code add} action of each.
+ *
+ * <p>The arguments say what columns the table will have, and which properties they need; a table that exists keeps its
+ * partitioning. Columns are matched by name, a column that the query lacks becomes NULL. What nobody commits later is an orphan, harmless.
+ */
+final class StageFilesProcedure extends LocalProcedure {
+  StageFilesProcedure() {
+    super(
+        "stage_files",
+        "writes a query's rows as uncommitted data files of a table; returns their add actions",
+        new StructType()
+            .add("table", StringType)
+            .add("query", StringType)
+            .add("schema", StringType)
+            .add("partition_columns", StringType)
+            .add("properties", StringType),
+        new StructType().add("action", StringType, false));
+  }
+
+  @Override
+  List<Object[]> run(SparkSession spark, Arguments arguments) {
+    Staging staging =
+        new Staging(
+            spark,
+            arguments.text("table"),
+            arguments.text("schema"),
+            arguments.text("partition_columns"),
+            arguments.text("properties"));
+    return staging.write(spark.sql(arguments.text("query"))).stream().map(one -> new Object[] {one}).toList();
+  }
+}

@@ -1,0 +1,109 @@
+package io.tidegate.append;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.tidegate.TestTable;
+import io.tidegate.TidegateException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** append_rows: once per transaction number, whoever comes first. */
+class AppendRowsTest {
+  private static final String APP = "tidegate:ledger:t";
+  @TempDir Path folder;
+  SparkSession spark;
+  String root;
+
+  @BeforeEach
+  void table() {
+    spark = TestTable.spark();
+    root = folder.resolve("ledger").toUri().toString().replaceFirst("/$", "");
+    spark.sql("CREATE TABLE delta.`" + root + "` (key STRING, n BIGINT, position INT, at TIMESTAMP) USING delta CLUSTER BY (key)");
+  }
+
+  private Long append(long number, String rows) {
+    Row row = spark.sql("CALL tidegate.system.append_rows(table => '" + root + "', app_id => '" + APP + "', number => " + number
+        + "L, rows => '" + rows.replace("\\", "\\\\").replace("'", "\\'") + "')").collectAsList().get(0);
+    return row.isNullAt(0) ? null : row.getLong(0);
+  }
+
+  private Dataset<Row> read() {
+    return spark.read().format("delta").load(root);
+  }
+
+  @Test
+  void rowsAreReadBackAsTheyWereGiven() {
+    assertEquals(1, append(1, "[{\"key\":\"ü '50%'\",\"n\":1,\"position\":0,\"at\":1704164645123456},{\"n\":9223372036854775807}]"));
+    assertEquals(1, read().where("key = \"ü '50%'\" AND n = 1 AND position = 0 AND at = timestamp'2024-01-02 03:04:05.123456Z'").count());
+    assertEquals(1, read().where("key IS NULL AND position IS NULL AND at IS NULL AND n = 9223372036854775807").count());
+  }
+
+  @Test
+  void aNumberThatIsThereWritesNothing() {
+    assertEquals(1, append(1, "[{\"n\":1}]"));
+    assertEquals(null, append(1, "[{\"n\":1}]"));
+    assertEquals(2, append(2, "[{\"n\":2}]"));
+    assertEquals(null, append(1, "[{\"n\":1}]"), "an older number came late");
+    assertEquals(2, read().count());
+    assertEquals(2, spark.sql("CALL tidegate.system.table_state(table => '" + root + "', app_id => '" + APP + "')").first().getLong(1));
+  }
+
+  @Test
+  void ofManyAtOnceOneWrites() {
+    append(1, "[{\"n\":1}]");
+    List<CompletableFuture<Long>> all =
+        IntStream.range(0, 8)
+            .mapToObj(i -> CompletableFuture.supplyAsync(() -> RowAppend.append(spark, root, APP, 2, "[{\"n\":2}]")))
+            .toList();
+    assertEquals(1, all.stream().map(CompletableFuture::join).filter(Objects::nonNull).count());
+    assertEquals(2, read().count());
+  }
+
+  @Test
+  void othersCommitsInBetweenAreFollowed() {
+    append(1, "[{\"n\":1}]");
+    Stream<CompletableFuture<?>> mixed =
+        Stream.of(
+            CompletableFuture.runAsync(() -> spark.sql("INSERT INTO delta.`" + root + "` (n) VALUES (100)")),
+            CompletableFuture.supplyAsync(() -> RowAppend.append(spark, root, APP, 2, "[{\"n\":2}]")));
+    mixed.toList().forEach(CompletableFuture::join);
+    assertEquals(3, read().count());
+  }
+
+  @Test
+  void boundsSkipFilesAndHideNoRow() {
+    append(1, "[{\"key\":\"a\",\"n\":1},{\"n\":1}]");
+    append(2, "[{\"key\":\"b\",\"n\":2}]");
+    assertEquals(1, read().where("key = 'b'").inputFiles().length);
+    assertEquals(1, read().where("key IN ('a', 'c')").count());
+    assertEquals(1, read().where("n = 2").count());
+    assertEquals(1, read().where("key IS NULL").count());
+  }
+
+  @Test
+  void whatDoesNotFitIsRefusedByName() {
+    for (String[] one :
+        new String[][] {
+          {"[{\"m\":1}]", "column m"}, {"[{\"n\":\"1\"}]", "column n is BIGINT"}, {"[{\"position\":5000000000}]", "column position"},
+          {"[]", "no JSON array"}, {"{", "no JSON array"}
+        }) {
+      var refused = assertThrows(TidegateException.class, () -> RowAppend.append(spark, root, APP, 1, one[0]));
+      assertTrue(refused.getMessage().contains(one[1]), refused.getMessage());
+    }
+    assertEquals(0, read().count());
+    var none = assertThrows(TidegateException.class, () -> RowAppend.append(spark, root + "2", APP, 1, "[{\"n\":1}]"));
+    assertTrue(none.getMessage().contains("there is no table"), none.getMessage());
+  }
+}

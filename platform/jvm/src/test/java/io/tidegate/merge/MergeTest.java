@@ -1,0 +1,150 @@
+package io.tidegate.merge;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.tidegate.KernelRows;
+import io.tidegate.TestTable;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** merge: our own and Delta's change the same rows, once per transaction number, and nothing of it stays in the session. */
+class MergeTest {
+  private static final String APP = "tidegate:silver:t";
+  private static final String NEWER = "s.at > t.at OR (t.at IS NULL AND s.at IS NOT NULL)";
+  @TempDir Path folder;
+  SparkSession spark;
+  String root;
+  int tables;
+
+  @BeforeEach
+  void table() {
+    spark = TestTable.spark();
+    make("");
+  }
+
+  private void make(String properties) {
+    root = folder.resolve("silver" + tables++).toUri().toString().replaceFirst("/$", "");
+    spark.sql("CREATE TABLE delta.`" + root + "` (id BIGINT, at INT, v STRING) USING delta TBLPROPERTIES ("
+        + "'delta.enableDeletionVectors' = 'true'" + properties + ")");
+  }
+
+  private Row merge(long number, String query) {
+    return merge(number, query, NEWER);
+  }
+
+  /** With no condition given, Delta's own MERGE. */
+  private Row merge(long number, String query, String newer) {
+    spark.sql(query).createOrReplaceTempView("changes");
+    String statement = "MERGE INTO delta.`" + root + "` t USING changes s ON t.id <=> s.id WHEN MATCHED AND (" + NEWER
+        + ") THEN UPDATE SET t.at = s.at, t.v = s.v WHEN NOT MATCHED THEN INSERT (id, at, v) VALUES (s.id, s.at, s.v)";
+    return spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => 'SELECT * FROM changes', keys => '[\"id\"]',"
+        + " newer => '" + newer + "', most => 100000L, statement => '" + statement + "', source => 'changes', app_id => '" + APP
+        + "', number => " + number + "L)").collectAsList().get(0);
+  }
+
+  private List<String> rows() {
+    return spark.read().format("delta").load(root).orderBy("id").collectAsList().stream()
+        .map(row -> row.get(0) + "@" + row.get(1) + row.getString(2)).toList();
+  }
+
+  private String metrics() {
+    Row newest = spark.sql("DESCRIBE HISTORY delta.`" + root + "` LIMIT 1").collectAsList().get(0);
+    assertEquals("MERGE", newest.getAs("operation"));
+    return newest.getJavaMap(newest.fieldIndex("operationMetrics")).toString();
+  }
+
+  /** Whether the newest merge was Delta's own, which measures its time. */
+  private boolean isDeltas() {
+    return metrics().contains("executionTimeMs");
+  }
+
+  @Test
+  void theSameNumberChangesNothingTwiceAndNothingOfItStaysInTheSession() {
+    for (String newer : List.of(NEWER, "")) {
+      make("");
+      assertEquals("[2,0,0,1,4]", merge(4, "SELECT id, 1 AS at, 'a' AS v FROM range(2)", newer).toString());
+      assertEquals("[0,0,0,1,4]", merge(4, "SELECT id, 2 AS at, 'b' AS v FROM range(2)", newer).toString());
+      assertEquals("[0,0,0,1,4]", merge(3, "SELECT id, 2 AS at, 'c' AS v FROM range(2)", newer).toString());
+      assertEquals("[1,1,0,2,5]", merge(5, "SELECT id + 1 AS id, 2 AS at, 'd' AS v FROM range(2)", newer).toString());
+      assertEquals(List.of("0@1a", "1@2d", "2@2d"), rows());
+      assertEquals("[0,0,0,3,7]", merge(7, "SELECT id, 3 AS at, 'e' AS v FROM range(0)", newer).toString(), "it leaves its mark");
+      assertEquals(newer.isEmpty(), isDeltas());
+      assertThrows(Exception.class, () -> merge(8, "SELECT assert_true(id > 5) AS v, 3 AS at, id FROM range(2)", newer));
+    }
+    assertFalse(spark.catalog().tableExists("changes"));
+    assertTrue(spark.conf().getOption("spark.databricks.delta.write.txnAppId").isEmpty());
+    for (int i = 0; i < 2; i++) {
+      spark.sql("INSERT INTO delta.`" + root + "` VALUES (9, 9, 'later')");
+    }
+    assertEquals(5, rows().size());
+  }
+
+  /** Rows that win, lose, are new and have no key; files whose rows all leave; vectors upon vectors. */
+  @Test
+  void oursChangesWhatDeltasDoes() throws Exception {
+    List<String> courses =
+        List.of(
+            "SELECT id, 5 AS at, 'a' AS v FROM range(10) UNION ALL SELECT NULL, 5, 'none'",
+            "SELECT id, CASE WHEN id % 2 = 0 THEN 6 ELSE 4 END AS at, 'b' AS v FROM range(4)",
+            "SELECT CAST(NULL AS BIGINT) AS id, 7 AS at, 'some' AS v UNION ALL SELECT 11, NULL, 'new'",
+            "SELECT id, 8 AS at, 'c' AS v FROM range(2, 12)",
+            "SELECT id, 1 AS at, 'old' AS v FROM range(3)",
+            "SELECT id, 9 AS at, 'd' AS v FROM range(2)");
+    List<List<String>> both = new ArrayList<>();
+    List<String> told = new ArrayList<>();
+    for (String newer : List.of(NEWER, "")) {
+      make("");
+      StringBuilder counts = new StringBuilder();
+      for (int n = 0; n < courses.size(); n++) {
+        Row row = merge(n + 1, courses.get(n), newer);
+        counts.append(row.get(0)).append('/').append(row.get(1)).append(' ');
+        // An empty table takes the rows as they are.
+        assertEquals(newer.isEmpty() && n > 0, isDeltas(), courses.get(n));
+        assertEquals(rows().size(), KernelRows.count(root), "as another reader sees it");
+      }
+      told.add(counts.toString());
+      both.add(rows());
+      DeltaLog.clearCache();
+      assertEquals(both.get(both.size() - 1), rows(), "as the log says it");
+    }
+    assertEquals(both.get(1), both.get(0));
+    assertEquals("11/0 0/2 1/1 1/9 0/0 0/2 ", told.get(0));
+    assertEquals(told.get(1), told.get(0));
+    assertEquals(13, both.get(0).size());
+  }
+
+  @Test
+  void deltaMergesWhatOursDoesNotServe() {
+    for (String property : List.of("delta.enableChangeDataFeed", "delta.enableRowTracking")) {
+      make(", '" + property + "' = 'true'");
+      merge(1, "SELECT id, 1 AS at, 'a' AS v FROM range(3)");
+      assertTrue(isDeltas(), property);
+    }
+    make("");
+    spark.sql("INSERT INTO delta.`" + root + "` VALUES (1, 1, 'one'), (1, 1, 'once more')");
+    merge(1, "SELECT 1L AS id, 2 AS at, 'new' AS v");
+    assertTrue(isDeltas(), "a key that is twice in the table");
+    assertEquals(List.of("1@2new", "1@2new"), rows());
+    merge(2, "SELECT id, 2 AS at, 'many' AS v FROM range(2, " + (KeyedMerge.MOST_ROWS + 3) + ")");
+    assertTrue(isDeltas(), "many rows");
+    assertEquals(KeyedMerge.MOST_ROWS + 3, rows().size());
+  }
+
+  @Test
+  void constraintsHoldForOursToo() {
+    spark.sql("ALTER TABLE delta.`" + root + "` ADD CONSTRAINT positive CHECK (at > 0)");
+    merge(1, "SELECT id, 1 AS at, 'a' AS v FROM range(3)");
+    assertThrows(Exception.class, () -> merge(2, "SELECT 5L AS id, -1 AS at, 'b' AS v"));
+    assertEquals(List.of("0@1a", "1@1a", "2@1a"), rows());
+  }
+}
