@@ -26,7 +26,7 @@ from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_root.store import LakeStore
-from tidegate.sensors.intake.sensor import take_in
+from tidegate.sensors.intake.tick import take_in
 
 TABLES = 26
 #: Intake opens no table.

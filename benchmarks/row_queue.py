@@ -20,7 +20,7 @@ from benchmarks.machine import Machine, Spent, spending
 from benchmarks.messages import receive_all, send_all
 from tidegate.assets.bronze.run import run_table
 from tidegate.platform.testing import TestLake
-from tidegate.sensors.intake.sensor import take_in
+from tidegate.sensors.intake.tick import take_in
 
 _TABLES = [{"name": "clicks", "row_queue": {"name": "clicks"}}, {"name": "files", "prefix": "files/"}]
 _THREADS = 2  # those of a lake of tests

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dagster as dg
 
 from tidegate.assets.bronze.asset import build_bronze
+from tidegate.assets.bronze.job import BRONZE_JOB
 from tidegate.assets.bronze.shared_job import build_shared_job
 from tidegate.assets.bronze.table_pages import build_page_checks, table_pages
 from tidegate.assets.health.asset import build_health_checks, build_lake_health
@@ -19,7 +20,7 @@ from tidegate.resources.lake_resource import LakeResource, lake_path
 from tidegate.sensors.dead_letters import build_dead_letters_sensor
 from tidegate.sensors.forget_history import build_history_schedule
 from tidegate.sensors.health import build_health_sensor
-from tidegate.sensors.intake.sensor import BRONZE_JOB, build_intake_sensor
+from tidegate.sensors.intake.sensor import build_intake_sensor
 from tidegate.sensors.reconcile import build_reconcile_sensor
 from tidegate.sensors.silver import build_silver_triggers, silver_job
 

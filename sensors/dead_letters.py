@@ -10,8 +10,8 @@ from tidegate.assets.sources.assets import dead_letters_of
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.sensors.intake.queue_order import QueueOrder
-from tidegate.sensors.intake.sensor import take_in
-from tidegate.sensors.intake.unrouted import judge, told
+from tidegate.sensors.intake.tick import take_in
+from tidegate.sensors.intake.unrouted import evaluate_checks, log_lines
 
 
 def build_dead_letters_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
@@ -37,12 +37,14 @@ def build_dead_letters_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
         sources = {queue.name: queue for queue in handles.queues}
         queues = [sources[source].beside(name) for name, source in dead_letters_of(config).items()]
         taken = take_in(handles, queues=queues, order=order)
-        for line in told(taken.rows):
+        for line in log_lines(taken.rows):
             context.log.warning(line)
         for name, error in taken.failures.items():
             context.log.error(f"dead-letter queue {name} could not be drained: {error}")
-        judged = judge(context.cursor, datetime.now(UTC).strftime("%Y-%m-%d"), names, taken.rows)
+        verdicts = evaluate_checks(context.cursor, datetime.now(UTC).strftime("%Y-%m-%d"), names, taken.rows)
         said = f"took in {taken.received} events of dead letters, {sum(taken.counters.values())} of them no table's"
-        return dg.SensorResult(asset_events=judged.evaluations, cursor=judged.cursor, skip_reason=dg.SkipReason(said))
+        return dg.SensorResult(
+            asset_events=verdicts.evaluations, cursor=verdicts.cursor, skip_reason=dg.SkipReason(said)
+        )
 
     return [dead_letters]

@@ -5,6 +5,7 @@ import time
 import dagster as dg
 
 from tidegate.assets.bronze.asset import BRONZE
+from tidegate.assets.bronze.job import BRONZE_JOB
 from tidegate.assets.bronze.report import page_key
 from tidegate.assets.health.asset import LAKE_HEALTH
 from tidegate.assets.maintenance.history import EVENT_DAYS, RUN_DAYS, forget
@@ -13,7 +14,6 @@ from tidegate.assets.runs.held_tables import SHARED_JOB
 from tidegate.assets.silver.asset import silver_key
 from tidegate.assets.sources.assets import dead_letters_of, queue_key, queue_keys
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.sensors.intake.sensor import BRONZE_JOB
 from tidegate.sensors.silver import job_name
 
 _JOB = "forget_history"

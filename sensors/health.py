@@ -25,7 +25,7 @@ Told = Sequence[dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEva
 
 #: Pages, and queues, that are told in one tick what waits for them: Dagster keeps each of these events. Of more, each
 #: has its turn in the ticks that follow.
-_MOST_TOLD = 25
+_MAX_TOLD = 25
 
 
 def tell(shown: Shown, config: LakeConfig, cursor: str | None) -> tuple[Told, str]:
@@ -98,7 +98,7 @@ def _in_turn(those: Collection[str], last: str) -> list[str]:
     """The next of them behind the one that was told last, and around."""
     ordered = sorted(those)
     start = bisect_right(ordered, last)
-    return [*ordered[start:], *ordered[:start]][:_MOST_TOLD]
+    return [*ordered[start:], *ordered[:start]][:_MAX_TOLD]
 
 
 def _mask(members: Collection[str], of: Sequence[str]) -> str:

@@ -12,22 +12,22 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from tidegate.assets.bronze.asset import LISTED_TAG, RECONCILE, TABLES, TRIGGER_TAG
+from tidegate.assets.bronze.job import BRONZE_JOB
 from tidegate.assets.runs.held_tables import PARTITION_TAG
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.sensors.intake.sensor import BRONZE_JOB
 from tidegate.sensors.run_history import FAILED, FAILURES_TAG, TableRuns, ended, table_runs
 
 #: Runs of this sensor that may be queued or at work at a time: half of the places of runs, for a listing is long.
-MOST_LISTING = 2
+MAX_LISTING_RUNS = 2
 _TICK_SECONDS = 30
 #: Behind those that an event asked for.
 _PRIORITY = {"dagster/priority": "-1"}
 #: Seconds in which a listing that failed is asked for again, and the runs of them that a tick fetches.
-_LATELY, _MOST_RECORDS = 7200.0, 1000
+_LATELY, _MAX_RECORDS = 7200.0, 1000
 #: Tables in the cursor: Dagster keeps each tick's. With more the object is written anew.
-_MOST_IN_CURSOR = 100
+_MAX_IN_CURSOR = 100
 
 
 @dataclass
@@ -75,7 +75,7 @@ def due(
         failed = runs.failures.get(table)
         # A listing that failed is asked for again once its table has rested.
         again = broken.get(table, 0) > last
-        if table in runs.active or (failed and failed.rest(interval, now)):
+        if table in runs.active or (failed and failed.backoff_left(interval, now)):
             continue
         if again or now - last >= interval:
             late.append((now if again else last + interval, table))
@@ -92,7 +92,7 @@ def intervals_of(config: LakeConfig, known: Collection[str]) -> dict[str, int]:
     return {text: interval for text, interval in sorted(found.items()) if interval}
 
 
-def requests(
+def reconcile_requests(
     instance: dg.DagsterInstance, config: LakeConfig, asked: Mapping[str, int], now: float
 ) -> tuple[Due, list[dg.RunRequest]]:
     """Whose listing is due, and the runs to ask for.
@@ -112,7 +112,7 @@ def requests(
         now,
         runs=runs,
         broken={table: ended(record) for table, record in broken.items()},
-        most=MOST_LISTING - runs.tagged,
+        most=MAX_LISTING_RUNS - runs.tagged,
     )
     return found, [_request(table, runs, broken.get(table)) for table in found.tables]
 
@@ -153,7 +153,7 @@ class Remembered:
         before = self.asked
         now = {table: found.asked[table] for table in found.tables}
         known = {table: before.get(table, at) for table, at in found.asked.items()}
-        if len(self.since) <= _MOST_IN_CURSOR and known.keys() <= before.keys() | now.keys():
+        if len(self.since) <= _MAX_IN_CURSOR and known.keys() <= before.keys() | now.keys():
             return None, json.dumps({"asked": {**self.since, **now}})
         return known, json.dumps({"asked": now})
 
@@ -163,7 +163,7 @@ def _broken(instance: dg.DagsterInstance, now: float) -> dict[str, dg.RunRecord]
     lately = datetime.fromtimestamp(now - _LATELY, UTC)
     wanted = dg.RunsFilter(job_name=BRONZE_JOB.name, tags={TRIGGER_TAG: RECONCILE}, updated_after=lately)
     latest: dict[str, dg.RunRecord] = {}
-    for record in instance.get_run_records(wanted, limit=_MOST_RECORDS):  # the newest first
+    for record in instance.get_run_records(wanted, limit=_MAX_RECORDS):  # the newest first
         latest.setdefault(record.dagster_run.tags.get(PARTITION_TAG, ""), record)
     return {table: record for table, record in latest.items() if record.dagster_run.status in FAILED}
 
@@ -197,7 +197,7 @@ def build_reconcile_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
     def reconcile(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         times = lake.open().store.listing_times
         before = Remembered.of(times.read(), context.cursor)
-        found, asked = requests(context.instance, config, before.asked, time.time())
+        found, asked = reconcile_requests(context.instance, config, before.asked, time.time())
         stored, cursor = before.after(found)
         if stored is not None:
             times.write(stored)

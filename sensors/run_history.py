@@ -15,7 +15,7 @@ _LONGEST_BACKOFF = 3600.0
 FAILURES_TAG = "tidegate/failures"
 #: Runs that one query fetches, the newest ones: a second or two of Dagster's time. More than these are not waited for,
 #: and then a table may have a second run in the queue, which finds nothing to do.
-_MOST_RECORDS = 5000
+_MAX_RECORDS = 5000
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Failures:
     number: int
     at: float
 
-    def rest(self, pace: float, now: float) -> float:
+    def backoff_left(self, pace: float, now: float) -> float:
         """How long it is until the next run may be asked for, in seconds.
 
         Args:
@@ -59,7 +59,7 @@ def table_runs(instance: dg.DagsterInstance, job: str, tag: tuple[str, str], now
         tag: of the runs to count among the active ones.
         now: epoch seconds.
     """
-    records = instance.get_run_records(dg.RunsFilter(statuses=ACTIVE), limit=_MOST_RECORDS)
+    records = instance.get_run_records(dg.RunsFilter(statuses=ACTIVE), limit=_MAX_RECORDS)
     runs = [record.dagster_run for record in records]
     active = frozenset(table for run in runs for table in held_tables(run))
     return TableRuns(active, sum(run.tags.get(tag[0]) == tag[1] for run in runs), _failures(instance, job, now))
@@ -71,7 +71,7 @@ def _failures(instance: dg.DagsterInstance, job: str, now: float) -> dict[str, F
     latest: dict[str, dg.RunRecord] = {}
     for name in (job, SHARED_JOB):
         failed = dg.RunsFilter(job_name=name, statuses=FAILED, updated_after=since)
-        for record in instance.get_run_records(failed, limit=_MOST_RECORDS):
+        for record in instance.get_run_records(failed, limit=_MAX_RECORDS):
             for table in failed_tables(record.dagster_run):
                 if table not in latest or latest[table].storage_id < record.storage_id:
                     latest[table] = record
@@ -80,7 +80,7 @@ def _failures(instance: dg.DagsterInstance, job: str, now: float) -> dict[str, F
     good = dg.RunsFilter(
         job_name=job, statuses=[dg.DagsterRunStatus.SUCCESS], tags={PARTITION_TAG: sorted(latest)}, updated_after=since
     )
-    for record in instance.get_run_records(good, limit=_MOST_RECORDS):
+    for record in instance.get_run_records(good, limit=_MAX_RECORDS):
         table = record.dagster_run.tags[PARTITION_TAG]
         if table in latest and record.storage_id > latest[table].storage_id:
             del latest[table]
@@ -113,7 +113,7 @@ def backoff_seconds(failures: int, pace: float) -> float:
     return 0.0 if failures == 0 else min(max(pace, 5.0) * 2 ** (failures - 1), _LONGEST_BACKOFF)
 
 
-def rest_seconds(instance: dg.DagsterInstance, job: str, pace: float, now: float) -> float:
+def backoff_seconds_left(instance: dg.DagsterInstance, job: str, pace: float, now: float) -> float:
     """How long it is until the next run of a job may be asked for; 0 unless the last one failed lately.
 
     Args:
@@ -128,4 +128,4 @@ def rest_seconds(instance: dg.DagsterInstance, job: str, pace: float, now: float
             break
         failures += 1
         latest = max(latest, ended(record))
-    return Failures(failures, latest).rest(pace, now)
+    return Failures(failures, latest).backoff_left(pace, now)

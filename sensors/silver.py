@@ -13,7 +13,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.spark.session import SparkUnreachable
-from tidegate.sensors.run_history import is_active, rest_seconds
+from tidegate.sensors.run_history import backoff_seconds_left, is_active
 
 
 def job_name(spec: TableSpec) -> str:
@@ -45,7 +45,7 @@ class Verdict:
     held: str = ""
 
 
-def evaluate(instance: dg.DagsterInstance, lake: LakeResource, spec: TableSpec, held: str = "") -> Verdict:
+def silver_request(instance: dg.DagsterInstance, lake: LakeResource, spec: TableSpec, held: str = "") -> Verdict:
     """Whether a merge is due: bronze's ledger has moved past what silver holds, and no merge is active.
 
     Level-triggered on the tables themselves: no update is lost while a merge runs, a failed merge is asked for again
@@ -60,7 +60,7 @@ def evaluate(instance: dg.DagsterInstance, lake: LakeResource, spec: TableSpec, 
     if is_active(instance, job_name(spec)):
         return Verdict(dg.SkipReason(f"a merge of silver.{spec.name} is active"))
     every = spec.silver.every if spec.silver else None
-    if every and (rest := rest_seconds(instance, job_name(spec), every, time.time())):
+    if every and (rest := backoff_seconds_left(instance, job_name(spec), every, time.time())):
         return Verdict(dg.SkipReason(f"the last merge of silver.{spec.name} failed; the next is tried in {rest:.0f} s"))
     everything = dg.SkipReason(f"silver.{spec.name} holds everything that bronze has recorded")
     try:
@@ -103,7 +103,7 @@ def _sensor(spec: TableSpec) -> dg.SensorDefinition:
         description=f"Asks for a merge of silver.{spec.name} when bronze has moved past it.",
     )
     def silver_sensor(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
-        verdict = evaluate(context.instance, lake, spec, context.cursor or "")
+        verdict = silver_request(context.instance, lake, spec, context.cursor or "")
         if verdict.held:
             context.update_cursor(verdict.held)
         return verdict.answer
@@ -123,6 +123,6 @@ def _schedule(spec: TableSpec) -> dg.ScheduleDefinition:
         description=f"Asks for a merge of silver.{spec.name} when bronze has moved past it.",
     )
     def silver_schedule(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
-        return evaluate(context.instance, lake, spec).answer
+        return silver_request(context.instance, lake, spec).answer
 
     return silver_schedule

@@ -22,8 +22,8 @@ from tidegate.platform.local.stack import LocalStack
 from tidegate.resources.aws.dagster_resource import AwsResource
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.sensors.intake.sensor import take_in
 from tidegate.sensors.intake.sort import Intake
+from tidegate.sensors.intake.tick import take_in
 
 
 class TestLake:

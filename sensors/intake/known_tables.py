@@ -10,7 +10,7 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.aws.sqs import Message
 from tidegate.resources.lake import Lake
-from tidegate.sensors.intake.sort import Intake, discovered, sort_by_what_is_there
+from tidegate.sensors.intake.sort import Intake, discovered, route_messages
 
 _DAY = 24 * 3600
 
@@ -39,7 +39,7 @@ class KnownTables:
         while True:
             before, room = self._now()
             tables = set(before)
-            intake = sort_by_what_is_there(messages, self._lake.config, tables, self._lake.store.objects, room)
+            intake = route_messages(messages, self._lake.config, tables, self._lake.store.objects, room)
             new = tables - before
             if not new:
                 return intake

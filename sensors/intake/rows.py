@@ -18,8 +18,8 @@ from tidegate.sensors.intake.sort import Intake
 #: Event name of the hints.
 ROWS_SENT = "RowsSent"
 #: Bytes and rows of one object, at most; a row alone may have more bytes, up to SQS's limit for a message.
-_MOST_BYTES = 16 << 20
-_MOST_ROWS = 10_000
+_MAX_BYTES = 16 << 20
+_MAX_ROWS = 10_000
 #: Milliseconds between two rows of one object, at most: the times in its name are where its rows are looked for, so a
 #: message that comes back after days is none of the others'.
 _LONGEST_GAP = 3_600_000
@@ -60,7 +60,7 @@ def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
     for row in sorted(rows, key=lambda one: one.origin.sent_at):
         late = group and row.origin.sent_at - group[-1].origin.sent_at > _LONGEST_GAP
         length = len(row.line) if row.line.isascii() else len(row.line.encode())
-        if group and (late or len(group) == _MOST_ROWS or size + length > _MOST_BYTES):
+        if group and (late or len(group) == _MAX_ROWS or size + length > _MAX_BYTES):
             yield group
             group, size = [], 0
         group.append(row)

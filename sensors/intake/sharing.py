@@ -8,7 +8,7 @@ from tidegate.resources.lake_root.inbox import Backlog
 #: Hints of a table for which a run of its own would cost more than its work: some CPU-seconds beside fractions of one.
 COLD_HINTS = 10
 #: Tables of one shared run: what they share is little per table by then, and the last one has not waited long.
-MOST_SHARING = 50
+MAX_SHARED_TABLES = 50
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def share(due: Sequence[Backlog], alone: Collection[str] = ()) -> Sharing:
     if len(cold) < 2:
         return Sharing([one.folder for one in due])
     shared = set(cold)
-    runs = -(-len(cold) // MOST_SHARING)
+    runs = -(-len(cold) // MAX_SHARED_TABLES)
     hot = [one.folder for one in due if one.folder not in shared]
     # Dealt out evenly, and in order: whose turn came first is worked off first.
     return Sharing(hot, [cold[start::runs] for start in range(runs)])

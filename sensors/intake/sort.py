@@ -18,7 +18,7 @@ from tidegate.resources.aws.sqs import Message
 from tidegate.resources.threads import parallel
 
 #: Objects that are asked for before a folder is no table because they are all gone.
-_MOST_PROBES = 1_000
+_MAX_PROBE_OBJECTS = 1_000
 
 
 @dataclass
@@ -61,7 +61,7 @@ def sort_messages(
     messages: Sequence[Message],
     config: LakeConfig,
     known: set[TableKey],
-    barren: Collection[TableKey] = (),
+    rejected: Collection[TableKey] = (),
     room: float = math.inf,
 ) -> Intake:
     """Parse messages and route their events; pure.
@@ -72,27 +72,27 @@ def sort_messages(
         messages: as received.
         config: the lake.
         known: tables that exist; those discovered here are added to it.
-        barren: what is not to be discovered, for nothing that the messages tell of is there.
+        rejected: what is not to be discovered, for nothing that the messages tell of is there.
         room: tables that may be discovered.
     """
     tables = set(known)
     try:
-        intake = _sorted(messages, config, tables, barren, room)
+        intake = _sorted(messages, config, tables, rejected, room)
     except Exception:
         tables = set(known)
         intake = Intake()
         for message in messages:
-            intake.add(_sorted_alone(message, config, tables, barren, room - discovered(tables - known, config)))
+            intake.add(_sorted_alone(message, config, tables, rejected, room - discovered(tables - known, config)))
     known |= tables
     return intake
 
 
 def _sorted_alone(
-    message: Message, config: LakeConfig, known: set[TableKey], barren: Collection[TableKey], room: float
+    message: Message, config: LakeConfig, known: set[TableKey], rejected: Collection[TableKey], room: float
 ) -> Intake:
     tables = set(known)
     try:
-        intake = _sorted([message], config, tables, barren, room)
+        intake = _sorted([message], config, tables, rejected, room)
     except Exception as error:
         why = f"reading it failed, please report it: {type(error).__name__}: {first_line(error)}"
         return Intake(counters={"malformed": 1}, rejects=[Reject(f"{message.id}#0", why, message.body)], received=1)
@@ -104,7 +104,7 @@ def _sorted(
     messages: Sequence[Message],
     config: LakeConfig,
     known: set[TableKey],
-    barren: Collection[TableKey],
+    rejected: Collection[TableKey],
     room: float,
 ) -> Intake:
     intake = Intake()
@@ -118,7 +118,7 @@ def _sorted(
             intake.rejects.append(reject)
         for event in parsed.events:
             found = route(event.bucket, event.key, config, known)
-            if isinstance(found, Routed) and found.table in barren:
+            if isinstance(found, Routed) and found.table in rejected:
                 found = Unrouted("no_table", f"it is gone, and {found.table.uri} becomes no table for what is gone")
             elif isinstance(found, Routed) and found.table not in known and config.table_for(found.table) is None:
                 if room <= 0:
@@ -173,7 +173,7 @@ def _sort_event(intake: Intake, event: S3Event, found: Route, known: set[TableKe
     )
 
 
-def sort_by_what_is_there(
+def route_messages(
     messages: Sequence[Message],
     config: LakeConfig,
     known: set[TableKey],
@@ -191,20 +191,20 @@ def sort_by_what_is_there(
         objects: handle on S3; asked only about folders that would become tables.
         room: tables that may be discovered.
     """
-    fertile: set[TableKey] = set()
-    barren: set[TableKey] = set()
+    confirmed: set[TableKey] = set()
+    rejected: set[TableKey] = set()
     while True:
         tables = set(known)
         # What is gone must not use up the room, and with none left nobody needs to ask.
-        intake = sort_messages(messages, config, tables, barren, math.inf if room > 0 else 0)
-        new = {table: intake.hints[table] for table in tables - known - fertile if config.table_for(table) is None}
+        intake = sort_messages(messages, config, tables, rejected, math.inf if room > 0 else 0)
+        new = {table: intake.hints[table] for table in tables - known - confirmed if config.table_for(table) is None}
         gone = _gone(objects, new)
-        fertile |= new.keys() - gone
-        barren |= gone
+        confirmed |= new.keys() - gone
+        rejected |= gone
         if not gone:
-            if len(fertile) > room:
+            if len(confirmed) > room:
                 tables = set(known)
-                intake = sort_messages(messages, config, tables, barren, room)
+                intake = sort_messages(messages, config, tables, rejected, room)
             known |= tables
             return intake
         # What the folders that are none stood in the way of is routed anew.
@@ -214,7 +214,7 @@ def _gone(objects: ObjectStore, told: Mapping[TableKey, Sequence[Hint]]) -> set[
     """The tables of whose objects none is there, as far as S3 says so."""
     # The last one told of is the likeliest to be there, and one is enough.
     keys = {table: list(dict.fromkeys(hint.key for hint in reversed(hints))) for table, hints in told.items()}
-    few = [table for table in keys if len(keys[table]) <= _MOST_PROBES]
+    few = [table for table in keys if len(keys[table]) <= _MAX_PROBE_OBJECTS]
     first = parallel(lambda table: (table, objects.head(table.bucket, keys[table][0])), few)
     return {
         table

@@ -10,7 +10,7 @@ from tidegate.resources.lake_root.inbox import Backlog
 
 #: Bronze runs of the sensor that may be queued or at work at a time, and the tables that a tick asks for at most. A
 #: longer queue would not be worked off sooner, and each request costs Dagster's daemon as much as a small run.
-MOST_RUNS = 100
+MAX_RUNS = 100
 
 
 @dataclass

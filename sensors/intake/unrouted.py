@@ -15,11 +15,11 @@ from tidegate.assets.sources.queue_checks import MISSES, result
 from tidegate.platform.core.first_line import one_line
 
 #: Events that a tick's log tells one by one.
-_MOST_TOLD = 10
+_MAX_TOLD = 10
 
 
 @dataclass(frozen=True)
-class Judged:
+class QueueVerdicts:
     """What a tick says of the queues.
 
     Attributes:
@@ -36,20 +36,22 @@ class Judged:
         return not all(one.passed for one in self.evaluations)
 
 
-def told(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def log_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """A line for each of the first events that lead to nothing, own files left out; the intake log has all.
 
     Args:
         rows: what a tick wrote to the intake log.
     """
     lines = []
-    for row in [row for row in rows if row["outcome"] != "own_file"][:_MOST_TOLD]:
+    for row in [row for row in rows if row["outcome"] != "own_file"][:_MAX_TOLD]:
         what = f"s3://{row['bucket']}/{row['key']}" if "key" in row else row["detail"]
         lines.append(one_line(f"{row['outcome']}: {what}: {row['reason']}"))
     return lines
 
 
-def judge(cursor: str | None, today: str, queues: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Judged:
+def evaluate_checks(
+    cursor: str | None, today: str, queues: Sequence[str], rows: Sequence[Mapping[str, Any]]
+) -> QueueVerdicts:
     """What is to be said of the queues after a tick; pure.
 
     A miss fails its queue's check at once, with the counts of the day; it passes again on a later day, so that the
@@ -72,4 +74,4 @@ def judge(cursor: str | None, today: str, queues: Sequence[str], rows: Sequence[
             misses[name] = dict(counts)
         if missed or not cursor or (earlier and not same_day):
             said.append(as_event(result(name, counts, missed)))
-    return Judged(said, json.dumps({"day": today, "misses": misses}))
+    return QueueVerdicts(said, json.dumps({"day": today, "misses": misses}))

@@ -24,7 +24,7 @@ from tidegate.assets.bronze.run import SEAMS, run_table
 from tidegate.assets.silver.merge import SEAMS as SILVER_SEAMS
 from tidegate.assets.silver.merge import merge_table
 from tidegate.resources.lake import Lake
-from tidegate.sensors.intake.sensor import take_in
+from tidegate.sensors.intake.tick import take_in
 
 #: Rounds, and seconds.
 _SHORT, _LONG = 4, 1800.0

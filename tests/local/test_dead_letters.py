@@ -25,7 +25,7 @@ from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake_root.store import LakeStore
-from tidegate.sensors.intake.sensor import take_in
+from tidegate.sensors.intake.tick import take_in
 
 MakeLake = Callable[..., Any]
 LAKE = {

@@ -43,7 +43,7 @@ from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.spark.server import SparkServer
 from tidegate.platform.testing import TestLake
 from tidegate.resources.lake import Lake
-from tidegate.sensors.intake.sensor import take_in
+from tidegate.sensors.intake.tick import take_in
 
 NAME = "policed"
 LANDING, VERSIONED, ARCHIVE, INVENTORIES = f"landing-{NAME}", f"versioned-{NAME}", f"archive-{NAME}", f"lists-{NAME}"

@@ -132,9 +132,9 @@ MUTANTS = (
     Mutant(
         "a run is asked for while one is active",
         3,
-        _INTAKE,
-        "held=runs.active | resting(",
-        "held=resting(",
+        "sensors/intake/requests.py",
+        "held=runs.active | tables_in_backoff(",
+        "held=tables_in_backoff(",
         ("tests/unit/platform/test_definitions.py::test_a_table_with_an_active_run_is_left_alone",),
     ),
     Mutant(
@@ -181,7 +181,7 @@ MUTANTS = (
         "the tour of the inbox has no time of its own",
         1,
         _INTAKE,
-        "        until = time.monotonic() + _TOUR\n",
+        "        until = time.monotonic() + INBOX_SECONDS\n",
         "        until = time.monotonic()\n",
         ("tests/unit/platform/test_definitions.py::test_the_inbox_has_a_time_of_its_own_however_long_the_queues_took",),
     ),

@@ -18,7 +18,7 @@ from tidegate.platform.core.events.row_message import RowOrigin
 from tidegate.platform.testing import TestLake
 from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake_root.inbox import Inbox
-from tidegate.sensors.intake.sensor import take_in
+from tidegate.sensors.intake.tick import take_in
 
 MakeLake = Callable[..., TestLake]
 CLICKS = {"name": "clicks", "row_queue": {"name": "clicks"}}

@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.platform.testing import TestLake
-from tidegate.sensors.silver import evaluate
+from tidegate.sensors.silver import silver_request
 
 
 def test_the_trigger_is_level_triggered(tidegate_lake: Callable[..., TestLake], kit: Any) -> None:
@@ -17,7 +17,7 @@ def test_the_trigger_is_level_triggered(tidegate_lake: Callable[..., TestLake], 
     with dg.instance_for_test() as instance:
 
         def asked() -> str | None:
-            answer = evaluate(instance, lake.resource, lake.spec("sales")).answer
+            answer = silver_request(instance, lake.resource, lake.spec("sales")).answer
             return answer.tags["tidegate/silver"] if isinstance(answer, dg.RunRequest) else None
 
         assert asked() is None  # no bronze yet

@@ -34,7 +34,7 @@ from tidegate.platform.local.spark.server import SparkServer
 from tidegate.platform.testing import TestLake
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.lake import Lake, open_lake
-from tidegate.sensors.intake.sensor import take_in
+from tidegate.sensors.intake.tick import take_in
 
 #: Lake whose S3 traffic from Spark passes through the proxy.
 PROXIED = "proxied"

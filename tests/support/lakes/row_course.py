@@ -13,7 +13,7 @@ from tests.support.servers.client import wait_until
 from tidegate.platform.core.events.row_message import RowOrigin
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake_root.inbox import Inbox
-from tidegate.sensors.intake.sensor import take_in
+from tidegate.sensors.intake.tick import take_in
 
 #: Copies of a message that arrive at once; none: of a file it is lost, of a row it comes in a later round.
 COPIES, WEIGHTS = (0, 1, 2, 3), (15, 60, 20, 5)

@@ -27,8 +27,9 @@ from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.inbox import Backlog
 from tidegate.resources.lake_root.store import LakeStore
+from tidegate.sensors.intake import requests, sharing
 from tidegate.sensors.intake import sensor as intake
-from tidegate.sensors.intake import sharing
+from tidegate.sensors.intake import tick as intake_tick
 from tidegate.sensors.intake.sort import Intake
 from tidegate.sensors.intake.turns import Turns
 from tidegate.sensors.run_history import FAILURES_TAG
@@ -258,7 +259,7 @@ def test_a_queue_that_fails_for_ever_does_not_set_the_tour_of_the_inbox_back(
     monkeypatch.setattr(intake, "listen", lambda *_, **__: broken)
     for whole in (False, True):
         turns = Turns(last="landing.m", whole=whole)
-        monkeypatch.setattr(intake, "requests", lambda *_, turns=turns: (turns, []))
+        monkeypatch.setattr(intake, "bronze_requests", lambda *_, turns=turns: (turns, []))
         if whole:
             with pytest.raises(TimeoutError):
                 paper.tick(instance)
@@ -342,8 +343,8 @@ def test_a_tick_with_thousands_of_waiting_tables_asks_little_and_for_few_runs(
     tables = sorted(TableKey("landing", f"t{number}/").encode() for number in range(5000))
     for table in [*tables, *[tables[0]] * 5000]:
         objects.bodies[f"root/inbox/{table}/{len(objects.bodies):026d}-1.json"] = ""
-    monkeypatch.setattr(intake, "MOST_RUNS", most)
-    monkeypatch.setattr(sharing, "MOST_SHARING", 5)
+    monkeypatch.setattr(requests, "MAX_RUNS", most)
+    monkeypatch.setattr(sharing, "MAX_SHARED_TABLES", 5)
     monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace(store=store, config=paper.config))
     fetch, under = dg.DagsterInstance.get_run_records, Objects.under
     monkeypatch.setattr(
@@ -382,25 +383,25 @@ def test_the_inbox_has_a_time_of_its_own_however_long_the_queues_took(
     clock = [1000.0]
 
     def long_drain(*_: Any, **__: Any) -> Intake:
-        clock[0] += intake._WORKING
+        clock[0] += intake_tick.DRAIN_SECONDS
         return Intake(failures={"more": ConnectionError("no answer")})
 
-    asked = intake.requests
     given: list[float] = []
 
-    def requests(*what: Any) -> Any:
+    def bronze_requests(*what: Any) -> Any:
         given.append(what[-1] - clock[0])
-        return asked(*what[:-1], time.monotonic() + 60)
+        return requests.bronze_requests(*what[:-1], time.monotonic() + 60)
 
     monkeypatch.setattr(intake, "listen", long_drain)
-    monkeypatch.setattr(intake, "requests", requests)
+    monkeypatch.setattr(intake, "bronze_requests", bronze_requests)
     monkeypatch.setattr(intake, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     with pytest.raises(ConnectionError):
         paper.tick(instance)
     paper.hint(ORDERS)
     assert len(paper.tick(instance).run_requests or []) == 1
-    assert given == [intake._TOUR] * 2
-    assert intake._WORKING + intake._TOUR < intake._TICK, "together they end before Dagster gives the tick up"
+    assert given == [intake.INBOX_SECONDS] * 2
+    together = intake_tick.DRAIN_SECONDS + intake.INBOX_SECONDS
+    assert together < intake_tick.TICK_SECONDS, "they end before Dagster gives the tick up"
 
 
 def tables_of(request: dg.RunRequest) -> list[str]:
@@ -411,7 +412,7 @@ def tables_of(request: dg.RunRequest) -> list[str]:
 
 def asked_at(paper: Paper, instance: dg.DagsterInstance, now: float, table: str = "") -> list[dg.RunRequest]:
     """The runs that a tick asks for at that time; of one table if it is named."""
-    found = intake.requests(paper.resource.open(), instance, now, "", time.monotonic() + 60)[1]
+    found = requests.bronze_requests(paper.resource.open(), instance, now, "", time.monotonic() + 60)[1]
     return [one for one in found if not table or table in tables_of(one)]
 
 

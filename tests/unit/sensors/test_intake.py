@@ -23,14 +23,14 @@ from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake_root.inbox import Backlog
 from tidegate.resources.lake_root.store import LakeStore
-from tidegate.sensors.intake import sensor as intake_sensor
 from tidegate.sensors.intake import sort as arrivals
+from tidegate.sensors.intake import tick as intake_tick
 from tidegate.sensors.intake.known_tables import room_today
-from tidegate.sensors.intake.sensor import take_in
-from tidegate.sensors.intake.sharing import COLD_HINTS, MOST_SHARING, share
-from tidegate.sensors.intake.sort import Intake, sort_by_what_is_there, sort_messages
-from tidegate.sensors.intake.turns import MOST_RUNS, Turns, is_ready, take_turns
-from tidegate.sensors.intake.unrouted import judge
+from tidegate.sensors.intake.sharing import COLD_HINTS, MAX_SHARED_TABLES, share
+from tidegate.sensors.intake.sort import Intake, route_messages, sort_messages
+from tidegate.sensors.intake.tick import take_in
+from tidegate.sensors.intake.turns import MAX_RUNS, Turns, is_ready, take_turns
+from tidegate.sensors.intake.unrouted import evaluate_checks
 from tidegate.sensors.run_history import backoff_seconds
 
 LAKE = LakeConfig.model_validate(
@@ -216,10 +216,11 @@ def test_a_tick_listens_until_something_for_a_table_has_come(
         told.append(patience)
         return brought[len(told) - 1]
 
-    monkeypatch.setattr(intake_sensor, "take_in", take_in)
+    monkeypatch.setattr(intake_tick, "take_in", take_in)
     monkeypatch.setattr("time.monotonic", lambda: 100.0)
     received = sum(one.received for one in brought)
-    found = intake_sensor.listen(SimpleNamespace(store=SimpleNamespace(inbox=SimpleNamespace(tables=lambda: waiting))))  # type: ignore[arg-type]
+    store = SimpleNamespace(inbox=SimpleNamespace(tables=lambda: waiting))
+    found = intake_tick.listen(SimpleNamespace(store=store))  # type: ignore[arg-type]
     assert told == asked
     assert found.received == received
 
@@ -418,7 +419,7 @@ def arrive(objects: Objects, *keys: str, known: set[TableKey] | None = None) -> 
     """Sort events of these keys; also the prefixes of the tables that exist then."""
     tables = set(known or ())
     messages = [Message(f"m{number}", body(record(key)), "r") for number, key in enumerate(keys)]
-    intake = sort_by_what_is_there(messages, LAKE, tables, objects)  # type: ignore[arg-type]
+    intake = route_messages(messages, LAKE, tables, objects)  # type: ignore[arg-type]
     assert sum(map(len, intake.hints.values())) + sum(intake.counters.values()) == len(keys)
     return intake, {table.prefix for table in tables}
 
@@ -461,7 +462,7 @@ def test_obstructed_and_malformed_events_and_those_without_a_table_fail_the_chec
         queue = SimpleNamespace(name=kind, drain=lambda found=messages, **_: (one for one in [found]), delete=len)
         store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
         taken = take_in(SimpleNamespace(config=LAKE, queues=[queue], store=store))  # type: ignore[arg-type]
-        (said,) = judge(None, "2024-05-01", [kind], taken.rows).evaluations
+        (said,) = evaluate_checks(None, "2024-05-01", [kind], taken.rows).evaluations
         assert said.passed == (kind == "well"), kind
 
 
@@ -496,7 +497,7 @@ def test_beyond_a_day_s_new_tables_an_event_says_so_and_fails_the_check_of_its_q
     objects, known = Objects(gone=["gone/a.csv"]), {TableKey("landing", "old/")}
     keys = ["gone/a.csv", "old/a.csv", "orders/a.csv", *(f"new{n}/{part}.csv" for n in range(4) for part in "ab")]
     messages = [Message(f"m{number}", body(record(key)), "r") for number, key in enumerate(keys)]
-    intake = sort_by_what_is_there(messages, CAPPED, known, objects, room)  # type: ignore[arg-type]
+    intake = route_messages(messages, CAPPED, known, objects, room)  # type: ignore[arg-type]
     news = min(room, 4)
     assert {table.prefix for table in intake.hints} == {"old/", "orders/", *(f"new{n}/" for n in range(news))}
     assert {table.prefix for table in known} == {"old/", "orders/", *(f"new{n}/" for n in range(news))}
@@ -511,7 +512,7 @@ def test_beyond_a_day_s_new_tables_an_event_says_so_and_fails_the_check_of_its_q
         assert "lets 3 new tables a day" in reason
         assert "add a table with this prefix to lake.yaml, or raise `per_day`" in reason
         assert "materialize its partition, which takes in what is there already" in reason
-        (said,) = judge("{}", "2026-01-02", ["q"], [{**row, "queue": "q"} for row in capped]).evaluations
+        (said,) = evaluate_checks("{}", "2026-01-02", ["q"], [{**row, "queue": "q"} for row in capped]).evaluations
         assert not said.passed
 
 
@@ -548,8 +549,8 @@ def test_an_event_without_a_table_fails_the_check_of_its_queue_until_a_day_has_p
         ("01", []), ("01", []), ("01", [no_table]), ("01", []), ("01", [no_table, malformed]), ("02", []), ("02", []),
         ("03", [malformed]), ("04", [malformed]),
     ]:  # fmt: skip
-        judged = judge(cursor, day, ["a", "b"], [{"queue": "a", **row} for row in rows])
-        said, cursor = judged.evaluations, judged.cursor
+        verdicts = evaluate_checks(cursor, day, ["a", "b"], [{"queue": "a", **row} for row in rows])
+        said, cursor = verdicts.evaluations, verdicts.cursor
         told.append([(one.passed, one.metadata["no_table"].value, one.metadata["malformed"].value)
                      for one in said if one.asset_key.path[-1] == "a"])  # fmt: skip
     assert told == [
@@ -624,7 +625,7 @@ def test_with_many_tables_that_are_always_ready_none_is_starved(number: int) -> 
         for _ in range(2):  # a tick each half minute
             start = next((place for place, table in enumerate(tables) if table > last), 0)
             tour = (Backlog(table, 99, 0.0) for table in [*tables[start:], *tables[:start]])
-            turns = take_turns(tour, LAKE, 1e9, held=active, most=MOST_RUNS - len(active), after=last)
+            turns = take_turns(tour, LAKE, 1e9, held=active, most=MAX_RUNS - len(active), after=last)
             last, active = turns.last, [*active, *due(turns)]
         served.update(active[:4])
         del active[:4]
@@ -659,12 +660,12 @@ def test_tables_with_little_to_do_share_a_run() -> None:
     assert asked({}) == ([], [])
 
 
-@given(st.lists(st.integers(1, 2 * COLD_HINTS), max_size=3 * MOST_SHARING), st.sets(st.integers(0, 20)))
+@given(st.lists(st.integers(1, 2 * COLD_HINTS), max_size=3 * MAX_SHARED_TABLES), st.sets(st.integers(0, 20)))
 def test_each_table_has_one_run_and_shared_ones_are_bounded(hints: list[int], failed: set[int]) -> None:
     own, shared = asked({str(n): number for n, number in enumerate(hints)}, {str(n) for n in failed})
     assert sorted([*own, *itertools.chain.from_iterable(shared)]) == sorted(map(str, range(len(hints))))
     sizes = [len(one) for one in shared]
-    assert all(2 <= size <= MOST_SHARING for size in sizes)
+    assert all(2 <= size <= MAX_SHARED_TABLES for size in sizes)
     assert max(sizes, default=0) - min(sizes, default=0) <= 1
     assert all(int(table) not in failed and hints[int(table)] <= COLD_HINTS for one in shared for table in one)
 

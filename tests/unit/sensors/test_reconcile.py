@@ -22,6 +22,7 @@ from tests.support.lakes.seams import Died
 from tests.unit.conftest import PAPER
 from tidegate.assets.bronze import look
 from tidegate.assets.bronze.asset import LISTED_TAG, RECONCILE, TABLES, TRIGGER_TAG, note_listing
+from tidegate.assets.bronze.job import BRONZE_JOB
 from tidegate.assets.bronze.look import Clock, list_prefix
 from tidegate.platform.core.bronze.ledger import LastState, Status
 from tidegate.platform.core.bronze.manifest import MISSING
@@ -32,8 +33,14 @@ from tidegate.platform.definitions import build_definitions
 from tidegate.resources.aws.dagster_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.store import LakeStore
-from tidegate.sensors.intake.sensor import BRONZE_JOB
-from tidegate.sensors.reconcile import MOST_LISTING, Remembered, build_reconcile_sensor, due, intervals_of, requests
+from tidegate.sensors.reconcile import (
+    MAX_LISTING_RUNS,
+    Remembered,
+    build_reconcile_sensor,
+    due,
+    intervals_of,
+    reconcile_requests,
+)
 from tidegate.sensors.run_history import Failures, TableRuns
 
 ORDERS, ITEMS, PLAIN = "landing.orders", "landing.items", "second.plain"
@@ -165,9 +172,9 @@ def test_who_waited_longest_is_listed_first_and_few_at_a_time() -> None:
     asked: dict[str, int] = {}
     turns: list[str] = []
     for tick in range(500):
-        found = due(intervals, asked, 5000 + tick * 10, runs=TableRuns(), broken={}, most=MOST_LISTING)
+        found = due(intervals, asked, 5000 + tick * 10, runs=TableRuns(), broken={}, most=MAX_LISTING_RUNS)
         asked = found.asked
-        assert len(found.tables) <= MOST_LISTING
+        assert len(found.tables) <= MAX_LISTING_RUNS
         turns += found.tables
     assert set(turns) == set(intervals), "each has its turn, however many there are"
     counts = [turns.count(table) for table in intervals]
@@ -201,19 +208,21 @@ def test_a_table_at_work_or_at_rest_waits_and_a_listing_that_failed_is_asked_for
 def test_a_tick_asks_for_runs_that_list_and_go_on_where_one_died(config: LakeConfig, instance: Any) -> None:
     now = time.time()
     before = dict.fromkeys((ORDERS, ITEMS, PLAIN, "landing.found"), int(now) - 2 * DAY)
-    found, asked = requests(instance, config, before, now)
-    assert [one.partition_key for one in asked] == [ITEMS, "landing.found"] or len(asked) == MOST_LISTING
+    found, asked = reconcile_requests(instance, config, before, now)
+    assert [one.partition_key for one in asked] == [ITEMS, "landing.found"] or len(asked) == MAX_LISTING_RUNS
     assert all(one.tags[TRIGGER_TAG] == RECONCILE for one in asked), "a run that no sensor of events asked for lists"
     first = asked[0].partition_key or ""
 
     make_run(instance, first, dg.DagsterRunStatus.STARTED)
-    _, more = requests(instance, config, found.asked, now)
+    _, more = reconcile_requests(instance, config, found.asked, now)
     assert first not in [one.partition_key for one in more]
-    assert len(more) == MOST_LISTING - 1, "one is at work"
+    assert len(more) == MAX_LISTING_RUNS - 1, "one is at work"
 
     make_run(instance, PLAIN, dg.DagsterRunStatus.FAILURE, came_to="plain/k.csv")
     rested = now + 2 * 3600 - 60
-    _, again = requests(instance, config, {**dict.fromkeys(found.asked, int(rested)), PLAIN: int(now) - 60}, rested)
+    _, again = reconcile_requests(
+        instance, config, {**dict.fromkeys(found.asked, int(rested)), PLAIN: int(now) - 60}, rested
+    )
     (one,) = [one for one in again if one.partition_key == PLAIN]
     assert one.tags[LISTED_TAG] == "plain/k.csv"
 
@@ -226,7 +235,7 @@ def test_when_tables_were_asked_for_is_in_an_object_and_the_cursor_stays_small()
     written, largest, listed = 0, 0, Counter[str]()
     for tick in range(960):  # eight hours
         before, now = Remembered.of(store.listing_times.read(), cursor), 1e9 + 30 * tick
-        found = due(intervals, before.asked, now, runs=TableRuns(), broken={}, most=MOST_LISTING)
+        found = due(intervals, before.asked, now, runs=TableRuns(), broken={}, most=MAX_LISTING_RUNS)
         stored, after = before.after(found)
         if stored is not None:
             store.listing_times.write(stored)

@@ -24,7 +24,7 @@ from tidegate.platform.core.routing.route import Unrouted, route, rows_route
 from tidegate.resources.aws.sqs import Message
 from tidegate.sensors.intake import rows as row_arrivals
 from tidegate.sensors.intake.rows import rows_as_objects
-from tidegate.sensors.intake.sensor import take_in
+from tidegate.sensors.intake.tick import take_in
 
 ORIGIN = RowOrigin("m1", 1_700_000_000_123)
 OURS = '{"_message_id":"m1","_sent_at":"2023-11-14T22:13:20.123Z"'
@@ -187,14 +187,14 @@ def test_objects_are_bounded_in_rows_bytes_and_time(tmp_path: Path, monkeypatch:
 
     day = 24 * 3_600_000
     assert counts(messages(0, 1, 5 * day, 5 * day + 3_600_000)) == [2, 2]
-    monkeypatch.setattr(row_arrivals, "_MOST_ROWS", 2)
+    monkeypatch.setattr(row_arrivals, "_MAX_ROWS", 2)
     assert counts(messages(0, 1, 2, 3, 4)) == [2, 2, 1]
-    monkeypatch.setattr(row_arrivals, "_MOST_BYTES", len(line('{"a": 1}')) + 1)
+    monkeypatch.setattr(row_arrivals, "_MAX_BYTES", len(line('{"a": 1}')) + 1)
     assert counts(messages(0, 1, 2)) == [1, 1, 1]
     assert counts(messages(0, 1, body='{"a": "longer than it may be"}')) == [1, 1]
-    monkeypatch.setattr(row_arrivals, "_MOST_ROWS", 10)
+    monkeypatch.setattr(row_arrivals, "_MAX_ROWS", 10)
     wide = '{"a": "\U0001f30a"}'
-    monkeypatch.setattr(row_arrivals, "_MOST_BYTES", 2 * len(line(wide)) + 1)
+    monkeypatch.setattr(row_arrivals, "_MAX_BYTES", 2 * len(line(wide)) + 1)
     assert counts(messages(0, 1, body=wide)) == [1, 1], "bytes, not characters"
 
 

@@ -53,7 +53,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def ask(paper: Paper, instance: dg.DagsterInstance) -> dg.RunRequest | dg.SkipReason:
-    return silver.evaluate(instance, paper.resource, paper.config.tables[0]).answer
+    return silver.silver_request(instance, paper.resource, paper.config.tables[0]).answer
 
 
 def test_spark_is_not_asked_again_until_a_later_batch_is_decided(
@@ -83,7 +83,7 @@ def test_what_silver_held_is_believed_only_while_the_tables_are_the_same(
 ) -> None:
     found |= {"generation": generation, "decided": decided, "recorded": decided, "log": log}
     found |= {"work": SimpleNamespace(mark=None, n=decided)}
-    verdict = silver.evaluate(instance, paper.resource, paper.config.tables[0], held="g:5")
+    verdict = silver.silver_request(instance, paper.resource, paper.config.tables[0], held="g:5")
     assert isinstance(verdict.answer, dg.RunRequest)
 
 
@@ -137,9 +137,9 @@ def test_a_sensor_rests_after_a_failed_merge_and_a_schedule_keeps_its_times(
         for _ in range(3):
             merging(instance, job, "FAILURE")
     orders, items = paper.config.tables[:2]
-    assert isinstance(silver.evaluate(instance, paper.resource, orders).answer, dg.RunRequest)
+    assert isinstance(silver.silver_request(instance, paper.resource, orders).answer, dg.RunRequest)
     looks = found["looks"]
-    skipped = silver.evaluate(instance, paper.resource, items).answer
+    skipped = silver.silver_request(instance, paper.resource, items).answer
     assert isinstance(skipped, dg.SkipReason)
     # `every: 10`, three failures: 10 s, 20 s, 40 s.
     assert re.fullmatch(
@@ -148,10 +148,10 @@ def test_a_sensor_rests_after_a_failed_merge_and_a_schedule_keeps_its_times(
     assert found["looks"] == looks
     now = time.time()
     monkeypatch.setattr(silver.time, "time", lambda: now + 40)
-    assert isinstance(silver.evaluate(instance, paper.resource, items).answer, dg.RunRequest)
+    assert isinstance(silver.silver_request(instance, paper.resource, items).answer, dg.RunRequest)
     merging(instance, "silver_items_job", "SUCCESS")
     monkeypatch.setattr(silver.time, "time", lambda: now)
-    assert isinstance(silver.evaluate(instance, paper.resource, items).answer, dg.RunRequest)
+    assert isinstance(silver.silver_request(instance, paper.resource, items).answer, dg.RunRequest)
 
 
 @pytest.mark.parametrize(

@@ -20,12 +20,12 @@ from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.side_by_side import SideBySide
 from tidegate.sensors.intake import drains
-from tidegate.sensors.intake import sensor as intake_sensor
+from tidegate.sensors.intake import tick as intake_tick
 from tidegate.sensors.intake.known_tables import KnownTables
 from tidegate.sensors.intake.queue_order import QueueOrder
-from tidegate.sensors.intake.sensor import take_in
 from tidegate.sensors.intake.shares import Places, QueueTurn, Shares, TickOver
 from tidegate.sensors.intake.sort import Intake
+from tidegate.sensors.intake.tick import take_in
 
 DEADLINE = 30.0
 
@@ -134,7 +134,7 @@ def test_a_tick_goes_on_without_a_queue_that_does_not_end_and_then_asks_it_apart
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     waits, order, over = SideBySide.wait, QueueOrder(), threading.Event()
-    monkeypatch.setattr(intake_sensor, "_ILL_WAIT", 0.0)
+    monkeypatch.setattr(intake_tick, "_TROUBLED_WAIT", 0.0)
     # The time is up as soon as the other one is served.
     monkeypatch.setattr(SideBySide, "wait", lambda self, *_, **__: waits(self, DEADLINE, only={"well"}))
     ill, well = Hanging("ill", over), Sqs("well", 40)
@@ -205,7 +205,7 @@ def test_each_of_800_idle_queues_has_a_long_poll_in_every_tick(monkeypatch: pyte
 
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
     idle = [Idle(f"q{n}") for n in range(number)]
-    tick(*idle, seconds=LAKE.intake.seconds * intake_sensor._RECEIVING, patience=4)
+    tick(*idle, seconds=LAKE.intake.seconds * intake_tick.RECEIVE_SHARE, patience=4)
     assert {tuple(one.asked.items()) for one in idle} == {(("receive of 1 s", 1),)}
     assert clock[0] == 13
 

@@ -1,0 +1,64 @@
+"""The bronze runs that the intake sensor requests."""
+
+from __future__ import annotations
+
+import time
+
+import dagster as dg
+
+from tidegate.assets.bronze.asset import TRIGGER_TAG
+from tidegate.assets.bronze.job import BRONZE_JOB
+from tidegate.assets.runs.held_tables import SHARED_JOB, shared_config
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.resources.lake import Lake
+from tidegate.resources.lake_root.root import is_table_key
+from tidegate.sensors.intake.sharing import share
+from tidegate.sensors.intake.turns import MAX_RUNS, Turns, take_turns
+from tidegate.sensors.run_history import FAILURES_TAG, TableRuns, table_runs
+
+
+def bronze_requests(
+    lake: Lake, instance: dg.DagsterInstance, now: float, after: str, until: float
+) -> tuple[Turns, list[dg.RunRequest]]:
+    """Tour the inbox. Returns the tour and the runs to request for its due tables.
+
+    Args:
+        lake: the lake.
+        instance: Dagster's instance.
+        now: epoch seconds.
+        after: the inbox folder at which the last tour ended.
+        until: when to stop, by `time.monotonic`. At least one table is read in any case.
+    """
+    runs = table_runs(instance, BRONZE_JOB.name, (TRIGGER_TAG, "sensor"), now)
+    turns = take_turns(
+        lake.store.inbox.tour(after),
+        lake.config,
+        now,
+        held=runs.active | tables_in_backoff(runs, lake.config, now),
+        most=MAX_RUNS - runs.tagged,
+        after=after,
+        goes_on=lambda: time.monotonic() < until,
+    )
+    sharing = share(turns.due, runs.failures)
+    return turns, [*(_own(table, runs) for table in sharing.own), *map(_shared, sharing.shared)]
+
+
+def tables_in_backoff(runs: TableRuns, config: LakeConfig, now: float) -> set[str]:
+    """Return the tables whose last run failed and whose backoff is not over yet. Pure."""
+    return {
+        table
+        for table, failures in runs.failures.items()
+        if is_table_key(table) and failures.backoff_left(config.pace(TableKey.decode(table)).window, now)
+    }
+
+
+def _own(table: str, runs: TableRuns) -> dg.RunRequest:
+    tags = {TRIGGER_TAG: "sensor"}
+    if table in runs.failures:
+        tags[FAILURES_TAG] = str(runs.failures[table].number)
+    return dg.RunRequest(job_name=BRONZE_JOB.name, partition_key=table, tags=tags)
+
+
+def _shared(tables: list[str]) -> dg.RunRequest:
+    return dg.RunRequest(job_name=SHARED_JOB, run_config=shared_config(tables), tags={TRIGGER_TAG: "sensor"})
