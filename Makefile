@@ -15,7 +15,7 @@ DELTA_RS := .venv-delta-rs
 ELASTICMQ := platform/jvm/elasticmq/target/lib
 JVM_SOURCES := platform/jvm/pom.xml $(shell find platform/jvm/src/main -type f 2>/dev/null)
 ARGS ?=
-# Static checkers and editors do not follow the editable install's finder; these links show them one package.
+# Static checkers and editors do not follow the editable install's import hook. These links show them one package.
 LINKS := build/links
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -98,6 +98,8 @@ $(BIN)/.runtime: requirements/local.txt pyproject.toml setup.py | $(LINKS)
 	@echo "Installing the Python packages (the first time pyspark takes a few minutes)"
 	$(BIN)/pip install -q --no-deps --require-hashes -r requirements/local.txt
 	$(BIN)/pip install -q --no-deps -e .
+	@# After the editable install's own .pth file, by its name: Python still imports by that, PyCharm by this.
+	@echo $(CURDIR)/$(LINKS) > `$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'`/tidegate-links.pth
 	touch $@
 
 $(BIN)/.dev: requirements/dev.txt $(BIN)/.runtime
