@@ -11,7 +11,7 @@ from tidegate.assets.bronze.table_pages import build_page_checks, table_pages
 from tidegate.assets.health.asset import build_health_checks, build_lake_health
 from tidegate.assets.operations.jobs import rebuild_job, redrive_job
 from tidegate.assets.silver.asset import build_silver_assets
-from tidegate.assets.sources.assets import source_assets
+from tidegate.assets.sources.asset import source_assets
 from tidegate.assets.sources.dead_letter_checks import build_dead_letter_checks
 from tidegate.assets.sources.queue_checks import build_queue_checks
 from tidegate.platform.core.config.lake import LakeConfig

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from tidegate.assets.sources.assets import dead_letters_of
+from tidegate.assets.sources.asset import dead_letters_of
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.sensors.intake.queue_order import QueueOrder

@@ -12,7 +12,7 @@ from tidegate.assets.maintenance.history import EVENT_DAYS, RUN_DAYS, forget
 from tidegate.assets.operations.jobs import rebuild_job, redrive_job
 from tidegate.assets.runs.held_tables import SHARED_JOB
 from tidegate.assets.silver.asset import silver_key
-from tidegate.assets.sources.assets import dead_letters_of, queue_key, queue_keys
+from tidegate.assets.sources.asset import dead_letters_of, queue_key, queue_keys
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.sensors.silver import job_name
 

@@ -15,7 +15,7 @@ from tidegate.assets.health.asset import LAKE_HEALTH, look
 from tidegate.assets.health.report import Shown, keeps_up, numbers
 from tidegate.assets.presentation.check_events import as_event
 from tidegate.assets.sources import dead_letter_checks
-from tidegate.assets.sources.assets import dead_letters_of, queue_key
+from tidegate.assets.sources.asset import dead_letters_of, queue_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.health.alarms import PERIOD
 from tidegate.platform.core.health.measurement import QueueHealth

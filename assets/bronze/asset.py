@@ -10,7 +10,7 @@ from tidegate.assets.bronze.previous import Before, Now, Waits, row_count
 from tidegate.assets.bronze.report import Shown, check_specs, page_key
 from tidegate.assets.bronze.run import Done, run_table
 from tidegate.assets.reconcile.inventory import Inventoried
-from tidegate.assets.sources.assets import queue_keys, table_owners
+from tidegate.assets.sources.asset import queue_keys, table_owners
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.first_line import one_line

@@ -12,7 +12,7 @@ from tidegate.assets.health.measure import measure
 from tidegate.assets.health.remembered import earlier_lags, last_commit
 from tidegate.assets.health.report import DESCRIPTIONS, KEEPS_UP_CHECK, MOST_EARLIER, MOST_SHOWN, Shown, keeps_up
 from tidegate.assets.runs.failed_runs import failed_runs
-from tidegate.assets.sources.assets import table_owners
+from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.health.measurement import Health
 from tidegate.platform.core.health.metrics import metric_data

@@ -15,7 +15,7 @@ from dagster._core.storage.asset_check_execution_record import (
 
 from tidegate.assets.bronze.asset import BRONZE
 from tidegate.assets.bronze.report import QUARANTINE_CHECK, SAID_BEFORE, WITHOUT_STATE
-from tidegate.assets.sources.assets import queue_key
+from tidegate.assets.sources.asset import queue_key
 from tidegate.assets.sources.queue_checks import CHECK, MISSES
 
 #: Failed checks that are read at once, and how many times: each has up to twenty reasons with it.

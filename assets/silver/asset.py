@@ -3,15 +3,12 @@
 from typing import Any
 
 import dagster as dg
-from pyspark.sql import SparkSession
 
 from tidegate.assets.bronze.report import page_key
-from tidegate.assets.presentation.columns import column_schema
-from tidegate.assets.presentation.volume import volume
 from tidegate.assets.silver.merge import merge_table
+from tidegate.assets.silver.report import merge_metadata, table_metadata
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.resources.lake import DELETED
 from tidegate.resources.lake_resource import LakeResource
 
 
@@ -46,33 +43,7 @@ def _build(spec: TableSpec) -> dg.AssetsDefinition:
         handles = lake.open()
         merged = merge_table(handles, spec, context.log.info)
         location = handles.store.uri("silver", spec.name)
-        state = handles.delta.table_state(location)
-        metadata: dict[str, Any] = {**(merged.volume if merged else volume([]))}
-        metadata["batches"] = merged.batches if merged else 0
-        if merged:
-            metadata |= {
-                "inserted": merged.inserted,
-                "updated": merged.updated,
-                "deleted": merged.deleted,
-                "batch": merged.n,
-                "delta_version": merged.version,
-                "full_merge": merged.why_full or "no",
-            }
-        if state.exists:
-            metadata |= {
-                "dagster/row_count": _rows(handles.delta.session, f"delta.`{location}`"),
-                "dagster/uri": location.replace("s3a://", "s3://"),
-                "dagster/table_name": f"silver.{spec.name}",
-                "dagster/column_schema": column_schema(state.schema),
-            }
-        return dg.MaterializeResult(metadata=metadata)
+        table = table_metadata(handles.delta.session, spec.name, location, handles.delta.table_state(location))
+        return dg.MaterializeResult(metadata={**merge_metadata(merged), **table})
 
     return silver_asset
-
-
-def _rows(session: SparkSession, table: str) -> int:
-    """The rows that the view shows: all, which the log knows, without the tombstones, which few files have."""
-    rows, dead = (
-        session.sql(f"SELECT count(*) FROM {table}{where}").collect()[0][0] for where in ("", f" WHERE {DELETED}")
-    )
-    return int(rows - dead)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 
 from tidegate.assets.operations.dead_letters import DeadLetter, dead_letter_queues, peek
-from tidegate.assets.sources.assets import dead_letters_of, queue_key
+from tidegate.assets.sources.asset import dead_letters_of, queue_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.lake_resource import LakeResource
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.sources.assets import dead_letters_of, queue_key
+from tidegate.assets.sources.asset import dead_letters_of, queue_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.lake_resource import LakeResource
 

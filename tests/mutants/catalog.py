@@ -33,7 +33,7 @@ class Mutant:
 _RUN, _LOOK, _LOAD = "assets/bronze/run.py", "assets/bronze/look.py", "assets/bronze/prepare/load/load.py"
 _PLANNING, _INTAKE = "platform/core/bronze/plan.py", "sensors/intake/sensor.py"
 _DRAINS, _TROUBLED = "sensors/intake/drains.py", "tests/unit/sensors/test_troubled_queues.py::"
-_MERGE, _PENDING = "assets/silver/merge.py", "assets/silver/pending.py"
+_MERGE, _MERGE_SQL, _PENDING = (f"assets/silver/{name}.py" for name in ("merge", "merge_sql", "pending"))
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
 MUTANTS = (
@@ -251,7 +251,7 @@ MUTANTS = (
     Mutant(
         "of two rows of a key the older one counts",
         5,
-        _MERGE,
+        _MERGE_SQL,
         "ORDER BY {order} DESC NULLS LAST",
         "ORDER BY {order} ASC NULLS LAST",
         ("tests/spark/test_silver_attacks.py::test_b6_duplicates_within_one_range_become_the_newest_row",),
@@ -259,7 +259,7 @@ MUTANTS = (
     Mutant(
         "an older row that comes late replaces a newer one",
         5,
-        _MERGE,
+        _MERGE_SQL,
         "newer if short else None,",
         '"true",',
         ("tests/spark/test_silver_attacks.py::test_b1_late_older_row_after_delete_does_not_resurrect",),

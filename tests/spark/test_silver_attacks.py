@@ -295,7 +295,7 @@ def merge_beside(kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
 
     The merge is held while it reads its source, so its snapshots are older than what the rival commits.
     """
-    merging, source = silver_merge._merging, silver_merge.gather
+    merging, source = silver_merge.build_merge, silver_merge.gather
 
     def beside(lake: TestLake, rival: Callable[[], object], *, by_delta: bool = False) -> tuple[Merged, int]:
         reading, go_on = tmp_path / uuid.uuid4().hex, tmp_path / uuid.uuid4().hex
@@ -315,7 +315,7 @@ def merge_beside(kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
             delta.session.udf.register("hold", _hold(reading, go_on), BooleanType())
             return source(delta, work)
 
-        monkeypatch.setattr(silver_merge, "_merging", held)
+        monkeypatch.setattr(silver_merge, "build_merge", held)
         monkeypatch.setattr(silver_merge, "gather", with_hold)
         with ThreadPoolExecutor(1) as pool:
             merged = pool.submit(kit.merge, lake, "items")

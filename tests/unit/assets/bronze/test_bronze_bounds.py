@@ -11,7 +11,7 @@ from tidegate.assets.bronze.prepare.load import candidates as loadable
 from tidegate.assets.bronze.prepare.load.candidates import bounded
 from tidegate.assets.bronze.prepare.load.replaced_rows import Replacing, _DataFile
 from tidegate.assets.bronze.prepare.prepared import Prepared
-from tidegate.assets.silver.merge import _columns
+from tidegate.assets.silver.table import silver_columns
 from tidegate.platform.core.bronze.manifest import Hint
 from tidegate.platform.core.bronze.plan import Candidate, Found, Plan, TakenHint
 from tidegate.platform.core.keys.object_key import is_hidden
@@ -63,8 +63,8 @@ def work(*names: str, registered: bool = True) -> Any:
 
 
 def test_silver_has_what_producers_wrote() -> None:
-    assert [field.name for field in _columns(work("ID", "at", "_batch"))] == ["ID", "at", "_batch"]
-    assert [field.name for field in _columns(work("id", "at", "_batch", registered=False))] == ["id", "at"]
+    assert [field.name for field in silver_columns(work("ID", "at", "_batch"))] == ["ID", "at", "_batch"]
+    assert [field.name for field in silver_columns(work("id", "at", "_batch", registered=False))] == ["id", "at"]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_silver_has_what_producers_wrote() -> None:
 )
 def test_silver_says_what_it_cannot_have(names: tuple[str, ...], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
-        _columns(work(*names))
+        silver_columns(work(*names))
 
 
 def test_silver_takes_no_column_in_another_type_than_it_has() -> None:
@@ -86,4 +86,4 @@ def test_silver_takes_no_column_in_another_type_than_it_has() -> None:
     with pytest.raises(
         ValueError, match=r"silver.orders: column at is int, and bigint in bronze: bronze was reset since"
     ):
-        _columns(now)
+        silver_columns(now)

@@ -1,0 +1,91 @@
+"""The silver table: the columns that it needs, its creation, new columns, and the removal of expired tombstones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.errors import PySparkException
+
+from tidegate.assets.maintenance.compaction import passes
+from tidegate.assets.silver.pending import Pending
+from tidegate.platform.core.config.silver_columns import missing_columns
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.names import SOURCE_COLUMNS, needs_mapping
+from tidegate.platform.core.schema.sql_types import simple_type
+from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
+from tidegate.resources.lake import CHANGED_AT, CHANGED_BATCH, DELETED, SILVER_COLUMNS, Lake
+from tidegate.resources.spark.session import command
+
+#: Expired tombstones are purged each time that the mark passes a multiple of this.
+_PURGE_EVERY = 50
+
+
+def silver_columns(work: Pending) -> tuple[Field, ...]:
+    """Returns bronze's columns without those that Tidegate adds to loaded tables.
+
+    Raises:
+        ValueError: bronze lacks a column that lake.yaml names, has a column with the name of one of silver's own, or
+            has a column in another type than silver.
+    """
+    birth = work.table.birth
+    ours = () if birth is not None and birth.registered else SOURCE_COLUMNS
+    columns = tuple(field for field in work.bronze.schema.fields if field.name not in ours)
+    silver = f"silver.{work.table.spec.name}"
+    names = [field.name for field in columns]
+    if taken := [name for name in names if name.lower() in SILVER_COLUMNS]:
+        raise ValueError(f"{silver}: bronze has a column {taken[0]!r}, and silver one of its own by that name")
+    if missing := missing_columns(work.spec, names):
+        raise ValueError(
+            f"{silver}: bronze has no column {missing[0]!r}, which lake.yaml names in `silver`; "
+            f"it has {', '.join(names)}"
+        )
+    for name, ours_now, theirs in work.silver.schema.retyped(columns):
+        raise ValueError(
+            f"{silver}: column {name} is {ours_now.sql()}, and {theirs.sql()} in bronze: bronze was reset since, or "
+            "somebody changed the type in silver. Values would change on their way: give the table another `name` in "
+            "lake.yaml, and a new silver table is merged"
+        )
+    return columns
+
+
+def create_table(lake: Lake, work: Pending, columns: Sequence[Field]) -> None:
+    """Create the silver table with these columns and silver's own, unless another run already has."""
+    own = [
+        Field(DELETED, simple_type("boolean")),
+        Field(CHANGED_BATCH, simple_type("bigint")),
+        Field(CHANGED_AT, simple_type("timestamp")),
+    ]
+    properties = {"tidegate.lake": lake.id, "delta.enableDeletionVectors": "true"}
+    if needs_mapping(columns):
+        properties |= BY_NAME
+    try:
+        command(
+            lake.delta.session,
+            f"CREATE TABLE IF NOT EXISTS delta.`{work.location}` ({columns_sql([*columns, *own])}) USING delta "
+            f"TBLPROPERTIES ({_properties(properties)})",
+        )
+    except PySparkException:
+        if not lake.delta.table_state(work.location).exists:
+            raise
+
+
+def widen_table(lake: Lake, work: Pending, columns: Sequence[Field]) -> bool:
+    """Add the columns that only bronze has. Returns whether there were any."""
+    if not any(work.silver.schema.missing(columns)):
+        return False
+    lake.delta.add_columns(work.location, work.silver.schema.adding(columns))
+    return True
+
+
+def purge_tombstones(lake: Lake, work: Pending, n: int) -> None:
+    """Delete expired tombstones, if the merge up to batch ``n`` passes a multiple of ``_PURGE_EVERY``."""
+    if passes(_PURGE_EVERY, work.mark or 0, n):
+        command(
+            lake.delta.session,
+            f"DELETE FROM delta.`{work.location}` WHERE {DELETED} AND {CHANGED_AT} < "
+            f"current_timestamp() - INTERVAL {work.spec.tombstone_days} DAYS",
+        )
+
+
+def _properties(properties: Mapping[str, str]) -> str:
+    return ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
