@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.machine import Machine, resident
 from tidegate.assets.bronze.run import run_table
+from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.core.bronze.batch import Add, Batch
 from tidegate.platform.testing import TestLake
 
@@ -40,7 +41,7 @@ class _Table:
         sink = io.BytesIO()
         pq.write_table(pa.table({"id": pa.array(range(10), pa.int64())}), sink)
         lake.put("files/first.parquet", sink.getvalue())
-        run_table(lake.lake, self._key, run_id="bench", listing=True)
+        run_table(lake.lake.table(self._key), RunOptions(run_id="bench", listing=True))
         table = lake.lake.table(self._key)
         assert table.birth is not None
         self._table, self._birth = table, table.birth

@@ -20,6 +20,7 @@ from typing import Any
 
 from benchmarks.machine import Machine, Spent, spending
 from tidegate.assets.bronze.run import run_table
+from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.testing import TestLake
 from tidegate.resources.ledger import Ledger
 from tidegate.resources.spark.session import command
@@ -74,7 +75,7 @@ def _values(ids: list[int]) -> str:
 
 def _measured(lake: TestLake, table: str, rows: int, key: str) -> dict[str, Any]:
     lake.put(f"{table}/first.json", b'{"id": 1}\n')
-    (done,) = run_table(lake.lake, lake.key(table), run_id="bench", listing=True)
+    (done,) = run_table(lake.lake.table(lake.key(table)), RunOptions(run_id="bench", listing=True))
     assert done.landed.outcome == "committed"
     ledger = lake.lake.table(lake.key(table)).ledger
     _fill(lake, ledger, rows, key)

@@ -23,6 +23,8 @@ from typing import Any
 
 from benchmarks.machine import Machine, Spent, announce, spending
 from tidegate.assets.bronze.run import run_table
+from tidegate.assets.runs.listener import LogListener
+from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.testing import TestLake
 
 _COLUMNS = (
@@ -85,8 +87,13 @@ def _bare(lake: TestLake, form: str, paths: list[str], to: str, *, infer: bool =
 
 def _ours(lake: TestLake, table: str) -> Spent:
     lines: list[tuple[str, float]] = []
+    listener = LogListener(lambda line: lines.append((line, monotonic())))
     with spending() as spent:
-        done = run_table(lake.lake, lake.key(table), run_id="bench", log=lambda one: lines.append((one, monotonic())))
+        done = run_table(
+            lake.lake.table(lake.key(table)),
+            RunOptions(run_id="bench"),
+            listener,
+        )
     looked, committed = ([at for line, at in lines if word in line] for word in ("objects to add", "committed as"))
     spent.loading = round(committed[0] - looked[0], 2)
     assert [one.landed.outcome for one in done] == ["committed"], done

@@ -15,7 +15,8 @@ from typing import Any
 from pyspark.sql.connect.session import SparkSession
 
 from tests.support.plugins.costs import cpu_seconds
-from tidegate.platform.core.bronze.manifest import Hint, Manifest
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
 from tidegate.platform.local.spark.server import SparkServer

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.machine import Machine, Spent, spending
 from tidegate.assets.bronze.run import run_table
+from tidegate.assets.runs.options import RunOptions
 from tidegate.assets.silver.merge import merge_table
 from tidegate.platform.testing import TestLake
 
@@ -41,7 +42,7 @@ def _put(lake: TestLake, table: str, name: str, ids: list[int], at: int) -> None
 
 
 def _merged(lake: TestLake, table: str) -> Spent:
-    (done,) = run_table(lake.lake, lake.key(table), run_id="bench", listing=True)
+    (done,) = run_table(lake.lake.table(lake.key(table)), RunOptions(run_id="bench", listing=True))
     assert done.landed.outcome == "committed"
     with spending() as spent:
         merged = merge_table(lake.lake, lake.spec(table))

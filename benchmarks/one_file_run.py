@@ -32,7 +32,9 @@ from tests.support.plugins.costs import cpu_seconds
 from tests.support.servers.fault_proxy import FaultProxy
 from tests.support.servers.fault_rules import Rule
 from tidegate.assets.bronze.run import run_table
-from tidegate.platform.core.bronze.manifest import Hint, Manifest
+from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients, Resources, provision
@@ -132,7 +134,7 @@ class Bench:
     def run(self, lake: Lake) -> float:
         """Seconds of the run after an arrival."""
         begun = time.monotonic()
-        (done,) = run_table(lake, self.text, run_id="bench")
+        (done,) = run_table(lake.table(self.text), RunOptions(run_id="bench"))
         assert done.batch.counts() == {"committed": self.files}, done
         return time.monotonic() - begun
 

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.machine import Machine, announce, spending
 from tidegate.assets.bronze.run import run_table
+from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.testing import TestLake
 from tidegate.resources.aws.clients import Aws
 
@@ -75,7 +76,7 @@ def _arrive(lake: TestLake, first: int, files: int) -> list[str]:
 def _run(lake: TestLake, keys: list[str]) -> None:
     """A run that registers these files."""
     announce(lake, "files", keys)
-    (done,) = run_table(lake.lake, lake.key("files"), run_id="bench")
+    (done,) = run_table(lake.lake.table(lake.key("files")), RunOptions(run_id="bench"))
     assert len(done.batch.adds) == len(keys), done.batch.counts()
 
 

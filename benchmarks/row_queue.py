@@ -19,6 +19,7 @@ from typing import Any
 from benchmarks.machine import Machine, Spent, spending
 from benchmarks.messages import receive_all, send_all
 from tidegate.assets.bronze.run import run_table
+from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.testing import TestLake
 from tidegate.sensors.intake.tick import take_in
 
@@ -87,7 +88,7 @@ def _runs(machine: Machine, lake: TestLake, messages: int, rounds: int) -> dict[
                 pass
             before = machine.jobs()
             with spending() as spent:
-                run_table(lake.lake, lake.key(table), run_id="bench")
+                run_table(lake.lake.table(lake.key(table)), RunOptions(run_id="bench"))
             found[table] = {**vars(spent), "jobs": machine.jobs() - before}
     return {"runs": found}
 

@@ -30,6 +30,8 @@ from typing import Any
 from benchmarks.machine import Machine, Spent, announce, spending
 from tests.support.plugins.costs import cpu_seconds
 from tidegate.assets.bronze.run import run_table
+from tidegate.assets.runs.listener import LogListener
+from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.testing import TestLake
 
 _COLUMNS = {"id": "bigint", "name": "string", "price": "double", "at": "timestamp"}
@@ -73,7 +75,7 @@ def _ours(machine: Machine, lake: TestLake, table: str, keys: list[str]) -> dict
     aws = machine.aws.process.pid
     before = cpu_seconds(aws)
     with spending() as spent:
-        done = run_table(lake.lake, lake.key(table), run_id="bench")
+        done = run_table(lake.lake.table(lake.key(table)), RunOptions(run_id="bench"))
     assert [one.landed.outcome for one in done] == ["committed"], done
     assert sum(add.rows or 0 for add in done[0].batch.rows) == len(keys) * _ROWS
     own = spent.cpu - (cpu_seconds(aws) - before)
@@ -170,7 +172,7 @@ def memory(machine: Machine, kind: str, files: int) -> dict[str, Any]:
 
     rows = 0
     while rows < files * _ROWS:
-        done = run_table(lake.lake, lake.key("waiting"), run_id="bench", log=weigh)
+        done = run_table(lake.lake.table(lake.key("waiting")), RunOptions(run_id="bench"), LogListener(weigh))
         assert done, f"{rows} rows of {files} files came, and no more"
         rows += sum(add.rows or 0 for one in done for add in one.batch.rows)
     return {"files": files, "batches": len(held), "megabytes_after_each_batch": held}

@@ -23,7 +23,8 @@ from tests.support.servers.fault_proxy import FaultProxy
 from tests.support.servers.fault_rules import Rule
 from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.runs.held_tables import SHARED_JOB, held_tables
-from tidegate.platform.core.bronze.manifest import Hint, Manifest
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.definitions import build_definitions
 from tidegate.platform.local.aws import REGION

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.drift import drift
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.file_format import format_of, mode_of
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.cloudwatch import CloudWatch
 from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.aws.sqs import Queue
+from tidegate.resources.lake_root.after_notes import AfterNotes
 from tidegate.resources.lake_root.batches import Batches
-from tidegate.resources.lake_root.births import Birth
+from tidegate.resources.lake_root.inbox import TableInbox
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.lake_views import name_lake_objects, name_lake_tables, quarantine_query
 from tidegate.resources.ledger import Ledger
@@ -38,9 +41,10 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Table:
-    """One bronze table: its key, its configuration, its birth and its ledger.
+    """One bronze table: its key, its configuration, its birth, and the handles that are its own.
 
     Attributes:
+        lake: the lake that it is a table of.
         text: the table key, encoded: Dagster's partition key.
         spec: configured, or what discovery makes of the prefix.
         birth: None until the first batch is about to be decided.
@@ -48,12 +52,37 @@ class Table:
         ledger: that of this generation.
     """
 
+    lake: Lake = field(repr=False, compare=False)
     key: TableKey
     text: str
     spec: TableSpec
     birth: Birth | None
     batches: Batches
     ledger: Ledger
+
+    @property
+    def inbox(self) -> TableInbox:
+        """Its hints that wait."""
+        return self.lake.store.inbox.of(self.text)
+
+    @property
+    def after_notes(self) -> AfterNotes:
+        """Its files that wait for after-load."""
+        return self.lake.store.after_notes(self.text)
+
+    @property
+    def source(self) -> Bucket:
+        """The bucket of its files."""
+        return Bucket(self.lake.store.objects, self.key.bucket)
+
+    @property
+    def delta(self) -> Delta:
+        """The door to tables."""
+        return self.lake.delta
+
+    def reopened(self) -> Table:
+        """Return the table as it is now: it may have been born since."""
+        return self.lake.table(self.text)
 
 
 @dataclass(frozen=True)
@@ -108,7 +137,7 @@ class Lake:
         spec = self._spec(key)
         folder = (birth.folder if birth else "") or text
         ledger = Ledger(self.delta, self.store.uri("ledger", folder), text)
-        return Table(key, text, spec, birth, self.store.batches(folder), ledger)
+        return Table(self, key, text, spec, birth, self.store.batches(folder), ledger)
 
     def _spec(self, key: TableKey) -> TableSpec:
         # A discovered table has no configured format: each file's ending says its own.

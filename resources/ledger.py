@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -23,7 +23,7 @@ from tidegate.platform.core.bronze.ledger import (
     bounded,
     columns_of,
 )
-from tidegate.resources.spark.delta import Delta, Landed, TableState
+from tidegate.resources.spark.delta import CommitResult, Delta, TableState
 from tidegate.resources.spark.session import command
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -76,6 +76,18 @@ class Decision:
     row: LedgerRow
 
 
+class Clock(NamedTuple):
+    """One version of a ledger.
+
+    Attributes:
+        version: Delta version; -1 while there is no ledger.
+        n: number of the last batch that it has; 0 if none.
+    """
+
+    version: int
+    n: int
+
+
 class Ledger:
     """The ledger of one bronze table.
 
@@ -91,14 +103,14 @@ class Ledger:
         self._app_id = f"tidegate:ledger:{table}"
         self._lacking: list[str] | None = None  # columns, as of the last look at the clock
 
-    def clock(self) -> tuple[int, int]:
-        """The ledger's Delta version (-1: no ledger yet) and the last batch number recorded in it (0: none).
+    def clock(self) -> Clock:
+        """Return the clock of the table.
 
         The append of batch n is the ledger's own txn n, so the log's tail tells n without reading rows.
         """
         state = self._delta.table_state(self.location, self._app_id)
         self._lacking = _lacking(state)
-        return state.version, state.txn or 0
+        return Clock(state.version, state.txn or 0)
 
     def header(self, version: int, n: int) -> Header | None:
         """The header row of batch n as of a ledger version; None for n = 0.
@@ -207,7 +219,7 @@ class Ledger:
             for row in rows
         ]
 
-    def append(self, batch: Batch, landed: Landed, run_id: str) -> None:
+    def append(self, batch: Batch, landed: CommitResult, run_id: str) -> None:
         """Record what landed: the header row, and the batch's rows unless it is void.
 
         Written once per batch number, whoever comes first.

@@ -11,9 +11,10 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from tidegate.assets.bronze.asset import LISTED_TAG, RECONCILE, TABLES, TRIGGER_TAG
+from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.bronze.job import BRONZE_JOB
 from tidegate.assets.runs.held_tables import PARTITION_TAG
+from tidegate.assets.runs.tags import LISTED_TAG, RECONCILE, TRIGGER_TAG
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake_resource import LakeResource

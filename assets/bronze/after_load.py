@@ -13,15 +13,16 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from tidegate.platform.core.bronze.batch import Batch
+from tidegate.platform.core.bronze.hint import TAKEN, Hint
 from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
-from tidegate.platform.core.bronze.manifest import TAKEN, Hint, chunked
-from tidegate.platform.core.bronze.plan import Found, Gone
+from tidegate.platform.core.bronze.manifest import chunked
+from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
 from tidegate.platform.core.bronze.same_bytes import same_bytes
 from tidegate.platform.core.config.after_load import MoveOrTag, moved_key, takes_away
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.object_key import parse_s3_uri
 from tidegate.resources.aws.s3 import ObjectChanged, ObjectGone, ObjectTaken, StoreError
-from tidegate.resources.lake import Lake, Table
+from tidegate.resources.lake import Table
 from tidegate.resources.lake_root.after_notes import oldest
 from tidegate.resources.lake_root.batches import GenerationRetired
 from tidegate.resources.threads import parallel
@@ -79,7 +80,7 @@ class AfterLoad:
     retired: GenerationRetired | None = None
 
 
-def after_batch(lake: Lake, table: Table, batch: Batch, log: Callable[[str], None]) -> None:
+def after_batch(table: Table, batch: Batch, log: Callable[[str], None]) -> None:
     """Take away or tag the files of a batch that is in the ledger, as lake.yaml says."""
     if table.spec.after_load == "keep":
         return
@@ -91,11 +92,10 @@ def after_batch(lake: Lake, table: Table, batch: Batch, log: Callable[[str], Non
     }
     # A duplicate may be one of a file that is in the quarantine, wholly or in part: the ledger knows.
     asked = {row.key: row for row in rows if row.status == Status.DUPLICATE and row.key not in loaded}
-    _settle(lake, table, batch.n, {**_loaded(table, asked), **loaded}, log)
+    _settle(table, batch.n, {**_loaded(table, asked), **loaded}, log)
 
 
 def after_notes(
-    lake: Lake,
     table: Table,
     log: Callable[[str], None],
     *,
@@ -105,7 +105,6 @@ def after_notes(
     """Try again what earlier runs could not do, as much as one run does.
 
     Args:
-        lake: handles.
         table: the table.
         log: takes progress, a line at a time.
         at_once: also what was noted a moment ago: for runs that a person asked for.
@@ -113,27 +112,26 @@ def after_notes(
     """
     if table.spec.after_load == "keep":
         return
-    ids = lake.store.after.ids(table.text)
+    ids = table.after_notes.ids()
     ids = oldest(ids, _MOST_NOTED, None if at_once else now() - _REST)
     if not ids:
         return
-    notes = lake.store.after.read(table.text, ids)
+    notes = table.after_notes.read(ids)
     keys = {key: reason for note in notes for key, reason in note.keys.items()}
     # A note may have more keys than one run does.
     some = sorted(keys)[:_MOST_NOTED]
     log(f"after load: {len(some)} files of earlier batches are tried again")
     # What fails is noted anew, behind the others: no note keeps those after it from their turn.
     until = now() + _NOTED_FOR
-    _settle(lake, table, table.ledger.clock()[1], _loaded(table, dict.fromkeys(some)), log, lambda: now() < until)
-    lake.store.after.put(table.text, {key: keys[key] for key in sorted(keys)[_MOST_NOTED:]}, table.spec.max_files)
-    lake.store.after.delete(table.text, ids)
+    _settle(table, table.ledger.clock()[1], _loaded(table, dict.fromkeys(some)), log, lambda: now() < until)
+    table.after_notes.put({key: keys[key] for key in sorted(keys)[_MOST_NOTED:]}, table.spec.max_files)
+    table.after_notes.delete(ids)
 
 
-def note_what_lies_there(lake: Lake, table: Table, present: Mapping[str, str], states: Mapping[str, LastState]) -> int:
+def note_what_lies_there(table: Table, present: Mapping[str, str], states: Mapping[str, LastState]) -> int:
     """Note the files of a listing that were loaded and should not lie there any more; how many.
 
     Args:
-        lake: handles.
         table: the table.
         present: etags of the objects under its prefix.
         states: what the ledger says of keys.
@@ -145,7 +143,7 @@ def note_what_lies_there(lake: Lake, table: Table, present: Mapping[str, str], s
         for key, etag in present.items()
         if key in states and _is_loaded(states[key]) and states[key].etag == etag
     }
-    lake.store.after.put(table.text, left, table.spec.max_files)
+    table.after_notes.put(left, table.spec.max_files)
     return len(left)
 
 
@@ -167,7 +165,6 @@ def _is_loaded(state: LastState) -> bool:
 
 
 def _settle(
-    lake: Lake,
     table: Table,
     n: int,
     loaded: Mapping[str, Loaded],
@@ -177,12 +174,12 @@ def _settle(
     """Do it, and leave durably what is to be told and what is left, before whatever asked for it is deleted."""
     if not loaded:
         return
-    found = act(lake, table, loaded, n, goes_on)
+    found = act(table, loaded, n, goes_on)
     # The ledger may know these bytes by another etag.
     hints = [Hint(key, event_name=TAKEN, taken=loaded[key].known or etag) for key, etag in found.taken.items()]
     most = table.spec.max_files
-    lake.store.inbox.put(chunked(table.text, "after", hints, most))
-    lake.store.after.put(table.text, found.failed, most)
+    table.inbox.put(chunked(table.text, "after", hints, most))
+    table.after_notes.put(found.failed, most)
     log(f"after load: {found.done} of {len(loaded)} files done" + _told(found.failed))
     if found.retired:
         raise found.retired
@@ -193,30 +190,27 @@ def _told(failed: Mapping[str, str]) -> str:
     return f", {len(failed)} are tried again by the next run: {reasons[0]}" if reasons else ""
 
 
-def act(
-    lake: Lake, table: Table, loaded: Mapping[str, Loaded], n: int, goes_on: Callable[[], bool] = lambda: True
-) -> AfterLoad:
+def act(table: Table, loaded: Mapping[str, Loaded], n: int, goes_on: Callable[[], bool] = lambda: True) -> AfterLoad:
     """Take away or tag files.
 
     Before each group of files it looks whether a reset has ended the table's generation: that counts on the files that
     lie there, and their rows would come back from nowhere else.
 
     Args:
-        lake: handles.
         table: the table, with an ``after_load`` other than ``keep``.
         loaded: the bytes that are in the table, by key.
         n: a batch that was decided in this generation.
         goes_on: asked before each further group of files; where it says no, the rest is left for the next run.
     """
     found = AfterLoad()
-    if why := _forbids(lake, table):
+    if why := _forbids(table):
         found.failed = dict.fromkeys(loaded, why)
         return found
 
     def one(item: tuple[str, Loaded]) -> tuple[str, str, bool | str]:
         key, bytes = item
         try:
-            return key, bytes.etag, _one(lake, table, key, bytes)
+            return key, bytes.etag, _one(table, key, bytes)
         except StoreError as error:
             return key, bytes.etag, str(error)
 
@@ -243,33 +237,33 @@ def act(
     return found
 
 
-def _forbids(lake: Lake, table: Table) -> str | None:
-    birth = table.birth or lake.store.births.read(table.text)
+def _forbids(table: Table) -> str | None:
+    birth = table.birth or table.lake.store.births.read(table.text)
     if birth is None or birth.registered:
         return "the table's files are registered, and are read where they lie: take after_load out of lake.yaml"
     if takes_away(table.spec.after_load):
         try:
-            lake.store.identity.prove_conditional_delete()
+            table.lake.store.identity.prove_conditional_delete()
         except StoreError as error:
             return str(error)
     return None
 
 
-def _one(lake: Lake, table: Table, key: str, bytes: Loaded) -> bool:
+def _one(table: Table, key: str, bytes: Loaded) -> bool:
     """Take away or tag one file; whether it is done, False where these bytes lie there no more."""
     after_load, bucket, etag = table.spec.after_load, table.key.bucket, bytes.etag
     if isinstance(after_load, MoveOrTag) and after_load.tag:
-        return _tag(lake, bucket, key, etag, after_load.tag)
-    moved = isinstance(after_load, MoveOrTag) and _copy(lake, table, key, bytes, after_load.move or "")
+        return _tag(table, bucket, key, etag, after_load.tag)
+    moved = isinstance(after_load, MoveOrTag) and _copy(table, key, bytes, after_load.move or "")
     if isinstance(after_load, MoveOrTag) and not moved:
         return False
     seam("after-copy")
-    gone = _delete(lake, bucket, key, etag)
+    gone = _delete(table, bucket, key, etag)
     seam("after-delete")
     return gone
 
 
-def _copy(lake: Lake, table: Table, key: str, bytes: Loaded, folder: str) -> bool:
+def _copy(table: Table, key: str, bytes: Loaded, folder: str) -> bool:
     """Copy a file to where it is moved; False where these bytes lie there no more, and were not copied before.
 
     It goes under its plain name where that is free, else under one with its etag, which only such a copy has.
@@ -278,13 +272,13 @@ def _copy(lake: Lake, table: Table, key: str, bytes: Loaded, folder: str) -> boo
     relative = key[len(table.key.prefix) :]
     source = (table.key.bucket, key, bytes.etag)
     plain, own = moved_key(path, relative), moved_key(path, relative, bytes.etag)
-    objects = lake.store.objects
+    objects = table.lake.store.objects
 
-    def lies(target: str) -> Found | None:
+    def lies(target: str) -> S3Found | None:
         match objects.head(bucket, target):
-            case Found() as found:
+            case S3Found() as found:
                 return found
-            case Gone():
+            case S3Gone():
                 return None
             case answer:
                 raise StoreError(f"s3://{bucket}/{target}: {answer}")
@@ -308,44 +302,44 @@ def _copy(lake: Lake, table: Table, key: str, bytes: Loaded, folder: str) -> boo
     raise StoreError(f"s3://{bucket}/{own} comes and goes: somebody else writes there")
 
 
-def _delete(lake: Lake, bucket: str, key: str, etag: str) -> bool:
-    objects = lake.store.objects
+def _delete(table: Table, bucket: str, key: str, etag: str) -> bool:
+    objects = table.lake.store.objects
     try:
         objects.delete_if(bucket, key, etag)
     except ObjectGone:
         pass  # by an earlier attempt, or by its producer: its rows are in the table, and it is not there
     except ObjectChanged:
         # A version that was deleted is no present object, and S3 may say 412 of it as well.
-        return isinstance(objects.head(bucket, key), Gone)
+        return isinstance(objects.head(bucket, key), S3Gone)
     return True
 
 
-def _tag(lake: Lake, bucket: str, key: str, etag: str, wanted: Mapping[str, str]) -> bool:
+def _tag(table: Table, bucket: str, key: str, etag: str, wanted: Mapping[str, str]) -> bool:
     """Tags have no condition on the etag: those of a version stay its own, else a second look takes ours off again."""
-    objects = lake.store.objects
+    objects = table.lake.store.objects
     lies = objects.head(bucket, key)
-    if isinstance(lies, Gone):
+    if isinstance(lies, S3Gone):
         return False
-    if not isinstance(lies, Found):
+    if not isinstance(lies, S3Found):
         raise StoreError(f"s3://{bucket}/{key}: {lies}")
     if lies.etag != etag:
-        return _untag(lake, bucket, key, wanted)
+        return _untag(table, bucket, key, wanted)
     try:
         before = objects.tags(bucket, key, lies.version_id)
         if wanted.items() <= before.items():
             return True
         objects.put_tags(bucket, key, {**before, **wanted}, lies.version_id)
         after = objects.head(bucket, key)
-        if lies.version_id is None and isinstance(after, Found) and after.etag != etag:
-            return _untag(lake, bucket, key, wanted)
+        if lies.version_id is None and isinstance(after, S3Found) and after.etag != etag:
+            return _untag(table, bucket, key, wanted)
     except ObjectGone:
         return False
     return True
 
 
-def _untag(lake: Lake, bucket: str, key: str, wanted: Mapping[str, str]) -> bool:
+def _untag(table: Table, bucket: str, key: str, wanted: Mapping[str, str]) -> bool:
     """Take our tags off an object whose bytes are not those that were loaded; False."""
-    objects = lake.store.objects
+    objects = table.lake.store.objects
     try:
         tags = objects.tags(bucket, key)
         if tags.items() & wanted.items():

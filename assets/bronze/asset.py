@@ -6,29 +6,25 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.bronze.previous import Before, Now, Waits, row_count
+from tidegate.assets.bronze.previous import PendingCleanup, PreviousReport, TableSnapshot, row_count
 from tidegate.assets.bronze.report import Shown, check_specs, page_key
-from tidegate.assets.bronze.run import Done, run_table
-from tidegate.assets.reconcile.inventory import Inventoried
+from tidegate.assets.bronze.run import BatchResult, run_table
+from tidegate.assets.runs.listener import RunListener
+from tidegate.assets.runs.options import RunOptions
+from tidegate.assets.runs.tags import ALLOW_REMOVALS_TAG, LISTED_TAG, TRIGGER_TAG
 from tidegate.assets.sources.asset import queue_keys, table_owners
 from tidegate.platform.core.bronze.batch import Batch
+from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.resources.lake import Lake, Table
+from tidegate.resources.lake import Table
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.after_notes import files_of
 
 TABLES = dg.DynamicPartitionsDefinition(name="tables")
 BRONZE = dg.AssetKey(["bronze"])
 
-#: The tag of runs that the intake sensor asked for; they work off the inbox and need not list the prefix.
-TRIGGER_TAG = "tidegate/trigger"
-#: The trigger of runs that the reconcile sensor asked for; they list the prefix, as those that a person asks for.
-RECONCILE = "reconcile"
-#: The tag of a run that lists: the key that it came to, behind which a repetition goes on; empty after the last one.
-LISTED_TAG = "tidegate/listed-to"
-ALLOW_REMOVALS_TAG = "tidegate/allow-removals"
 #: Batches that are looked at for one with news: a load and what after-load took away take turns.
 _LOOKS_BACK = 5
 
@@ -55,7 +51,7 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
         output_required=False,
     )
     def bronze(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[Any]:
-        shown = work_off(context.op_execution_context, lake.open(), context.partition_key)
+        shown = work_off(context.op_execution_context, lake.open().table(context.partition_key))
         checks = shown.checks(BRONZE)
         if shown.materializes:
             yield dg.MaterializeResult(metadata=shown.metadata("dagster/partition_row_count"), check_results=checks)
@@ -68,32 +64,48 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
     return bronze
 
 
-def work_off(context: dg.OpExecutionContext, lake: Lake, text: str, *, said: str = "") -> Shown:
+class _DagsterListener(RunListener):
+    """Writes a run's progress into Dagster's log, and how far its listing came into the run's tags."""
+
+    def __init__(self, context: dg.OpExecutionContext, said: str) -> None:
+        self._context, self._said = context, said
+        self.comparison: InventoryComparison | None = None
+
+    def log(self, line: str) -> None:
+        """Log a line."""
+        self._context.log.info(one_line(f"{self._said}{line}"))
+
+    def came_to(self, key: str) -> None:
+        """Note the key in the tags of the run, unless several tables share the run."""
+        if not self._said:
+            note_listing(self._context.instance, self._context.run_id, key)
+
+    def inventoried(self, comparison: InventoryComparison) -> None:
+        """Keep the comparison for the report."""
+        self.comparison = comparison
+
+
+def work_off(context: dg.OpExecutionContext, table: Table, *, said: str = "") -> Shown:
     """Bring one table up to date with its inbox, in a run of Dagster's; what there is to show of it.
 
     Args:
         context: of the run, whose tags say what it may do.
-        lake: handles.
-        text: table key.
+        table: the table.
         said: what stands before each line of the log.
     """
     tags = context.run.tags
-    compared: list[Inventoried] = []
-    done = run_table(
-        lake,
-        text,
+    options = RunOptions(
         run_id=context.run_id,
         listing=tags.get(TRIGGER_TAG) != "sensor",
-        allow_removals=tags.get(ALLOW_REMOVALS_TAG) == "true",
-        log=lambda line: context.log.info(one_line(f"{said}{line}")),
         # Of one table, so a shared run, which lists none, has no such tag.
         after="" if said else tags.get(LISTED_TAG, ""),
-        came_to=lambda key: None if said else note_listing(context.instance, context.run_id, key),
-        inventoried=compared.append,
+        allow_removals=tags.get(ALLOW_REMOVALS_TAG) == "true",
     )
-    shown = show(lake, text, done, last_shown(context.instance, BRONZE, text))
-    if compared:
-        shown = replace(shown, inventoried=compared[0])
+    listener = _DagsterListener(context, said)
+    done = run_table(table, options, listener)
+    shown = show(table, done, last_shown(context.instance, BRONZE, table.text))
+    if listener.comparison:
+        shown = replace(shown, inventoried=listener.comparison)
     for line in shown.warnings():
         context.log.warning(one_line(f"{said}{line}"))
     return shown
@@ -106,41 +118,43 @@ def note_listing(instance: dg.DagsterInstance, run_id: str, key: str) -> None:
         instance.add_run_tags(run_id, {LISTED_TAG: key})
 
 
-def last_shown(instance: dg.DagsterInstance, asset: dg.AssetKey, partition: str | None = None) -> Before:
+def last_shown(instance: dg.DagsterInstance, asset: dg.AssetKey, partition: str | None = None) -> PreviousReport:
     """What the newest materialization of an asset, or of a partition of it, showed."""
     wanted = dg.AssetRecordsFilter(asset, asset_partitions=[partition] if partition else None)
     for record in instance.fetch_materializations(wanted, limit=1).records:
         if record.asset_materialization:
-            return Before.of({name: value.value for name, value in record.asset_materialization.metadata.items()})
-    return Before()
+            metadata = record.asset_materialization.metadata
+            return PreviousReport.of({name: value.value for name, value in metadata.items()})
+    return PreviousReport()
 
 
-def show(lake: Lake, text: str, done: Sequence[Done], before: Before) -> Shown:
+def show(table: Table, done: Sequence[BatchResult], before: PreviousReport) -> Shown:
     """Look at a table after a run, or between two.
 
     Args:
-        lake: handles.
-        text: table key.
+        table: the table.
         done: the run's batches.
         before: what was shown last.
     """
-    table = lake.table(text)
+    table = table.reopened()
     birth, last = table.birth, _last_news(table) if all(one.batch.only_moves for one in done) else None
-    state, waits = lake.delta.table_state(birth.location) if birth else None, _waits(lake, table)
+    state, waits = table.delta.table_state(birth.location) if birth else None, _waits(table)
     if birth is None or state is None or not state.exists or not state.has_columns:
-        return Shown(done, Now(birth.name if birth else table.spec.name, waits=waits), before, last)
+        return Shown(done, TableSnapshot(birth.name if birth else table.spec.name, waits=waits), before, last)
     rows = row_count(
-        before, done, state.version, lambda: lake.delta.session.read.format("delta").load(birth.location).count()
+        before, done, state.version, lambda: table.delta.session.read.format("delta").load(birth.location).count()
     )
-    return Shown(done, Now(birth.name, birth.location.replace("s3a://", "s3://"), state, rows, waits), before, last)
+    return Shown(
+        done, TableSnapshot(birth.name, birth.location.replace("s3a://", "s3://"), state, rows, waits), before, last
+    )
 
 
-def _waits(lake: Lake, table: Table) -> Waits | None:
+def _waits(table: Table) -> PendingCleanup | None:
     if table.spec.after_load == "keep":
         return None
-    ids = lake.store.after.ids(table.text)
-    notes = lake.store.after.read(table.text, ids[-1:])
-    return Waits(files_of(ids), {key: why for note in notes for key, why in note.keys.items() if why})
+    ids = table.after_notes.ids()
+    notes = table.after_notes.read(ids[-1:])
+    return PendingCleanup(files_of(ids), {key: why for note in notes for key, why in note.keys.items() if why})
 
 
 def _last_news(table: Table) -> Batch | None:

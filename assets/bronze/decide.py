@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from tidegate.assets.bronze.look import Work
-from tidegate.assets.bronze.prepare.prepared import Prepared
+from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Batch, Create, Evolve, Remove
+from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.ledger import LedgerRow
 from tidegate.platform.core.keys.own_paths import copy_path, log_path
-from tidegate.resources.lake import Lake, Table
+from tidegate.resources.lake import Table
 
 #: Years in which a VACUUM of a registered table deletes nothing: its directory is the producer's.
 _REGISTERED_RETENTION = "interval 3650 days"
 
 
-def decide(lake: Lake, table: Table, work: Work, prepared: Prepared, run_id: str) -> Batch:
+def decide(table: Table, work: BatchDraft, prepared: PreparedBatch, run_id: str) -> Batch:
     """Put batch n if nobody did; the batch that stands.
 
     Whoever loses goes on with the winner's: what this run prepared is left to the janitor.
     """
-    removes, dropped = _removals(lake, table, work)
+    removes, dropped = _removals(table, work)
     batch = Batch(
-        lake=lake.id,
+        lake=table.lake.id,
         table=table.text,
         generation=work.birth.generation,
         n=work.n,
@@ -33,7 +33,7 @@ def decide(lake: Lake, table: Table, work: Work, prepared: Prepared, run_id: str
         adds=tuple(prepared.adds),
         removes=tuple([*removes, *prepared.removes]),
         deferred=tuple([*work.plan.deferred, *prepared.deferred]),
-        create=_create(lake, table, work, prepared) if prepared.adds and prepared.base is None else None,
+        create=_create(table, work, prepared) if prepared.adds and prepared.base is None else None,
         evolve=_evolve(prepared),
         sent_until=prepared.sent_until,
         run_id=run_id,
@@ -42,12 +42,12 @@ def decide(lake: Lake, table: Table, work: Work, prepared: Prepared, run_id: str
     return table.batches.decide(batch.sealed())
 
 
-def _removals(lake: Lake, table: Table, work: Work) -> tuple[list[Remove], list[LedgerRow]]:
+def _removals(table: Table, work: BatchDraft) -> tuple[list[Remove], list[LedgerRow]]:
     prefix = table.key.prefix
     paths = {
         key: [log_path(key, prefix), copy_path(key, work.states[key].etag or "", prefix)] for key in work.plan.drop
     }
-    live = lake.delta.live_entries(work.birth.location, [path for both in paths.values() for path in both])
+    live = table.delta.live_entries(work.birth.location, [path for both in paths.values() for path in both])
     removes = [live[path] for both in paths.values() for path in both if path in live]
     rows = [
         was_live if any(path in live for path in paths[key]) else was_not
@@ -56,15 +56,15 @@ def _removals(lake: Lake, table: Table, work: Work) -> tuple[list[Remove], list[
     return removes, rows
 
 
-def _create(lake: Lake, table: Table, work: Work, prepared: Prepared) -> Create:
-    properties = table_properties(lake, table, work.birth.generation, registered=work.birth.registered)
+def _create(table: Table, work: BatchDraft, prepared: PreparedBatch) -> Create:
+    properties = table_properties(table, work.birth.generation, registered=work.birth.registered)
     schema, needed = prepared.schema.for_delta()
     return Create(schema.to_spark(), schema.partitions, {**properties, **needed}, work.birth.name)
 
 
-def table_properties(lake: Lake, table: Table, generation: str, *, registered: bool) -> dict[str, str]:
+def table_properties(table: Table, generation: str, *, registered: bool) -> dict[str, str]:
     """The Delta properties of a bronze table."""
-    properties = {"tidegate.lake": lake.id, "tidegate.generation": generation, "tidegate.table": table.text}
+    properties = {"tidegate.lake": table.lake.id, "tidegate.generation": generation, "tidegate.table": table.text}
     if registered:
         # Delta 4.4 refuses a file retention that is longer than the log's.
         properties["delta.deletedFileRetentionDuration"] = _REGISTERED_RETENTION
@@ -72,7 +72,7 @@ def table_properties(lake: Lake, table: Table, generation: str, *, registered: b
     return properties
 
 
-def _evolve(prepared: Prepared) -> Evolve | None:
+def _evolve(prepared: PreparedBatch) -> Evolve | None:
     if prepared.base is None or not prepared.adds or prepared.schema == prepared.base:
         return None
     schema, needed = prepared.schema.for_delta()

@@ -8,12 +8,12 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.bronze.run import Done
+from tidegate.assets.bronze.run import BatchResult
 from tidegate.resources.spark.delta import TableState
 
 
 @dataclass(frozen=True)
-class Before:
+class PreviousReport:
     """What the last materialization showed of a table; None where there is none, or it showed nothing of it."""
 
     columns: dg.TableSchema | None = None
@@ -21,14 +21,14 @@ class Before:
     version: int | None = None
 
     @classmethod
-    def of(cls, metadata: Mapping[str, Any]) -> Before:
+    def of(cls, metadata: Mapping[str, Any]) -> PreviousReport:
         """From the values of a materialization's metadata."""
         rows = metadata.get("dagster/partition_row_count", metadata.get("dagster/row_count"))
         return cls(metadata.get("dagster/column_schema"), rows, metadata.get("delta_version"))
 
 
 @dataclass(frozen=True)
-class Waits:
+class PendingCleanup:
     """Files that are loaded, and that after-load could not take away or tag.
 
     Attributes:
@@ -41,7 +41,7 @@ class Waits:
 
 
 @dataclass(frozen=True)
-class Now:
+class TableSnapshot:
     """The table as it is after the run.
 
     Attributes:
@@ -56,10 +56,10 @@ class Now:
     uri: str = ""
     state: TableState | None = None
     rows: int | None = None
-    waits: Waits | None = None
+    waits: PendingCleanup | None = None
 
 
-def row_count(before: Before, done: Sequence[Done], version: int, count: Callable[[], int]) -> int:
+def row_count(before: PreviousReport, done: Sequence[BatchResult], version: int, count: Callable[[], int]) -> int:
     """Rows of a table.
 
     What was shown last and what the batches since then brought tell it without a look at the table, unless somebody

@@ -10,13 +10,13 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.bronze.previous import Before, Now
-from tidegate.assets.bronze.run import Done
+from tidegate.assets.bronze.previous import PreviousReport, TableSnapshot
+from tidegate.assets.bronze.run import BatchResult
 from tidegate.assets.presentation.check_events import as_event
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.assets.presentation.volume import volume
-from tidegate.assets.reconcile.inventory import Inventoried
 from tidegate.platform.core.bronze.batch import Batch
+from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
 from tidegate.platform.core.bronze.ledger import OVERWRITTEN, LedgerRow, Status
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_object import RowObject
@@ -53,11 +53,11 @@ class Shown:
         inventoried: what the run's comparison with the table's inventory found, where there was one.
     """
 
-    done: Sequence[Done]
-    now: Now
-    before: Before = field(default_factory=Before)
+    done: Sequence[BatchResult]
+    now: TableSnapshot
+    before: PreviousReport = field(default_factory=PreviousReport)
     last: Batch | None = None
-    inventoried: Inventoried | None = None
+    inventoried: InventoryComparison | None = None
 
     @property
     def landed(self) -> list[Batch]:

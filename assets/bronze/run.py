@@ -1,235 +1,171 @@
-"""One bronze run: look, prepare, decide, commit, record, with a seam between any two."""
+"""One bronze run: look, prepare, decide, commit, record, with a seam between any two.
+
+What is durable after each step::
+
+    look      nothing               (what listings found is in the inbox)
+    prepare   files in the table's folder that no commit has yet
+    decide    batch n, for ever     (from here on, any run continues with it)
+    commit    one Delta version     (or none: the batch is void)
+    record    the ledger's row n+1, deferred hints; at last the manifests are deleted
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tidegate.assets.bronze.after_load import after_batch, after_notes
+from tidegate.assets.bronze.after_load import after_notes
+from tidegate.assets.bronze.commit import commit
 from tidegate.assets.bronze.decide import decide
-from tidegate.assets.bronze.look import Clock, Work, decided, list_prefix, look, read_clock, unfinished
+from tidegate.assets.bronze.look import look
 from tidegate.assets.bronze.prepare.birth_doubts import birth_doubts
-from tidegate.assets.bronze.prepare.load.load import prepare_load
-from tidegate.assets.bronze.prepare.prepared import Prepared
-from tidegate.assets.bronze.prepare.register import prepare_register
+from tidegate.assets.bronze.prepare.prepare import prepare
+from tidegate.assets.bronze.prepare.prepared import PreparedBatch
+from tidegate.assets.bronze.record import finish, record, unfinished
 from tidegate.assets.maintenance.compaction import compact, is_due
-from tidegate.assets.reconcile.inventory import Inventoried, compare_inventory
+from tidegate.assets.reconcile.inventory import compare_inventory
+from tidegate.assets.reconcile.listing import list_prefix
+from tidegate.assets.runs.listener import RunListener
+from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.core.bronze.batch import Batch
+from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.ledger import Status
-from tidegate.platform.core.bronze.manifest import Manifest, is_taken
-from tidegate.platform.core.bronze.plan import Candidate
+from tidegate.platform.core.bronze.manifest import is_taken
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.resources.lake import Lake, Table
-from tidegate.resources.lake_root.inbox import Waiting
-from tidegate.resources.spark.delta import Landed
+from tidegate.resources.lake import Table
+from tidegate.resources.lake_root.inbox import WaitingManifest
+from tidegate.resources.ledger import Clock
+from tidegate.resources.spark.delta import CommitResult
 
-#: The seams of one run, in order; each lies right after the step that it is named for.
+#: The seams of one run, in order; each is right after the step that it is named for.
 SEAMS = ("look", "prepare", "decide", "commit", "record-ledger", "record-deferred", "after-load", "record-manifests")
 
 #: Batches of one run: a run that finds more leaves the rest to the next.
-MOST_BATCHES = 20
+MAX_BATCHES = 20
 
 
 @dataclass(frozen=True)
-class Done:
+class BatchResult:
     """A batch and what landed of it; ``found`` if an earlier run decided it."""
 
     batch: Batch
-    landed: Landed
+    landed: CommitResult
     found: bool = False
 
 
-def run_table(
-    lake: Lake,
-    text: str,
-    *,
-    run_id: str,
-    listing: bool = False,
-    allow_removals: bool = False,
-    log: Callable[[str], None] = lambda _: None,
-    after: str = "",
-    came_to: Callable[[str], None] = lambda _: None,
-    inventoried: Callable[[Inventoried], None] = lambda _: None,
-) -> list[Done]:
+def run_table(table: Table, options: RunOptions, listener: RunListener | None = None) -> list[BatchResult]:
     """Bring one bronze table up to date with its inbox.
 
     Args:
-        lake: handles.
-        text: table key.
-        run_id: Dagster's run id, for the ledger.
-        listing: first turn the prefix's listing, or the table's inventory, into hints: for runs that no event asked
-            for.
-        allow_removals: let a batch remove most of a registered table's files.
-        log: takes progress, a line at a time.
-        after: key to which the listing of an earlier run came; this one's goes on behind it.
-        came_to: told the key to which the listing came; empty when it came to its end.
-        inventoried: told what the comparison with the table's inventory found, where it has one.
+        table: the table.
+        options: what the run may do.
+        listener: takes what the run reports.
 
     Returns:
         What was committed, oldest first; empty if nothing was waiting.
     """
-    done: list[Done] = []
+    listener = listener or RunListener()
+    done: list[BatchResult] = []
     first = True
-
-    def list_table(table: Table, clock: Clock) -> None:
-        def listed(key: str, objects: int, differing: int) -> None:
-            how_far = f"up to {key}" if key else "all"
-            log(f"listing {table.key.uri}: {objects} objects ({how_far}), {differing} keys differ from the ledger")
-            came_to(key)
-
-        if after:
-            log(f"listing {table.key.uri}: it goes on behind {after}, where an earlier run came to")
-        if table.spec.inventory:
-            inventoried(compare_inventory(lake, table, clock, after=after, came_to=came_to, log=log))
-        else:
-            list_prefix(lake, table, clock, after=after, listed=listed)
-
-    if listing:
-        for line in lake.drift(lake.table(text)):
-            log(f"WARNING: {line}")
-    for _ in range(MOST_BATCHES):
+    if options.listing:
+        for line in table.lake.drift(table):
+            listener.log(f"WARNING: {line}")
+    for _ in range(MAX_BATCHES):
         # A batch that some run left unfinished still has its manifests in the inbox. What after-load took away waits
         # for the next run, which S3's own events of it ask for.
-        if not first and all(is_taken(waiting.id) for waiting in lake.store.inbox.waiting(text)):
+        if not first and all(is_taken(waiting.id) for waiting in table.inbox.waiting()):
             break
-        one = _next_batch(
-            lake,
-            lake.table(text),
-            run_id,
-            first=first,
-            list_table=list_table if listing and first else None,
-            allow_removals=allow_removals,
-            log=log,
-        )
-        if one is None:
+        result = _next_batch(table.reopened(), options, listener, first=first)
+        if result is None:
             break
-        done.append(one)
-        first = first and one.found
-        if one.batch.deferred and not one.batch.rows and not first:
+        done.append(result)
+        first = first and result.found
+        if result.batch.deferred and not result.batch.rows and not first:
             break  # Every hint was put off: S3 does not answer for them now, and to go on would be to spin.
     if done:
-        _compact(lake, done[0].batch, done[-1].batch, log)
+        _compact(table.reopened(), done[0].batch, done[-1].batch, listener.log)
     return done
 
 
-def _next_batch(
-    lake: Lake,
-    table: Table,
-    run_id: str,
-    *,
-    first: bool,
-    list_table: Callable[[Table, Clock], None] | None,
-    allow_removals: bool,
-    log: Callable[[str], None],
-) -> Done | None:
-    clock = read_clock(table)
-    waiting: Sequence[Waiting] | None = lake.store.inbox.waiting(table.text)
+def _next_batch(table: Table, options: RunOptions, listener: RunListener, *, first: bool) -> BatchResult | None:
+    clock, log = table.ledger.clock(), listener.log
+    waiting: Sequence[WaitingManifest] | None = table.inbox.waiting()
     if half_recorded := unfinished(table, clock, waiting or ()):
         log(f"batch {clock.n} is in the ledger, its manifests are still in the inbox: finishing it")
         header = table.ledger.header(clock.version, clock.n)
-        _finish(lake, table, half_recorded, log, void=header is not None and header.outcome == "void")
+        finish(table, half_recorded, log, void=header is not None and header.outcome == "void")
         waiting = None
-    batch = decided(lake, table, clock)
-    found = batch is not None
-    born: tuple[Sequence[Candidate], TableSchema] | None = None
-    if batch is None:
-        if clock.n == 0 and table.birth and table.birth.folder:
-            # A generation begins with every file: an inventory lacks the last ones, and how far an earlier listing came
-            # was another generation's.
-            log(f"listing {table.key.uri}: {list_prefix(lake, table, clock)} keys differ from the ledger")
-            waiting = None
-        elif list_table is not None:
-            list_table(table, clock)
-            waiting = None
-        if first:
-            after_notes(lake, table, log, at_once=list_table is not None)
-        work = look(lake, table, clock, waiting, allow_removals=allow_removals)
-        if work is None:
-            return None
-        seam("look")
-        log(
-            f"batch {work.n}: {len(work.plan.candidates)} objects to add, {len(work.plan.drop)} to remove, "
-            f"{len(work.plan.rows)} decided already, {len(work.plan.deferred)} hints deferred"
-        )
-        prepared = _prepare(lake, table, work)
-        seam("prepare")
-        batch = decide(lake, table, work, prepared, run_id)
-        seam("decide")
-        born = None if prepared.base or work.birth.registered else (work.plan.candidates, prepared.schema)
-    else:
+    if batch := table.batches.read(clock.n + 1):
         log(f"batch {batch.n} was decided by run {batch.run_id or 'unknown'} and not recorded: going on with it")
-    landed = _commit(lake, table, batch, verify_files=found)
+        return _land(table, batch, options, log, found=True)
+    lists = options.listing and first
+    if _list(table, clock, options, listener, lists=lists):
+        waiting = None
+    if first:
+        after_notes(table, log, at_once=lists)
+    draft = look(table, clock, waiting, allow_removals=options.allow_removals)
+    if draft is None:
+        return None
+    seam("look")
+    log(
+        f"batch {draft.n}: {len(draft.plan.candidates)} objects to add, {len(draft.plan.drop)} to remove, "
+        f"{len(draft.plan.rows)} decided already, {len(draft.plan.deferred)} hints deferred"
+    )
+    prepared = prepare(table, draft)
+    seam("prepare")
+    batch = decide(table, draft, prepared, options.run_id)
+    seam("decide")
+    result = _land(table, batch, options, log, found=False)
+    _doubt(table, draft, prepared, batch, log)
+    return result
+
+
+def _land(table: Table, batch: Batch, options: RunOptions, log: Callable[[str], None], *, found: bool) -> BatchResult:
+    landed = commit(table, batch, verify_files=found)
     seam("commit")
     log(
         f"batch {batch.n} {landed.outcome} as version {landed.version}"
         + (f": {landed.reason}" if landed.reason else "")
     )
-    _record(lake, table, batch, landed, run_id, log)
-    if born:
-        entered = {row.key for row in batch.rows if row.status == Status.COMMITTED}
-        candidates, schema = born
-        for line in birth_doubts(lake, table, [one for one in candidates if one.key in entered], schema):
-            log(f"WARNING: {line}")
-    return Done(batch, landed, found)
+    record(table, batch, landed, options.run_id, log)
+    return BatchResult(batch, landed, found)
 
 
-def _prepare(lake: Lake, table: Table, work: Work) -> Prepared:
-    prepared = prepare_register(lake, table, work) if work.birth.registered else prepare_load(lake, table, work)
-    prepared.require_progress(work.plan)
-    return prepared
+def _list(table: Table, clock: Clock, options: RunOptions, listener: RunListener, *, lists: bool) -> bool:
+    """Turn a listing or an inventory into hints, where this run should. Returns whether it did."""
+    log, uri, after = listener.log, table.key.uri, options.after
+    if clock.n == 0 and table.birth and table.birth.folder:
+        # A generation begins with every file: an inventory lacks the last ones, and how far an earlier listing came
+        # was another generation's.
+        log(f"listing {uri}: {list_prefix(table, clock)} keys differ from the ledger")
+        return True
+    if not lists:
+        return False
 
+    def listed(key: str, objects: int, differing: int) -> None:
+        how_far = f"up to {key}" if key else "all"
+        log(f"listing {uri}: {objects} objects ({how_far}), {differing} keys differ from the ledger")
+        listener.came_to(key)
 
-def _commit(lake: Lake, table: Table, batch: Batch, *, verify_files: bool) -> Landed:
-    if not batch.commits:
-        return Landed(version=-1, outcome="committed", digest=batch.digest, reason=None, replayed=False)
-    return lake.delta.add_files(batch.location, table.batches.uri(batch.n), verify_files=verify_files)
-
-
-def _record(lake: Lake, table: Table, batch: Batch, landed: Landed, run_id: str, log: Callable[[str], None]) -> None:
-    if landed.digest != batch.digest:
-        raise RuntimeError(
-            f"the commit of batch {batch.n} of {table.text} carries digest {landed.digest}, the batch has "
-            f"{batch.digest}: another lake wrote with this lake's identity. Stop both and compare them"
-        )
-    table.ledger.append(batch, landed, run_id)
-    seam("record-ledger")
-    _finish(lake, table, batch, log, void=landed.outcome == "void")
-
-
-def _finish(lake: Lake, table: Table, batch: Batch, log: Callable[[str], None], *, void: bool) -> None:
-    """What follows the ledger's append; repeating it changes nothing."""
-    if batch.create or batch.n == 1:
-        lake.name_table(table.text)
-    if void:
-        # Nothing of it landed, so every hint goes back. The manifests are still there: they are deleted last.
-        taken = lake.store.inbox.read(batch.table, batch.manifests)
-        hints = [hint for manifest in taken for hint in manifest.hints]
+    if after:
+        log(f"listing {uri}: it goes on behind {after}, where an earlier run came to")
+    if table.spec.inventory:
+        listener.inventoried(compare_inventory(table, clock, after=after, came_to=listener.came_to, log=log))
     else:
-        hints = list(batch.deferred)
-    if hints and _still_deferring(lake, batch):
-        lake.store.inbox.put([Manifest.deferred(batch.table, batch.n, batch.digest, hints)])
-    seam("record-deferred")
-    if not void:
-        after_batch(lake, table, batch, log)
-    seam("after-load")
-    lake.store.inbox.delete(batch.table, batch.manifests)
-    seam("record-manifests")
+        list_prefix(table, clock, after=after, listed=listed)
+    return True
 
 
-def _compact(lake: Lake, first: Batch, last: Batch, log: Callable[[str], None]) -> None:
-    if not last.commits or not is_due(first.n - 1, last.n):
+def _doubt(table: Table, draft: BatchDraft, prepared: PreparedBatch, batch: Batch, log: Callable[[str], None]) -> None:
+    """Warn of what a first load may have read otherwise than its producer meant."""
+    if prepared.base or draft.birth.registered:
         return
-    birth = lake.store.births.read(last.table)
-    if birth and not birth.registered:
-        compact(lake.delta, last.location, f"bronze.{birth.name}", log)
+    entered = {row.key for row in batch.rows if row.status == Status.COMMITTED}
+    candidates = [candidate for candidate in draft.plan.candidates if candidate.key in entered]
+    for line in birth_doubts(table, candidates, prepared.schema):
+        log(f"WARNING: {line}")
 
 
-def _still_deferring(lake: Lake, batch: Batch) -> bool:
-    """Whether the deferred hints have yet to be put: the manifests go last, so without them all is done.
-
-    A run that slept meanwhile would otherwise put back hints that a later batch has decided.
-    """
-    waiting = {one.id for one in lake.store.inbox.waiting(batch.table)}
-    put = any(one.startswith(Manifest.deferred_prefix(batch.n, batch.digest)) for one in waiting)
-    return not put and not waiting.isdisjoint(batch.manifests)
+def _compact(table: Table, first: Batch, last: Batch, log: Callable[[str], None]) -> None:
+    if last.commits and table.birth and not table.birth.registered and is_due(first.n - 1, last.n):
+        compact(table.delta, last.location, f"bronze.{table.birth.name}", log)

@@ -51,7 +51,7 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
             return None
 
         shared = SharedRun(
-            work=lambda table: work_off(context, handles, table, said=f"{table}: "),
+            work=lambda table: work_off(context, handles.table(table), said=f"{table}: "),
             held=lambda table: _has_own_run(context.instance, table),
             lost=lost,
             goes_on=lambda: time.monotonic() < until,

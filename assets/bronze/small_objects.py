@@ -6,8 +6,8 @@ import zlib
 from dataclasses import replace
 from threading import Lock
 
-from tidegate.platform.core.bronze.plan import Found, Probe
-from tidegate.resources.aws.s3 import ObjectStore
+from tidegate.platform.core.bronze.object_state import Probe, S3Found
+from tidegate.resources.aws.bucket import Bucket
 
 #: Bytes of the largest object that is read so.
 SMALL_BYTES = 64 << 10
@@ -44,12 +44,11 @@ class SmallObjects:
     """What a look reads of small objects, within bounds.
 
     Args:
-        objects: S3.
-        bucket: where they lie.
+        source: the bucket of the objects.
     """
 
-    def __init__(self, objects: ObjectStore, bucket: str) -> None:
-        self._objects, self._bucket = objects, bucket
+    def __init__(self, source: Bucket) -> None:
+        self._source = source
         self._held = Held()
 
     def probe(self, key: str, size: int | None) -> Probe:
@@ -60,10 +59,10 @@ class SmallObjects:
             size: bytes of it, as an event said; None where none did.
         """
         if self._held.full or (size is not None and size > SMALL_BYTES):
-            return self._objects.head(self._bucket, key)
-        probe, body = self._objects.head_with_body(self._bucket, key, SMALL_BYTES)
+            return self._source.head(key)
+        probe, body = self._source.objects.head_with_body(self._source.name, key, SMALL_BYTES)
         # Of an empty object there is nothing to hold.
-        if not isinstance(probe, Found) or not body or not self._held.take(len(body)):
+        if not isinstance(probe, S3Found) or not body or not self._held.take(len(body)):
             return probe
         return replace(probe, body=body)
 

@@ -33,7 +33,7 @@ def build_page_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
         handles, wanted = lake.open(), context.selected_asset_check_keys
         for page in sorted({key.asset_key for key in wanted}):
             key = specs[page].table_key.encode()
-            shown = show(handles, key, [], last_shown(context.instance, page))
+            shown = show(handles.table(key), [], last_shown(context.instance, page))
             yield from (
                 result for result in shown.checks(page) if dg.AssetCheckKey(page, result.check_name or "") in wanted
             )

@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from tidegate.assets.bronze.look import own_objects, read_clock
 from tidegate.assets.reconcile.known_etags import by_known_etags
+from tidegate.assets.reconcile.listing import own_objects
 from tidegate.platform.core.bronze.batch import Create
+from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.ledger import LastState
-from tidegate.platform.core.bronze.manifest import Hint, chunked, is_rebuild
+from tidegate.platform.core.bronze.manifest import chunked, is_rebuild
 from tidegate.platform.core.bronze.plan import BATCH_BYTES
 from tidegate.platform.core.config.drift import drift
 from tidegate.platform.core.failpoints import seam
 from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake import Lake, Table
-from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.ledger import Reading
 
 #: Event name of a rebuild's hints.
@@ -76,10 +77,10 @@ def look_at_rebuild(lake: Lake, text: str) -> Rebuild:
     """
     table = lake.table(text)
     birth = _loaded(table)
-    _require_columns(lake, table, birth)
-    clock = read_clock(table)
+    _require_columns(table, birth)
+    clock = table.ledger.clock()
     states, readings = table.ledger.live_keys(clock.version), table.ledger.committed(clock.version)
-    present = by_known_etags(lake, table, list(own_objects(lake, table)), readings)
+    present = by_known_etags(table, list(own_objects(table)), readings)
     etags = {item.key: item.etag for item in present}
     hints = hints_of(present, states, readings)
     return Rebuild(
@@ -165,11 +166,11 @@ def _loaded(table: Table) -> Birth:
     return table.birth
 
 
-def _require_columns(lake: Lake, table: Table, birth: Birth) -> None:
+def _require_columns(table: Table, birth: Birth) -> None:
     """Rows of two types cannot lie in one column, so a rebuild keeps the types that the table has."""
-    schema = lake.delta.table_state(birth.location).schema
+    schema = table.lake.delta.table_state(birth.location).schema
     now = Create(schema.to_spark(), schema.partitions, {}, birth.name)
-    if differs := drift(lake.config.table_for(table.key), birth.registered, now):
+    if differs := drift(table.lake.config.table_for(table.key), birth.registered, now):
         raise RebuildRefused(
             f"{'; '.join(differs)}. A rebuild keeps the columns that a table has: only a reset gives them other types, "
             "and its readers see the table empty until the next run"

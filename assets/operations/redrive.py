@@ -16,8 +16,9 @@ from fnmatch import fnmatchcase
 
 from botocore.exceptions import ClientError
 
+from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.ledger import Status
-from tidegate.platform.core.bronze.manifest import Hint, chunked
+from tidegate.platform.core.bronze.manifest import chunked
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.first_line import first_line
 from tidegate.resources.aws.sqs import Queue

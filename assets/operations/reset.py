@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tidegate.assets.bronze.decide import table_properties
-from tidegate.assets.bronze.look import list_prefix, own_objects, read_clock
 from tidegate.assets.operations.birth_trial import to_try, why_no_birth
 from tidegate.assets.reconcile.known_etags import by_known_etags
+from tidegate.assets.reconcile.listing import list_prefix, own_objects
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.after_load import moves_to, takes_away
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.file_format import format_of, mode_of
 from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake import Lake, Table
-from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.ledger import Reading
 
 #: The seams of a reset, in order; each lies right after the step that it is named for.
@@ -82,11 +82,11 @@ def look_at_reset(lake: Lake, text: str) -> Reset:
     table = lake.table(text)
     if table.birth is None:
         raise ResetRefused(f"{table.key.uri} has no table yet, so there is nothing to reset: its next file makes one")
-    clock = read_clock(table)
+    clock = table.ledger.clock()
     committed = table.ledger.committed(clock.version)
-    present, lost = _lost(lake, table, committed)
+    present, lost = _lost(table, committed)
     registered = _registers(table, table.birth, present)
-    location = _prefix(table) if registered else _own(lake, table)
+    location = _prefix(table) if registered else _own(table)
     state = lake.delta.table_state(location)
     if state.exists and state.properties.get("tidegate.lake") != lake.id:
         raise ResetRefused(
@@ -135,11 +135,11 @@ def reset_table(
         log(f"WARNING: {found.renamed}")
     if not _is_new(found):
         as_wanted = replace(found.birth, registered=found.registered, location=found.location)
-        if not accept_loss and (why := why_no_birth(lake, found.table, as_wanted, found.to_try)):
+        if not accept_loss and (why := why_no_birth(found.table, as_wanted, found.to_try)):
             raise ResetRefused(f"{why}. The table is as it was: mend that first, or accept the loss")
         _begin(lake, found, by, log)
     table = lake.table(text)
-    listed = list_prefix(lake, table, read_clock(table))
+    listed = list_prefix(table, table.ledger.clock())
     seam("list")
     if went := _went(lake, found):
         # A run that was in the midst of a group of files when the generation ended.
@@ -152,11 +152,11 @@ def reset_table(
     return found
 
 
-def _lost(lake: Lake, table: Table, committed: Sequence[Reading]) -> tuple[list[Listed], list[Reading]]:
+def _lost(table: Table, committed: Sequence[Reading]) -> tuple[list[Listed], list[Reading]]:
     """The objects under the prefix in key order, and the readings whose bytes are not among them any more."""
     # A registered table's rows are its files', and those are not touched.
     kept = [] if table.birth is not None and table.birth.registered else committed
-    present = by_known_etags(lake, table, list(own_objects(lake, table)), kept)
+    present = by_known_etags(table, list(own_objects(table)), kept)
     etags = {item.key: item.etag for item in present}
     return present, [one for one in kept if etags.get(one.key) != one.etag]
 
@@ -171,9 +171,9 @@ def _would_lose(table: Table, keys: Sequence[str], rows: int) -> str:
 def _went(lake: Lake, found: Reset) -> list[Reading]:
     """What is lost beside what was found at first: until the generation ended, a run may have taken files away."""
     # What a run has recorded meanwhile counts as well.
-    committed = found.table.ledger.committed(read_clock(found.table).version)
+    committed = found.table.ledger.committed(found.table.ledger.clock().version)
     known = set(found.lost)
-    return [one for one in _lost(lake, found.table, committed)[1] if one.key not in known]
+    return [one for one in _lost(found.table, committed)[1] if one.key not in known]
 
 
 def _way_back(table: Table) -> str:
@@ -203,13 +203,13 @@ def _begin(lake: Lake, found: Reset, by: str, log: Callable[[str], None]) -> Non
             f"{told}. They went after the reset had counted them. The table still has its rows, but takes nothing in "
             "until the reset is repeated"
         )
-    for place in {_prefix(table), _own(lake, table), found.birth.location} - {found.location}:
+    for place in {_prefix(table), _own(table), found.birth.location} - {found.location}:
         if lake.delta.table_state(place).properties.get("tidegate.lake") == lake.id:
-            properties = table_properties(lake, table, _NOBODY, registered=place == _prefix(table))
+            properties = table_properties(table, _NOBODY, registered=place == _prefix(table))
             lake.delta.renew(place, properties, table.spec.name)
             log(f"{place} was emptied: the table is elsewhere from now on")
     seam("empty")
-    properties = table_properties(lake, table, generation, registered=found.registered)
+    properties = table_properties(table, generation, registered=found.registered)
     version = lake.delta.renew(found.location, properties, table.spec.name)
     seam("renew")
     log(f"{found.location} is empty with version {version}")
@@ -238,5 +238,5 @@ def _prefix(table: Table) -> str:
     return f"s3a://{table.key.bucket}/{table.key.prefix}".rstrip("/")
 
 
-def _own(lake: Lake, table: Table) -> str:
-    return lake.store.uri("bronze", table.text)
+def _own(table: Table) -> str:
+    return table.lake.store.uri("bronze", table.text)

@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.ledger import SETTLED, Status
-from tidegate.platform.core.bronze.plan import Forbidden, Found, Gone, Probe, Unavailable
+from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.core.bronze.same_bytes import same_bytes
 from tidegate.platform.core.config.after_load import moves_to
 from tidegate.platform.core.first_line import first_line
@@ -95,26 +95,24 @@ def trace(lake: Lake, bucket: str, key: str) -> Trace:
         return Trace(tuple(stops), "it enters no table, see the route")
     table = lake.table(found.table.encode())
     version, n = table.ledger.clock()
-    way = _Way(
-        table, probe, table.ledger.history(version, key), [*_decided(lake, table, n, key), *_waiting(lake, table, key)]
-    )
+    way = _Way(table, probe, table.ledger.history(version, key), [*_decided(table, n, key), *_waiting(table, key)])
     stops += [Stop(f"batch {one.stamp.n}", _told(way, one), _time(one.stamp.recorded_at)) for one in way.decisions]
     return Trace((*stops, *way.undecided), _verdict(lake, way, key), table.text if way.undecided else None)
 
 
 def _present(probe: Probe) -> str:
     match probe:
-        case Found():
+        case S3Found():
             return f"{probe.size} bytes, etag {probe.etag}"
-        case Gone():
+        case S3Gone():
             return "no such object"
-        case Forbidden():
+        case S3Forbidden():
             return f"S3 does not give it to us (403): {probe.detail}"
     return f"S3 does not answer for it now: {probe.detail}"
 
 
 def _modified(probe: Probe) -> datetime | None:
-    return _time(probe.modification_time * 1000) if isinstance(probe, Found) else None
+    return _time(probe.modification_time * 1000) if isinstance(probe, S3Found) else None
 
 
 def _time(micros: int) -> datetime:
@@ -129,31 +127,31 @@ def _missed(lake: Lake, bucket: str, key: str) -> Iterator[Stop]:
                 yield Stop("intake log", f"event {row.get('event_id')} counted as {row['outcome']}: {row['reason']}")
 
 
-def _decided(lake: Lake, table: Table, n: int, key: str) -> Iterator[Stop]:
+def _decided(table: Table, n: int, key: str) -> Iterator[Stop]:
     batch = table.batches.read(n + 1)
     rows = [row for row in batch.rows if row.key == key] if batch else []
     if batch is None or not rows:
         return
-    how_far = f"{_landed(lake, table, batch)}. The next run of the table goes on with that batch first"
+    how_far = f"{_landed(table, batch)}. The next run of the table goes on with that batch first"
     at = datetime.fromisoformat(batch.decided_at) if batch.decided_at else None
     for row in rows:
         decided = f"run {batch.run_id or 'unknown'} decided that it is {row.status}"
         yield Stop(f"batch {batch.n}", f"{decided}, and {how_far}", at)
 
 
-def _landed(lake: Lake, table: Table, batch: Batch) -> str:
+def _landed(table: Table, batch: Batch) -> str:
     """How far a batch came that the ledger does not have."""
     if not batch.commits:
         return "the ledger does not have it: that run is at it, or failed"
-    if (lake.delta.table_state(batch.location, batch.app_id).txn or 0) >= batch.n:
+    if (table.lake.delta.table_state(batch.location, batch.app_id).txn or 0) >= batch.n:
         return "its commit landed, which the ledger does not have: that run is at it, or failed after its commit"
     return "its commit did not land: that run is at it, or failed in or before its commit"
 
 
-def _waiting(lake: Lake, table: Table, key: str) -> Iterator[Stop]:
-    waiting = lake.store.inbox.waiting(table.text)[:_MOST_MANIFESTS]
+def _waiting(table: Table, key: str) -> Iterator[Stop]:
+    waiting = table.inbox.waiting()[:_MOST_MANIFESTS]
     since = {one.id: one.since for one in waiting}
-    for manifest in lake.store.inbox.read(table.text, since):
+    for manifest in table.inbox.read(since):
         for hint in manifest.hints:
             if hint.key == key:
                 event = f" (event {hint.event_id})" if hint.event_id else ""
@@ -182,16 +180,18 @@ def _verdict(lake: Lake, way: _Way, key: str) -> str:
             "seconds, or materialize that partition of bronze"
         )
     last = way.last
-    if isinstance(way.probe, Forbidden | Unavailable) and (last is None or last.row.status is not Status.QUARANTINED):
+    if isinstance(way.probe, S3Forbidden | S3Unavailable) and (
+        last is None or last.row.status is not Status.QUARANTINED
+    ):
         return _unseen(way, key)
-    present = way.probe if isinstance(way.probe, Found) else None
+    present = way.probe if isinstance(way.probe, S3Found) else None
     if last is None:
         return _untold(lake, way)
     if last.row.status is Status.QUARANTINED and (
         present is None or last.row.etag is None or same_bytes(present, last.row)
     ):
         return f"it is in quarantine; once the cause is mended: tidegate redrive {way.table.text} --key '{key}' --yes"
-    if isinstance(way.probe, Gone):
+    if isinstance(way.probe, S3Gone):
         if last.row.status is Status.MOVED:
             folder = moves_to(way.table.spec.after_load)
             return f"it was {f'moved to {folder}' if folder else 'taken away by after_load'} once it was in {way.name}"
@@ -208,7 +208,7 @@ def _verdict(lake: Lake, way: _Way, key: str) -> str:
 def _unseen(way: _Way, key: str) -> str:
     """What S3 did not show cannot be compared with what the table has."""
     known = f"whether {way.name} has its present bytes cannot be told"
-    if isinstance(way.probe, Forbidden):
+    if isinstance(way.probe, S3Forbidden):
         # Without the second, S3 refuses what is not there too.
         bucket = f"arn:aws:s3:::{way.table.key.bucket}"
         return f"{known}: allow s3:GetObject on {bucket}/{key} and s3:ListBucket on {bucket}, and ask again"
@@ -216,7 +216,7 @@ def _unseen(way: _Way, key: str) -> str:
 
 
 def _untold(lake: Lake, way: _Way) -> str:
-    if isinstance(way.probe, Gone):
+    if isinstance(way.probe, S3Gone):
         return "nothing is known of such an object"
     return f"it is not in {way.name}, and nothing has told of it. {_remedy(lake, way)}"
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tidegate.platform.core.bronze.plan import Found
+from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.same_bytes import same_bytes
 from tidegate.resources.aws.s3 import Listed
-from tidegate.resources.lake import Lake, Table
+from tidegate.resources.lake import Table
 from tidegate.resources.ledger import Reading
 
 
-def by_known_etags(lake: Lake, table: Table, present: Sequence[Listed], readings: Iterable[Reading]) -> list[Listed]:
+def by_known_etags(table: Table, present: Sequence[Listed], readings: Iterable[Reading]) -> list[Listed]:
     """The objects of a listing, with the etag of the last reading of the same bytes where they have another.
 
     S3 is asked only for those that have another etag, and the size of a reading with a checksum.
@@ -23,11 +23,11 @@ def by_known_etags(lake: Lake, table: Table, present: Sequence[Listed], readings
     unsure = [item.key for item in present if _may_be_known(item, last.get(item.key, []))]
     if not unsure:
         return list(present)
-    probes = lake.store.objects.head_many(table.key.bucket, unsure)
+    probes = table.source.head_many(unsure)
 
     def known(item: Listed) -> Listed:
         found = probes.get(item.key)
-        if not isinstance(found, Found):
+        if not isinstance(found, S3Found):
             return item
         return next((replace(item, etag=one.etag) for one in last[item.key] if same_bytes(found, one)), item)
 

@@ -14,10 +14,10 @@ from pyspark.sql import functions as F
 from tidegate.assets.presentation.volume import as_volume, volume
 from tidegate.assets.silver.pending import Pending
 from tidegate.platform.core.bronze.batch import Batch
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.keys.own_paths import COPIES
 from tidegate.resources.lake import Table
-from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.ledger import tells_a_state
 from tidegate.resources.spark.delta import Delta
 from tidegate.resources.threads import parallel

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegate.assets.bronze.run import run_table
+from tidegate.assets.runs.options import RunOptions
 from tidegate.assets.silver.merge import merge_table
 from tidegate.platform.local.spark.class_archive import RECORDING, class_archive, write_class_archive
 from tidegate.platform.local.spark.conf import SMALL_DATA
@@ -50,7 +51,7 @@ def work(lake: TestLake) -> None:
         session.range(3).selectExpr("id", "id AS at").coalesce(1).write.parquet(f"s3a://{lake.bucket}/files/")
     lake.intake()
     for name in ("lines", "cells", "files"):
-        run_table(lake.lake, lake.key(name), run_id="classes")
+        run_table(lake.lake.table(lake.key(name)), RunOptions(run_id="classes"))
     merge_table(lake.lake, lake.spec("lines"))
     for name, value in COMPILED.items():
         lake.lake.delta.session.conf.set(name, value)

@@ -11,7 +11,8 @@ import dagster as dg
 import yaml
 from pyspark.sql import Row
 
-from tidegate.assets.bronze.asset import TABLES, TRIGGER_TAG
+from tidegate.assets.bronze.asset import TABLES
+from tidegate.assets.runs.tags import TRIGGER_TAG
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.config.table import TableSpec

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from boto3.exceptions import Boto3Error
 from botocore.exceptions import BotoCoreError, ClientError
 
-from tidegate.platform.core.bronze.plan import Forbidden, Found, Gone, Probe, Unavailable
+from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.core.first_line import first_line
 from tidegate.resources.threads import parallel
 
@@ -92,14 +92,14 @@ class ObjectStore:
         except ClientError as error:
             status = _status(error)
             if status == 404:
-                return Gone()
+                return S3Gone()
             if status == 403:
-                return Forbidden(first_line(error))
+                return S3Forbidden(first_line(error))
             if status == 400:
                 return self._why_refused(bucket, key)
-            return Unavailable(first_line(error))
+            return S3Unavailable(first_line(error))
         except BotoCoreError as error:
-            return Unavailable(first_line(error))
+            return S3Unavailable(first_line(error))
         return _found(answer, answer["ContentLength"])
 
     def _why_refused(self, bucket: str, key: str) -> Probe:
@@ -108,10 +108,10 @@ class ObjectStore:
             self._client.get_object(Bucket=bucket, Key=key, Range="bytes=0-0")["Body"].close()
         except ClientError as error:
             refused = _code(error) in _REFUSED or _is_forbidden(error)
-            return (Forbidden if refused else Unavailable)(first_line(error))
+            return (S3Forbidden if refused else S3Unavailable)(first_line(error))
         except BotoCoreError as error:
-            return Unavailable(first_line(error))
-        return Unavailable("S3 answered 400 to HEAD and not to GET")
+            return S3Unavailable(first_line(error))
+        return S3Unavailable("S3 answered 400 to HEAD and not to GET")
 
     def _head_object(self, bucket: str, key: str) -> Any:
         try:
@@ -131,7 +131,7 @@ class ObjectStore:
             answer = self._client.get_object(Bucket=bucket, Key=key, Range=f"bytes=-{length}")
             body = answer["Body"].read()
         except ClientError as error:
-            return (Gone() if _status(error) == 404 else self.head(bucket, key)), b""
+            return (S3Gone() if _status(error) == 404 else self.head(bucket, key)), b""
         except BotoCoreError:
             return self.head(bucket, key), b""
         size = answer.get("ContentRange", "").rpartition("/")[2]
@@ -149,7 +149,7 @@ class ObjectStore:
                 # What is not read is not sent, but for what is on its way.
                 body = stream.read() if answer["ContentLength"] <= most else None
         except ClientError as error:
-            return (Gone() if _status(error) == 404 else self.head(bucket, key)), None
+            return (S3Gone() if _status(error) == 404 else self.head(bucket, key)), None
         except BotoCoreError:
             return self.head(bucket, key), None
         return _found(answer, answer["ContentLength"]), body
@@ -208,7 +208,7 @@ class ObjectStore:
         """Write an object, whatever was there."""
         self._client.put_object(Bucket=bucket, Key=key, Body=_encoded(body))
 
-    def upload(self, bucket: str, key: str, file: Path) -> Found:
+    def upload(self, bucket: str, key: str, file: Path) -> S3Found:
         """Write a file as an object, whatever was there; what lies there then.
 
         Raises:
@@ -224,7 +224,7 @@ class ObjectStore:
             kind = NotWritable if denied else StoreError
             raise kind(f"s3://{bucket}/{key} cannot be written: {first_line(error)}") from error
         found = self.head(bucket, key)
-        if not isinstance(found, Found):
+        if not isinstance(found, S3Found):
             raise StoreError(f"s3://{bucket}/{key} was written, and now S3 says {found}")
         return found
 
@@ -294,7 +294,7 @@ class ObjectStore:
 
     def _has(self, bucket: str, key: str) -> bool:
         """Which of the two conditions of a copy did not hold S3 does not say."""
-        return not isinstance(self.head(bucket, key), Gone)
+        return not isinstance(self.head(bucket, key), S3Gone)
 
     def delete_if(self, bucket: str, key: str, etag: str) -> None:
         """Delete an object, if it still has this etag.
@@ -356,11 +356,11 @@ class ObjectStore:
             raise StoreError(f"s3://{bucket}/{key}: {first_line(error)}") from error
 
 
-def _found(answer: Mapping[str, Any], size: int) -> Found:
+def _found(answer: Mapping[str, Any], size: int) -> S3Found:
     version = answer.get("VersionId")
     modified = int(answer["LastModified"].timestamp() * 1000)
     etag = answer["ETag"].strip('"')
-    return Found(
+    return S3Found(
         etag,
         size,
         modified,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from botocore.exceptions import ClientError
 
-from tidegate.platform.core.bronze.plan import Forbidden, Found, Gone
+from tidegate.platform.core.bronze.object_state import S3Forbidden, S3Found, S3Gone
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.inventory_manifest import Inventory, InventoryError, InventoryFile, deliveries
 from tidegate.platform.core.keys.object_key import parse_s3_uri
@@ -88,14 +88,14 @@ def _require(objects: ObjectStore, inventory: Inventory, file: InventoryFile) ->
     """That a file is there, with the bytes that the manifest says."""
     uri = f"s3://{inventory.bucket}/{file.key}"
     lies = objects.head(inventory.bucket, file.key)
-    if isinstance(lies, Gone):
+    if isinstance(lies, S3Gone):
         raise InventoryError(
             f"{uri} is gone, which {inventory.uri} names: a lifecycle rule must keep an inventory's files as long as "
             "its manifest. Wait for the next delivery"
         )
-    if isinstance(lies, Forbidden):
+    if isinstance(lies, S3Forbidden):
         raise _denied(inventory.bucket, file.key)
-    if not isinstance(lies, Found):
+    if not isinstance(lies, S3Found):
         raise StoreError(f"{uri}: {lies.detail}")
     # The etag of an object that was put at once and has no KMS key is its MD5: then it need not be read.
     if lies.size != file.size or (lies.etag != file.md5 and _md5(objects, inventory.bucket, file, lies) != file.md5):
@@ -105,7 +105,7 @@ def _require(objects: ObjectStore, inventory: Inventory, file: InventoryFile) ->
         )
 
 
-def _md5(objects: ObjectStore, bucket: str, file: InventoryFile, lies: Found) -> str:
+def _md5(objects: ObjectStore, bucket: str, file: InventoryFile, lies: S3Found) -> str:
     found = hashlib.md5(usedforsecurity=False)
     try:
         with objects.reading(bucket, file.key, lies.etag) as body:

@@ -39,40 +39,40 @@ class AfterNote:
 
 
 class AfterNotes:
-    """``after/<table key>/<note id>.json``."""
+    """The notes of one table: ``after/<table key>/<note id>.json``."""
 
-    def __init__(self, root: LakeRoot) -> None:
-        self._root = root
+    def __init__(self, root: LakeRoot, table: str) -> None:
+        self._root, self._table = root, table
 
-    def put(self, table: str, keys: Mapping[str, str], most: int) -> None:
+    def put(self, keys: Mapping[str, str], most: int) -> None:
         """Write notes of these keys, each of ``most`` or a thousand at most."""
         rest = iter(keys.items())
         while part := dict(islice(rest, min(most, _MOST_KEYS))):
             note = AfterNote.new(part)
             body = json.dumps({"format": 1, "keys": part}, ensure_ascii=False, separators=(",", ":"))
-            self._root.objects.put(self._root.bucket, self._key(table, note.id), body)
+            self._root.objects.put(self._root.bucket, self._key(note.id), body)
 
-    def ids(self, table: str) -> list[str]:
+    def ids(self) -> list[str]:
         """Ids of the table's notes, oldest first."""
-        start = self._root.key("after", table, "")
+        start = self._root.key("after", self._table, "")
         listed = islice(self._root.objects.under(self._root.bucket, start), _MOST_COUNTED)
         return [item.key[len(start) : -len(".json")] for item in listed if _NAME.match(item.key[len(start) :])]
 
-    def read(self, table: str, ids: Iterable[str]) -> list[AfterNote]:
+    def read(self, ids: Iterable[str]) -> list[AfterNote]:
         """Read notes; one deleted meanwhile is left out."""
 
         def read(one: str) -> AfterNote | None:
-            body = self._root.objects.get(self._root.bucket, self._key(table, one))
+            body = self._root.objects.get(self._root.bucket, self._key(one))
             return AfterNote(one, json.loads(body)["keys"]) if body is not None else None
 
         return [note for note in parallel(read, ids) if note]
 
-    def delete(self, table: str, ids: Iterable[str]) -> None:
+    def delete(self, ids: Iterable[str]) -> None:
         """Delete exactly these notes."""
-        self._root.objects.delete(self._root.bucket, [self._key(table, one) for one in ids])
+        self._root.objects.delete(self._root.bucket, [self._key(one) for one in ids])
 
-    def _key(self, table: str, note: str) -> str:
-        return self._root.key("after", table, f"{note}.json")
+    def _key(self, note: str) -> str:
+        return self._root.key("after", self._table, f"{note}.json")
 
 
 def oldest(ids: Sequence[str], most: int, before: float | None = None) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from tidegate.platform.core.bronze.batch import Batch, Create
-from tidegate.platform.core.bronze.plan import Gone
+from tidegate.platform.core.bronze.object_state import S3Gone
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake_root.root import LakeRoot
 
@@ -96,7 +96,7 @@ class Batches:
 
     def is_decided(self, n: int) -> bool:
         """Whether batch n was decided; True also where S3 does not say."""
-        return not isinstance(self._root.objects.head(self._root.bucket, self._key(n)), Gone)
+        return not isinstance(self._root.objects.head(self._root.bucket, self._key(n)), S3Gone)
 
     def void(self, after: int) -> set[int]:
         """Numbers of the batches after ``after`` that landed void; all of them that the ledger has recorded.

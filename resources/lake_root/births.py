@@ -5,32 +5,11 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.aws.s3 import Listed, StoreError
 from tidegate.resources.lake_root.root import LakeRoot, is_table_key
-
-
-@dataclass(frozen=True)
-class Birth:
-    """What was decided for ever when a table was first written.
-
-    Attributes:
-        generation: UUID; changes only with a reset. A rebuild keeps it.
-        location: ``s3a://`` URI of the bronze table.
-        name: SQL name in the schema ``bronze``.
-        registered: whether the table follows its files.
-        folder: what its batches and its ledger lie in, below ``batches/`` and ``ledger/``; empty for the table key.
-        after_version: Delta version with which a reset gave the table to this generation; -1 where none did.
-    """
-
-    generation: str
-    location: str
-    name: str
-    registered: bool
-    folder: str = ""
-    after_version: int = -1
 
 
 class Births:

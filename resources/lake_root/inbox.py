@@ -18,7 +18,7 @@ _MOST_OF_ONE = 1000
 
 
 @dataclass(frozen=True)
-class Waiting:
+class WaitingManifest:
     """A manifest in the inbox, as its listing shows it.
 
     Attributes:
@@ -45,7 +45,7 @@ class Contents:
         strays: a sentence for each object that is none; it names the object, and what to do.
     """
 
-    waiting: list[Waiting]
+    waiting: list[WaitingManifest]
     strays: list[str]
 
 
@@ -87,7 +87,7 @@ class Inbox:
     def contents(self, table: str | None = None) -> Contents:
         """What lies in the inbox; of one table or of all."""
         prefix = self._root.key("inbox", "" if table is None else f"{table}/")
-        found: list[Waiting] = []
+        found: list[WaitingManifest] = []
         strays: list[str] = []
         for item in self._root.objects.under(self._root.bucket, prefix):
             self._sort(item, found, strays)
@@ -120,7 +120,7 @@ class Inbox:
                 return
 
     def _backlog(self, folder: str, items: list[Listed]) -> Backlog:
-        found: list[Waiting] = []
+        found: list[WaitingManifest] = []
         strays: list[str] = []
         for item in items:
             self._sort(item, found, strays)
@@ -135,7 +135,7 @@ class Inbox:
             len(items) < _MOST_OF_ONE,
         )
 
-    def _sort(self, item: Listed, found: list[Waiting], strays: list[str]) -> None:
+    def _sort(self, item: Listed, found: list[WaitingManifest], strays: list[str]) -> None:
         folder, _, name = item.key[len(self._root.key("inbox", "")) :].rpartition("/")
         stem = name.removesuffix(".json")
         try:
@@ -144,27 +144,17 @@ class Inbox:
                 raise ValueError(f"'{name}' does not end in .json")
             tally = tally_of(stem)
             oldest = inf if is_rebuild(stem) else min(tally.oldest or item.modified, item.modified)
-            found.append(Waiting(folder, stem, tally.hints, item.modified, tally.size, oldest))
+            found.append(WaitingManifest(folder, stem, tally.hints, item.modified, tally.size, oldest))
         except ValueError as error:
             strays.append(f"{self._root.address(item.key)} is no manifest and is skipped: {error}. Move it away")
 
-    def waiting(self, table: str | None = None) -> list[Waiting]:
+    def waiting(self, table: str | None = None) -> list[WaitingManifest]:
         """The manifests alone, oldest first within a table; of one table or of all."""
         return self.contents(table).waiting
 
-    def read(self, table: str, ids: Iterable[str]) -> list[Manifest]:
-        """Read manifests; one deleted meanwhile is left out."""
-
-        def read(one: str) -> Manifest | None:
-            key = self._key(table, one)
-            body = self._root.objects.get(self._root.bucket, key)
-            return Manifest.from_json(body, self._root.address(key)) if body is not None else None
-
-        return [manifest for manifest in parallel(read, ids) if manifest]
-
-    def delete(self, table: str, ids: Iterable[str]) -> None:
-        """Delete exactly these manifests."""
-        self._root.objects.delete(self._root.bucket, [self._key(table, one) for one in ids])
+    def of(self, table: str) -> TableInbox:
+        """Return the inbox of one table."""
+        return TableInbox(self, self._root, table)
 
     def tables(self) -> list[str]:
         """Keys of the tables that have hints waiting."""
@@ -173,3 +163,35 @@ class Inbox:
 
     def _key(self, table: str, manifest: str) -> str:
         return self._root.key("inbox", table, f"{manifest}.json")
+
+
+class TableInbox:
+    """The inbox of one table: ``inbox/<table key>/``."""
+
+    def __init__(self, inbox: Inbox, root: LakeRoot, table: str) -> None:
+        self._inbox, self._root, self._table = inbox, root, table
+
+    def waiting(self) -> list[WaitingManifest]:
+        """Return the manifests that wait, oldest first."""
+        return self._inbox.waiting(self._table)
+
+    def put(self, manifests: Iterable[Manifest]) -> None:
+        """Write manifests of this table durably, several at a time."""
+        self._inbox.put(manifests)
+
+    def read(self, ids: Iterable[str]) -> list[Manifest]:
+        """Read manifests; a manifest that was deleted meanwhile is left out."""
+
+        def read(manifest_id: str) -> Manifest | None:
+            key = self._key(manifest_id)
+            body = self._root.objects.get(self._root.bucket, key)
+            return Manifest.from_json(body, self._root.address(key)) if body is not None else None
+
+        return [manifest for manifest in parallel(read, ids) if manifest]
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Delete exactly these manifests."""
+        self._root.objects.delete(self._root.bucket, [self._key(manifest_id) for manifest_id in ids])
+
+    def _key(self, manifest_id: str) -> str:
+        return self._root.key("inbox", self._table, f"{manifest_id}.json")

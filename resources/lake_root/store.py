@@ -45,7 +45,6 @@ class LakeStore(LakeRoot):
         super().__init__(objects, root)
         self.identity = Identity(self)
         self.inbox = Inbox(self)
-        self.after = AfterNotes(self)
         self.births = Births(self)
         self.quarantine = Quarantine(self)
         self.intake_log = IntakeLog(self)
@@ -55,6 +54,10 @@ class LakeStore(LakeRoot):
     def batches(self, folder: str) -> Batches:
         """The batches of one generation of a table."""
         return Batches(self, folder)
+
+    def after_notes(self, table: str) -> AfterNotes:
+        """The files of a table that wait for after-load."""
+        return AfterNotes(self, table)
 
     def table_keys(self) -> set[str]:
         """Keys of every table that was born or has hints waiting."""

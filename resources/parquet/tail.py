@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidegate.platform.core.bronze.plan import Found, Probe
+from tidegate.platform.core.bronze.object_state import Probe, S3Found
 from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.files.parquet.footer import footer_bytes
-from tidegate.resources.aws.s3 import ObjectStore
+from tidegate.resources.aws.bucket import Bucket
 
 #: Bytes of the first read of a file's end; a footer is rarely longer.
 _TAIL_BYTES = 64 * 1024
 
 
-def probe_with_footer(objects: ObjectStore, bucket: str, key: str) -> Probe:
+def probe_with_footer(source: Bucket, key: str) -> Probe:
     """A Parquet object's present state, with its footer unless that is longer than the first read."""
-    probe, tail = objects.head_with_tail(bucket, key, _TAIL_BYTES)
-    if not isinstance(probe, Found) or not tail:
+    probe, tail = source.objects.head_with_tail(source.name, key, _TAIL_BYTES)
+    if not isinstance(probe, S3Found) or not tail:
         return probe
     try:
         length = footer_bytes(tail, probe.size)
@@ -25,7 +25,7 @@ def probe_with_footer(objects: ObjectStore, bucket: str, key: str) -> Probe:
     return replace(probe, footer=tail[-length:]) if length <= len(tail) else probe
 
 
-def footer_tail(objects: ObjectStore, bucket: str, key: str, found: Found) -> bytes:
+def footer_tail(source: Bucket, key: str, found: S3Found) -> bytes:
     """The bytes of an object's footer, on condition that the object is the one found.
 
     Raises:
@@ -35,8 +35,8 @@ def footer_tail(objects: ObjectStore, bucket: str, key: str, found: Found) -> by
     """
     if found.footer is not None:
         return found.footer
-    tail = objects.tail(bucket, key, found.etag, min(_TAIL_BYTES, found.size))
+    tail = source.objects.tail(source.name, key, found.etag, min(_TAIL_BYTES, found.size))
     length = footer_bytes(tail, found.size)
     if length > len(tail):
-        tail = objects.tail(bucket, key, found.etag, length)
+        tail = source.objects.tail(source.name, key, found.etag, length)
     return tail[-length:]

@@ -54,7 +54,7 @@ class TableState:
 
 
 @dataclass(frozen=True)
-class Landed:
+class CommitResult:
     """What a batch's commit left in the table, by that commit's own word.
 
     Attributes:
@@ -305,7 +305,7 @@ class Delta:
         schema: dict[str, Any] = json.loads(row["schema"])
         return schema
 
-    def add_files(self, location: str, batch_uri: str, *, verify_files: bool) -> Landed:
+    def add_files(self, location: str, batch_uri: str, *, verify_files: bool) -> CommitResult:
         """Commit a batch object in one transaction, or find what already landed.
 
         Args:
@@ -318,7 +318,7 @@ class Delta:
                 message's first line names the problem and the remedy.
         """
         row = self._call_one("add_files", table=location, batch=batch_uri, verify_files=verify_files)
-        return Landed(row["version"], row["outcome"], row["digest"], row["reason"], row["replayed"])
+        return CommitResult(row["version"], row["outcome"], row["digest"], row["reason"], row["replayed"])
 
     def batch_view(self, location: str, batches: dict[int, list[str]], view: str) -> list[str]:
         """Make a temporary view over the rows of the files that some batches added.

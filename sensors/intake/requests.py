@@ -6,9 +6,9 @@ import time
 
 import dagster as dg
 
-from tidegate.assets.bronze.asset import TRIGGER_TAG
 from tidegate.assets.bronze.job import BRONZE_JOB
 from tidegate.assets.runs.held_tables import SHARED_JOB, shared_config
+from tidegate.assets.runs.tags import TRIGGER_TAG
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake import Lake

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
-from tidegate.platform.core.bronze.manifest import Hint
+from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_message import Row, row_of
 from tidegate.platform.core.events.row_object import RowObject

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidegate.platform.core.bronze.manifest import Hint
-from tidegate.platform.core.bronze.plan import Gone
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.object_state import S3Gone
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.events.s3_event import Reject, S3Event, parse_body
 from tidegate.platform.core.first_line import first_line
@@ -219,8 +219,8 @@ def _gone(objects: ObjectStore, told: Mapping[TableKey, Sequence[Hint]]) -> set[
     return {
         table
         for table, probe in first
-        if isinstance(probe, Gone)
-        and all(isinstance(other, Gone) for other in objects.head_many(table.bucket, keys[table][1:]).values())
+        if isinstance(probe, S3Gone)
+        and all(isinstance(other, S3Gone) for other in objects.head_many(table.bucket, keys[table][1:]).values())
         and _is_there(objects, table.bucket)
     }
 

@@ -13,7 +13,8 @@ from tests.support.lakes.seams import Standing
 from tests.support.servers.client import DEADLINE, Client
 from tests.support.servers.fault_rules import Hold
 from tidegate.assets.bronze.run import SEAMS
-from tidegate.platform.core.bronze.manifest import LOST_ALONE, is_note
+from tidegate.platform.core.bronze.hint import LOST_ALONE
+from tidegate.platform.core.bronze.manifest import is_note
 
 KINDS = ("reg", "load")
 
@@ -144,7 +145,7 @@ def test_server_killed_while_it_stages_rows(killed: Killed) -> None:
     # Who saw it go has noted what was being read, and nothing more comes of it: once is an accident.
     inbox = one.table.lake.lake.store.inbox
     (note,) = [waiting.id for waiting in inbox.waiting(one.table.text) if is_note(waiting.id)]
-    (lost,) = inbox.read(one.table.text, [note])
+    (lost,) = inbox.of(one.table.text).read([note])
     assert [(hint.key, hint.event_name) for hint in lost.hints] == [(one.table.key("c"), LOST_ALONE)]
     one.table.run()
     one.table.check()

@@ -21,6 +21,7 @@ from tests.support.lakes.row_course import COPIES, WEIGHTS, RowCourse
 from tests.support.lakes.seams import Died, doing
 from tests.support.servers.client import wait_until
 from tidegate.assets.bronze.run import SEAMS, run_table
+from tidegate.assets.runs.options import RunOptions
 from tidegate.assets.silver.merge import SEAMS as SILVER_SEAMS
 from tidegate.assets.silver.merge import merge_table
 from tidegate.resources.lake import Lake
@@ -79,26 +80,28 @@ class Course:
         text = self.lake.key(name)
         for _ in range(self.rng.randrange(3)):
             seam = self.rng.choice(SEAMS)
-            self.happened["deaths"] += self._dies(seam, lambda lake: run_table(lake, text, run_id="dies"))
+            self.happened["deaths"] += self._dies(
+                seam, lambda lake: run_table(lake.table(text), RunOptions(run_id="dies"))
+            )
         if self.killing and self.rng.random() < 0.1:
             self._kill(name)
-        run_table(self.lake.lake, text, run_id="fresh")
+        run_table(self.lake.lake.table(text), RunOptions(run_id="fresh"))
 
     def list_all(self) -> None:
         """Listings find what nobody told, and nothing else; then all is as it should be."""
         for name, table in self.lake.tables.items():
-            run_table(self.lake.lake, table.text, run_id="listing", listing=True)
+            run_table(self.lake.lake.table(table.text), RunOptions(run_id="listing", listing=True))
             self.listed[name].update(self.lost[name])
             table.events[None] += len(self.lost[name])
             self.happened["found by a listing"] += len(self.lost[name])
             self.lost[name] = []
             assert table.told_by_listings() == self.listed[name]
-            assert run_table(self.lake.lake, table.text, run_id="again", listing=True) == []
+            assert run_table(self.lake.lake.table(table.text), RunOptions(run_id="again", listing=True)) == []
             table.check()
         wait_until(self._nothing_waits, "a queue without messages")
         self.rows.all_come()
-        run_table(self.lake.lake, self.rows.text, run_id="listing", listing=True)
-        assert run_table(self.lake.lake, self.rows.text, run_id="again", listing=True) == []
+        run_table(self.lake.lake.table(self.rows.text), RunOptions(run_id="listing", listing=True))
+        assert run_table(self.lake.lake.table(self.rows.text), RunOptions(run_id="again", listing=True)) == []
         self.rows.check()
         self._merge()
         self._check_silver()

@@ -19,7 +19,7 @@ from tidegate.assets.bronze import after_load as after
 from tidegate.assets.bronze.after_load import SEAMS, after_batch, after_notes, note_what_lies_there
 from tidegate.platform.cli.check.after_load import check_after_load
 from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
-from tidegate.platform.core.bronze.plan import Found
+from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.config.after_load import MoveOrTag
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.local.aws import REGION
@@ -78,7 +78,7 @@ class Place:
     def leave(self, count: int) -> dict[str, str]:
         """Loaded files that lie there and are noted; their etags by key."""
         left = {key: etag for i in range(count) for key, etag in self.load(f"{i}.csv", "1").items()}
-        assert note_what_lies_there(self.lake, self.table, left, self.states) == count
+        assert note_what_lies_there(self.table, left, self.states) == count
         return left
 
     def there(self) -> dict[str, str]:
@@ -93,16 +93,16 @@ class Place:
         return {tag["Key"]: tag["Value"] for tag in found}
 
     def batch(self, *rows: LedgerRow) -> None:
-        after_batch(self.lake, self.table, SimpleNamespace(rows=rows, n=1), self.log.append)  # type: ignore[arg-type]
+        after_batch(self.table, SimpleNamespace(rows=rows, n=1), self.log.append)  # type: ignore[arg-type]
 
     def told(self) -> dict[str, str | None]:
         """What the inbox says was taken away."""
         inbox = self.lake.store.inbox
-        manifests = inbox.read(self.table.text, [one.id for one in inbox.waiting(self.table.text)])
+        manifests = inbox.of(self.table.text).read([one.id for one in inbox.waiting(self.table.text)])
         return {hint.key: hint.taken for manifest in manifests for hint in manifest.hints}
 
     def waits(self) -> int:
-        return files_of(self.lake.store.after.ids(self.table.text))
+        return files_of(self.lake.store.after_notes(self.table.text).ids())
 
 
 MakePlace = Callable[..., Place]
@@ -187,13 +187,13 @@ def test_a_copy_that_has_another_etag_than_its_source_is_known_again(
     at = place("move")
     loaded = at.load("a.csv", "1")
     found = at.lake.store.objects.head(at.bucket, "in/a.csv")
-    assert isinstance(found, Found)
+    assert isinstance(found, S3Found)
     assert found.checksum
     head = at.lake.store.objects.head
 
     def another_etag(bucket: str, key: str) -> Any:
         lies = head(bucket, key)
-        if not key.startswith("done/") or not isinstance(lies, Found):
+        if not key.startswith("done/") or not isinstance(lies, S3Found):
             return lies
         return replace(lies, etag=f"{len(key)}-1", checksum=lies.checksum if checksum else None)
 
@@ -328,13 +328,13 @@ def test_what_cannot_be_moved_is_tried_again_by_the_next_run(place: MakePlace, p
     at.batch(row(a), row(b))
     assert at.there() == {"done/a.csv": "1", "in/b.csv": "2"}
     assert at.told() == a
-    after_notes(at.lake, at.table, at.log.append)
-    (note,) = at.lake.store.after.read(at.table.text, at.lake.store.after.ids(at.table.text))
+    after_notes(at.table, at.log.append)
+    (note,) = at.lake.store.after_notes(at.table.text).read(at.lake.store.after_notes(at.table.text).ids())
     assert list(note.keys) == ["in/b.csv"]
     assert "AccessDenied" in note.keys["in/b.csv"]
     assert "tried again by the next run" in at.log[-1]
     proxy.clear()
-    after_notes(at.lake, at.table, at.log.append)
+    after_notes(at.table, at.log.append)
     assert at.there() == {"done/a.csv": "1", "done/b.csv": "2"}
     assert (at.told(), at.waits()) == (a | b, 0)
 
@@ -347,10 +347,10 @@ def test_what_waits_is_done_bit_by_bit_and_what_failed_rests_before_it_is_tried_
     at.table.spec.max_files = 3
     left = at.leave(5)
     now = time.time()
-    after_notes(at.lake, at.table, at.log.append, at_once=False, now=lambda: now + 200)
+    after_notes(at.table, at.log.append, at_once=False, now=lambda: now + 200)
     assert (len(at.there()), at.waits()) == (5, 5)
     for waits in (3, 1, 0):
-        after_notes(at.lake, at.table, at.log.append, at_once=False, now=lambda: now + 600)
+        after_notes(at.table, at.log.append, at_once=False, now=lambda: now + 600)
         assert (len(at.there()), at.waits()) == (waits, waits)
     assert at.told() == left
 
@@ -363,9 +363,9 @@ def test_what_waits_takes_little_of_a_run_s_time_and_the_rest_waits_on(
     monkeypatch.setattr(after, "_SIDE_BY_SIDE", 1)
     left = at.leave(5)
     clock = itertools.count(time.time(), 8)
-    after_notes(at.lake, at.table, at.log.append, now=lambda: next(clock))
+    after_notes(at.table, at.log.append, now=lambda: next(clock))
     assert (len(at.there()), at.waits()) == (2, 2)
-    after_notes(at.lake, at.table, at.log.append)
+    after_notes(at.table, at.log.append)
     assert (at.told(), at.waits()) == (left, 0)
 
 
@@ -374,8 +374,8 @@ def test_a_listing_finds_what_was_loaded_and_still_lies_there(place: MakePlace) 
     loaded, partly = at.load("a.csv", "1"), at.load("partly.csv", "2")
     at.states["in/partly.csv"] = LastState(COMMITTED, partly["in/partly.csv"], 1, bad_rows=1)
     new = {"in/new.csv": at.put("new.csv", "3")}
-    assert note_what_lies_there(at.lake, at.table, loaded | partly | new, at.states) == 1
-    after_notes(at.lake, at.table, at.log.append)
+    assert note_what_lies_there(at.table, loaded | partly | new, at.states) == 1
+    after_notes(at.table, at.log.append)
     assert sorted(at.there()) == ["in/new.csv", "in/partly.csv"]
     assert at.told() == loaded
 
@@ -390,7 +390,7 @@ def test_an_endpoint_that_ignores_the_condition_takes_nothing_away(
     monkeypatch.setattr(at.s3, "delete_object", lambda **asked: delete(**{name: asked[name] for name in plain}))
     at.batch(row(loaded))
     assert "in/a.csv" in at.there()
-    (note,) = at.lake.store.after.read(at.table.text, at.lake.store.after.ids(at.table.text))
+    (note,) = at.lake.store.after_notes(at.table.text).read(at.lake.store.after_notes(at.table.text).ids())
     assert "If-Match" in note.keys["in/a.csv"]
     with pytest.raises(StoreError, match="after_load can only"):
         at.lake.store.identity.prove_conditional_delete()

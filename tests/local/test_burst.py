@@ -70,7 +70,7 @@ def test_26_tables_exported_at_once_are_taken_in_with_flat_memory(local_aws: Loc
     for spec in config.tables:
         table = spec.table_key.encode()
         ids = [waiting.id for waiting in store.inbox.waiting(table)]
-        hints.update(hint.key for manifest in store.inbox.read(table, ids) for hint in manifest.hints)
+        hints.update(hint.key for manifest in store.inbox.of(table).read(ids) for hint in manifest.hints)
     assert hints == Counter(_key(n) for n in range(_MESSAGES))
     assert Queue(sqs, dead).depth() == (0, 0)
     third = len(held) // 3

@@ -69,7 +69,7 @@ def event(key: str, time: str = "2026-01-02T10:00:00.000Z") -> str:
 
 def hints(lake: Any) -> list[str]:
     ids = [one.id for one in lake.store.inbox.waiting("landing.orders")]
-    return [hint.key for one in lake.store.inbox.read("landing.orders", ids) for hint in one.hints]
+    return [hint.key for one in lake.store.inbox.of("landing.orders").read(ids) for hint in one.hints]
 
 
 def test_f15_a_message_is_nobody_else_s_while_its_hints_are_written(make_lake: MakeLake) -> None:

@@ -12,7 +12,8 @@ import yaml
 
 from tidegate.assets.health.asset import LAKE_HEALTH, build_health_checks
 from tidegate.platform.cli.check.metrics import check_metrics
-from tidegate.platform.core.bronze.manifest import Hint, Manifest
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.health.alarms import template
 from tidegate.platform.definitions import build_definitions

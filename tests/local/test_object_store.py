@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.servers.fault_proxy import FaultProxy
-from tidegate.platform.core.bronze.plan import Forbidden, Found, Gone, Probe, Unavailable
+from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.local.aws import REGION
 from tidegate.platform.local.provision import Clients
 from tidegate.resources.aws.s3 import ObjectChanged, ObjectForbidden, ObjectStore, StoreError
@@ -69,15 +69,15 @@ def test_what_a_refusal_says_of_the_object(
 @pytest.mark.parametrize(
     ("status", "code", "says"),
     [
-        (None, "", Found),
-        (404, "NoSuchKey", Gone),
-        (403, "AccessDenied", Forbidden),
-        (400, "InvalidRequest", Forbidden),  # encrypted with a key that its producer sends along (SSE-C)
-        (400, "ExpiredToken", Unavailable),
-        (400, "AuthorizationHeaderMalformed", Unavailable),
-        (400, "KMS.DisabledException", Forbidden),
-        (301, "PermanentRedirect", Unavailable),
-        (503, "SlowDown", Unavailable),
+        (None, "", S3Found),
+        (404, "NoSuchKey", S3Gone),
+        (403, "AccessDenied", S3Forbidden),
+        (400, "InvalidRequest", S3Forbidden),  # encrypted with a key that its producer sends along (SSE-C)
+        (400, "ExpiredToken", S3Unavailable),
+        (400, "AuthorizationHeaderMalformed", S3Unavailable),
+        (400, "KMS.DisabledException", S3Forbidden),
+        (301, "PermanentRedirect", S3Unavailable),
+        (503, "SlowDown", S3Unavailable),
     ],
 )
 def test_what_a_probe_says(
@@ -98,7 +98,7 @@ def test_what_a_probe_says(
 def test_one_request_says_what_head_says_and_brings_the_tail(objects: ObjectStore, proxy: FaultProxy) -> None:
     seen = objects.head("source", "x")
     count = proxy.count(".*", "/source/x")
-    assert isinstance(seen, Found)
+    assert isinstance(seen, S3Found)
     seen = replace(seen, checksum=None)  # S3 has none for a piece of an object
     assert objects.head_with_tail("source", "x", 4) == (seen, b"tent")
     assert objects.head_with_tail("source", "x", 100) == (seen, b"content")
@@ -106,6 +106,6 @@ def test_one_request_says_what_head_says_and_brings_the_tail(objects: ObjectStor
     objects.put("source", "empty", b"")
     probe, tail = objects.head_with_tail("source", "empty", 4)
     lies = objects.head("source", "empty")
-    assert isinstance(lies, Found)
+    assert isinstance(lies, S3Found)
     assert (probe, tail) in [(lies, b""), (replace(lies, checksum=None), b"")]
-    assert objects.head_with_tail("source", "gone", 4) == (Gone(), b"")
+    assert objects.head_with_tail("source", "gone", 4) == (S3Gone(), b"")

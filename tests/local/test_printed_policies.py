@@ -28,6 +28,7 @@ from tidegate.assets.bronze.small_objects import SMALL_BYTES
 from tidegate.assets.health.asset import look
 from tidegate.assets.operations.dead_letters import dead_letter_queues, peek, redrive_dead_letters
 from tidegate.assets.operations.redrive import Choice, quarantined_messages, redrive_messages
+from tidegate.assets.runs.options import RunOptions
 from tidegate.assets.silver.merge import merge_table
 from tidegate.platform.cli.check.check import run_check
 from tidegate.platform.cli.commands.object_trace import run_trace
@@ -169,7 +170,7 @@ def _dagster(lake: TestLake, handles: Lake) -> tuple[str, ...]:
 
     wait_until(take_all, "an event of each table")
     for spec in lake.config.tables:
-        run_table(handles, spec.table_key.encode(), run_id="policed", listing=spec.name in LISTED)
+        run_table(handles.table(spec.table_key.encode()), RunOptions(run_id="policed", listing=spec.name in LISTED))
     merge_table(handles, lake.spec("loaded"))
     with dg.DagsterInstance.ephemeral() as instance:
         unknown = look(handles, instance, time.time()).health.unknown
@@ -252,7 +253,7 @@ def course(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Ite
         patch.chdir(folder)
         said = _commands(lake)
         for name in ("registered", "loaded"):
-            run_table(handles, lake.key(name), run_id="after", listing=False)
+            run_table(handles.table(lake.key(name)), RunOptions(run_id="after", listing=False))
         yield Course(lake, proxy, roles, rows, unknown, said)
 
 

@@ -30,7 +30,8 @@ class Mutant:
     tests: tuple[str, ...]
 
 
-_RUN, _LOOK, _LOAD = "assets/bronze/run.py", "assets/bronze/look.py", "assets/bronze/prepare/load/load.py"
+_RUN, _LOOK, _RECORD = "assets/bronze/run.py", "assets/bronze/look.py", "assets/bronze/record.py"
+_LOAD, _PREPARE = "assets/bronze/prepare/load/load.py", "assets/bronze/prepare/prepare.py"
 _PLANNING, _INTAKE = "platform/core/bronze/plan.py", "sensors/intake/sensor.py"
 _DRAINS, _TROUBLED = "sensors/intake/drains.py", "tests/unit/sensors/test_troubled_queues.py::"
 _MERGE, _MERGE_SQL, _PENDING = (f"assets/silver/{name}.py" for name in ("merge", "merge_sql", "pending"))
@@ -97,7 +98,7 @@ MUTANTS = (
     Mutant(
         "a commit that carries another digest is recorded",
         2,
-        _RUN,
+        _RECORD,
         "    if landed.digest != batch.digest:\n",
         "    if landed.digest != batch.digest and not landed.digest:\n",
         (
@@ -108,9 +109,9 @@ MUTANTS = (
     Mutant(
         "the hints of a void batch are dropped",
         2,
-        _RUN,
-        'void=landed.outcome == "void")\n\n\ndef _finish',
-        "void=False)\n\n\ndef _finish",
+        _RECORD,
+        'void=landed.outcome == "void")\n\n\ndef finish',
+        "void=False)\n\n\ndef finish",
         (_VOID,),
     ),
     Mutant(
@@ -124,7 +125,7 @@ MUTANTS = (
     Mutant(
         "a paused run puts deferred hints back a second time",
         3,
-        _RUN,
+        _RECORD,
         "    return not put and not waiting.isdisjoint(batch.manifests)\n",
         "    return not put\n",
         ("tests/faults/test_zombies.py::test_stopped_at_every_seam_and_resumed_two_batches_later",),
@@ -291,7 +292,7 @@ MUTANTS = (
     Mutant(
         "deferred hints are dropped",
         6,
-        _RUN,
+        _RECORD,
         "        hints = list(batch.deferred)\n",
         "        hints = []\n",
         ("tests/spark/test_look.py::test_a_key_about_which_s3_does_not_say_is_deferred_and_ingested_later",),
@@ -299,9 +300,9 @@ MUTANTS = (
     Mutant(
         "manifests are deleted by their prefix",
         6,
-        _RUN,
-        "    lake.store.inbox.delete(batch.table, batch.manifests)\n",
-        "    lake.store.inbox.delete(batch.table, [one.id for one in lake.store.inbox.waiting(batch.table)])\n",
+        _RECORD,
+        "    table.inbox.delete(batch.manifests)\n",
+        "    table.inbox.delete([one.id for one in table.inbox.waiting()])\n",
         ("tests/spark/test_look.py::test_a_key_about_which_s3_does_not_say_is_deferred_and_ingested_later",),
     ),
     Mutant(
@@ -323,7 +324,7 @@ MUTANTS = (
     Mutant(
         "any share of a table may vanish at once",
         8,
-        _LOOK,
+        "assets/bronze/removals.py",
         "REMOVAL_SHARE = 0.5\n",
         "REMOVAL_SHARE = 2.0\n",
         ("tests/spark/test_ownership.py::test_many_removals_at_once_stop_and_ask_and_the_tag_allows_them",),
@@ -332,7 +333,7 @@ MUTANTS = (
         "a bucket that is gone counts as an empty one",
         8,
         _LOOK,
-        "    if any(isinstance(probe, Gone) for probe in found.values()):\n        require_bucket(lake, table)\n",
+        "    if any(isinstance(probe, S3Gone) for probe in found.values()):\n        require_bucket(table)\n",
         "",
         ("tests/spark/test_look.py::test_a_bucket_that_is_gone_stops_the_run_and_removes_nothing",),
     ),
@@ -348,8 +349,8 @@ MUTANTS = (
         "403 is taken for 404",
         8,
         "resources/aws/s3.py",
-        "            if status == 404:\n                return Gone()\n",
-        "            if status in (403, 404):\n                return Gone()\n",
+        "            if status == 404:\n                return S3Gone()\n",
+        "            if status in (403, 404):\n                return S3Gone()\n",
         ("tests/local/test_object_store.py::test_what_a_probe_says",),
     ),
     Mutant(
@@ -517,8 +518,8 @@ MUTANTS = (
         "a copy that may not be written puts its file into the quarantine",
         6,
         "assets/bronze/prepare/prepared.py",
-        "                self.obstacle = str(error)\n                self.defer(plan, candidate)\n",
-        "                self.refused(plan, candidate, str(error))\n",
+        "                self.obstacle = str(error)\n                self.defer(candidate)\n",
+        "                self.refused(candidate, str(error))\n",
         (
             "tests/unit/resources/test_not_writable.py::"
             "test_files_that_wait_for_a_permission_are_blamed_for_nothing_and_stop_a_run_that_has_nothing_else",
@@ -527,8 +528,8 @@ MUTANTS = (
     Mutant(
         "a batch of files that wait for a permission is decided, window for window",
         6,
-        _RUN,
-        "    prepared.require_progress(work.plan)\n",
+        _PREPARE,
+        "    prepared.require_progress()\n",
         "",
         (
             "tests/spark/test_access_denied.py::"
@@ -592,8 +593,8 @@ MUTANTS = (
         "columns that Delta refuses are decided on",
         2,
         "assets/bronze/prepare/register.py",
-        "taken.schema != prepared.base and refusal(lake, work, taken.schema)",
-        "False and refusal(lake, work, taken.schema)",
+        "taken.schema != prepared.base and refusal(table, work, taken.schema)",
+        "False and refusal(table, work, taken.schema)",
         (
             "tests/unit/assets/bronze/test_columns_are_tried.py::"
             "test_a_file_whose_columns_the_table_refuses_stays_out_alone_and_shapes_nothing",

@@ -16,7 +16,8 @@ import pytest
 from pyspark.sql import Row
 from rich.console import Console
 
-from tidegate.assets.bronze.run import Done, run_table
+from tidegate.assets.bronze.run import BatchResult, run_table
+from tidegate.assets.runs.options import RunOptions
 from tidegate.assets.silver.merge import Merged, merge_table
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.testing import TestLake
@@ -48,9 +49,9 @@ class Kit:
         lake.lake.queues[0].send(body)
 
     @staticmethod
-    def run(lake: TestLake, table: str, **options: Any) -> list[Done]:
+    def run(lake: TestLake, table: str, **options: Any) -> list[BatchResult]:
         """A bronze run as a Materialize starts it, without Dagster around it."""
-        return run_table(lake.lake, lake.key(table), run_id="test", **{"listing": True, **options})
+        return run_table(lake.lake.table(lake.key(table)), RunOptions("test", **{"listing": True, **options}))
 
     @staticmethod
     def merge(lake: TestLake, table: str) -> Merged | None:

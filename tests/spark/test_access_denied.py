@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tidegate.platform.core.bronze.manifest import Hint, Manifest
-from tidegate.platform.core.bronze.plan import Forbidden
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.manifest import Manifest
+from tidegate.platform.core.bronze.object_state import S3Forbidden
 from tidegate.platform.testing import TestLake
 from tidegate.resources.aws.s3 import NotWritable, ObjectStore
 
@@ -32,7 +33,7 @@ def test_a_refused_look_changes_no_state(
         told()
         with monkeypatch.context() as patch:
             if refused:
-                patch.setattr(ObjectStore, "head", lambda *_: Forbidden("An error occurred (403)"))
+                patch.setattr(ObjectStore, "head", lambda *_: S3Forbidden("An error occurred (403)"))
             for table in keys:
                 (done,) = kit.run(lake, table, listing=False)
                 assert done.landed.outcome == "committed"

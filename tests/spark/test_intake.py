@@ -16,7 +16,8 @@ import yaml
 from tidegate.assets.bronze.asset import BRONZE, TABLES
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.runs.held_tables import SHARED_JOB, SHARED_OP, failed_tables
-from tidegate.platform.core.bronze.manifest import Hint
+from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.testing import TestLake
 from tidegate.resources.aws.sqs import Queue
@@ -50,7 +51,7 @@ def tables_of(tick: Any) -> list[str]:
 
 def hints(lake: TestLake, table: str) -> list[Hint]:
     ids = [one.id for one in lake.lake.store.inbox.waiting(lake.key(table))]
-    return [hint for one in lake.lake.store.inbox.read(lake.key(table), ids) for hint in one.hints]
+    return [hint for one in lake.lake.store.inbox.of(lake.key(table)).read(ids) for hint in one.hints]
 
 
 def send(lake: TestLake, body: Any) -> None:
@@ -136,7 +137,7 @@ def _configure_what_was_discovered(lake: TestLake, kit: Any) -> None:
     lake.path.write_text(yaml.safe_dump(body))
     lake.put("logs/2.json", '{"line": "b"}\n')
     handles = lake.resource.open()
-    run_table(handles, lake.key("logs"), run_id="materialized by hand", listing=True)
+    run_table(handles.table(lake.key("logs")), RunOptions(run_id="materialized by hand", listing=True))
     assert kit.bronze(lake, "logs", "line") == [("a",), ("b",)]
     assert handles.table(lake.key("logs")).spec.name == "log_lines"
     assert handles.store.births.read(lake.key("logs")) == born
@@ -192,7 +193,7 @@ def test_what_went_to_no_table_comes_back_once_a_table_is_configured(tidegate_la
     body = yaml.safe_load(lake.path.read_text())
     body["tables"] = [{"name": "sales", "prefix": f"s3://{lake.bucket}/sales/"}]
     lake.path.write_text(yaml.safe_dump(body))
-    run_table(lake.resource.open(), lake.key("sales"), run_id="materialized by hand", listing=True)
+    run_table(lake.resource.open().table(lake.key("sales")), RunOptions(run_id="materialized by hand", listing=True))
     assert kit.bronze(lake, "sales") == [(1,), (2,), (3,)]
 
 

@@ -13,6 +13,7 @@ from tidegate.assets.bronze import run as bronze_run
 from tidegate.assets.bronze.prepare.load.load import _Load
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.bronze.small_objects import SMALL_BYTES
+from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.testing import TestLake
 from tidegate.resources.aws.clients import Aws
@@ -45,7 +46,7 @@ def faulty(tidegate_lake: MakeLake) -> Iterator[tuple[TestLake, FaultProxy, Lake
 
 
 def _run(handles: Lake, lake: TestLake, **options: Any) -> list[Any]:
-    return run_table(handles, lake.key("orders"), run_id="test", **{"listing": True, **options})
+    return run_table(handles.table(lake.key("orders")), RunOptions("test", **{"listing": True, **options}))
 
 
 def test_a_key_about_which_s3_does_not_say_is_deferred_and_ingested_later(
@@ -162,7 +163,7 @@ def test_a_registered_file_that_changes_while_it_is_prepared_is_deferred_then_ta
             lake.put("orders/1.parquet", kit.parquet([{"id": 11}, {"id": 12}]))
         return prepare(*arguments)
 
-    monkeypatch.setattr(bronze_run, "_prepare", overwritten_first)
+    monkeypatch.setattr(bronze_run, "prepare", overwritten_first)
     first, second = kit.run(lake, "orders")
 
     assert [hint.key for hint in first.batch.deferred] == ["orders/1.parquet"]
@@ -195,7 +196,7 @@ def test_small_files_cost_one_request_each_and_are_read_as_the_look_saw_them(
         return work
 
     monkeypatch.setattr(bronze_run, "look", looked)
-    (done,) = run_table(handles, lake.key("orders"), run_id="test")
+    (done,) = run_table(handles.table(lake.key("orders")), RunOptions(run_id="test"))
 
     assert done.batch.counts() == {"committed": len(bodies)}
     assert [one.partition(" ")[0] for one in asked.requests] == ["GET"] * len(bodies)

@@ -10,6 +10,7 @@ from tests.support.lakes.seams import dying_at, seams_watched
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.operations.redrive import Choice, quarantined_objects, redrive_objects
 from tidegate.assets.operations.trace import trace
+from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.cli.commands.object_trace import run_trace
 from tidegate.platform.testing import TestLake
 
@@ -48,15 +49,15 @@ def test_an_object_is_followed_to_its_table(
     assert verdict.startswith(f"it waits for the next run of {text}: the sensor asks for one within ")
 
     with seams_watched(), dying_at("decide"):
-        run_table(lake.lake, text, run_id="r1")
+        run_table(lake.lake.table(text), RunOptions(run_id="r1"))
     stops, verdict = told()
     assert stops[2].startswith("batch 1: run r1 decided that it is committed, and its commit did not land: that run")
     assert verdict.startswith("it waits for the next run")
     with seams_watched(), dying_at("commit"):
-        run_table(lake.lake, text, run_id="r1")
+        run_table(lake.lake.table(text), RunOptions(run_id="r1"))
     assert "and its commit landed, which the ledger does not have: that run is at it, or failed" in told()[0][2]
 
-    run_table(lake.lake, text, run_id="r2")
+    run_table(lake.lake.table(text), RunOptions(run_id="r2"))
     (_, _, batch), verdict = told()
     assert batch.startswith("batch 1: committed by run r2; 1 rows in bronze.orders as of version 0; etag ")
     assert verdict == "its present bytes are in bronze.orders since version 0"
@@ -64,7 +65,7 @@ def test_an_object_is_followed_to_its_table(
     lake.put("orders/a.json", '{"id": "?"}')
     assert told()[1].startswith("its present bytes are not in bronze.orders, and nothing has told of them")
     lake.intake()
-    run_table(lake.lake, text, run_id="r3")
+    run_table(lake.lake.table(text), RunOptions(run_id="r3"))
     stops, verdict = told()
     assert stops[3].startswith("batch 2: quarantined by run r3; etag ")
     assert "none of its 1 rows fits the table" in stops[3]
@@ -79,7 +80,7 @@ def test_an_object_is_followed_to_its_table(
     lake.delete("orders/a.json")
     assert told()[1].startswith("it waits for the next run")  # of the redrive
     lake.intake()
-    run_table(lake.lake, text, run_id="r4")
+    run_table(lake.lake.table(text), RunOptions(run_id="r4"))
     assert told()[1] == "it is gone, and bronze.orders knows: loaded rows stay"
 
     lake.put("elsewhere/b.json", "{}")

@@ -10,8 +10,8 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tests.support.log_store.delta_log import DeltaLog
-from tidegate.assets.bronze.asset import ALLOW_REMOVALS_TAG
-from tidegate.assets.bronze.look import TooManyRemovals
+from tidegate.assets.bronze.removals import TooManyRemovals
+from tidegate.assets.runs.tags import ALLOW_REMOVALS_TAG
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]

@@ -62,7 +62,7 @@ def test_a_rebuild_replaces_the_rows_of_every_file_and_each_version_has_all_of_t
     assert lake.lake.store.inbox.waiting() == [], "nothing was changed"
     run_rebuild(console, "sales", None, None, yes=True)
     inbox = lake.lake.store.inbox
-    hints = [hint for one in inbox.read(text, [one.id for one in inbox.waiting(text)]) for hint in one.hints]
+    hints = [hint for one in inbox.of(text).read([one.id for one in inbox.waiting(text)]) for hint in one.hints]
     first = look_at_rebuild(lake.lake, text)
     assert first.waiting == 5
 

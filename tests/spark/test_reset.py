@@ -16,6 +16,7 @@ from tidegate.assets.bronze.run import run_table
 from tidegate.assets.operations import reset
 from tidegate.assets.operations.jobs import redrive_job
 from tidegate.assets.operations.reset import SEAMS, ResetRefused, look_at_reset, reset_table
+from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.cli.commands.redrive import choice_of, run_redrive
 from tidegate.platform.cli.commands.reset import run_reset
 from tidegate.platform.core.config.load import load_lake
@@ -101,7 +102,9 @@ def test_a_run_that_slept_through_a_reset_changes_nothing(asleep_at: str, tidega
     kit.run(lake, "orders")
     lake.put("orders/b.parquet", kit.parquet([{"id": 2}]))
     with seams_watched():
-        sleeper = Standing(asleep_at, lambda: run_table(lake.lake, text, run_id="sleeper", listing=True))
+        sleeper = Standing(
+            asleep_at, lambda: run_table(lake.lake.table(text), RunOptions(run_id="sleeper", listing=True))
+        )
         sleeper.wait_reached()
         _reset(lake, "orders")
         lake.put("orders/c.parquet", kit.parquet([{"id": 3}]))
@@ -123,7 +126,9 @@ def test_a_run_that_takes_files_away_and_a_reset_lose_no_row_between_them(
     text = lake.key("sales")
     lake.put("sales/a.csv", "id\n1\n")
     with seams_watched():
-        sleeper = Standing("record-deferred", lambda: run_table(lake.lake, text, run_id="sleeper", listing=True))
+        sleeper = Standing(
+            "record-deferred", lambda: run_table(lake.lake.table(text), RunOptions(run_id="sleeper", listing=True))
+        )
         sleeper.wait_reached()
         found = _reset(lake, "sales")
         assert found.lost == ()

@@ -10,10 +10,10 @@ import pytest
 
 from tests.support.lakes.seams import Died
 from tests.support.servers.client import wait_until
-from tidegate.assets.bronze.look import own_objects
 from tidegate.assets.operations.rebuild import rebuild_table
 from tidegate.assets.operations.redrive import Choice, quarantined_messages, redrive_messages, redrive_objects
 from tidegate.assets.operations.redrive import quarantined_objects as quarantined
+from tidegate.assets.reconcile.listing import own_objects
 from tidegate.platform.core.events.row_message import RowOrigin
 from tidegate.platform.testing import TestLake
 from tidegate.resources.aws.sqs import Queue
@@ -51,7 +51,7 @@ def _ids(lake: TestLake, kit: Any) -> list[int]:
 
 
 def _objects(lake: TestLake) -> int:
-    return len(list(own_objects(lake.lake, lake.lake.table(lake.key("clicks")))))
+    return len(list(own_objects(lake.lake.table(lake.key("clicks")))))
 
 
 def test_a_message_is_one_row_however_often_it_comes(

@@ -14,7 +14,8 @@ from pyspark.errors import PySparkException
 from tidegate.assets.bronze import run
 from tidegate.assets.bronze.prepare.formats.json_files import Json
 from tidegate.assets.bronze.small_objects import SMALL_BYTES
-from tidegate.platform.core.bronze.manifest import Hint, Manifest
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.testing import TestLake
 from tidegate.resources.spark.session import session_of_its_own
 

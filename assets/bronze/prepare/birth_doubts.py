@@ -15,16 +15,15 @@ from tidegate.platform.core.schema.column_types import Simple
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.aws.s3 import StoreError
-from tidegate.resources.lake import Lake, Table
+from tidegate.resources.lake import Table
 
 _ROWS = 1_000
 
 
-def birth_doubts(lake: Lake, table: Table, candidates: Iterable[Candidate], schema: TableSchema) -> list[str]:
+def birth_doubts(table: Table, candidates: Iterable[Candidate], schema: TableSchema) -> list[str]:
     """What to look at before more files come; nothing where the beginning of a file cannot be had now.
 
     Args:
-        lake: handles.
         table: the table.
         candidates: files that gave it its columns.
         schema: its columns.
@@ -33,7 +32,7 @@ def birth_doubts(lake: Lake, table: Table, candidates: Iterable[Candidate], sche
     if one is None:
         return []
     try:
-        names, columns = _first_cells(*head_of(lake, table, one), table)
+        names, columns = _first_cells(*head_of(table, one), table)
     except (StoreError, Misfit, UnicodeDecodeError, csv.Error):
         return []
     said = {name.lower() for name in table.spec.columns}

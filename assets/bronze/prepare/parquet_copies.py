@@ -6,12 +6,12 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from tidegate.assets.bronze.prepare.prepared import Prepared
-from tidegate.platform.core.bronze.plan import Candidate, Plan
+from tidegate.assets.bronze.prepare.prepared import PreparedBatch
+from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.files.parquet.footer import Footer
 from tidegate.resources.aws.s3 import NotWritable, ObjectChanged, ObjectForbidden, StoreError
-from tidegate.resources.lake import Lake, Table
+from tidegate.resources.lake import Table
 from tidegate.resources.parquet.copies import ParquetCopy, copy_parquet
 
 #: A candidate, the footer of what enters the table, and the copy that enters for it, if one does.
@@ -19,12 +19,10 @@ Ready = tuple[Candidate, Footer, ParquetCopy | None]
 
 
 def copied(
-    lake: Lake,
     table: Table,
     files: Sequence[tuple[Candidate, Footer]],
     place: Callable[[Candidate], tuple[str, str]],
-    plan: Plan,
-    prepared: Prepared,
+    prepared: PreparedBatch,
 ) -> list[Ready]:
     """The files, in order, with a copy for each that needs one.
 
@@ -32,11 +30,9 @@ def copied(
     copy may not be written.
 
     Args:
-        lake: handles.
         table: the table.
         files: candidates and their footers.
         place: bucket and key of a candidate's copy.
-        plan: the look's plan.
         prepared: takes what becomes of files that are not returned.
 
     Raises:
@@ -47,7 +43,7 @@ def copied(
         candidate, footer = file
         source = (table.key.bucket, candidate.key, candidate.found.etag)
         try:
-            return copy_parquet(lake.store.objects, source, *place(candidate), footer.renames)
+            return copy_parquet(table.source.objects, source, *place(candidate), footer.renames)
         except (BadParquet, ObjectChanged, ObjectForbidden, NotWritable) as error:
             return error
 
@@ -61,5 +57,5 @@ def copied(
                 case ParquetCopy() as made:
                     ready.append((candidate, made.footer, made))
                 case error:
-                    prepared.failed(plan, candidate, error)
+                    prepared.failed(candidate, error)
     return ready

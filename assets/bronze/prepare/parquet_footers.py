@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tidegate.assets.bronze.prepare.prepared import Prepared
-from tidegate.platform.core.bronze.plan import Candidate, Plan
+from tidegate.assets.bronze.prepare.prepared import PreparedBatch
+from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.files.parquet.footer import Footer
-from tidegate.resources.aws.s3 import ObjectStore, StoreError
+from tidegate.resources.aws.bucket import Bucket
+from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.parquet.footers import read_footers
 from tidegate.resources.parquet.tail import footer_tail
 from tidegate.resources.threads import parallel
 
 
 def parquet_footers(
-    objects: ObjectStore, bucket: str, candidates: Iterable[Candidate], plan: Plan, prepared: Prepared
+    source: Bucket, candidates: Iterable[Candidate], prepared: PreparedBatch
 ) -> list[tuple[Candidate, Footer]]:
     """The candidates whose footer can be read, in order, with it.
 
@@ -23,23 +24,23 @@ def parquet_footers(
     not give now, is deferred.
     """
     tails: list[tuple[Candidate, bytes]] = []
-    for candidate, tail in parallel(lambda one: (one, _tail(objects, bucket, one)), candidates):
+    for candidate, tail in parallel(lambda one: (one, _tail(source, one)), candidates):
         if isinstance(tail, bytes):
             tails.append((candidate, tail))
         else:
-            prepared.failed(plan, candidate, tail)
+            prepared.failed(candidate, tail)
     readable = []
     footers = read_footers([(tail, candidate.found.size) for candidate, tail in tails])
     for (candidate, _), footer in zip(tails, footers, strict=True):
         if isinstance(footer, BadParquet):
-            prepared.failed(plan, candidate, footer)
+            prepared.failed(candidate, footer)
         else:
             readable.append((candidate, footer))
     return readable
 
 
-def _tail(objects: ObjectStore, bucket: str, candidate: Candidate) -> bytes | BadParquet | StoreError:
+def _tail(source: Bucket, candidate: Candidate) -> bytes | BadParquet | StoreError:
     try:
-        return footer_tail(objects, bucket, candidate.key, candidate.found)
+        return footer_tail(source, candidate.key, candidate.found)
     except (BadParquet, StoreError) as error:
         return error

@@ -6,22 +6,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from tidegate.assets.bronze.look import Work
 from tidegate.assets.bronze.prepare.live_already import live_already
 from tidegate.assets.bronze.prepare.parquet_copies import Ready, copied
 from tidegate.assets.bronze.prepare.parquet_footers import parquet_footers
 from tidegate.assets.bronze.prepare.path_columns import check_both
-from tidegate.assets.bronze.prepare.prepared import Prepared
+from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.prepare.table_columns import present_schema, refusal, require_columns, unborn_schema
 from tidegate.platform.core.bronze.batch import Add
-from tidegate.platform.core.bronze.plan import Candidate, Probe
+from tidegate.platform.core.bronze.batch_draft import BatchDraft
+from tidegate.platform.core.bronze.object_state import Probe
+from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.files.parquet.footer import Footer
 from tidegate.platform.core.keys.file_format import format_of
 from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.keys.own_paths import copy_key, copy_path, log_path
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.resources.lake import Lake, Table
+from tidegate.resources.lake import Table
 from tidegate.resources.parquet.copies import ParquetCopy
 
 
@@ -34,51 +35,49 @@ class _Taken:
     misfits: list[tuple[Candidate, str]]
 
 
-def prepare_register(lake: Lake, table: Table, work: Work) -> Prepared:
+def prepare_register(table: Table, work: BatchDraft) -> PreparedBatch:
     """Read the footers of all candidates and turn them into add actions.
 
     A file that cannot be read as Parquet, or does not fit the table, is quarantined; one that changed since the look,
     or that S3 did not give, is deferred. For one that Spark would not read as it is meant, a copy enters.
     """
-    prepared, plan = Prepared(), work.plan
+    prepared = PreparedBatch(work.plan)
     registrable = []
-    live = live_already(lake, table, work)
-    for candidate in plan.candidates:
+    live = live_already(table, work)
+    for candidate in work.plan.candidates:
         if candidate.key in live:
-            prepared.commit(plan, candidate, rows=0, reason="another writer's commit had added it to the table")
+            prepared.commit(candidate, rows=0, reason="another writer's commit had added it to the table")
         elif reason := _unregistrable(table, candidate):
-            prepared.quarantine(plan, candidate, reason)
+            prepared.quarantine(candidate, reason)
         else:
             registrable.append(candidate)
-    good = parquet_footers(lake.store.objects, table.key.bucket, registrable, plan, prepared)
-    prepared.base = present_schema(lake, work)
+    good = parquet_footers(table.source, registrable, prepared)
+    prepared.base = present_schema(table, work)
     ready = copied(
-        lake,
         table,
         _spelled(good, prepared.base),
         lambda one: (table.key.bucket, copy_key(one.key, one.found.etag, table.key.prefix)),
-        plan,
         prepared,
     )
     before = prepared.base or unborn_schema(table, [candidate for candidate, _ in good])
     taken = _take(table, ready, before, lambda _: None)
-    if taken.fitting and taken.schema != prepared.base and refusal(lake, work, taken.schema):
+    if taken.fitting and taken.schema != prepared.base and refusal(table, work, taken.schema):
         # Some file brings a column that Delta refuses: each that brings columns is tried by itself.
-        taken = _take(table, ready, before, partial(require_columns, lake, work))
+        taken = _take(table, ready, before, partial(require_columns, table, work))
     prepared.schema = taken.schema
     for candidate, reason in taken.misfits:
-        prepared.quarantine(plan, candidate, reason)
-    told = _told_of(lake, table, [candidate for candidate, *_ in taken.fitting])
+        prepared.quarantine(candidate, reason)
+    told = _told_of(table, [candidate for candidate, *_ in taken.fitting])
     for candidate, footer, copy, values in taken.fitting:
         prepared.adds.append(_add(table, candidate, footer, copy, values, prepared.schema))
-        prepared.commit(plan, candidate.seen_as(told.get(candidate.key)), rows=footer.rows)
+        prepared.commit(candidate.seen_as(told.get(candidate.key)), rows=footer.rows)
     return prepared
 
 
-def _told_of(lake: Lake, table: Table, candidates: Sequence[Candidate]) -> dict[str, Probe]:
+def _told_of(table: Table, candidates: Sequence[Candidate]) -> dict[str, Probe]:
     """What a HEAD says of objects whose etag is no digest: the look at a footer brings no checksum."""
     keys = [one.key for one in candidates if not one.found.digested and one.found.checksum is None]
-    return lake.store.objects.head_many(table.key.bucket, keys)
+    return table.source.head_many(keys)
 
 
 def _unregistrable(table: Table, candidate: Candidate) -> str | None:

@@ -8,8 +8,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
-from tidegate.platform.core.bronze.manifest import Hint
 
 FORMAT = 1
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.ledger import (
     OVERWRITTEN,
     SETTLED,
@@ -14,58 +15,13 @@ from tidegate.platform.core.bronze.ledger import (
     bounded,
     columns_of,
 )
-from tidegate.platform.core.bronze.manifest import Hint
+from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.core.bronze.same_bytes import same_bytes
 
 #: Bytes, as they lie in S3, that one batch loads: what is more waits for the next, so that a run ends in its time.
 BATCH_BYTES = 4 << 30
 
 _ROW = columns_of(LedgerRow)
-
-
-@dataclass(frozen=True)
-class Found:
-    """A HEAD that answered.
-
-    Attributes:
-        size: bytes.
-        modification_time: epoch milliseconds.
-        checksum: algorithm and value, where S3 said it.
-        digested: whether the etag is a digest of the bytes, as far as encryption goes; not where KMS encrypts them.
-        footer: a Parquet object's last bytes, footer and all, where they came with the answer.
-        body: all bytes of a small object, where they came with the answer.
-    """
-
-    etag: str
-    size: int
-    modification_time: int
-    version_id: str | None = None
-    checksum: str | None = None
-    digested: bool = True
-    footer: bytes | None = field(default=None, repr=False, compare=False)
-    body: bytes | None = field(default=None, repr=False, compare=False)
-
-
-@dataclass(frozen=True)
-class Gone:
-    """404, in a bucket that exists."""
-
-
-@dataclass(frozen=True)
-class Forbidden:
-    """403."""
-
-    detail: str
-
-
-@dataclass(frozen=True)
-class Unavailable:
-    """5xx, throttled or unreachable: S3 did not say."""
-
-    detail: str
-
-
-Probe = Found | Gone | Forbidden | Unavailable
 
 
 @dataclass(frozen=True)
@@ -86,13 +42,13 @@ class Candidate:
     """
 
     key: str
-    found: Found
+    found: S3Found
     taken: TakenHint
     replaces: int | None = None
 
     def seen_as(self, found: Probe | None) -> Candidate:
         """The same with the checksum that a later sight of the same etag brought."""
-        if not isinstance(found, Found) or found.etag != self.found.etag or self.found.checksum:
+        if not isinstance(found, S3Found) or found.etag != self.found.etag or self.found.checksum:
             return self
         return replace(self, found=replace(self.found, checksum=found.checksum))
 
@@ -152,24 +108,24 @@ def make_plan(
         # What after-load took away is no event: where there is one too, that gets the row.
         lead = next((item for item in reversed(items) if item.hint.taken is None), items[-1])
         others = [item for item in items if item is not lead]
-        if isinstance(probe, Unavailable):
+        if isinstance(probe, S3Unavailable):
             plan.deferred += [item.hint for item in items]
             continue
-        if isinstance(probe, Found) and _wants(probe, state, items, registered):
+        if isinstance(probe, S3Found) and _wants(probe, state, items, registered):
             replaces = _replaces(probe, state, items) if state else None
             plan.candidates.append(Candidate(key, probe, lead, replaces))
             plan.followers[key] = others
             continue
-        plan.rows += _duplicates(others, probe if isinstance(probe, Found) else None)
+        plan.rows += _duplicates(others, probe if isinstance(probe, S3Found) else None)
         taken_away = {item.hint.taken for item in items if item.hint.taken}
-        if isinstance(probe, Gone) and (etag := _moved(state, taken_away)):
+        if isinstance(probe, S3Gone) and (etag := _moved(state, taken_away)):
             plan.rows.append(_keeping(ledger_row(lead, Status.MOVED, None, None), state, etag))
             continue
         _decide(plan, key, probe, state, lead, registered)
     return plan
 
 
-def followers_rows(plan: Plan, key: str, found: Found) -> list[LedgerRow]:
+def followers_rows(plan: Plan, key: str, found: S3Found) -> list[LedgerRow]:
     """Rows for the further events of a candidate's key, once the candidate is decided."""
     return _duplicates(plan.followers.get(key, []), found)
 
@@ -183,7 +139,7 @@ def ledger_row(
     item: TakenHint,
     status: Status,
     reason: str | None,
-    found: Found | None,
+    found: S3Found | None,
     *,
     rows: int | None = None,
     bad_rows: int | None = None,
@@ -201,7 +157,7 @@ def ledger_row(
     )
 
 
-def _wants(probe: Found, state: LastState | None, items: Sequence[TakenHint], registered: bool) -> bool:
+def _wants(probe: S3Found, state: LastState | None, items: Sequence[TakenHint], registered: bool) -> bool:
     if state is None:
         return True
     if _settles(state, registered):
@@ -220,7 +176,7 @@ def _settles(state: LastState, registered: bool) -> bool:
     return state.status in SETTLED or (state.in_table and not registered)
 
 
-def _replaces(probe: Found, state: LastState, items: Sequence[TakenHint]) -> int | None:
+def _replaces(probe: S3Found, state: LastState, items: Sequence[TakenHint]) -> int | None:
     """The batch that brought an object that is in the table and is read again; None if it is not.
 
     A person says so: of one of which rows were set apart, and in a rebuild. What a rebuild knew holds as long as the
@@ -254,42 +210,42 @@ def _keeping(row: LedgerRow, state: LastState | None, etag: str | None) -> Ledge
 def _decide(plan: Plan, key: str, probe: Probe, state: LastState | None, lead: TakenHint, registered: bool) -> None:
     live = state is not None and _settles(state, registered)
     match probe:
-        case Gone() if state is None:
+        case S3Gone() if state is None:
             plan.rows.append(ledger_row(lead, Status.REMOVED, "gone before it was read", None))
-        case Gone() if state is not None and state.status in (Status.REMOVED, Status.UNAPPLIED):
+        case S3Gone() if state is not None and state.status in (Status.REMOVED, Status.UNAPPLIED):
             if lead.hint.event_id:
                 plan.rows.append(ledger_row(lead, Status.DUPLICATE, "already removed", None))
-        case Gone() if state is not None and state.status == Status.MOVED and not registered:
+        case S3Gone() if state is not None and state.status == Status.MOVED and not registered:
             if lead.hint.event_id:
                 plan.rows.append(ledger_row(lead, Status.DUPLICATE, "moved or deleted after it was loaded", None))
-        case Gone() if live and registered:
+        case S3Gone() if live and registered:
             plan.drop[key] = (
                 ledger_row(lead, Status.REMOVED, None, None),
                 ledger_row(lead, Status.UNAPPLIED, "the object is gone, but the table has no live entry of it", None),
             )
-        case Gone():
+        case S3Gone():
             row = ledger_row(lead, Status.REMOVED, None, None)
             plan.rows.append(_keeping(row, state, state.etag) if live and state is not None else row)
-        case Forbidden(detail):
+        case S3Forbidden(detail):
             plan.rows.append(ledger_row(lead, Status.QUARANTINED, f"access denied: {detail}", None))
-        case Found() if live and state is not None and same_bytes(probe, state):
+        case S3Found() if live and state is not None and same_bytes(probe, state):
             if lead.hint.event_id:
                 plan.rows.append(ledger_row(lead, Status.DUPLICATE, None, probe))
-        case Found() if live:
+        case S3Found() if live:
             reason = (
                 f"{OVERWRITTEN}: keys of a registered table are write-once; the old rows were removed. "
                 "Write the new content under a new key"
             )
             row = ledger_row(lead, Status.QUARANTINED, reason, probe)
             plan.drop[key] = (row, row)
-        case Found():
+        case S3Found():
             if lead.hint.event_id:
                 plan.rows.append(ledger_row(lead, Status.QUARANTINED, state.reason if state else None, probe))
-        case Unavailable():
+        case S3Unavailable():
             raise AssertionError("unavailable keys are deferred before they are decided")
 
 
-def _duplicates(items: Sequence[TakenHint], found: Found | None) -> list[LedgerRow]:
+def _duplicates(items: Sequence[TakenHint], found: S3Found | None) -> list[LedgerRow]:
     return [
         ledger_row(item, Status.DUPLICATE, "another event of this key decided it", found)
         for item in items

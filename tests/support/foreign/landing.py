@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.support.foreign.case import IDS_APART, Case, File, Made, Row, Workshop
 from tidegate.assets.bronze.run import run_table
+from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.core.bronze.ledger import LedgerRow
 from tidegate.platform.testing import TestLake
 
@@ -82,7 +83,9 @@ class Landing:
 
     def _run(self, case: Case, landed: Landed) -> None:
         try:
-            for done in run_table(self.lake.lake, self.lake.key(case.name), run_id="foreign", listing=True):
+            for done in run_table(
+                self.lake.lake.table(self.lake.key(case.name)), RunOptions(run_id="foreign", listing=True)
+            ):
                 for row in done.batch.rows:
                     landed.fate[row.key.removeprefix(f"{case.name}/")] = row
         except Exception as error:

@@ -23,9 +23,11 @@ from tests.support.log_store.delta_log import DeltaLog, commit_file
 from tests.support.servers.client import DEADLINE, Client, wait_until
 from tests.support.servers.fault_proxy import FaultProxy
 from tests.support.servers.fault_rules import Hold
-from tidegate.assets.bronze.run import Done, run_table
+from tidegate.assets.bronze.run import BatchResult, run_table
 from tidegate.assets.operations.rebuild import REBUILD
-from tidegate.platform.core.bronze.manifest import Hint, Manifest
+from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
@@ -336,16 +338,16 @@ class Watched:
         self.rebuild("b")
         self.put(f"{FLAKY}2")
 
-    def run(self) -> list[Done]:
+    def run(self) -> list[BatchResult]:
         """A fresh, undisturbed run, in this process."""
-        return run_table(self.lake.lake, self.text, run_id="fresh")
+        return run_table(self.lake.lake.table(self.text), RunOptions(run_id="fresh"))
 
     def dies_at(self, seam: str) -> None:
         """A run in this process that dies at a seam: what follows it does not happen, and nothing is put right."""
         left: dict[tuple[str, str], str] = {}
         disturbed = self.lake.disturbed()
         with dying_at(seam, lambda: left.update(self.lake.objects())):
-            run_table(disturbed, self.text, run_id=f"dies at {seam}")
+            run_table(disturbed.table(self.text), RunOptions(run_id=f"dies at {seam}"))
         now = self.lake.objects()
         # Of this table: a client of another one that was killed just before may still have a commit on its way.
         prefix = TableKey.decode(self.text).prefix
@@ -359,7 +361,7 @@ class Watched:
     def stands_at(self, seam: str) -> Standing:
         """A run in this process that stands still at a seam, from when ``wait_reached`` returns."""
         disturbed = self.lake.disturbed()
-        standing = Standing(seam, lambda: run_table(disturbed, self.text, run_id=f"stands at {seam}"))
+        standing = Standing(seam, lambda: run_table(disturbed.table(self.text), RunOptions(run_id=f"stands at {seam}")))
         self.lake.standing.append(standing)
         return standing
 
@@ -405,7 +407,7 @@ class Watched:
         store = self.lake.lake.store
         waiting = store.inbox.waiting(self.text)
         assert not waiting, (
-            f"{self.name}: left in the inbox: {store.inbox.read(self.text, [one.id for one in waiting])}"
+            f"{self.name}: left in the inbox: {store.inbox.of(self.text).read([one.id for one in waiting])}"
         )
         self._check_rows()
         ledger = self._ledger()

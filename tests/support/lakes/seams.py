@@ -16,7 +16,7 @@ from unittest.mock import patch
 import pytest
 
 from tests.support.servers.client import DEADLINE
-from tidegate.assets.bronze import run
+from tidegate.assets.bronze import record, run
 from tidegate.assets.silver import merge
 
 _here = threading.local()
@@ -35,7 +35,7 @@ def seams_watched() -> Iterator[None]:
         action: Callable[[str], None] = getattr(_here, "action", original)
         action(name)
 
-    with patch.object(run, "seam", seam), patch.object(merge, "seam", seam):
+    with patch.object(run, "seam", seam), patch.object(record, "seam", seam), patch.object(merge, "seam", seam):
         yield
 
 

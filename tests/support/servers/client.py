@@ -14,6 +14,8 @@ from pathlib import Path
 
 from tests.support.servers.child import end_with_parent
 from tidegate.assets.bronze.run import run_table
+from tidegate.assets.runs.listener import LogListener
+from tidegate.assets.runs.options import RunOptions
 from tidegate.assets.silver.merge import merge_table
 from tidegate.platform.local.process.process import tail
 from tidegate.resources.aws.dagster_resource import AwsResource
@@ -169,4 +171,6 @@ def _main(environ: Mapping[str, str], log: Path, text: str, folder: Path, rounds
 
 
 def _run(lake: Lake, text: str) -> None:
-    run_table(lake, text, run_id=f"client-{os.getpid()}", log=functools.partial(print, flush=True))
+    run_table(
+        lake.table(text), RunOptions(run_id=f"client-{os.getpid()}"), LogListener(functools.partial(print, flush=True))
+    )

@@ -100,9 +100,8 @@ def test_its_consumer_is_off_until_it_is_turned_on(
     assert (judged.asset_key, judged.check_name, judged.passed) == (DEAD, "every_event_has_a_table", False)
     assert "delete 2" in sqs.asked
     assert "receive events" not in sqs.asked
-    (manifest,) = handles.store.inbox.read(
-        "landing.orders", [one.id for one in handles.store.inbox.waiting("landing.orders")]
-    )
+    inbox = handles.store.inbox.of("landing.orders")
+    (manifest,) = inbox.read([waiting.id for waiting in inbox.waiting()])
     assert [hint.key for hint in manifest.hints] == ["orders/a.csv"]
     assert [one.body for one in handles.store.quarantine.messages()] == ["{ no JSON"]
     (entry,) = handles.store.intake_log.entries()

@@ -27,7 +27,8 @@ from tidegate.assets.health.measure import measure
 from tidegate.assets.health.report import Shown, sparkline
 from tidegate.assets.runs.failed_runs import FailedRun
 from tidegate.platform.cli.main import app
-from tidegate.platform.core.bronze.manifest import Hint, Manifest
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.health.alarms import PERIOD, template
 from tidegate.platform.core.health.measurement import Health, QueueHealth, TableHealth

@@ -17,18 +17,22 @@ from tests.support.lakes.objects import Objects
 from tests.support.lakes.seams import Died
 from tests.unit.conftest import PAPER
 from tidegate.assets.bronze import run
-from tidegate.assets.bronze.look import Clock
 from tidegate.assets.reconcile import inventory as inventoried
-from tidegate.assets.reconcile.inventory import Inventoried, compare_inventory
+from tidegate.assets.reconcile.inventory import compare_inventory
+from tidegate.assets.runs.listener import RunListener
+from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.core.bronze.hint import MISSING
+from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
 from tidegate.platform.core.bronze.ledger import LastState, Status
-from tidegate.platform.core.bronze.manifest import MISSING
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
 from tidegate.platform.core.inventory_manifest import Inventory, InventoryError, deliveries
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import Unrouted, route
+from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.inventory.differences import Difference, Differences
 from tidegate.resources.lake_root.store import LakeStore
+from tidegate.resources.ledger import Clock
 
 FOLDER = "s3://inventories/all/landing/daily/"
 URI = f"{FOLDER}2026-01-31T01-00Z/manifest.json"
@@ -142,17 +146,27 @@ class Lake:
         monkeypatch.setattr(inventoried, "newest_inventory", newest)
         monkeypatch.setattr(inventoried, "inventory_differences", differ)
 
-    def compare(self, after: str = "", after_load: str = "keep", **options: Any) -> Inventoried:
+    def compare(self, after: str = "", after_load: str = "keep", **options: Any) -> InventoryComparison:
         key = TableKey("landing", "t/")
         spec = SimpleNamespace(max_files=3, after_load=after_load, inventory=FOLDER)
         ledger = SimpleNamespace(last_states=lambda version: None)
-        table: Any = SimpleNamespace(key=key, text=key.encode(), ledger=ledger, spec=spec)
-        this: Any = self
-        return compare_inventory(this, table, Clock(1, 1), after=after, log=self.log.append, **options)
+        text = key.encode()
+        table: Any = SimpleNamespace(
+            lake=self,
+            key=key,
+            text=text,
+            ledger=ledger,
+            spec=spec,
+            delta=None,
+            inbox=self.store.inbox.of(text),
+            after_notes=self.store.after_notes(text),
+            source=Bucket(self.store.objects, "landing"),
+        )
+        return compare_inventory(table, Clock(1, 1), after=after, log=self.log.append, **options)
 
     def hints(self) -> list[tuple[str, str, int | None]]:
         text = TableKey("landing", "t/").encode()
-        found = self.store.inbox.read(text, [one.id for one in self.store.inbox.waiting(text)])
+        found = self.store.inbox.of(text).read([one.id for one in self.store.inbox.waiting(text)])
         assert all(len(one.hints) <= 3 for one in found)
         return sorted((hint.key, hint.event_name, hint.size) for one in found for hint in one.hints)
 
@@ -217,10 +231,10 @@ def test_loaded_files_that_lie_there_still_are_noted_for_after_load(monkeypatch:
     left = [Difference("t/a.csv", "left", 1, "e", state), Difference("t/b.csv", "left", 1, "e", partly)]
     lake = Lake(monkeypatch, left)
     assert lake.compare().differing == 0
-    assert lake.store.after.ids(TableKey("landing", "t/").encode()) == []
+    assert lake.store.after_notes(TableKey("landing", "t/").encode()).ids() == []
     assert lake.compare(after_load="delete").differing == 0
     text = TableKey("landing", "t/").encode()
-    (note,) = lake.store.after.read(text, lake.store.after.ids(text))
+    (note,) = lake.store.after_notes(text).read(lake.store.after_notes(text).ids())
     assert set(note.keys) == {"t/a.csv"}
     assert lake.hints() == []
 
@@ -231,19 +245,18 @@ def test_a_generation_that_a_reset_began_lists_its_prefix_from_the_beginning(
 ) -> None:
     """An inventory lacks the files of the last days, and how far a listing came was told of the generation before."""
     done: list[str] = []
-    lake: Any = SimpleNamespace(store=SimpleNamespace(inbox=SimpleNamespace(waiting=lambda text: [])))
-    table: Any = SimpleNamespace(text="t", birth=SimpleNamespace(folder=folder), key=SimpleNamespace(uri="s3://l/t/"))
-    monkeypatch.setattr(run, "read_clock", lambda table: Clock(1, n))
-    monkeypatch.setattr(run, "list_prefix", lambda *_: done.append("all") or 1)  # type: ignore[func-returns-value]
-    for name in ("unfinished", "decided", "look", "after_notes"):
-        monkeypatch.setattr(run, name, lambda *_, **__: None)
-    run._next_batch(
-        lake,
-        table,
-        "run",
-        first=True,
-        list_table=lambda table, clock: done.append("as asked for"),
-        allow_removals=False,
-        log=lambda line: None,
+    table: Any = SimpleNamespace(
+        text="t",
+        birth=SimpleNamespace(folder=folder),
+        key=SimpleNamespace(uri="s3://l/t/"),
+        spec=SimpleNamespace(inventory=FOLDER),
+        ledger=SimpleNamespace(clock=lambda: Clock(1, n)),
+        batches=SimpleNamespace(read=lambda n: None),
+        inbox=SimpleNamespace(waiting=list),
     )
+    monkeypatch.setattr(run, "list_prefix", lambda *_: done.append("all") or 1)  # type: ignore[func-returns-value]
+    monkeypatch.setattr(run, "compare_inventory", lambda *_, **__: done.append("as asked for"))
+    for name in ("unfinished", "look", "after_notes"):
+        monkeypatch.setattr(run, name, lambda *_, **__: None)
+    run._next_batch(table, RunOptions("run", listing=True), RunListener(), first=True)
     assert done == ["all" if whole else "as asked for"]

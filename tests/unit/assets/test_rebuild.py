@@ -24,18 +24,21 @@ from tidegate.assets.operations.rebuild import (
     rebuild_table,
 )
 from tidegate.assets.reconcile.known_etags import by_known_etags
+from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
-from tidegate.platform.core.bronze.manifest import Hint, Manifest
-from tidegate.platform.core.bronze.plan import Found, Gone, TakenHint, make_plan
+from tidegate.platform.core.bronze.manifest import Manifest
+from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
+from tidegate.platform.core.bronze.plan import TakenHint, make_plan
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.aws.s3 import Listed
-from tidegate.resources.lake_root.inbox import Waiting
+from tidegate.resources.lake_root.inbox import WaitingManifest
 from tidegate.resources.lake_root.store import LakeStore
-from tidegate.resources.ledger import Reading
+from tidegate.resources.ledger import Clock, Reading
 
 KEY = TableKey("landing", "orders/")
 ORDERS = KEY.encode()
@@ -76,7 +79,7 @@ def test_files_are_read_again_in_the_order_in_which_they_came() -> None:
     assert all(hint.redriven and hint.replaces is None for hint in hints[4:])
 
 
-SAME = Found("e1", 10, 1)
+SAME = S3Found("e1", 10, 1)
 
 
 @pytest.mark.parametrize(
@@ -86,10 +89,10 @@ SAME = Found("e1", 10, 1)
         (LastState(Status.MOVED, "e1", 3), SAME, [2]),
         (LastState(Status.COMMITTED, "e1", 4), SAME, []),
         (LastState(Status.MOVED, "e1", 4), SAME, []),
-        (LastState(Status.COMMITTED, "e2", 4), Found("e2", 10, 1), []),
-        (LastState(Status.COMMITTED, "e1", 3), Found("e2", 10, 1), [None]),
+        (LastState(Status.COMMITTED, "e2", 4), S3Found("e2", 10, 1), []),
+        (LastState(Status.COMMITTED, "e1", 3), S3Found("e2", 10, 1), [None]),
         (LastState(Status.QUARANTINED, "e1", 4, "none"), SAME, []),
-        (LastState(Status.COMMITTED, "e1", 3), Gone(), []),
+        (LastState(Status.COMMITTED, "e1", 3), S3Gone(), []),
     ],
     ids=["in the table", "moved and back", "read since", "moved since", "overwritten since", "not loaded yet",
          "quarantined since", "gone since"],
@@ -134,10 +137,9 @@ class _Table:
             readings = [Reading(*one[:2], 1, one[2], None, 1, one[3]) for one in self.rows]
             present = [_lies(key, etag) for key, (_, etag) in self.objects.items()]
             head = {key: self._probe(key) for key in self.objects}
-            store = SimpleNamespace(objects=SimpleNamespace(head_many=lambda bucket, keys: {k: head[k] for k in keys}))
-            lake: Any = SimpleNamespace(store=store)
+            source = SimpleNamespace(head_many=lambda keys: {k: head[k] for k in keys})
             present = [replace(one, size=1) for one in present]
-            present = by_known_etags(lake, SimpleNamespace(key=KEY), present, readings)  # type: ignore[arg-type]
+            present = by_known_etags(SimpleNamespace(key=KEY, source=source), present, readings)  # type: ignore[arg-type]
             self.hints += hints_of(present, self.states, readings)
 
     def _lay(self, key: str) -> None:
@@ -168,11 +170,11 @@ class _Table:
     def _record(self, row: LedgerRow) -> None:
         self.states[row.key] = LastState(row.status, row.etag, self.n, size=row.size, checksum=row.checksum)
 
-    def _probe(self, key: str) -> Found | Gone:
+    def _probe(self, key: str) -> S3Found | S3Gone:
         if key not in self.objects:
-            return Gone()
+            return S3Gone()
         content, etag = self.objects[key]
-        return Found(etag, 1, 1, checksum=content)
+        return S3Found(etag, 1, 1, checksum=content)
 
 
 @given(
@@ -198,8 +200,8 @@ def test_whatever_comes_when_and_how_often_each_file_is_in_the_table_once(
 
 
 def test_events_go_before_a_rebuild_which_takes_what_one_batch_loads(monkeypatch: pytest.MonkeyPatch) -> None:
-    def waits(id: str, hints: int, size: int) -> Waiting:
-        return Waiting(ORDERS, id, hints, 0.0, size)
+    def waits(id: str, hints: int, size: int) -> WaitingManifest:
+        return WaitingManifest(ORDERS, id, hints, 0.0, size)
 
     first, second, third = (waits(f"rebuild-01HXYZ000{i}000000000000000A-4-9-0", 4, 9) for i in range(3))
     event = waits("01HXYZ0009000000000000000A-4-9-0", 4, 9)
@@ -222,7 +224,7 @@ def lake() -> Any:
     spec = TableSpec.model_validate({"name": "orders", "prefix": KEY.uri, "format": "csv", "max_files": 1})
     readings = [Reading(key, "etag", 5, 1) for key in ("orders/a.csv", "orders/b.csv", "orders/gone.csv")]
     ledger = SimpleNamespace(
-        clock=lambda: (3, 4),
+        clock=lambda: Clock(3, 4),
         live_keys=lambda version: {one.key: LastState(Status.COMMITTED, "etag", 1) for one in readings},
         committed=lambda version: readings,
     )
@@ -230,26 +232,34 @@ def lake() -> Any:
     schema = TableSchema((Field("id", simple_type("bigint")),))
     for key in ("orders/a.csv", "orders/b.csv"):
         objects.bodies[key] = "id\n1\n"
-    return SimpleNamespace(
+    handles: Any = SimpleNamespace(
         store=store,
-        table=lambda text: SimpleNamespace(key=KEY, text=text, spec=spec, birth=birth, ledger=ledger),
         birth=birth,
         delta=SimpleNamespace(table_state=lambda location: SimpleNamespace(schema=schema)),
         config=SimpleNamespace(table_for=lambda key: spec, tables=[spec]),
     )
+    handles.table = lambda text: SimpleNamespace(
+        lake=handles,
+        key=KEY,
+        text=text,
+        spec=spec,
+        birth=birth,
+        ledger=ledger,
+        inbox=store.inbox.of(text),
+        source=Bucket(objects, KEY.bucket),  # type: ignore[arg-type]
+    )
+    return handles
 
 
 @pytest.fixture(autouse=True)
 def _every_object_is_the_table_s(monkeypatch: pytest.MonkeyPatch) -> None:
     """Routing is another test's."""
-    monkeypatch.setattr(
-        rebuild, "own_objects", lambda lake, table: lake.store.objects.under(KEY.bucket, table.key.prefix)
-    )
+    monkeypatch.setattr(rebuild, "own_objects", lambda table: table.source.under(table.key.prefix))
 
 
 def _waiting(lake: Any) -> list[Hint]:
     ids = [one.id for one in lake.store.inbox.waiting(ORDERS)]
-    return sorted((h for one in lake.store.inbox.read(ORDERS, ids) for h in one.hints), key=lambda hint: hint.key)
+    return sorted((h for one in lake.store.inbox.of(ORDERS).read(ids) for h in one.hints), key=lambda hint: hint.key)
 
 
 def test_a_rebuild_is_on_record_before_its_hints_and_names_what_stays(lake: Any) -> None:

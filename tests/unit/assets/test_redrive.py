@@ -21,7 +21,8 @@ from tidegate.assets.operations.redrive import (
     redrive_objects,
 )
 from tidegate.platform.core.bronze.ledger import LastState, Status
-from tidegate.platform.core.bronze.plan import Found, TakenHint, make_plan
+from tidegate.platform.core.bronze.object_state import S3Found
+from tidegate.platform.core.bronze.plan import TakenHint, make_plan
 from tidegate.platform.core.events.row_message import RowOrigin
 from tidegate.platform.core.events.s3_event import parse_body
 from tidegate.resources.lake_root.store import LakeStore
@@ -80,9 +81,9 @@ def test_a_file_that_a_rebuild_refused_is_read_again_in_the_place_of_its_rows(la
     found = [Quarantined(key, "read again, and refused", NOON) for key in STATES]
     redrive_objects(lake, ORDERS, found, Choice(), by="somebody")
     ids = [one.id for one in lake.store.inbox.waiting(ORDERS)]
-    taken = [TakenHint(hint, one.id) for one in lake.store.inbox.read(ORDERS, ids) for hint in one.hints]
+    taken = [TakenHint(hint, one.id) for one in lake.store.inbox.of(ORDERS).read(ids) for hint in one.hints]
     assert [item.hint.redriven for item in taken] == [True] * len(STATES)
-    plan = make_plan(taken, dict.fromkeys(STATES, Found("e1", 10, 1)), STATES, registered=False)
+    plan = make_plan(taken, dict.fromkeys(STATES, S3Found("e1", 10, 1)), STATES, registered=False)
     assert {one.key: one.replaces for one in plan.candidates} == {
         "orders/refused.csv": 3,
         "orders/bad.csv": None,
@@ -100,7 +101,7 @@ def test_objects_become_hints_at_the_rate_that_was_asked_for(lake: Any, monkeypa
 
     go()
     waiting = lake.store.inbox.waiting(ORDERS)
-    hints = [hint for one in lake.store.inbox.read(ORDERS, [one.id for one in waiting]) for hint in one.hints]
+    hints = [hint for one in lake.store.inbox.of(ORDERS).read([one.id for one in waiting]) for hint in one.hints]
     assert [one.hints for one in waiting] == [50] * 5
     assert slept == [1.0] * 4
     assert {hint.key for hint in hints} == {one.key for one in found}

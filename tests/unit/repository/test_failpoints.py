@@ -80,7 +80,8 @@ def test_an_unknown_action_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_the_listed_seams_are_those_of_the_code_in_order() -> None:
-    root = Path(__file__).resolve().parents[3]
-    found = re.findall(r'^ +seam\("([a-z-]+)"\)', (root / "assets" / "bronze" / "run.py").read_text(), re.MULTILINE)
+    bronze = Path(__file__).resolve().parents[3] / "assets" / "bronze"
+    steps = "".join((bronze / name).read_text() for name in ("run.py", "record.py"))
+    found = re.findall(r'^ +seam\("([a-z-]+)"\)', steps, re.MULTILINE)
     assert sorted(found) == sorted(SEAMS)
     assert len(set(SEAMS)) == len(SEAMS)

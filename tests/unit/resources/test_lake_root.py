@@ -6,7 +6,8 @@ import pytest
 
 from tests.support.lakes.objects import Objects
 from tidegate.platform.core.bronze.batch import Batch, Create
-from tidegate.platform.core.bronze.manifest import Hint, Manifest
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.resources.lake_root.batches import GenerationRetired
 from tidegate.resources.lake_root.store import LakeStore
 

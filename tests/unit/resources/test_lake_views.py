@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources import lake as lake_module
 from tidegate.resources.lake import Lake
-from tidegate.resources.lake_root.births import Birth
 from tidegate.resources.lake_root.root import LakeRoot
 from tidegate.resources.lake_views import name_lake_tables
 from tidegate.resources.spark.delta import Naming, TableName

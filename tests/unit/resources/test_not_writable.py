@@ -10,14 +10,15 @@ import pytest
 from botocore.config import Config
 from botocore.stub import Stubber
 
-from tidegate.assets.bronze.prepare.prepared import Prepared
-from tidegate.platform.core.bronze.manifest import Hint
-from tidegate.platform.core.bronze.plan import Candidate, Found, Plan, TakenHint
+from tidegate.assets.bronze.prepare.prepared import PreparedBatch
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.object_state import S3Found
+from tidegate.platform.core.bronze.plan import Candidate, Plan, TakenHint
 from tidegate.resources.aws.s3 import NotWritable, ObjectStore, StoreError
 
 
 def candidate(key: str) -> Candidate:
-    return Candidate(key, Found("e", 1, 0), TakenHint(Hint(key, "message#0"), "manifest"))
+    return Candidate(key, S3Found("e", 1, 0), TakenHint(Hint(key, "message#0"), "manifest"))
 
 
 @pytest.mark.parametrize(
@@ -45,16 +46,16 @@ def test_an_upload_that_is_not_allowed_is_told_from_every_other_failure(
 
 def test_files_that_wait_for_a_permission_are_blamed_for_nothing_and_stop_a_run_that_has_nothing_else() -> None:
     waits, good = candidate("a"), candidate("b")
-    plan, prepared = Plan([waits, good]), Prepared()
-    prepared.failed(plan, waits, NotWritable("s3://landing/orders/_tidegate/x cannot be written"))
+    prepared = PreparedBatch(Plan([waits, good]))
+    prepared.failed(waits, NotWritable("s3://landing/orders/_tidegate/x cannot be written"))
     assert (prepared.rows, prepared.deferred) == ([], [waits.taken.hint])
     with pytest.raises(NotWritable, match=r"_tidegate/x cannot be written\. Give Dagster's role .* 1 hints"):
-        prepared.require_progress(plan)
-    prepared.commit(plan, good, rows=1)
-    prepared.require_progress(plan)
+        prepared.require_progress()
+    prepared.commit(good, rows=1)
+    prepared.require_progress()
 
 
 @pytest.mark.parametrize("more", [{"rows": [None]}, {"drop": {"k": (None, None)}}])
 def test_what_is_decided_without_a_copy_is_not_held_up(more: dict[str, Any]) -> None:
-    plan, prepared = Plan([candidate("a")], **more), Prepared(obstacle="denied")
-    prepared.require_progress(plan)
+    prepared = PreparedBatch(Plan([candidate("a")], **more), obstacle="denied")
+    prepared.require_progress()

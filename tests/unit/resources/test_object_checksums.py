@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from botocore.stub import Stubber
 
-from tidegate.platform.core.bronze.plan import Forbidden, Found
+from tidegate.platform.core.bronze.object_state import S3Forbidden, S3Found
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.s3 import ObjectStore
 
@@ -43,7 +43,7 @@ def test_a_head_brings_the_checksum_in_the_same_request(
 ) -> None:
     store, stub = s3
     stub.add_response("head_object", {**PLAIN, **answer}, ASKED)
-    assert store.head("landing", "a.csv") == Found("e1", 7, 1767312000000, checksum=checksum)
+    assert store.head("landing", "a.csv") == S3Found("e1", 7, 1767312000000, checksum=checksum)
 
 
 @pytest.mark.parametrize(("encryption", "digested"), [("AES256", True), ("aws:kms", False), ("aws:kms:dsse", False)])
@@ -53,7 +53,7 @@ def test_an_etag_is_no_digest_where_kms_encrypts(
     store, stub = s3
     stub.add_response("head_object", {**PLAIN, "ServerSideEncryption": encryption}, ASKED)
     found = store.head("landing", "a.csv")
-    assert isinstance(found, Found)
+    assert isinstance(found, S3Found)
     assert found.digested == digested
 
 
@@ -62,7 +62,7 @@ def test_the_etag_of_an_upload_in_parts_is_no_digest(s3: tuple[ObjectStore, Stub
     store, stub = s3
     stub.add_response("head_object", {**PLAIN, "ETag": '"e1-3"'}, ASKED)
     found = store.head("landing", "a.csv")
-    assert isinstance(found, Found)
+    assert isinstance(found, S3Found)
     assert not found.digested
 
 
@@ -76,7 +76,7 @@ def test_without_the_key_of_kms_the_object_is_seen_without_its_checksum(
         stub.add_response("head_object", PLAIN, OBJECT)
     else:
         stub.add_client_error("head_object", http_status_code=403, expected_params=OBJECT)
-    assert isinstance(store.head("landing", "a.csv"), Found if known else Forbidden)
+    assert isinstance(store.head("landing", "a.csv"), S3Found if known else S3Forbidden)
 
 
 @pytest.mark.parametrize(
@@ -94,5 +94,5 @@ def test_a_look_at_the_end_takes_no_part_s_checksum_for_the_object_s(
     body = {"Body": io.BytesIO(b"content"), "ContentRange": "bytes 0-6/7"}
     stub.add_response("get_object", {**PLAIN, **answer, **body}, {**OBJECT, "Range": "bytes=-9"})
     found, tail = store.head_with_tail("landing", "a.csv", 9)
-    assert isinstance(found, Found)
+    assert isinstance(found, S3Found)
     assert (found.size, found.checksum, tail) == (7, checksum, b"content")

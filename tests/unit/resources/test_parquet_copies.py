@@ -19,12 +19,14 @@ from tests.support.lakes.corrupt_parquet import with_a_page_of_nonsense
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
 from tidegate.assets.bronze.prepare.formats.parquet_files import Parquet
 from tidegate.assets.bronze.prepare.load.unreadable import written_anew
-from tidegate.platform.core.bronze.manifest import Hint
-from tidegate.platform.core.bronze.plan import Candidate, Found, TakenHint
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.object_state import S3Found
+from tidegate.platform.core.bronze.plan import Candidate, TakenHint
 from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.files.parquet.copying import write_copy
 from tidegate.platform.core.files.parquet.footer import read_footer
 from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.resources.aws.bucket import Bucket
 
 ID = uuid.UUID(int=2**127 + 5)
 NOON = dt.datetime(2026, 1, 2, 12, 0, 0, 7)
@@ -152,9 +154,9 @@ def test_a_column_that_the_table_spells_otherwise_has_the_table_s_name_in_the_co
 def test_of_a_file_that_spark_failed_on_the_copy_of_another_reader_is_read_if_that_can_read_it(sound: bool) -> None:
     put: dict[str, bytes] = {}
 
-    def upload(bucket: str, key: str, path: Path) -> Found:
+    def upload(bucket: str, key: str, path: Path) -> S3Found:
         put[f"s3a://{bucket}/{key}"] = path.read_bytes()
-        return Found("copy", path.stat().st_size, 5)
+        return S3Found("copy", path.stat().st_size, 5)
 
     body = io.BytesIO()
     pq.write_table(pa.table({"id": range(50_000)}), body, use_dictionary=False)
@@ -163,15 +165,20 @@ def test_of_a_file_that_spark_failed_on_the_copy_of_another_reader_is_read_if_th
     lake: Any = SimpleNamespace(
         store=SimpleNamespace(objects=objects, bucket="lake", key=lambda *parts: "/".join(parts))
     )
-    table: Any = SimpleNamespace(key=SimpleNamespace(bucket="landing"), text="landing.a")
-    candidate = Candidate("a.parquet", Found("etag", len(given), 0), TakenHint(Hint("a.parquet"), "manifest"))
+    table: Any = SimpleNamespace(
+        lake=lake,
+        key=SimpleNamespace(bucket="landing"),
+        text="landing.a",
+        source=Bucket(objects, "landing"),  # type: ignore[arg-type]
+    )
+    candidate = Candidate("a.parquet", S3Found("etag", len(given), 0), TakenHint(Hint("a.parquet"), "manifest"))
     file = SourceFile(candidate, Parquet(), "s3a://landing/a.parquet", candidate.found.size)
     if not sound:
         with pytest.raises(Misfit, match="neither Spark nor PyArrow can read its values; write it again"):
-            written_anew(lake, table, file)
+            written_anew(table, file)
         assert not put
         return
-    anew = written_anew(lake, table, file)
+    anew = written_anew(table, file)
     assert pq.read_table(io.BytesIO(put[anew.path])).num_rows == 50_000
     assert anew.footer
     assert anew.footer.rows == 50_000

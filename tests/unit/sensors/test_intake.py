@@ -16,8 +16,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.lakes.objects import Objects as InMemory
-from tidegate.platform.core.bronze.manifest import Hint, Manifest
-from tidegate.platform.core.bronze.plan import BATCH_BYTES, Found, Gone, Probe, Unavailable
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.manifest import Manifest
+from tidegate.platform.core.bronze.object_state import Probe, S3Found, S3Gone, S3Unavailable
+from tidegate.platform.core.bronze.plan import BATCH_BYTES
 from tidegate.platform.core.config.lake import DiscoverySpec, LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.aws.sqs import Message, Queue
@@ -255,7 +257,7 @@ def test_messages_are_deleted_after_all_that_came_of_them_is_kept() -> None:
     assert done[-1] == "delete 2"
 
 
-GONE = Gone()
+GONE = S3Gone()
 
 
 class Objects:
@@ -268,7 +270,7 @@ class Objects:
 
     def head(self, bucket: str, key: str) -> Probe:
         self.asked.append(key)
-        return self._probe if key in self._gone else Found("e", 1, 0)
+        return self._probe if key in self._gone else S3Found("e", 1, 0)
 
     def head_many(self, bucket: str, keys: Iterable[str]) -> dict[str, Probe]:
         return {key: self.head(bucket, key) for key in keys}
@@ -468,7 +470,7 @@ def test_obstructed_and_malformed_events_and_those_without_a_table_fail_the_chec
 
 @pytest.mark.parametrize(
     "objects",
-    [Objects(gone=["new/a.csv"], probe=Unavailable("503")), Objects(gone=["new/a.csv"], bucket_exists=False)],
+    [Objects(gone=["new/a.csv"], probe=S3Unavailable("503")), Objects(gone=["new/a.csv"], bucket_exists=False)],
     ids=["no answer", "no bucket"],
 )
 def test_only_what_s3_says_is_believed(objects: Objects) -> None:
@@ -519,7 +521,7 @@ def test_beyond_a_day_s_new_tables_an_event_says_so_and_fails_the_check_of_its_q
 def test_a_tick_brings_no_more_new_tables_than_its_day_may_have_however_many_chunks_it_has() -> None:
     chunks = [[Message(f"{c}-{n}", body(record(f"t{c}{n}/a.csv")), "r") for n in range(2)] for c in range(3)]
     store = LakeStore(InMemory(), "s3://lake/root")  # type: ignore[arg-type]
-    store.objects.head = lambda bucket, key: Found("e", 1, 0)  # type: ignore[method-assign]
+    store.objects.head = lambda bucket, key: S3Found("e", 1, 0)  # type: ignore[method-assign]
     store.births.bear("landing.yesterday", "yesterday", registered=True)  # of 1970, by the dictionary's clock
 
     def tick() -> Intake:

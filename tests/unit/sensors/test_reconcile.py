@@ -20,19 +20,22 @@ from hypothesis import strategies as st
 from tests.support.lakes.objects import Objects
 from tests.support.lakes.seams import Died
 from tests.unit.conftest import PAPER
-from tidegate.assets.bronze import look
-from tidegate.assets.bronze.asset import LISTED_TAG, RECONCILE, TABLES, TRIGGER_TAG, note_listing
+from tidegate.assets.bronze.asset import TABLES, note_listing
 from tidegate.assets.bronze.job import BRONZE_JOB
-from tidegate.assets.bronze.look import Clock, list_prefix
+from tidegate.assets.reconcile import listing
+from tidegate.assets.reconcile.listing import list_prefix
+from tidegate.assets.runs.tags import LISTED_TAG, RECONCILE, TRIGGER_TAG
+from tidegate.platform.core.bronze.hint import MISSING
 from tidegate.platform.core.bronze.ledger import LastState, Status
-from tidegate.platform.core.bronze.manifest import MISSING
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.definitions import build_definitions
+from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.aws.dagster_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.store import LakeStore
+from tidegate.resources.ledger import Clock
 from tidegate.sensors.reconcile import (
     MAX_LISTING_RUNS,
     Remembered,
@@ -75,10 +78,17 @@ def listed(
     )
     key = TableKey("landing", "t/")
     ledger = SimpleNamespace(live_keys=lambda version: dict(states))
+    text = key.encode()
     table: Any = SimpleNamespace(
-        key=key, text=key.encode(), ledger=ledger, spec=SimpleNamespace(max_files=max_files, after_load="keep")
+        lake=SimpleNamespace(store=store, config=config),
+        key=key,
+        text=text,
+        ledger=ledger,
+        spec=SimpleNamespace(max_files=max_files, after_load="keep"),
+        inbox=store.inbox.of(text),
+        after_notes=store.after_notes(text),
+        source=Bucket(store.objects, "landing"),
     )
-    lake: Any = SimpleNamespace(store=store, config=config)
     came_to, parts = "", 0
 
     def told(key: str, objects: int, differing: int) -> None:
@@ -88,15 +98,15 @@ def listed(
             raise Died(key)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(look, "LISTED_AT_ONCE", at_once)
+        patch.setattr(listing, "LISTED_AT_ONCE", at_once)
         for _ in range(len(dies) + 1):
             try:
-                list_prefix(lake, table, Clock(1, 1), after=came_to, listed=told)
+                list_prefix(table, Clock(1, 1), after=came_to, listed=told)
                 break
             except Died:
                 if not came_to:
                     break  # after the last part
-    manifests = store.inbox.read(table.text, [one.id for one in store.inbox.waiting(table.text)])
+    manifests = store.inbox.of(table.text).read([one.id for one in store.inbox.waiting(table.text)])
     assert all(len(manifest.hints) <= max_files for manifest in manifests)
     return sorted((hint.key, hint.event_name) for manifest in manifests for hint in manifest.hints)
 

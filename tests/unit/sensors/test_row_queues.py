@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.assets.bronze.prepare.load.repeated_messages import keep_once
-from tidegate.assets.bronze.prepare.prepared import Prepared
+from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
@@ -283,10 +283,10 @@ def test_a_batch_says_how_new_the_rows_up_to_it_may_be(
     n: int, before: int | None, sent: list[tuple[int, int]], until: int
 ) -> None:
     keys = [RowObject(1, first, last).new_key("rows/clicks/") for first, last in sent]
-    prepared = Prepared(rows=[LedgerRow(key, Status.COMMITTED, rows=0) for key in keys])
+    prepared = PreparedBatch(rows=[LedgerRow(key, Status.COMMITTED, rows=0) for key in keys])
     batches = SimpleNamespace(read=lambda asked: {n - 1: SimpleNamespace(sent_until=before)}[asked])
     work: Any = SimpleNamespace(n=n, birth=SimpleNamespace(location="s3a://lake/clicks"))
-    keep_once(None, SimpleNamespace(batches=batches), work, prepared, None)  # type: ignore[arg-type]
+    keep_once(SimpleNamespace(batches=batches), work, prepared, None)  # type: ignore[arg-type]
     assert prepared.sent_until == until
 
 
@@ -295,8 +295,8 @@ def test_of_a_batch_that_does_not_say_it_every_time_is_taken_as_known() -> None:
 
 
 def _until(last: Any) -> int | None:
-    prepared = Prepared()
+    prepared = PreparedBatch()
     table: Any = SimpleNamespace(batches=SimpleNamespace(read=lambda _: last))
     work: Any = SimpleNamespace(n=2, birth=SimpleNamespace(location=""))
-    keep_once(None, table, work, prepared, None)  # type: ignore[arg-type]
+    keep_once(table, work, prepared, None)  # type: ignore[arg-type]
     return prepared.sent_until

@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 
 from tests.support.lakes.objects import Objects
 from tests.unit.sensors.test_intake import LAKE, body, record
-from tidegate.platform.core.bronze.plan import Found
+from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake_root.store import LakeStore
@@ -87,7 +87,7 @@ def tick(*clients: Sqs, order: QueueOrder | None = None, seconds: float = 60.0, 
     queues = [Queue(client, f"https://sqs/1/{client.name}") for client in clients]  # type: ignore[arg-type]
     lake = SimpleNamespace(config=config, queues=queues, store=store)
     found = take_in(lake, seconds=seconds, order=order, **more)  # type: ignore[arg-type]
-    waiting = store.inbox.read("landing.orders", [one.id for one in store.inbox.waiting()])
+    waiting = store.inbox.of("landing.orders").read([one.id for one in store.inbox.waiting()])
     return found, Counter(hint.key[7:-5] for manifest in waiting for hint in manifest.hints)
 
 
@@ -284,11 +284,11 @@ def test_what_one_queue_makes_a_table_no_other_makes_an_overlapping_one() -> Non
     store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
     both, asked = threading.Barrier(2), []
 
-    def head(bucket: str, key: str) -> Found:
+    def head(bucket: str, key: str) -> S3Found:
         asked.append(key)
         if len(asked) <= 2:
             both.wait(DEADLINE)
-        return Found("e", 1, 0)
+        return S3Found("e", 1, 0)
 
     store.objects.head = head  # type: ignore[method-assign]
     known = KnownTables(SimpleNamespace(config=LAKE, store=store))  # type: ignore[arg-type]

@@ -10,38 +10,34 @@ from tidegate.assets.bronze.prepare.formats.parquet_files import Parquet
 from tidegate.assets.bronze.prepare.load.readable_files import source_file, staged
 from tidegate.assets.bronze.prepare.parquet_copies import copied
 from tidegate.assets.bronze.prepare.parquet_footers import parquet_footers
-from tidegate.assets.bronze.prepare.prepared import Prepared
+from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.small_objects import Held
-from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate, Plan
+from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.aws.s3 import StoreError
-from tidegate.resources.lake import Lake, Table
+from tidegate.resources.lake import Table
 from tidegate.resources.threads import parallel
 
 
-def bounded(candidates: Iterable[Candidate], plan: Plan, prepared: Prepared) -> list[Candidate]:
+def bounded(candidates: Iterable[Candidate], prepared: PreparedBatch) -> list[Candidate]:
     """The first candidates, up to ``BATCH_BYTES`` and at least one; the others are put off."""
     taken: list[Candidate] = []
     size = 0
     for candidate in candidates:
         size += candidate.found.size
         if taken and size > BATCH_BYTES:
-            prepared.defer(plan, candidate)
+            prepared.defer(candidate)
         else:
             taken.append(candidate)
     return taken
 
 
-def loadable(
-    lake: Lake, table: Table, candidates: Iterable[Candidate], plan: Plan, prepared: Prepared
-) -> list[SourceFile]:
+def loadable(table: Table, candidates: Iterable[Candidate], prepared: PreparedBatch) -> list[SourceFile]:
     """The candidates as files that Spark can read, those in Parquet with their columns.
 
     Args:
-        lake: handles.
         table: the table.
         candidates: what is to be loaded.
-        plan: the look's plan.
         prepared: takes what becomes of candidates that are not returned.
 
     Raises:
@@ -52,7 +48,7 @@ def loadable(
 
     def source(candidate: Candidate) -> SourceFile | Misfit | StoreError:
         try:
-            return source_file(lake, table, candidate, held)
+            return source_file(table, candidate, held)
         except (Misfit, StoreError) as error:
             return error
 
@@ -66,19 +62,17 @@ def loadable(
         if isinstance(result, SourceFile):
             files.append(result)
         else:
-            prepared.failed(plan, candidate, result)
-    return _with_fields(lake, table, files, plan, prepared)
+            prepared.failed(candidate, result)
+    return _with_fields(table, files, prepared)
 
 
-def _with_fields(
-    lake: Lake, table: Table, files: Sequence[SourceFile], plan: Plan, prepared: Prepared
-) -> list[SourceFile]:
+def _with_fields(table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
     """The files, those in Parquet with their columns: Spark reads what it is asked for and drops the rest."""
     parquet = {file.candidate.key: file for file in files if isinstance(file.format, Parquet)}
     candidates = [file.candidate for file in parquet.values()]
-    footers = parquet_footers(lake.store.objects, table.key.bucket, candidates, plan, prepared)
-    places = {candidate.key: staged(lake, table, ".parquet") for candidate, _ in footers}
-    ready = copied(lake, table, footers, lambda one: (places[one.key].bucket, places[one.key].key), plan, prepared)
+    footers = parquet_footers(table.source, candidates, prepared)
+    places = {candidate.key: staged(table, ".parquet") for candidate, _ in footers}
+    ready = copied(table, footers, lambda one: (places[one.key].bucket, places[one.key].key), prepared)
     known = {
         candidate.key: replace(
             parquet[candidate.key],

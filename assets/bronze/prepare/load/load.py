@@ -10,7 +10,6 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 
-from tidegate.assets.bronze.look import Work
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
 from tidegate.assets.bronze.prepare.formats.parquet_files import Parquet
 from tidegate.assets.bronze.prepare.load.candidates import bounded, loadable
@@ -22,10 +21,12 @@ from tidegate.assets.bronze.prepare.load.source_columns import SOURCE_FIELDS, so
 from tidegate.assets.bronze.prepare.load.spark_errors import Fault, explained, fault_of
 from tidegate.assets.bronze.prepare.load.unreadable import broken, misread, written_anew
 from tidegate.assets.bronze.prepare.path_columns import check_both
-from tidegate.assets.bronze.prepare.prepared import Prepared
+from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.prepare.table_columns import present_schema, refusal, require_columns, unborn_schema
 from tidegate.platform.core.bronze.batch import Add
-from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate, Found
+from tidegate.platform.core.bronze.batch_draft import BatchDraft
+from tidegate.platform.core.bronze.object_state import S3Found
+from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate
 from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.misfit import Misfit
@@ -34,11 +35,11 @@ from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.aws.s3 import StoreError
-from tidegate.resources.lake import Lake, Table
+from tidegate.resources.lake import Table
 from tidegate.resources.spark.session import SparkUnreachable
 
 
-def prepare_load(lake: Lake, table: Table, work: Work) -> Prepared:
+def prepare_load(table: Table, work: BatchDraft) -> PreparedBatch:
     """Stage the rows of all candidates as Parquet in the table's directory, uncommitted.
 
     Rows that do not fit are set apart under ``quarantine/rows`` with their source, reason and raw text, in a folder
@@ -50,33 +51,33 @@ def prepare_load(lake: Lake, table: Table, work: Work) -> Prepared:
         ServerLost: the Spark server went while it read.
         PySparkException: Spark failed, and no file is known to be at fault.
     """
-    return _Load(lake, table, work).run()
+    return _Load(table, work).run()
 
 
 class _Load:
     """One preparation: its handles and what it knows of the table."""
 
-    def __init__(self, lake: Lake, table: Table, work: Work) -> None:
-        self.lake, self.table, self.work, self.plan = lake, table, work, work.plan
-        self.prepared = Prepared()
+    def __init__(self, table: Table, work: BatchDraft) -> None:
+        self.table, self.work, self.plan = table, work, work.plan
+        self.prepared = PreparedBatch(work.plan)
         self.anew: set[str] = set()  # keys of files of which another reader's copy was read
-        self.seen: dict[str, Found] = {}  # after their read; the look at Parquet brings no checksum
+        self.seen: dict[str, S3Found] = {}  # after their read; the look at Parquet brings no checksum
 
-    def run(self) -> Prepared:
+    def run(self) -> PreparedBatch:
         """Prepare all candidates."""
-        replacing = Replacing(self.lake, self.table, self.work)
-        candidates = self._to_read(bounded(self.plan.candidates, self.plan, self.prepared), replacing)
-        files = loadable(self.lake, self.table, candidates, self.plan, self.prepared)
+        replacing = Replacing(self.table, self.work)
+        candidates = self._to_read(bounded(self.plan.candidates, self.prepared), replacing)
+        files = loadable(self.table, candidates, self.prepared)
         self._begin(files)
         for some in sets_to_read(self.plan, self._fitting(files)):
             self._stage(some)
         for folder in [*self.prepared.folders]:
             # What was read again, with other columns or in another way, was set apart in vain.
             if not any(folder in (row.reason or "") for row in self.prepared.rows):
-                self.lake.store.remove_folder(folder)
+                self.table.lake.store.remove_folder(folder)
                 self.prepared.folders.remove(folder)
         if self.table.spec.row_queue:
-            keep_once(self.lake, self.table, self.work, self.prepared, replacing)
+            keep_once(self.table, self.work, self.prepared, replacing)
         replacing.finish(self.prepared)
         return self.prepared
 
@@ -85,18 +86,18 @@ class _Load:
         innocent = []
         for candidate in candidates:
             if reason := blame(self.plan, candidate):
-                self.prepared.quarantine(self.plan, candidate, reason)
+                self.prepared.quarantine(candidate, reason)
             else:
                 innocent.append(candidate)
         late = replacing.find(innocent, BATCH_BYTES)
         for candidate in innocent:
             if candidate.key in late:
-                self.prepared.defer(self.plan, candidate)
+                self.prepared.defer(candidate)
         return [candidate for candidate in innocent if candidate.key not in late]
 
     def _begin(self, files: Sequence[SourceFile]) -> None:
         """The table's schema as it is; before its birth what lake.yaml and the first path say."""
-        self.prepared.base = present_schema(self.lake, self.work)
+        self.prepared.base = present_schema(self.table, self.work)
         if self.prepared.base:
             self.prepared.schema = self.prepared.base
             return
@@ -110,12 +111,12 @@ class _Load:
         """The files whose path and known columns fit the table."""
         files, before = list(files), self.prepared.schema
         fitting, misfits = self._fit(files, lambda _: None)
-        if self.prepared.schema != before and refusal(self.lake, self.work, self.prepared.schema):
+        if self.prepared.schema != before and refusal(self.table, self.work, self.prepared.schema):
             # Some file brings a column that Delta refuses: each that brings columns is tried by itself.
             self.prepared.schema = before
-            fitting, misfits = self._fit(files, partial(require_columns, self.lake, self.work))
+            fitting, misfits = self._fit(files, partial(require_columns, self.table, self.work))
         for file, reason in misfits:
-            self.prepared.quarantine(self.plan, file.candidate, reason)
+            self.prepared.quarantine(file.candidate, reason)
         return fitting
 
     def _fit(
@@ -170,9 +171,9 @@ class _Load:
     def _require_server(self, files: Sequence[SourceFile]) -> None:
         """Tell a failure from the loss of the server while it read these files, which is noted."""
         try:
-            self.lake.delta.require_session()
+            self.table.delta.require_session()
         except (SparkUnreachable, PySparkException) as error:
-            raise server_lost(self.lake, self.table, files) from error
+            raise server_lost(self.table, files) from error
 
     def _poisoned(self, file: SourceFile, error: PySparkException) -> None:
         """End a file that Spark failed on, if it is at fault; else the run fails and the file waits.
@@ -181,17 +182,17 @@ class _Load:
         file is at fault.
         """
         if self._changed([file]):
-            self.prepared.defer(self.plan, file.candidate)
+            self.prepared.defer(file.candidate)
             return
         key = file.candidate.key
         try:
-            if reason := explained(error) if fault_of(error) is Fault.FILE else broken(self.lake, self.table, file):
+            if reason := explained(error) if fault_of(error) is Fault.FILE else broken(self.table, file):
                 raise Misfit(reason)
             if not isinstance(file.format, Parquet) or key in self.anew:
                 raise error
-            anew = written_anew(self.lake, self.table, file)
+            anew = written_anew(self.table, file)
         except Misfit as misfit:
-            self.prepared.quarantine(self.plan, file.candidate, str(misfit))
+            self.prepared.quarantine(file.candidate, str(misfit))
             return
         self.anew.add(key)
         self._stage([anew])
@@ -203,7 +204,7 @@ class _Load:
         """
         before = self.prepared.schema
         self._take_columns(files)
-        apart = self.lake.store.quarantine.new_folder(self.table.text, self.work.n)
+        apart = self.table.lake.store.quarantine.new_folder(self.table.text, self.work.n)
         adds, counted = self._staged(files, apart)
         if torn := {file.candidate.key for file in files if counted[file.candidate.key].torn}:
             self.prepared.schema = before
@@ -223,7 +224,7 @@ class _Load:
         if changed := self._changed(files):
             for file in files:
                 if file.candidate.key in changed:
-                    self.prepared.defer(self.plan, file.candidate)
+                    self.prepared.defer(file.candidate)
             return [file for file in files if file.candidate.key not in changed]
         self.prepared.adds += adds
         for file in files:
@@ -234,7 +235,7 @@ class _Load:
         """Write the good rows, set the others apart, and count all, in one pass over the files; the counts by key."""
         self.prepared.folders.append(apart)
         schema = self.prepared.schema
-        adds, told = self.lake.delta.load(self.work.birth.location, self._reading(files), schema, apart)
+        adds, told = self.table.delta.load(self.work.birth.location, self._reading(files), schema, apart)
         keys = {source_address(self.table, file): file.candidate.key for file in files}
         counted = {key: RowCounts(0, 0) for key in keys.values()}
         counted |= {keys[address]: RowCounts(**counts) for address, counts in told.items()}
@@ -279,13 +280,13 @@ class _Load:
         wider = self.prepared.schema.adding(self._inferred(files))
         if wider == self.prepared.schema:
             return set()
-        if not (reason := refusal(self.lake, self.work, wider)):
+        if not (reason := refusal(self.table, self.work, wider)):
             self.prepared.schema = wider
             return set()
         if len(files) > 1:
             half = len(files) // 2
             return self._learn(files[:half]) | self._learn(files[half:])
-        self.prepared.quarantine(self.plan, files[0].candidate, reason)
+        self.prepared.quarantine(files[0].candidate, reason)
         return {files[0].candidate.key}
 
     def _hopeless(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> list[SourceFile]:
@@ -305,7 +306,7 @@ class _Load:
         return [
             replace(field, type=said.get(field.name.lower(), field.type))
             for group in _grouped(files)
-            for field in group[0].format.infer(self.lake.delta, group, self.table.spec)
+            for field in group[0].format.infer(self.table.delta, group, self.table.spec)
             if not _in(field.name, self.prepared.schema.partitions)
         ]
 
@@ -325,12 +326,12 @@ class _Load:
         """The files without those whose bytes are not what Spark took them for."""
         suspects = [file for file in files if (count := counted.get(file.candidate.key)) and count.suspect]
         ended = set()
-        for candidate, problem in misread(self.lake, self.table, suspects):
+        for candidate, problem in misread(self.table, suspects):
             ended.add(candidate.key)
             if isinstance(problem, StoreError):
-                self.prepared.defer(self.plan, candidate)
+                self.prepared.defer(candidate)
             else:
-                self.prepared.quarantine(self.plan, candidate, problem)
+                self.prepared.quarantine(candidate, problem)
         return [file for file in files if file.candidate.key not in ended]
 
     def _changed(self, files: Sequence[SourceFile]) -> set[str]:
@@ -339,25 +340,25 @@ class _Load:
         What was read with the look is what that saw; where its etag is no digest, a checksum is wanted all the same.
         """
         files = [file for file in files if file.body is None or _has_no_digest(file.candidate.found)]
-        probes = self.lake.store.objects.head_many(self.table.key.bucket, [file.candidate.key for file in files])
-        self.seen |= {key: found for key, found in probes.items() if isinstance(found, Found)}
+        probes = self.table.source.head_many([file.candidate.key for file in files])
+        self.seen |= {key: found for key, found in probes.items() if isinstance(found, S3Found)}
         return {
             file.candidate.key
             for file in files
-            if not isinstance(found := probes[file.candidate.key], Found) or found.etag != file.candidate.found.etag
+            if not isinstance(found := probes[file.candidate.key], S3Found) or found.etag != file.candidate.found.etag
         }
 
     def _end(self, candidate: Candidate, counted: RowCounts, apart: str) -> None:
         told = f"{counted.told()}; see {apart}" if counted.bad else None
         candidate = candidate.seen_as(self.seen.get(candidate.key))
         if counted.good or told is None:
-            self.prepared.commit(self.plan, candidate, rows=counted.good, bad_rows=counted.bad or None, reason=told)
+            self.prepared.commit(candidate, rows=counted.good, bad_rows=counted.bad or None, reason=told)
         else:
             # Where its rows stay, so do those that were set apart beside them.
-            self.prepared.quarantine(self.plan, candidate, told if candidate.replaces is None else counted.told())
+            self.prepared.quarantine(candidate, told if candidate.replaces is None else counted.told())
 
 
-def _has_no_digest(found: Found) -> bool:
+def _has_no_digest(found: S3Found) -> bool:
     return not found.digested and found.checksum is None
 
 

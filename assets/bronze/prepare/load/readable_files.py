@@ -26,7 +26,7 @@ from tidegate.assets.bronze.small_objects import CONTENT_BYTES, SMALL_BYTES, Hel
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.keys.file_format import format_of
 from tidegate.platform.core.schema.misfit import Misfit
-from tidegate.resources.lake import Lake, Table
+from tidegate.resources.lake import Table
 
 #: The formats of loaded tables, by their names in lake.yaml.
 FORMATS: Mapping[str, Format] = {one.name: one for one in (Csv(), Json(), Parquet())}
@@ -49,11 +49,10 @@ class Staged:
         return f"s3a://{self.bucket}/{quote(self.key)}"
 
 
-def source_file(lake: Lake, table: Table, candidate: Candidate, held: Held) -> SourceFile:
+def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:
     """Make one candidate readable.
 
     Args:
-        lake: handles.
         table: the table.
         candidate: which.
         held: the contents of small files that the batch holds.
@@ -67,9 +66,9 @@ def source_file(lake: Lake, table: Table, candidate: Candidate, held: Held) -> S
     if candidate.found.size == 0:
         raise Misfit("empty file")
     if isinstance(format, Parquet):
-        return SourceFile(candidate, format, _path(lake, table, candidate), candidate.found.size)
-    body = _small_content(lake, table, candidate)
-    head, whole = head_of(lake, table, candidate) if body is None else (body, True)
+        return SourceFile(candidate, format, _path(table, candidate), candidate.found.size)
+    body = _small_content(table, candidate)
+    head, whole = head_of(table, candidate) if body is None else (body, True)
     seen = format.look(head, whole, table.spec)
     if body is not None and (plain := _plain(body, seen.rewrite)) is not None and held.take(len(plain)):
         path = source_path(table.key.bucket, candidate.key)
@@ -77,19 +76,19 @@ def source_file(lake: Lake, table: Table, candidate: Candidate, held: Held) -> S
             candidate, format, path, len(plain), seen.names, body=plain, by_line=seen.by_line, line_end=seen.line_end
         )
     if seen.rewrite:
-        path, size = _rewritten(lake, table, candidate, seen.rewrite)
+        path, size = _rewritten(table, candidate, seen.rewrite)
     else:
-        path, size = _path(lake, table, candidate), candidate.found.size
+        path, size = _path(table, candidate), candidate.found.size
     return SourceFile(candidate, format, path, size, seen.names, by_line=seen.by_line, line_end=seen.line_end)
 
 
-def staged(lake: Lake, table: Table, ending: str) -> Staged:
+def staged(table: Table, ending: str) -> Staged:
     """A new place for a copy; what a run leaves there is no table's."""
-    return Staged(lake.store.bucket, lake.store.key("staging", table.text, f"{ULID()}{ending}"))
+    return Staged(table.lake.store.bucket, table.lake.store.key("staging", table.text, f"{ULID()}{ending}"))
 
 
 @contextmanager
-def as_it_lies(lake: Lake, table: Table, candidate: Candidate) -> Iterator[BinaryIO]:
+def as_it_lies(table: Table, candidate: Candidate) -> Iterator[BinaryIO]:
     """The object's bytes from their beginning: those that the look saw.
 
     Raises:
@@ -99,12 +98,12 @@ def as_it_lies(lake: Lake, table: Table, candidate: Candidate) -> Iterator[Binar
     if candidate.found.body is not None:
         yield io.BytesIO(candidate.found.body)
         return
-    with lake.store.objects.reading(table.key.bucket, candidate.key, candidate.found.etag) as body:
+    with table.source.reading(candidate.key, candidate.found.etag) as body:
         yield body
 
 
 @contextmanager
-def unpacked(lake: Lake, table: Table, candidate: Candidate) -> Iterator[BinaryIO]:
+def unpacked(table: Table, candidate: Candidate) -> Iterator[BinaryIO]:
     """The object's bytes from their beginning, unpacked where its name says gzip.
 
     Raises:
@@ -112,7 +111,7 @@ def unpacked(lake: Lake, table: Table, candidate: Candidate) -> Iterator[BinaryI
         ObjectChanged: it is no longer what the look saw.
         StoreError: S3 did not answer.
     """
-    with as_it_lies(lake, table, candidate) as body:
+    with as_it_lies(table, candidate) as body:
         if not packed(candidate):
             yield body
             return
@@ -142,7 +141,7 @@ def _format(table: Table, candidate: Candidate) -> Format:
     return FORMATS[name]
 
 
-def head_of(lake: Lake, table: Table, candidate: Candidate) -> tuple[bytes, bool]:
+def head_of(table: Table, candidate: Candidate) -> tuple[bytes, bool]:
     """The first bytes of a candidate, unpacked, and whether they are all.
 
     Raises:
@@ -151,7 +150,7 @@ def head_of(lake: Lake, table: Table, candidate: Candidate) -> tuple[bytes, bool
         StoreError: S3 did not answer.
     """
     wanted = min(HEAD_BYTES, candidate.found.size)
-    head = _first_bytes(lake, table, candidate, wanted)
+    head = _first_bytes(table, candidate, wanted)
     whole = wanted == candidate.found.size
     if packed(candidate):
         try:
@@ -168,17 +167,17 @@ def source_path(bucket: str, key: str) -> str:
     return f"s3a://{bucket}/{key}"
 
 
-def _first_bytes(lake: Lake, table: Table, candidate: Candidate, length: int) -> bytes:
+def _first_bytes(table: Table, candidate: Candidate, length: int) -> bytes:
     found = candidate.found
     if found.body is not None:
         return found.body[:length]
-    return lake.store.objects.first_bytes(table.key.bucket, candidate.key, found.etag, length)
+    return table.source.first_bytes(candidate.key, found.etag, length)
 
 
-def _small_content(lake: Lake, table: Table, candidate: Candidate) -> bytes | None:
+def _small_content(table: Table, candidate: Candidate) -> bytes | None:
     """All bytes of a small candidate, unpacked; None where its file has to be read in parts, or by Spark itself."""
     size = candidate.found.size
-    return content(candidate.key, _first_bytes(lake, table, candidate, size)) if size <= SMALL_BYTES else None
+    return content(candidate.key, _first_bytes(table, candidate, size)) if size <= SMALL_BYTES else None
 
 
 def _plain(body: bytes, rewrite: Rewrite | None) -> bytes | None:
@@ -190,25 +189,25 @@ def _plain(body: bytes, rewrite: Rewrite | None) -> bytes | None:
     return target.getvalue() if target.tell() <= CONTENT_BYTES else None
 
 
-def _path(lake: Lake, table: Table, candidate: Candidate) -> str:
+def _path(table: Table, candidate: Candidate) -> str:
     bucket, key = table.key.bucket, candidate.key
     if _PLAIN_KEY.match(key):
         return source_path(bucket, key)
     ending = re.search(r"(\.[A-Za-z0-9]+){0,2}$", key.rsplit("/", 1)[-1])
-    place = staged(lake, table, ending.group(0) if ending else "")
-    lake.store.objects.copy(bucket, key, candidate.found.etag, place.bucket, place.key)
+    place = staged(table, ending.group(0) if ending else "")
+    table.lake.store.objects.copy(bucket, key, candidate.found.etag, place.bucket, place.key)
     return place.path
 
 
-def _rewritten(lake: Lake, table: Table, candidate: Candidate, rewrite: Rewrite) -> tuple[str, int]:
-    place = staged(lake, table, ".txt")
+def _rewritten(table: Table, candidate: Candidate, rewrite: Rewrite) -> tuple[str, int]:
+    place = staged(table, ".txt")
 
     def write(most: int) -> int:
         with TemporaryDirectory(prefix="tidegate-rewrite-") as folder:
             plain = Path(folder) / "plain"
-            with unpacked(lake, table, candidate) as body, plain.open("wb") as target:
+            with unpacked(table, candidate) as body, plain.open("wb") as target:
                 rewrite.write(cast(BinaryIO, io.BufferedReader(Bounded(body, most), 1 << 16)), target)
-            lake.store.objects.upload(place.bucket, place.key, plain)
+            table.lake.store.objects.upload(place.bucket, place.key, plain)
             return plain.stat().st_size
 
     size = candidate.found.size

@@ -18,17 +18,17 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 from ulid import ULID
 
-from tidegate.assets.bronze.look import Work
 from tidegate.assets.bronze.prepare.load.replaced_rows import Replacing
-from tidegate.assets.bronze.prepare.prepared import Prepared
+from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add
+from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
 from tidegate.platform.core.events.row_object import LATEST, sent_in, spans
 from tidegate.platform.core.keys.object_key import parse_s3_uri
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.resources.aws.s3 import StoreError
-from tidegate.resources.lake import Lake, Table
+from tidegate.resources.lake import Table
 from tidegate.resources.threads import parallel
 
 _ID, _SENT_AT = ROW_COLUMNS
@@ -36,7 +36,7 @@ _ID, _SENT_AT = ROW_COLUMNS
 _MOST_READ = 64 << 20
 
 
-def keep_once(lake: Lake, table: Table, work: Work, prepared: Prepared, replacing: Replacing) -> None:
+def keep_once(table: Table, work: BatchDraft, prepared: PreparedBatch, replacing: Replacing) -> None:
     """Drop the staged rows whose message is staged or in the table already, and say so in the ledger's rows.
 
     Where all rows were sent after those that the table may have, only what was staged is looked into. Else a query
@@ -44,7 +44,6 @@ def keep_once(lake: Lake, table: Table, work: Work, prepared: Prepared, replacin
     there twice, what was staged is staged again without it.
 
     Args:
-        lake: handles.
         table: the table.
         work: the look's.
         prepared: what is to be decided; its adds and rows change, and it is told what its batch says of the times.
@@ -54,12 +53,12 @@ def keep_once(lake: Lake, table: Table, work: Work, prepared: Prepared, replacin
         StoreError: S3 did not answer.
         PySparkException: Spark failed.
     """
-    _Once(lake, table, work, prepared, replacing).run()
+    _Once(table, work, prepared, replacing).run()
 
 
 class _Once:
-    def __init__(self, lake: Lake, table: Table, work: Work, prepared: Prepared, replacing: Replacing) -> None:
-        self._lake, self._table, self._n, self._location = lake, table, work.n, work.birth.location
+    def __init__(self, table: Table, work: BatchDraft, prepared: PreparedBatch, replacing: Replacing) -> None:
+        self._table, self._n, self._location = table, work.n, work.birth.location
         self._prepared, self._replacing = prepared, replacing
         self._sent = [sent_in(row.key) for row in prepared.rows if row.status is Status.COMMITTED]
 
@@ -83,7 +82,7 @@ class _Once:
         """Ids of the table's rows that stay and were sent when some of the batch's were; None before its birth."""
         if self._prepared.base is None:
             return None
-        rows = self._lake.delta.session.read.format("delta").load(self._location)
+        rows = self._table.delta.session.read.format("delta").load(self._location)
         return self._replacing.staying(rows.where(self._sent_then()), self._prepared).select(_ID)
 
     def _sent_then(self) -> Column:
@@ -104,7 +103,7 @@ class _Once:
 
     def _ids(self, add: Add) -> pa.ChunkedArray[Any]:
         bucket, key = parse_s3_uri(self._path(add).replace("s3a://", "s3://", 1))
-        body = self._lake.store.objects.get(bucket, key)
+        body = self._table.lake.store.objects.get(bucket, key)
         if body is None:
             raise StoreError(f"{self._path(add)} is gone right after it was staged")
         return pq.read_table(io.BytesIO(body), columns=[_ID]).column(0)
@@ -115,7 +114,7 @@ class _Once:
         kept = self._read(self._prepared.adds).withColumn("_tidegate_place", first).where("_tidegate_place = 1")
         if known is not None:
             kept = kept.join(known, _ID, "left_anti")
-        view, delta = f"once_{ULID()}".lower(), self._lake.delta
+        view, delta = f"once_{ULID()}".lower(), self._table.delta
         columns = ", ".join(quoted(field.name) for field in self._prepared.schema.fields)
         kept.createOrReplaceTempView(view)
         adds = delta.stage(self._location, f"SELECT {columns} FROM {view}", self._prepared.schema)
@@ -132,7 +131,7 @@ class _Once:
 
     def _read(self, adds: Sequence[Add]) -> DataFrame:
         columns = StructType.fromJson(self._prepared.schema.to_spark())
-        return self._lake.delta.session.read.schema(columns).parquet(*map(self._path, adds))
+        return self._table.delta.session.read.schema(columns).parquet(*map(self._path, adds))
 
     def _path(self, add: Add) -> str:
         return f"{self._location}/{unquote(add.path)}"

@@ -10,14 +10,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from ulid import ULID
 
-from tidegate.assets.bronze.look import Work
-from tidegate.assets.bronze.prepare.prepared import Prepared
+from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add, Remove
+from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.resources.lake import Lake, Table
+from tidegate.resources.lake import Table
 
 #: Looks for one during which nobody else commits.
 _LOOKS = 5
@@ -45,13 +45,12 @@ class Replacing:
     Delta takes data files away, not rows: the rows that stay in such a file are written again as they are.
 
     Args:
-        lake: handles.
         table: the table.
         work: the look's.
     """
 
-    def __init__(self, lake: Lake, table: Table, work: Work) -> None:
-        self._lake, self._table, self._work = lake, table, work
+    def __init__(self, table: Table, work: BatchDraft) -> None:
+        self._table, self._work = table, work
         self._files: list[_DataFile] = []
         self._entries: dict[str, Remove] = {}
 
@@ -71,7 +70,7 @@ class Replacing:
         again = [candidate for candidate in candidates if candidate.replaces is not None]
         if not again:
             return set()
-        delta, location = self._lake.delta, self._work.birth.location
+        delta, location = self._table.delta, self._work.birth.location
         for _ in range(_LOOKS):
             version = delta.table_state(location).version
             self._files = self._holding(again)
@@ -83,7 +82,7 @@ class Replacing:
             "files that are read again. Nothing was changed: run the table again"
         )
 
-    def finish(self, prepared: Prepared) -> None:
+    def finish(self, prepared: PreparedBatch) -> None:
         """Let the old rows of those files leave that will be committed; of others they stay."""
         leaving = self._leaving(prepared)
         keys = {candidate.key for candidate in leaving}
@@ -93,7 +92,7 @@ class Replacing:
         prepared.adds += self._staying(files, leaving, prepared.base or prepared.schema)
         prepared.removes += [self._entries[file.path] for file in files]
 
-    def staying(self, rows: DataFrame, prepared: Prepared) -> DataFrame:
+    def staying(self, rows: DataFrame, prepared: PreparedBatch) -> DataFrame:
         """Of the table's rows, with all of its columns, those that do not leave with what is prepared."""
         leaving = self._leaving(prepared)
         if not leaving:
@@ -101,7 +100,7 @@ class Replacing:
         readings = self._readings(leaving)
         return rows.join(F.broadcast(readings), self._same(rows, readings), "left_anti")
 
-    def _leaving(self, prepared: Prepared) -> list[Candidate]:
+    def _leaving(self, prepared: PreparedBatch) -> list[Candidate]:
         landing = {row.key for row in prepared.rows if row.status is Status.COMMITTED}
         return [one for one in self._work.plan.candidates if one.replaces is not None and one.key in landing]
 
@@ -123,7 +122,7 @@ class Replacing:
         return late
 
     def _holding(self, candidates: Sequence[Candidate]) -> list[_DataFile]:
-        rows = self._lake.delta.session.read.format("delta").load(self._work.birth.location)
+        rows = self._table.delta.session.read.format("delta").load(self._work.birth.location)
         # By the bounds of the batch number, most data files are not opened.
         of_then = rows.where(F.col("_batch").isin(sorted({one.replaces for one in candidates})))
         told = of_then.select(
@@ -143,7 +142,7 @@ class Replacing:
         They are read after the files' entries: whoever changes a file in between changes its entry too, and the batch
         is void.
         """
-        delta, location, session = self._lake.delta, self._work.birth.location, self._lake.delta.session
+        delta, location, session = self._table.delta, self._work.birth.location, self._table.delta.session
         view = f"held_{ULID()}".lower()
         delta.batch_view(location, {0: [file.path for file in files]}, view)
         rows, readings = session.table(view), self._readings(leaving)
@@ -161,7 +160,7 @@ class Replacing:
         values = zip(*((f"{bucket}{one.key}", states[one.key].etag, one.replaces) for one in candidates), strict=True)
         types = (pa.string(), pa.string(), pa.int64())
         columns = [pa.array(list(column), kind) for column, kind in zip(values, types, strict=True)]
-        return self._lake.delta.session.createDataFrame(pa.table(columns, [f"left{name}" for name in _READING]))
+        return self._table.delta.session.createDataFrame(pa.table(columns, [f"left{name}" for name in _READING]))
 
     def _same(self, rows: DataFrame, readings: DataFrame) -> Column:
         first, second, third = (rows[name] == readings[f"left{name}"] for name in _READING)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
-from tidegate.platform.core.bronze.manifest import LOST, LOST_ALONE, Hint, Manifest
+from tidegate.platform.core.bronze.hint import LOST, LOST_ALONE, Hint
+from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.plan import Candidate, Plan, candidate_hints
-from tidegate.resources.lake import Lake, Table
+from tidegate.resources.lake import Table
 from tidegate.resources.spark.session import SparkUnreachable
 
 #: Sets that files with as many losses are read in: of ten thousand, the one at fault is alone after two more.
@@ -24,11 +25,11 @@ class ServerLost(SparkUnreachable):
     """The Spark server went, or was started anew, while it read files."""
 
 
-def server_lost(lake: Lake, table: Table, files: Sequence[SourceFile]) -> ServerLost:
+def server_lost(table: Table, files: Sequence[SourceFile]) -> ServerLost:
     """Note durably which files were being read; the error to raise."""
     name = LOST_ALONE if len(files) == 1 else LOST
     hints = [Hint(file.candidate.key, event_name=name, read=file.candidate.found.etag) for file in files]
-    lake.store.inbox.put([Manifest.new(table.text, "lost", hints)])
+    table.inbox.put([Manifest.new(table.text, "lost", hints)])
     such = f"{files[0].candidate.key} alone" if len(files) == 1 else f"{len(files)} files"
     return ServerLost(
         f"the Spark server was lost while it read {such} of {table.text}; its log says why. Nothing was changed: the "

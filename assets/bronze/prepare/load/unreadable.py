@@ -14,12 +14,12 @@ from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.aws.s3 import StoreError
-from tidegate.resources.lake import Lake, Table
+from tidegate.resources.lake import Table
 from tidegate.resources.parquet.copies import copy_parquet
 from tidegate.resources.threads import parallel
 
 
-def broken(lake: Lake, table: Table, file: SourceFile) -> str | None:
+def broken(table: Table, file: SourceFile) -> str | None:
     """Why the file's bytes cannot be read; None if they can, or if it is Parquet.
 
     Raises:
@@ -28,7 +28,7 @@ def broken(lake: Lake, table: Table, file: SourceFile) -> str | None:
     if isinstance(file.format, Parquet):
         return None
     try:
-        with unpacked(lake, table, file.candidate) as body:
+        with unpacked(table, file.candidate) as body:
             while body.read(1 << 20):
                 pass
     except Misfit as misfit:
@@ -36,30 +36,30 @@ def broken(lake: Lake, table: Table, file: SourceFile) -> str | None:
     return None
 
 
-def written_anew(lake: Lake, table: Table, file: SourceFile) -> SourceFile:
+def written_anew(table: Table, file: SourceFile) -> SourceFile:
     """A Parquet file that Spark cannot read, as PyArrow reads it: Spark reads its copy.
 
     Raises:
         Misfit: PyArrow cannot read it either.
         StoreError: S3 did not answer, does not take the copy, or the file is no longer what the look saw.
     """
-    candidate, place = file.candidate, staged(lake, table, ".parquet")
+    candidate, place = file.candidate, staged(table, ".parquet")
     source = (table.key.bucket, candidate.key, candidate.found.etag)
     try:
-        copy = copy_parquet(lake.store.objects, source, place.bucket, place.key, {})
+        copy = copy_parquet(table.lake.store.objects, source, place.bucket, place.key, {})
     except BadParquet as bad:
         raise Misfit(f"neither Spark nor PyArrow can read its values; write it again ({bad})") from bad
     return replace(file, path=place.path, footer=copy.footer)
 
 
-def misread(lake: Lake, table: Table, suspects: Sequence[SourceFile]) -> list[tuple[Candidate, str | StoreError]]:
+def misread(table: Table, suspects: Sequence[SourceFile]) -> list[tuple[Candidate, str | StoreError]]:
     """The files whose bytes are not what Spark took them for, with the reason, or the error of who could not look."""
 
     def problem(file: SourceFile) -> tuple[Candidate, str | StoreError | None]:
         candidate = file.candidate
 
         def read(most: int) -> str | None:
-            with as_it_lies(lake, table, candidate) as body:
+            with as_it_lies(table, candidate) as body:
                 return file.format.problem(body, packed=packed(candidate), spec=table.spec, most=most)
 
         try:

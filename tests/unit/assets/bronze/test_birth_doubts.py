@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from tidegate.assets.bronze.prepare.birth_doubts import birth_doubts
-from tidegate.platform.core.bronze.manifest import Hint
-from tidegate.platform.core.bronze.plan import Candidate, Found, TakenHint
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.object_state import S3Found
+from tidegate.platform.core.bronze.plan import Candidate, TakenHint
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import simple_type
@@ -19,19 +20,17 @@ from tidegate.resources.aws.s3 import StoreError
 
 
 def doubts(body: bytes | StoreError, born: dict[str, str], key: str = "t/a.csv", **spec: Any) -> list[str]:
-    def first_bytes(bucket: str, key: str, etag: str, count: int) -> bytes:
+    def first_bytes(key: str, etag: str, count: int) -> bytes:
         if isinstance(body, StoreError):
             raise body
         return body[:count]
 
-    objects = SimpleNamespace(first_bytes=first_bytes)
-    lake: Any = SimpleNamespace(store=SimpleNamespace(objects=objects))
     said = {"format": None, "columns": {}, "csv": CsvOptions(), **spec}
-    table: Any = SimpleNamespace(key=SimpleNamespace(bucket="landing"), spec=SimpleNamespace(**said))
+    table: Any = SimpleNamespace(source=SimpleNamespace(first_bytes=first_bytes), spec=SimpleNamespace(**said))
     size = 1 if isinstance(body, StoreError) else len(body)
-    one = Candidate(key, Found("etag", size, 0), TakenHint(Hint(key), "manifest"))
+    one = Candidate(key, S3Found("etag", size, 0), TakenHint(Hint(key), "manifest"))
     fields = [Field(name, simple_type(kind)) for name, kind in born.items()]
-    return birth_doubts(lake, table, [one], TableSchema(tuple(fields)))
+    return birth_doubts(table, [one], TableSchema(tuple(fields)))
 
 
 PRICES = b"id,price\n" + b"1,2\n" * 300 + b"1,ten\n"

@@ -10,10 +10,11 @@ import pytest
 from tidegate.assets.bronze.prepare.load import candidates as loadable
 from tidegate.assets.bronze.prepare.load.candidates import bounded
 from tidegate.assets.bronze.prepare.load.replaced_rows import Replacing, _DataFile
-from tidegate.assets.bronze.prepare.prepared import Prepared
+from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.silver.table import silver_columns
-from tidegate.platform.core.bronze.manifest import Hint
-from tidegate.platform.core.bronze.plan import Candidate, Found, Plan, TakenHint
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.object_state import S3Found
+from tidegate.platform.core.bronze.plan import Candidate, TakenHint
 from tidegate.platform.core.keys.object_key import is_hidden
 from tidegate.platform.core.keys.own_paths import copy_key, copy_path, log_path
 from tidegate.platform.core.schema.column_types import Field
@@ -22,21 +23,21 @@ from tidegate.platform.core.schema.table_schema import TableSchema
 
 
 def candidate(key: str, size: int) -> Candidate:
-    return Candidate(key, Found("etag", size, 0), TakenHint(Hint(key), "manifest"))
+    return Candidate(key, S3Found("etag", size, 0), TakenHint(Hint(key), "manifest"))
 
 
 def test_a_batch_loads_so_many_bytes_and_puts_the_rest_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loadable, "BATCH_BYTES", 100)
     files = [candidate("a", 60), candidate("b", 30), candidate("c", 20), candidate("d", 5)]
-    prepared = Prepared()
-    assert [taken.key for taken in bounded(files, Plan(), prepared)] == ["a", "b"]
+    prepared = PreparedBatch()
+    assert [taken.key for taken in bounded(files, prepared)] == ["a", "b"]
     assert [hint.key for hint in prepared.deferred] == ["c", "d"]
-    assert [taken.key for taken in bounded([candidate("large", 1000)], Plan(), Prepared())] == ["large"]
+    assert [taken.key for taken in bounded([candidate("large", 1000)], PreparedBatch())] == ["large"]
 
 
 def test_a_batch_writes_so_many_bytes_of_data_files_again_and_puts_the_rest_off() -> None:
     nothing: Any = None
-    replacing = Replacing(nothing, nothing, nothing)
+    replacing = Replacing(nothing, nothing)
     replacing._files = [
         _DataFile("large", 1000, frozenset({"a", "b"})),
         _DataFile("small", 1, frozenset({"b"})),

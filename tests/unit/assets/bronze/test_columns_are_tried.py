@@ -12,8 +12,9 @@ import pytest
 
 from tidegate.assets.bronze.prepare import register
 from tidegate.assets.bronze.prepare.register import prepare_register
-from tidegate.platform.core.bronze.manifest import Hint
-from tidegate.platform.core.bronze.plan import Candidate, Found, Plan, TakenHint
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.object_state import S3Found
+from tidegate.platform.core.bronze.plan import Candidate, Plan, TakenHint
 from tidegate.platform.core.files.parquet.footer import Footer, read_footer
 from tidegate.platform.core.schema.table_schema import TableSchema
 
@@ -40,26 +41,25 @@ def footer(*names: str) -> Footer:
 def prepared(monkeypatch: pytest.MonkeyPatch) -> Any:
     base = TableSchema(footer("id").fields)
     monkeypatch.setattr(register, "present_schema", lambda *_: base)
-    monkeypatch.setattr(register, "copied", lambda lake, table, files, *_: [(*file, None) for file in files])
+    monkeypatch.setattr(register, "copied", lambda table, files, *_: [(*file, None) for file in files])
 
     def prepare(**files: Footer) -> tuple[Any, Delta]:
         candidates = {
-            name: Candidate(f"t/{name}.parquet", Found(name, 9, 0), TakenHint(Hint(f"t/{name}.parquet"), "manifest"))
+            name: Candidate(f"t/{name}.parquet", S3Found(name, 9, 0), TakenHint(Hint(f"t/{name}.parquet"), "manifest"))
             for name in files
         }
         monkeypatch.setattr(
             register, "parquet_footers", lambda *_: [(candidates[name], one) for name, one in files.items()]
         )
-        lake, plan = (
-            SimpleNamespace(delta=Delta(), store=SimpleNamespace(objects=SimpleNamespace(head_many=lambda *_: {}))),
-            Plan(),
-        )
-        plan.candidates += candidates.values()
+        plan = Plan(list(candidates.values()))
         table = SimpleNamespace(
-            key=SimpleNamespace(bucket="b", prefix="t/"), spec=SimpleNamespace(format="parquet", policy="evolve")
+            key=SimpleNamespace(bucket="b", prefix="t/"),
+            spec=SimpleNamespace(format="parquet", policy="evolve"),
+            delta=Delta(),
+            source=SimpleNamespace(head_many=lambda _: {}),
         )
         work: Any = SimpleNamespace(plan=plan, previous=None, birth=SimpleNamespace(location="s3a://b/t"))
-        return prepare_register(lake, table, work), lake.delta  # type: ignore[arg-type]
+        return prepare_register(table, work), table.delta  # type: ignore[arg-type]
 
     return prepare
 

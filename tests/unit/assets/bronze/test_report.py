@@ -13,9 +13,9 @@ import pytest
 from tests.unit.conftest import Paper
 from tidegate.assets.bronze import asset
 from tidegate.assets.bronze.asset import BRONZE, TABLES, last_shown
-from tidegate.assets.bronze.previous import Before, Now, Waits, row_count
+from tidegate.assets.bronze.previous import PendingCleanup, PreviousReport, TableSnapshot, row_count
 from tidegate.assets.bronze.report import MOST_TOLD, SAID_BEFORE, Shown, check_specs
-from tidegate.assets.bronze.run import Done
+from tidegate.assets.bronze.run import BatchResult
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.platform.core.bronze.batch import Add, Batch, Remove
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
@@ -23,7 +23,7 @@ from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.resources.spark.delta import Landed, TableState
+from tidegate.resources.spark.delta import CommitResult, TableState
 
 ORDERS, PAGE = "landing.orders", dg.AssetKey(["bronze", "orders"])
 GOOD = LedgerRow("orders/good.json", Status.COMMITTED, rows=2)
@@ -36,9 +36,9 @@ ADD = Add("a.parquet", {}, 10, 0, '{"numRecords": 2}')
 
 def done(
     *rows: LedgerRow, n: int = 2, adds: Sequence[Add] = (), removes: Sequence[Remove] = (), outcome: str = "committed"
-) -> Done:
+) -> BatchResult:
     batch = Batch("lake", ORDERS, "g", n, "s3a://x", n - 2, (), rows, tuple(adds), tuple(removes))
-    return Done(batch, Landed(n - 1, outcome, "", None, False))
+    return BatchResult(batch, CommitResult(n - 1, outcome, "", None, False))
 
 
 def state(version: int, *columns: tuple[str, str]) -> TableState:
@@ -47,8 +47,8 @@ def state(version: int, *columns: tuple[str, str]) -> TableState:
 
 
 ID = ("id", "long")
-NOW = Now("orders", "s3://x", state(1, ID), 2)
-EMPTY = Now("orders")
+NOW = TableSnapshot("orders", "s3://x", state(1, ID), 2)
+EMPTY = TableSnapshot("orders")
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,8 @@ def test_every_bad_object_is_told_up_to_a_bound() -> None:
 def test_a_changed_schema_is_shown_and_warned_of() -> None:
     first = Shown([done(GOOD, n=1)], NOW)
     assert failed(first) == {}
-    before = Before.of(first.metadata("dagster/row_count"))
-    wider = Now("orders", "s3://x", state(2, ID, ("name", "string")), 4)
+    before = PreviousReport.of(first.metadata("dagster/row_count"))
+    wider = TableSnapshot("orders", "s3://x", state(2, ID, ("name", "string")), 4)
     assert failed(Shown([done(GOOD)], NOW, before)) == {}
     changed = Shown([done(GOOD)], wider, before)
     assert failed(changed) == {"schema_unchanged": dg.AssetCheckSeverity.WARN}
@@ -137,15 +137,15 @@ def test_what_after_load_took_away_does_not_hide_what_the_load_could_not_take_in
     world = World(paper, instance, monkeypatch)
     world.state = state(1, ID)
     world.batches = [done(GOOD, BAD, n=1, adds=[ADD]).batch, done(moved, DUPLICATE, n=2).batch]
-    for one in ([Done(world.batches[1], Landed(1, "committed", "", None, False))], []):
+    for one in ([BatchResult(world.batches[1], CommitResult(1, "committed", "", None, False))], []):
         assert evaluated(world.run(*one))["bronze", "nothing_quarantined"] is False
     world.run(done(GOOD, n=3, adds=[ADD]))
     assert evaluated(world.run())["bronze", "nothing_quarantined"] is True
 
 
 def test_files_that_wait_for_after_load_fail_the_check_of_their_page() -> None:
-    waits = Waits(2, {"orders/good.json": "AccessDenied"})
-    shown = Shown([done(GOOD)], Now("orders", "s3://x", state(1, ID), 2, waits))
+    waits = PendingCleanup(2, {"orders/good.json": "AccessDenied"})
+    shown = Shown([done(GOOD)], TableSnapshot("orders", "s3://x", state(1, ID), 2, waits))
     (check,) = (one for one in shown.checks(PAGE) if one.check_name == "after_load")
     assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
     (told,) = check.metadata["waiting"].records  # type: ignore[union-attr]
@@ -164,15 +164,15 @@ def test_column_changes() -> None:
 
 
 def test_rows_are_counted_by_the_table_only_where_the_batches_do_not_tell() -> None:
-    def counted(before: Before, version: int, *batches: Done) -> int:
+    def counted(before: PreviousReport, version: int, *batches: BatchResult) -> int:
         return row_count(before, batches, version, lambda: -1)
 
-    one, seen = done(GOOD, n=5, adds=[ADD, ADD]), Before(rows=10, version=7)
+    one, seen = done(GOOD, n=5, adds=[ADD, ADD]), PreviousReport(rows=10, version=7)
     assert counted(seen, 8, one) == 14
     assert counted(seen, 7) == 10
     assert counted(seen, 9, one, done(GOOD, n=6, adds=[ADD], outcome="void")) == 14
-    assert counted(Before(), 1, done(GOOD, n=1, adds=[ADD]), done(GOOD, n=2, adds=[ADD])) == 4
-    assert counted(Before(), 8, one) == -1  # Dagster has forgotten
+    assert counted(PreviousReport(), 1, done(GOOD, n=1, adds=[ADD]), done(GOOD, n=2, adds=[ADD])) == 4
+    assert counted(PreviousReport(), 8, one) == -1  # Dagster has forgotten
     assert counted(seen, 9, one) == -1  # somebody else has committed too
     assert counted(seen, 8, done(GOOD, n=5, removes=[Remove("a.parquet")])) == -1
 
@@ -181,7 +181,7 @@ class World:
     """A bronze run's surroundings, whose batches the test chooses."""
 
     def __init__(self, paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.done: list[Done] = []
+        self.done: list[BatchResult] = []
         self.last: Batch | None = None
         self.state = state(-1)
         birth = SimpleNamespace(name="orders", location="s3a://landing/orders")
@@ -189,11 +189,13 @@ class World:
         self.batches: list[Batch] = []
         batches = SimpleNamespace(read=self._read, void=lambda _: set())
         spec = SimpleNamespace(after_load="keep")
-        table = SimpleNamespace(birth=birth, ledger=ledger, batches=batches, spec=spec)
         count = SimpleNamespace(load=lambda _: SimpleNamespace(count=lambda: 2))
         session = SimpleNamespace(read=SimpleNamespace(format=lambda _: count))
         delta = SimpleNamespace(table_state=lambda _: self.state, session=session)
-        handles = SimpleNamespace(table=lambda _: table, delta=delta)
+        table = SimpleNamespace(
+            text=ORDERS, birth=birth, ledger=ledger, batches=batches, spec=spec, delta=delta, reopened=lambda: table
+        )
+        handles = SimpleNamespace(table=lambda _: table)
         monkeypatch.setattr(LakeResource, "open", lambda _: handles)
         monkeypatch.setattr(asset, "run_table", lambda *_, **__: self.done)
         self._job = paper.definitions.resolve_job_def("bronze_job")
@@ -204,7 +206,7 @@ class World:
     def _read(self, n: int) -> Batch | None:
         return next((one for one in self.batches if one.n == n), self.last)
 
-    def run(self, *batches: Done) -> dg.ExecuteInProcessResult:
+    def run(self, *batches: BatchResult) -> dg.ExecuteInProcessResult:
         self.done = list(batches)
         self.batches += [one.batch for one in batches]
         self.last = batches[-1].batch if batches else self.last
@@ -261,8 +263,8 @@ def test_the_page_of_a_table_is_materialized_by_the_run_of_its_partition(
     result = world.run(done(GOOD, n=1, adds=[ADD]))
     shown = last_shown(instance, PAGE)
     assert (shown.rows, shown.version) == (2, 0)
-    assert shown == last_shown(instance, BRONZE, ORDERS) != Before()
-    assert last_shown(instance, BRONZE, "landing.items") == Before()
+    assert shown == last_shown(instance, BRONZE, ORDERS) != PreviousReport()
+    assert last_shown(instance, BRONZE, "landing.items") == PreviousReport()
     (record,) = instance.fetch_materializations(PAGE, limit=1).records
     assert record.run_id == result.run_id
     metadata: dict[str, Any] = dict(record.asset_materialization.metadata) if record.asset_materialization else {}

@@ -22,14 +22,16 @@ from tidegate.assets.bronze.prepare.formats.json_shape import OneObjectALine
 from tidegate.assets.bronze.prepare.load import readable_files as source_files
 from tidegate.assets.bronze.prepare.load import unreadable as other_reader
 from tidegate.assets.bronze.prepare.room import Bounded, TooLarge, in_turn
-from tidegate.platform.core.bronze.manifest import Hint
-from tidegate.platform.core.bronze.plan import Candidate, Found, TakenHint
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.object_state import S3Found
+from tidegate.platform.core.bronze.plan import Candidate, TakenHint
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.resources.aws.bucket import Bucket
 
 
 def candidate(key: str, size: int) -> Candidate:
-    return Candidate(key, Found("etag", size, 0), TakenHint(Hint(key), "manifest"))
+    return Candidate(key, S3Found("etag", size, 0), TakenHint(Hint(key), "manifest"))
 
 
 class Store:
@@ -49,8 +51,9 @@ class Store:
 
 def rewritten(store: Store, key: str, rewrite: Rewrite) -> bytes:
     lake: Any = SimpleNamespace(store=SimpleNamespace(bucket="lake", key=lambda *parts: "/".join(parts), objects=store))
-    table: Any = SimpleNamespace(key=SimpleNamespace(bucket="landing"), text="t")
-    _, size = source_files._rewritten(lake, table, candidate(key, len(store.body)), rewrite)
+    source = Bucket(store, "landing")  # type: ignore[arg-type]
+    table: Any = SimpleNamespace(lake=lake, key=SimpleNamespace(bucket="landing"), text="t", source=source)
+    _, size = source_files._rewritten(table, candidate(key, len(store.body)), rewrite)
     assert size == len(store.uploads[-1])
     return store.uploads[-1]
 
@@ -112,10 +115,10 @@ def test_a_row_that_is_too_long_is_the_file_s_fault(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(room, "SMALL", 10)
     monkeypatch.setattr(other_reader, "MOST_ROW", 1_000)
     store = Store(b'a,b\n1,"' + b"x" * 5_000)
-    lake: Any = SimpleNamespace(store=SimpleNamespace(objects=store))
-    table: Any = SimpleNamespace(key=SimpleNamespace(bucket="landing"), spec=SimpleNamespace(csv=CsvOptions()))
+    source = Bucket(store, "landing")  # type: ignore[arg-type]
+    table: Any = SimpleNamespace(source=source, spec=SimpleNamespace(csv=CsvOptions()))
     file = SourceFile(candidate("a.csv", len(store.body)), Csv(), "s3a://landing/a.csv", len(store.body), ("a", "b"))
-    ((_, told),) = other_reader.misread(lake, table, [file])
+    ((_, told),) = other_reader.misread(table, [file])
     assert "a row has more than 1,000 characters" in str(told)
 
 

@@ -12,10 +12,12 @@ from tests.support.lakes.objects import Objects
 from tidegate.assets.bronze.look import _in_order, _of_one_batch
 from tidegate.assets.bronze.prepare.load import load
 from tidegate.assets.bronze.prepare.load.server_losses import ServerLost, blame, server_lost, sets_to_read
+from tidegate.platform.core.bronze.hint import LOST, LOST_ALONE, Hint
 from tidegate.platform.core.bronze.ledger import LastState, Status
-from tidegate.platform.core.bronze.manifest import LOST, LOST_ALONE, Hint, Manifest
-from tidegate.platform.core.bronze.plan import Candidate, Found, Plan, TakenHint, make_plan
-from tidegate.resources.lake_root.inbox import Waiting
+from tidegate.platform.core.bronze.manifest import Manifest
+from tidegate.platform.core.bronze.object_state import S3Found
+from tidegate.platform.core.bronze.plan import Candidate, Plan, TakenHint, make_plan
+from tidegate.resources.lake_root.inbox import WaitingManifest
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.spark.session import SparkUnreachable
 
@@ -28,19 +30,19 @@ def lake() -> Any:
 
 
 def _file(key: str, etag: str = "e1") -> Any:
-    return SimpleNamespace(candidate=Candidate(key, Found(etag, 1, 1), TakenHint(Hint(key), "m")))
+    return SimpleNamespace(candidate=Candidate(key, S3Found(etag, 1, 1), TakenHint(Hint(key), "m")))
 
 
 def _plan(lake: Any, keys: list[str], etag: str = "e1") -> Plan:
     """The plan of a look that takes everything that waits, as a look does."""
     ids = [one.id for one in _in_order(lake.store.inbox.waiting(ORDERS))]
-    noted = [TakenHint(hint, one.id) for one in lake.store.inbox.read(ORDERS, ids) for hint in one.hints]
+    noted = [TakenHint(hint, one.id) for one in lake.store.inbox.of(ORDERS).read(ids) for hint in one.hints]
     taken = [*noted, *(TakenHint(Hint(key, f"{key}#0", "ObjectCreated:Put"), "m") for key in keys)]
-    return make_plan(taken, dict.fromkeys(keys, Found(etag, 1, 1)), {}, registered=False)
+    return make_plan(taken, dict.fromkeys(keys, S3Found(etag, 1, 1)), {}, registered=False)
 
 
 def test_ten_thousand_files_lose_the_server_four_times_until_the_one_at_fault_is_set_apart(lake: Any) -> None:
-    table: Any = SimpleNamespace(text=ORDERS)
+    table: Any = SimpleNamespace(text=ORDERS, lake=lake, inbox=lake.store.inbox.of(ORDERS))
     read = [f"orders/{i}.json" for i in range(10_000)]
     lost = 0
     while True:
@@ -51,7 +53,7 @@ def test_ten_thousand_files_lose_the_server_four_times_until_the_one_at_fault_is
         assert sorted(file.candidate.key for some in sets for file in some) == sorted(read)
         assert len(sets) <= 100 * lost + 1
         (fatal,) = [some for some in sets if any(file.candidate.key == "orders/777.json" for file in some)]
-        server_lost(lake, table, fatal)
+        server_lost(table, fatal)
         lost += 1
     assert lost == 4
     notes = lake.store.inbox.waiting(ORDERS)
@@ -63,9 +65,9 @@ def test_ten_thousand_files_lose_the_server_four_times_until_the_one_at_fault_is
 
 
 def test_the_notes_of_other_bytes_say_nothing(lake: Any) -> None:
-    table: Any = SimpleNamespace(text=ORDERS)
+    table: Any = SimpleNamespace(text=ORDERS, lake=lake, inbox=lake.store.inbox.of(ORDERS))
     for _ in range(2):
-        server_lost(lake, table, [_file("a")])
+        server_lost(table, [_file("a")])
     (at_fault,) = (plan := _plan(lake, ["a"])).candidates
     reason = blame(plan, at_fault)
     assert reason is not None
@@ -77,27 +79,27 @@ def test_the_notes_of_other_bytes_say_nothing(lake: Any) -> None:
 
 def test_the_newest_note_is_taken_first_then_the_oldest_hints() -> None:
     ids = ["01HXYZ0000000000000000000A-1", "lost-01HXYZ0001000000000000000A-9", "lost-01HXYZ0002000000000000000A-1"]
-    waiting = [Waiting(ORDERS, id, 1, float(since)) for since, id in enumerate(ids)]
+    waiting = [WaitingManifest(ORDERS, id, 1, float(since)) for since, id in enumerate(ids)]
     assert [one.id for one in _in_order(waiting)] == [ids[2], ids[1], ids[0]]
 
 
 def test_a_file_of_a_rebuild_that_loses_the_server_ends_with_its_notes_though_events_come(lake: Any) -> None:
     """Else its hint would stay behind, and lose the server again: what is refused keeps its state."""
-    table: Any = SimpleNamespace(text=ORDERS)
+    table: Any = SimpleNamespace(text=ORDERS, lake=lake, inbox=lake.store.inbox.of(ORDERS))
     keys = [f"orders/{i}.csv" for i in range(10)]
     hints = [Hint(key, event_name="Rebuild", replaces=1, decided=1) for key in keys]
     lake.store.inbox.put([page := Manifest.new(ORDERS, "rebuild", hints)])
     for losses in range(9):
         ids = _of_one_batch(_in_order(lake.store.inbox.waiting(ORDERS)), len(keys))
-        taken = [TakenHint(hint, one.id) for one in lake.store.inbox.read(ORDERS, ids) for hint in one.hints]
-        found, known = Found("e1", 1, 1), LastState(Status.COMMITTED, "e1", 1)
+        taken = [TakenHint(hint, one.id) for one in lake.store.inbox.of(ORDERS).read(ids) for hint in one.hints]
+        found, known = S3Found("e1", 1, 1), LastState(Status.COMMITTED, "e1", 1)
         plan = make_plan(taken, dict.fromkeys(keys, found), dict.fromkeys(keys, known), registered=False)
         assert page.id in ids
         assert [one.replaces for one in plan.candidates] == [1] * len(keys)
         if blame(plan, next(one for one in plan.candidates if one.key == keys[7])):
             break
         sets = sets_to_read(plan, [_file(key) for key in keys])
-        server_lost(lake, table, next(some for some in sets if any(file.candidate.key == keys[7] for file in some)))
+        server_lost(table, next(some for some in sets if any(file.candidate.key == keys[7] for file in some)))
         lake.store.inbox.put([Manifest.new(ORDERS, "intake", [Hint(f"new{losses}", f"{losses}#0")])])
     assert losses == 3
 
@@ -111,19 +113,19 @@ def test_only_the_loss_of_the_server_is_noted(lake: Any, gone: Exception, monkey
         raise gone
 
     work: Any = SimpleNamespace(plan=Plan())
-    table: Any = SimpleNamespace(text=ORDERS)
-    loading = load._Load(lake, table, work)
+    table: Any = SimpleNamespace(text=ORDERS, lake=lake, inbox=lake.store.inbox.of(ORDERS))
+    loading = load._Load(table, work)
     monkeypatch.setattr(load._Load, "_stage_once", fail)
-    lake.delta = SimpleNamespace(require_session=lambda: None)
+    table.delta = SimpleNamespace(require_session=lambda: None)
     with pytest.raises(PySparkException, match="the connection broke"):
         loading._stage([_file("a"), _file("b")])
     assert lake.store.inbox.waiting() == []
-    lake.delta = SimpleNamespace(require_session=lose)
+    table.delta = SimpleNamespace(require_session=lose)
     with pytest.raises(ServerLost, match=r"while it read 2 files of landing\.orders"):
         loading._stage([_file("a"), _file("b")])
     with pytest.raises(ServerLost, match=r"while it read a alone of landing\.orders"):
         loading._stage([_file("a")])
-    notes = lake.store.inbox.read(ORDERS, [one.id for one in lake.store.inbox.waiting(ORDERS)])
+    notes = lake.store.inbox.of(ORDERS).read([one.id for one in lake.store.inbox.waiting(ORDERS)])
     assert sorted((hint.key, hint.event_name, hint.read) for one in notes for hint in one.hints) == [
         ("a", LOST, "e1"), ("a", LOST_ALONE, "e1"), ("b", LOST, "e1"),
     ]  # fmt: skip

@@ -15,19 +15,22 @@ from dagster._core.test_utils import create_run_for_test
 
 from tests.unit.conftest import Paper
 from tidegate.assets.bronze import asset
-from tidegate.assets.bronze.asset import BRONZE, TABLES, TRIGGER_TAG
-from tidegate.assets.bronze.previous import Before, Now
+from tidegate.assets.bronze.asset import BRONZE, TABLES
+from tidegate.assets.bronze.previous import PreviousReport, TableSnapshot
 from tidegate.assets.bronze.report import Shown
-from tidegate.assets.bronze.run import Done
+from tidegate.assets.bronze.run import BatchResult
 from tidegate.assets.bronze.shared_run import SharedRun
 from tidegate.assets.runs.held_tables import FAILED_TAG, SHARED_JOB, failed_tables, held_tables, shared_config
+from tidegate.assets.runs.listener import RunListener
+from tidegate.assets.runs.options import RunOptions
+from tidegate.assets.runs.tags import TRIGGER_TAG
 from tidegate.platform.core.bronze.batch import Add, Batch
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.resources.spark.delta import Landed, TableState
+from tidegate.resources.spark.delta import CommitResult, TableState
 
 PAGE = dg.AssetKey(["bronze", "orders"])
 GOOD, BAD = LedgerRow("good.json", Status.COMMITTED, rows=2), LedgerRow("bad.json", Status.QUARANTINED, "no row fits")
@@ -42,7 +45,7 @@ def shared(fails: Sequence[str] = (), *, held: Sequence[str] = (), lost: str | N
         done.append(table)
         if table in fails:
             raise ValueError(f"{table} was dropped\nby somebody")
-        return Shown([], Now(table))
+        return Shown([], TableSnapshot(table))
 
     left = itertools.count(turns, -1)
     run = SharedRun(work, held.__contains__, lambda: lost, lambda: next(left) > 0)
@@ -77,24 +80,27 @@ class World:
         self.instance, self.job = instance, paper.definitions.resolve_job_def(SHARED_JOB)
         self.brings: dict[str, LedgerRow | Exception] = {}
         self.given: dict[str, Any] = {}
-        handles = SimpleNamespace(delta=SimpleNamespace(require_session=lambda: None))
+        handles = SimpleNamespace(
+            delta=SimpleNamespace(require_session=lambda: None), table=lambda text: SimpleNamespace(text=text)
+        )
         monkeypatch.setattr(LakeResource, "open", lambda _: handles)
         monkeypatch.setattr(asset, "run_table", self._run_table)
-        monkeypatch.setattr(asset, "show", lambda _, table, done, before: Shown(done, self._now(done), before))
+        monkeypatch.setattr(asset, "show", lambda table, done, before: Shown(done, self._now(done), before))
 
-    def _run_table(self, _: Any, table: str, **given: Any) -> list[Done]:
-        self.given[table] = given
-        given["log"]("batch 1")
+    def _run_table(self, opened: Any, options: RunOptions, listener: RunListener) -> list[BatchResult]:
+        table = opened.text
+        self.given[table] = options
+        listener.log("batch 1")
         found = self.brings[table]
         if isinstance(found, Exception):
             raise found
         adds = (Add("a.parquet", {}, 10, 0, '{"numRecords": 2}'),) if found is GOOD else ()
         batch = Batch("lake", table, "g", 1, "s3a://x", -1, (), (found,), adds, ())
-        return [Done(batch, Landed(0, "committed", "", None, False))]
+        return [BatchResult(batch, CommitResult(0, "committed", "", None, False))]
 
     @staticmethod
-    def _now(done: Sequence[Done]) -> Now:
-        return Now("t", "s3://x", STATE, 2) if done[0].batch.adds else Now("t")
+    def _now(done: Sequence[BatchResult]) -> TableSnapshot:
+        return TableSnapshot("t", "s3://x", STATE, 2) if done[0].batch.adds else TableSnapshot("t")
 
     def run(self, tags: dict[str, str] | None = None, **brings: LedgerRow | Exception) -> dg.ExecuteInProcessResult:
         self.brings = {f"landing.{name}": what for name, what in brings.items()}
@@ -135,7 +141,7 @@ def test_each_table_of_a_shared_run_is_shown_as_its_own_run_would(
     }  # fmt: skip
     before = asset.last_shown(instance, BRONZE, "landing.orders")
     assert (before.rows, before.version) == (2, 0)
-    assert before == asset.last_shown(instance, PAGE) != Before()
+    assert before == asset.last_shown(instance, PAGE) != PreviousReport()
     (failure,) = (event for event in result.all_events if event.is_step_failure)
     assert "1 of 4 tables failed" in str(failure.step_failure_data.user_failure_data)
     assert "landing.items: dropped" in str(failure.step_failure_data.user_failure_data)
@@ -155,6 +161,6 @@ def test_a_shared_run_lists_prefixes_only_when_a_person_asks_and_leaves_tables_w
     assert held_tables(own) == ["landing.items"]
     assert world.run(orders=GOOD, items=GOOD, tags={TRIGGER_TAG: "sensor"}).success
     assert world.run(found=GOOD).success
-    assert {table: given["listing"] for table, given in world.given.items()} == {
+    assert {table: given.listing for table, given in world.given.items()} == {
         "landing.orders": False, "landing.found": True,
     }  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 
 from tidegate.assets.bronze import small_objects
 from tidegate.assets.bronze.small_objects import CONTENT_BYTES, SMALL_BYTES, Held, SmallObjects, content
-from tidegate.platform.core.bronze.plan import Found, Gone, Probe
+from tidegate.platform.core.bronze.object_state import Probe, S3Found, S3Gone
 
 
 class Bucket:
@@ -21,9 +21,15 @@ class Bucket:
         self.asked: list[str] = []
 
     def _found(self, key: str) -> Probe:
-        return Found("etag", len(self.bodies[key]), 0) if key in self.bodies else Gone()
+        return S3Found("etag", len(self.bodies[key]), 0) if key in self.bodies else S3Gone()
 
-    def head(self, bucket: str, key: str) -> Probe:
+    name = "landing"
+
+    @property
+    def objects(self) -> Bucket:
+        return self
+
+    def head(self, key: str) -> Probe:
         self.asked.append(f"HEAD {key}")
         return self._found(key)
 
@@ -34,7 +40,7 @@ class Bucket:
 
 
 def probed(bucket: Bucket, *keys: str, sizes: dict[str, int] | None = None) -> list[Any]:
-    small = SmallObjects(bucket, "landing")  # type: ignore[arg-type]
+    small = SmallObjects(bucket)  # type: ignore[arg-type]
     return [getattr(small.probe(key, (sizes or {}).get(key)), "body", None) for key in keys]
 
 
@@ -59,7 +65,7 @@ def test_of_an_object_that_proves_larger_nothing_is_held() -> None:
 
 
 def test_an_object_that_is_gone_is_gone() -> None:
-    assert SmallObjects(Bucket(), "landing").probe("a", None) == Gone()  # type: ignore[arg-type]
+    assert SmallObjects(Bucket()).probe("a", None) == S3Gone()  # type: ignore[arg-type]
 
 
 def test_a_batch_holds_a_bounded_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tidegate.platform.cli.check.foreign import check_foreign, folders_above
-from tidegate.resources.lake_root.births import Birth
+from tidegate.platform.core.bronze.birth import Birth
 
 OURS, FIRST = "11111111-2222-3333-4444-555555555555", f"t/_delta_log/{0:020d}.json"
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.platform.core.bronze.batch import Add, Batch, Create, Remove
+from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
-from tidegate.platform.core.bronze.manifest import Hint
 
 EXAMPLE = Batch(
     lake="11111111-1111-1111-1111-111111111111",

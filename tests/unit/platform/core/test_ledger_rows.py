@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.platform.core.bronze.batch import Batch
+from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.ledger import COLUMNS, SETTLED, LedgerRow, Status, bounded
-from tidegate.platform.core.bronze.manifest import Hint
 from tidegate.platform.core.bronze.plan import TakenHint, ledger_row
 from tidegate.resources.ledger import Ledger
-from tidegate.resources.spark.delta import Delta, Landed, _literal
+from tidegate.resources.spark.delta import CommitResult, Delta, _literal
 from tidegate.resources.spark.remote import SparkRemote
 
 TEXT = st.text(max_size=10)
@@ -87,7 +87,7 @@ def test_what_is_appended_has_columns_and_types_of_the_ledger(outcome: str, batc
             version=1, exists=True, txn=1, schema=SimpleNamespace(fields=fields)
         ),
     )
-    landed = Landed(7, outcome, batch.digest, None if outcome == "committed" else "a file is gone", False)
+    landed = CommitResult(7, outcome, batch.digest, None if outcome == "committed" else "a file is gone", False)
     Ledger(delta, "s3a://lake/ledger/t", "t").append(batch, landed, "run")  # type: ignore[arg-type]
     assert [row["kind"] for row in appended] == [
         "header",
@@ -115,7 +115,9 @@ def test_the_longest_batch_goes_to_the_server_in_one_message(batch: Batch) -> No
     for one in (row, older):
         sent.clear()
         some = replace(batch, rows=(one,) * 10)
-        Ledger(delta, "s3a://lake/ledger/t", "t").append(some, Landed(7, "committed", batch.digest, None, False), "run")
+        Ledger(delta, "s3a://lake/ledger/t", "t").append(
+            some, CommitResult(7, "committed", batch.digest, None, False), "run"
+        )
         assert 1_000 * len(_literal(sent[0]).encode()) < 120 << 20
 
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.platform.core.bronze.manifest import Hint, Manifest, Tally, chunked, tally_of
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.manifest import Manifest, Tally, chunked, tally_of
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 HINTS = st.lists(

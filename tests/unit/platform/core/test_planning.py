@@ -6,22 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidegate.platform.core.bronze.hint import TAKEN, Hint
 from tidegate.platform.core.bronze.ledger import OVERWRITTEN, LastState, LedgerRow, Status
-from tidegate.platform.core.bronze.manifest import TAKEN, Hint
-from tidegate.platform.core.bronze.plan import (
-    Forbidden,
-    Found,
-    Gone,
-    Plan,
-    Probe,
-    TakenHint,
-    Unavailable,
-    candidate_hints,
-    followers_rows,
-    make_plan,
-)
+from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
+from tidegate.platform.core.bronze.plan import Plan, TakenHint, candidate_hints, followers_rows, make_plan
 
-SAME, OTHER = Found("e1", 10, 1, "v1"), Found("e2", 20, 2)
+SAME, OTHER = S3Found("e1", 10, 1, "v1"), S3Found("e2", 20, 2)
 OVERWROTE = f"{OVERWRITTEN}: keys of a registered table are write-once"
 STATES: dict[str, LastState | None] = {
     "new": None,
@@ -32,9 +22,9 @@ STATES: dict[str, LastState | None] = {
 PROBES: dict[str, Probe] = {
     "same": SAME,
     "other": OTHER,
-    "gone": Gone(),
-    "forbidden": Forbidden("403"),
-    "unavailable": Unavailable("503"),
+    "gone": S3Gone(),
+    "forbidden": S3Forbidden("403"),
+    "unavailable": S3Unavailable("503"),
 }
 
 
@@ -137,7 +127,7 @@ def test_a_row_takes_the_object_s_version_before_the_event_s() -> None:
     (candidate,) = make_plan([hint], {"k": SAME}, {}, registered=False).candidates
     row = candidate.row(Status.COMMITTED, rows=4, bad_rows=1)
     assert (row.version_id, row.etag, row.size, row.rows, row.bad_rows) == ("v1", "e1", 10, 4, 1)
-    (gone,) = make_plan([hint], {"k": Gone()}, {}, registered=False).rows
+    (gone,) = make_plan([hint], {"k": S3Gone()}, {}, registered=False).rows
     assert (gone.version_id, gone.etag, gone.size) == ("of the event", None, None)
 
 
@@ -145,11 +135,11 @@ def test_a_row_takes_the_object_s_version_before_the_event_s() -> None:
 @pytest.mark.parametrize(
     ("state", "probe", "expected"),
     [
-        (LastState(Status.COMMITTED, "e1", 3), Gone(), "moved"),
-        (LastState(Status.COMMITTED, "e2", 4), Gone(), "removed"),
-        (LastState(Status.REMOVED, None, 4), Gone(), "moved"),
-        (LastState(Status.REMOVED, "e1", 4), Gone(), "moved"),
-        (LastState(Status.REMOVED, "e2", 4), Gone(), "duplicate"),
+        (LastState(Status.COMMITTED, "e1", 3), S3Gone(), "moved"),
+        (LastState(Status.COMMITTED, "e2", 4), S3Gone(), "removed"),
+        (LastState(Status.REMOVED, None, 4), S3Gone(), "moved"),
+        (LastState(Status.REMOVED, "e1", 4), S3Gone(), "moved"),
+        (LastState(Status.REMOVED, "e2", 4), S3Gone(), "duplicate"),
         (LastState(Status.COMMITTED, "e1", 3), OTHER, "add"),
     ],
     ids=[
@@ -189,17 +179,17 @@ CHECKSUM = "CRC64NVME:nuCUKjhVRg8="
 @pytest.mark.parametrize(
     ("probe", "same"),
     [
-        (Found("e9", 10, 9, checksum=CHECKSUM), True),
-        (Found("e1", 10, 9), True),
-        (Found("e9", 11, 9, checksum=CHECKSUM), False),
-        (Found("e9", 10, 9, checksum="CRC64NVME:AAAAAAAAAAA="), False),
-        (Found("e9", 10, 9, checksum="CRC32:nuCUKg==-2"), False),
-        (Found("e9", 10, 9), False),
+        (S3Found("e9", 10, 9, checksum=CHECKSUM), True),
+        (S3Found("e1", 10, 9), True),
+        (S3Found("e9", 11, 9, checksum=CHECKSUM), False),
+        (S3Found("e9", 10, 9, checksum="CRC64NVME:AAAAAAAAAAA="), False),
+        (S3Found("e9", 10, 9, checksum="CRC32:nuCUKg==-2"), False),
+        (S3Found("e9", 10, 9), False),
     ],
     ids=["a copy", "without a checksum now", "other size", "other checksum", "of parts", "no checksum"],
 )
 def test_bytes_are_the_same_by_their_checksum_where_a_copy_has_another_etag(
-    status: Status, probe: Found, same: bool, registered: bool
+    status: Status, probe: S3Found, same: bool, registered: bool
 ) -> None:
     """As where KMS encrypts the bucket, or after an upload in parts."""
     state = LastState(status, "e1", 3, "why", size=10, checksum=CHECKSUM)
@@ -211,7 +201,7 @@ def test_bytes_are_the_same_by_their_checksum_where_a_copy_has_another_etag(
 
 def test_what_differs_from_a_checksum_that_nobody_told_is_told_by_the_etag() -> None:
     unknown = {"k": LastState(Status.COMMITTED, "e1", 3)}
-    probe = Found("e9", 10, 9, checksum=CHECKSUM)
+    probe = S3Found("e9", 10, 9, checksum=CHECKSUM)
     assert outcome(make_plan([TakenHint(Hint("k", "m#0"), "m")], {"k": probe}, unknown, registered=False)) == "add"
 
 
@@ -219,11 +209,11 @@ def test_what_differs_from_a_checksum_that_nobody_told_is_told_by_the_etag() -> 
 def test_the_row_of_a_removal_names_the_bytes_whose_rows_stay(ours: bool) -> None:
     state = LastState(Status.COMMITTED, "e1", 3, size=10, bad_rows=2, checksum=CHECKSUM)
     told = TakenHint(Hint("k", "m#0", taken="e1" if ours else None), "m")
-    (row,) = make_plan([told], {"k": Gone()}, {"k": state}, registered=False).rows
+    (row,) = make_plan([told], {"k": S3Gone()}, {"k": state}, registered=False).rows
     assert row.status == (Status.MOVED if ours else Status.REMOVED)
     assert (row.etag, row.size, row.bad_rows, row.checksum) == ("e1", 10, 2, CHECKSUM)
     event = TakenHint(Hint("k", "m#0"), "m")
-    ((was, was_not),) = make_plan([event], {"k": Gone()}, {"k": state}, registered=True).drop.values()
+    ((was, was_not),) = make_plan([event], {"k": S3Gone()}, {"k": state}, registered=True).drop.values()
     assert (was.etag, was_not.etag) == (None, None), "these rows leave with the file"
 
 
@@ -283,7 +273,7 @@ def test_every_event_ends_as_one_row_or_is_deferred(
     ended = [row.event_id for row in rows if row.event_id] + [hint.event_id for hint in deferred if hint.event_id]
     assert sorted(ended) == sorted(item.hint.event_id for item in taken if item.hint.event_id)
     assert {candidate.key for candidate in plan.candidates}.isdisjoint(plan.drop)
-    assert all(isinstance(probes[hint.key], Unavailable) for hint in plan.deferred)
+    assert all(isinstance(probes[hint.key], S3Unavailable) for hint in plan.deferred)
 
 
 PARTLY = LastState(Status.COMMITTED, "e1", 3, "1 of its 2 rows", bad_rows=1)

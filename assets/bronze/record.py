@@ -1,0 +1,68 @@
+"""Step 5, record: the ledger, what was put off, after-load, and the manifests, which go last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tidegate.assets.bronze.after_load import after_batch
+from tidegate.platform.core.bronze.batch import Batch
+from tidegate.platform.core.bronze.manifest import Manifest
+from tidegate.platform.core.failpoints import seam
+from tidegate.resources.lake import Table
+from tidegate.resources.lake_root.inbox import WaitingManifest
+from tidegate.resources.ledger import Clock
+from tidegate.resources.spark.delta import CommitResult
+
+
+def record(table: Table, batch: Batch, landed: CommitResult, run_id: str, log: Callable[[str], None]) -> None:
+    """Append a batch and its outcome to the ledger, then finish it.
+
+    Raises:
+        RuntimeError: another lake committed to the table with this lake's identity.
+    """
+    if landed.digest != batch.digest:
+        raise RuntimeError(
+            f"the commit of batch {batch.n} of {table.text} carries digest {landed.digest}, the batch has "
+            f"{batch.digest}: another lake wrote with this lake's identity. Stop both and compare them"
+        )
+    table.ledger.append(batch, landed, run_id)
+    seam("record-ledger")
+    finish(table, batch, log, void=landed.outcome == "void")
+
+
+def finish(table: Table, batch: Batch, log: Callable[[str], None], *, void: bool) -> None:
+    """What follows the ledger's append; repeating it changes nothing."""
+    if batch.create or batch.n == 1:
+        table.lake.name_table(table.text)
+    if void:
+        # Nothing of it landed, so every hint goes back. The manifests are still there: they are deleted last.
+        taken = table.inbox.read(batch.manifests)
+        hints = [hint for manifest in taken for hint in manifest.hints]
+    else:
+        hints = list(batch.deferred)
+    if hints and _still_deferring(table, batch):
+        table.inbox.put([Manifest.deferred(batch.table, batch.n, batch.digest, hints)])
+    seam("record-deferred")
+    if not void:
+        after_batch(table, batch, log)
+    seam("after-load")
+    table.inbox.delete(batch.manifests)
+    seam("record-manifests")
+
+
+def _still_deferring(table: Table, batch: Batch) -> bool:
+    """Whether the deferred hints have yet to be put: the manifests go last, so without them all is done.
+
+    A run that slept meanwhile would otherwise put back hints that a later batch has decided.
+    """
+    waiting = {one.id for one in table.inbox.waiting()}
+    put = any(one.startswith(Manifest.deferred_prefix(batch.n, batch.digest)) for one in waiting)
+    return not put and not waiting.isdisjoint(batch.manifests)
+
+
+def unfinished(table: Table, clock: Clock, waiting: Sequence[WaitingManifest]) -> Batch | None:
+    """Batch n, if a run died between recording it and deleting its manifests, some of which are still waiting."""
+    if clock.n == 0 or not waiting:
+        return None
+    batch = table.batches.read(clock.n)
+    return batch if batch and not {one.id for one in waiting}.isdisjoint(batch.manifests) else None

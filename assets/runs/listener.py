@@ -1,0 +1,35 @@
+"""What a bronze run reports while it works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
+
+
+class RunListener:
+    """Takes what a run reports; this one ignores all of it."""
+
+    def log(self, line: str) -> None:
+        """Take a line of progress."""
+
+    def came_to(self, key: str) -> None:
+        """Take the key that the run's listing has reached; empty at its end."""
+
+    def inventoried(self, comparison: InventoryComparison) -> None:
+        """Take the comparison with the table's inventory, where the table has one."""
+
+
+class LogListener(RunListener):
+    """Passes each line of progress to a function, and ignores the rest.
+
+    Args:
+        log: takes a line.
+    """
+
+    def __init__(self, log: Callable[[str], None]) -> None:
+        self._log = log
+
+    def log(self, line: str) -> None:
+        """Pass the line on."""
+        self._log(line)
