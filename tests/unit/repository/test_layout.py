@@ -1,4 +1,4 @@
-"""The layout that makes `platform/` and the standard library's `platform` live side by side, and clean files."""
+"""The layout of the tree: `platform/` next to the standard library's `platform`, sizes, imports, and clean files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,33 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.layout import folder_sizes, function_lines, import_circles, module_lines, single_modules
 from tests.support.tracked import tracked
 
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGES = ("platform", "assets", "sensors", "resources")
+TESTS = ("tests/unit", "tests/support")
+
+MAX_MODULES_OF_A_FOLDER = 16
+MAX_LINES_OF_A_MODULE = 400
+MAX_LINES_OF_A_FUNCTION = 60
+
+#: Folders with a single module, and why.
+SINGLE_MODULES = {
+    "platform/core/routing": "typed events and their destinations join it",
+    "platform/jvm": "Java, and the script that records its classes",
+}
+#: What is longer than it may be: to be split, and then to leave these lists. Nothing joins them.
+LONG_MODULES = {"platform/demo/oracle.py", "resources/aws/s3.py", "resources/spark/delta.py"}
+LONG_FUNCTIONS = {
+    "assets/bronze/run.py:run_table",
+    "assets/silver/merge.py:_merging",
+    "platform/cloud/roles.py:dagster",
+    "platform/local/spark/conf.py:spark_conf",
+    "resources/aws/sqs.py:_drain",
+}
+#: Circles of imports, likewise.
+CIRCLES = [["tidegate.resources.aws.held_messages", "tidegate.resources.aws.sqs"]]
 
 
 def test_platform_is_no_package_of_its_own() -> None:
@@ -76,3 +99,50 @@ def test_requirements_are_pinned_and_hashed() -> None:
 def test_measurements_can_be_imported(path: Path) -> None:
     """Nothing else runs them, so a name that moved would be noticed in a sitting only."""
     importlib.import_module(f"benchmarks.{path.stem}")
+
+
+def test_no_folder_has_more_modules_than_a_reader_takes_in() -> None:
+    crowded = {
+        folder: size for folder, size in folder_sizes(ROOT, PACKAGES + TESTS).items() if size > MAX_MODULES_OF_A_FOLDER
+    }
+    assert not crowded
+
+
+def test_a_folder_with_a_single_module_has_a_reason() -> None:
+    assert single_modules(ROOT, PACKAGES + TESTS) == sorted(SINGLE_MODULES)
+
+
+def test_modules_and_functions_are_short() -> None:
+    modules = {path for path, lines in module_lines(ROOT, PACKAGES).items() if lines > MAX_LINES_OF_A_MODULE}
+    assert modules <= LONG_MODULES, f"more than {MAX_LINES_OF_A_MODULE} lines"
+    functions = {name for name, lines in function_lines(ROOT, PACKAGES).items() if lines > MAX_LINES_OF_A_FUNCTION}
+    assert functions <= LONG_FUNCTIONS, f"more than {MAX_LINES_OF_A_FUNCTION} lines"
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    assert [circle for circle in import_circles(ROOT, PACKAGES, "tidegate") if circle not in CIRCLES] == []
+
+
+def test_a_planted_break_of_each_rule_of_size_and_imports_is_seen(tmp_path: Path) -> None:
+    """A rule that sees nothing holds nothing."""
+    files = {
+        "assets/__init__.py": "",
+        "assets/crowd/__init__.py": "",
+        **{f"assets/crowd/m{number}.py": "" for number in range(17)},
+        "assets/alone/__init__.py": "",
+        "assets/alone/single.py": "from tidegate.assets.first import A",
+        "assets/first.py": "def f() -> None:\n    from tidegate.assets import second\n",
+        "assets/second.py": "import tidegate.assets.alone.single",
+        "assets/target/classes/generated.py": "",
+        "assets/long.py": "class C:\n    async def g(self) -> None:\n" + "        pass\n" * 399,
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert folder_sizes(tmp_path, ("assets",)) == {"assets": 3, "assets/alone": 1, "assets/crowd": 17}
+    assert single_modules(tmp_path, ("assets",)) == ["assets/alone"]
+    assert module_lines(tmp_path, ("assets",))["assets/long.py"] == 401
+    assert function_lines(tmp_path, ("assets",)) == {"assets/first.py:f": 2, "assets/long.py:g": 400}
+    assert import_circles(tmp_path, ("assets",), "tidegate") == [
+        ["tidegate.assets.alone.single", "tidegate.assets.first", "tidegate.assets.second"]
+    ]

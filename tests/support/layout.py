@@ -1,0 +1,90 @@
+"""What can be measured of a tree of Python modules: sizes of folders, modules and functions, and circles of imports.
+
+Each function takes the root of a tree, so that a test can plant a sample that breaks a rule.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+
+def modules(root: Path, folders: tuple[str, ...]) -> list[Path]:
+    """All Python modules below the folders, as paths relative to the root. Folders of build results are left out."""
+    found = (path.relative_to(root) for folder in folders for path in (root / folder).rglob("*.py"))
+    return sorted(path for path in found if not {"target", "__pycache__"} & set(path.parts))
+
+
+def folder_sizes(root: Path, folders: tuple[str, ...]) -> dict[str, int]:
+    """How many modules lie in each folder, without `__init__.py`."""
+    sizes: dict[str, int] = defaultdict(int)
+    for path in modules(root, folders):
+        sizes[path.parent.as_posix()] += path.name != "__init__.py"
+    return dict(sizes)
+
+
+def single_modules(root: Path, folders: tuple[str, ...]) -> list[str]:
+    """The folders that have one module and no folder of modules."""
+    sizes = folder_sizes(root, folders)
+    parents = {parent.as_posix() for folder in sizes for parent in Path(folder).parents}
+    return sorted(folder for folder, size in sizes.items() if size == 1 and folder not in parents)
+
+
+def module_lines(root: Path, folders: tuple[str, ...]) -> dict[str, int]:
+    """How many lines each module has."""
+    return {path.as_posix(): len((root / path).read_text().splitlines()) for path in modules(root, folders)}
+
+
+def function_lines(root: Path, folders: tuple[str, ...]) -> dict[str, int]:
+    """How many lines each function has, from `def` to its end, by `path:name`."""
+    found = {}
+    for path in modules(root, folders):
+        for node in ast.walk(ast.parse((root / path).read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                found[f"{path.as_posix()}:{node.name}"] = (node.end_lineno or node.lineno) - node.lineno + 1
+    return found
+
+
+def import_circles(root: Path, folders: tuple[str, ...], package: str) -> list[list[str]]:
+    """Groups of modules that import each other, directly or through others, wherever the import is written."""
+    paths = {_name(path, package): path for path in modules(root, folders)}
+    imports = {name: set(_imports(ast.parse((root / path).read_text()), paths)) for name, path in paths.items()}
+    reached = {name: _reached(name, imports) for name in imports}
+    circles = {
+        tuple(sorted(each for each in reached[name] if name in reached[each]))
+        for name in imports
+        if name in reached[name]
+    }
+    return [list(circle) for circle in sorted(circles)]
+
+
+def _name(path: Path, package: str) -> str:
+    parts = path.with_suffix("").parts
+    return ".".join((package, *(parts[:-1] if parts[-1] == "__init__" else parts)))
+
+
+def _imports(tree: ast.Module, known: Mapping[str, Path]) -> Iterator[str]:
+    """The known modules that one imports. `from a import b` imports `a.b` if that is a module, else `a`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name if name in known else node.module for name in inner]
+        else:
+            continue
+        yield from (name for name in names if name in known)
+
+
+def _reached(start: str, imports: Mapping[str, set[str]]) -> set[str]:
+    """The modules that are imported from a module, directly or through others."""
+    reached: set[str] = set()
+    waiting = list(imports[start])
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += imports[name]
+    return reached
