@@ -1,4 +1,4 @@
-"""Which lake a command talks to: a running local platform's, or the environment's."""
+"""Finds the lake that a command works on: that of a running local platform, or that of the environment."""
 
 from __future__ import annotations
 
@@ -13,65 +13,65 @@ from tidegate.platform.local.stack_file import StackInfo, client_environ, find_s
 from tidegate.resources.settings import Settings
 from tidegate.resources.spark.session import SparkUnreachable
 
-#: Homes of `tidegate demo` and of `tidegate up` and `dev`, below the working directory.
+#: Homes of `tidegate demo` and of `tidegate up` and `tidegate dev`, relative to the working directory.
 DEFAULT_HOMES = (Path(".tidegate/demo"), Path(".tidegate/local"))
 
 
 @dataclass(frozen=True)
 class Client:
-    """What a command talks to.
+    """The lake that a command works on.
 
     Attributes:
-        settings: the lake, and through what it is reached.
-        home: of the local platform that it is on; None when the environment names everything.
+        settings: the lake, and the endpoints that reach it.
+        home: home of the local platform that runs the lake; None when the environment names everything.
     """
 
     settings: Settings
     home: Path | None
 
     def explain(self, error: SparkUnreachable) -> str:
-        """What to do about a Spark server that does not answer."""
+        """Returns what to do about a Spark server that does not answer."""
         if self.home is None or find_stack(self.home) is None:
             return str(error)
         return (
-            f"the Spark server of the local platform on {self.home} does not answer: the platform is starting it "
-            f"again, so repeat this in a minute; its log is {self.home}/logs/spark.log"
+            f"the Spark server of the local platform on {self.home} does not answer: the platform is "
+            f"restarting it. Repeat the command in a minute. The log of the server is {self.home}/logs/spark.log"
         )
 
     @contextmanager
     def reaching_spark(self) -> Iterator[None]:
-        """Use Spark inside.
+        """Turn an error of Spark or of lake.yaml inside the block into an error of the command.
 
         Raises:
-            CommandError: it does not answer, or the lake.yaml is wrong; the message says what to do.
+            CommandError: the server does not answer, or lake.yaml is wrong. The message says what to do.
         """
         try:
             yield
         except SparkUnreachable as error:
             raise CommandError(self.explain(error)) from None
         except LakeConfigError as error:
-            raise CommandError("\n".join([str(error), *self.nowhere])) from None
+            raise CommandError("\n".join([str(error), *self.no_platform_hints])) from None
 
     @property
-    def nowhere(self) -> list[str]:
-        """What else may be wrong with the environment's lake.yaml: it may need a platform that does not run."""
+    def no_platform_hints(self) -> list[str]:
+        """Lines for an error in the environment's lake.yaml: the lake may need a platform that does not run."""
         if self.home is not None:
             return []
-        homes = " or ".join(str(one) for one in DEFAULT_HOMES)
+        homes = " or ".join(str(each) for each in DEFAULT_HOMES)
         return [f"no local platform runs on {homes} of this directory: `tidegate dev` starts one, --home names another"]
 
 
 def client(home: Path | None, lake: Path | None = None, fits: Callable[[StackInfo], bool] = lambda _: True) -> Client:
-    """What a command talks to.
+    """Find the lake that a command works on.
 
     Args:
-        home: of a running local platform; None looks into the default ones.
-        lake: the lake.yaml, where it is another than the platform's or the environment's.
-        fits: which of the default ones may be taken.
+        home: home of a running local platform; None tries the default homes.
+        lake: a lake.yaml to use instead of the platform's or the environment's.
+        fits: whether a platform on a default home may be used.
 
     Raises:
-        CommandError: a home is given, and nothing runs there; a platform is still starting; or a variable of the
-            environment is wrong.
+        CommandError: nothing runs on the given home; a platform is still starting; or a variable of the environment
+            is wrong.
     """
     for candidate in DEFAULT_HOMES if home is None else (home,):
         info = find_stack(candidate)
@@ -80,8 +80,8 @@ def client(home: Path | None, lake: Path | None = None, fits: Callable[[StackInf
     for candidate in (home,) if home is not None else DEFAULT_HOMES if lake is None else ():
         if pid := find_starting(candidate):
             raise CommandError(
-                f"the local platform on {candidate} (process {pid}) is still starting: repeat this when it has said "
-                f"where it is; its logs are in {candidate}/logs"
+                f"the local platform on {candidate} (process {pid}) is still starting. Repeat the command when "
+                f"the platform has printed its addresses. Its logs are in {candidate}/logs"
             )
     if home is not None:
         raise CommandError(
@@ -92,7 +92,7 @@ def client(home: Path | None, lake: Path | None = None, fits: Callable[[StackInf
 
 
 def environment_settings() -> Settings:
-    """The settings of the environment.
+    """Read the settings from the environment.
 
     Raises:
         CommandError: a variable is wrong.

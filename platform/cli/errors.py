@@ -1,7 +1,7 @@
-"""The error of a command whose text is all that a user needs."""
+"""The error that a command reports without a trace."""
 
 from __future__ import annotations
 
 
 class CommandError(RuntimeError):
-    """A command cannot do what was asked; the message says why and what to do."""
+    """A command cannot do what was asked. The message says why and what to do."""

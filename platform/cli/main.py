@@ -1,4 +1,4 @@
-"""The command `tidegate`: one readable line for every error first, the trace after it where it helps."""
+"""The command `tidegate`. Every error starts with one readable line; a trace follows where it helps."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ app = typer.Typer(
     help="S3 event notifications become Delta tables, as Dagster assets.",
 )
 
-Home = Annotated[Path, typer.Option(help="Folder of all local state.")]
+Home = Annotated[Path, typer.Option(help="Folder for all local state.")]
 AwsPort = Annotated[int, typer.Option(help="Port of the local AWS, 0 for a free one.")]
 SparkPort = Annotated[int, typer.Option(help="Port of the Spark Connect server, 0 for a free one.")]
 UiPort = Annotated[int, typer.Option(help="Port of the Dagster UI, 0 for a free one.")]
 LakeFile = Annotated[Path | None, typer.Option(help="Your lake.yaml; default: TIDEGATE_LAKE, else lake.yaml.")]
 
-#: Errors whose text is all that a user needs.
+#: Errors that are printed without a trace.
 _EXPECTED = (CommandError, LocalStackError, LakeConfigError, SparkUnreachable, StoreError)
 
 
@@ -43,14 +43,14 @@ _EXPECTED = (CommandError, LocalStackError, LakeConfigError, SparkUnreachable, S
 def demo(
     home: Home = Path(".tidegate/demo"),
     report: Annotated[Path | None, typer.Option(help="Write the report as JSON.")] = None,
-    keep: Annotated[bool, typer.Option(help="Leave it running, with the UI, until Ctrl-C.")] = False,
-    fresh: Annotated[bool, typer.Option(help="Forget earlier runs first.")] = False,
-    short: Annotated[bool, typer.Option(help="Sixty days of the year only.")] = False,
+    keep: Annotated[bool, typer.Option(help="Keep the platform and the UI running until Ctrl-C.")] = False,
+    fresh: Annotated[bool, typer.Option(help="Delete the state of earlier runs first.")] = False,
+    short: Annotated[bool, typer.Option(help="Use only sixty days of the year.")] = False,
     aws_port: AwsPort = 4566,
     spark_port: SparkPort = 15002,
     ui_port: UiPort = 3000,
 ) -> None:
-    """Real files, end to end on this machine; exit code 1 unless every count is right."""
+    """Run real files through the pipeline, end to end on this machine. Exit code 1 unless every count is right."""
     from tidegate.platform.demo.run import run_demo
     from tidegate.platform.demo.settle import NotSettled
     from tidegate.platform.demo.source import SourceMissingError
@@ -80,7 +80,7 @@ def up(
     aws_port: AwsPort = 4566,
     spark_port: SparkPort = 15002,
 ) -> None:
-    """The local platform of your lake.yaml: AWS and a warm Spark server, until Ctrl-C."""
+    """Run the local platform (AWS emulator, Spark) for your own lake.yaml until Ctrl-C."""
     from tidegate.platform.cli.commands.stack import run_stack
 
     run_stack(_console(), _lake(lake), home, aws_port=aws_port, spark_port=spark_port, ui_port=None)
@@ -94,10 +94,10 @@ def dev(
     spark_port: SparkPort = 15002,
     ui_port: UiPort = 3000,
     workspace: Annotated[
-        Path | None, typer.Option(help="A workspace.yaml with code locations of your own, to be served as well.")
+        Path | None, typer.Option(help="A workspace.yaml with code locations of your own to serve too.")
     ] = None,
 ) -> None:
-    """The same with Dagster's daemon and UI, for working on your own lake.yaml."""
+    """Run the local platform (AWS emulator, Spark) with Dagster's daemon and UI for your own lake.yaml."""
     from tidegate.platform.cli.commands.stack import run_stack
 
     run_stack(
@@ -122,8 +122,8 @@ def dagster_yaml() -> None:
 @app.command()
 def sql(
     query: Annotated[str, typer.Argument(help='For example "SELECT * FROM bronze.flights VERSION AS OF 0".')],
-    home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
-    limit: Annotated[int, typer.Option(help="Most rows to print.")] = 100,
+    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+    limit: Annotated[int, typer.Option(help="Maximum number of rows to print.")] = 100,
 ) -> None:
     """Query bronze.<table>, silver.<table> and ledger.<table>."""
     from tidegate.platform.cli.commands.sql import run_sql
@@ -133,12 +133,12 @@ def sql(
 
 @app.command()
 def check(
-    address: Annotated[str | None, typer.Argument(help="s3://bucket/key: which table would it go to, and why?")] = None,
+    address: Annotated[str | None, typer.Argument(help="s3://bucket/key: print which table takes it, and why.")] = None,
     lake: LakeFile = None,
-    home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
+    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result of each check as one JSON list.")] = False,
 ) -> None:
-    """Is the configuration valid, is everything reachable, which permission is missing?"""
+    """Check that the configuration is valid, that everything can be reached, and which permissions are missing."""
     from tidegate.platform.cli.check.check import run_check
 
     if not run_check(_console(), lake, home, address, as_json=as_json):
@@ -147,7 +147,7 @@ def check(
 
 @app.command()
 def alarms(lake: LakeFile = None) -> None:
-    """Print a CloudFormation template with the alarms of your lake.yaml; needs `metrics: cloudwatch` there."""
+    """Print a CloudFormation template with the alarms of your lake.yaml, which must have `metrics: cloudwatch`."""
     from tidegate.platform.cli.commands.alarms import run_alarms
 
     run_alarms(_lake(lake))
@@ -155,10 +155,10 @@ def alarms(lake: LakeFile = None) -> None:
 
 @app.command()
 def policy(
-    role: Annotated[str, typer.Argument(help="dagster, spark, or operator: who runs commands.")],
+    role: Annotated[str, typer.Argument(help="dagster, spark, or operator (the person who runs commands).")],
     lake: LakeFile = None,
 ) -> None:
-    """Print what a role needs on AWS for your lake.yaml, as an IAM policy."""
+    """Print the IAM policy that a role needs for your lake.yaml."""
     from tidegate.platform.cli.commands.policies import run_policy
 
     run_policy(role, _lake(lake))
@@ -168,9 +168,9 @@ def policy(
 def trace(
     address: Annotated[str, typer.Argument(help="s3://bucket/key of one object.")],
     lake: LakeFile = None,
-    home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
+    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
 ) -> None:
-    """One object's way: event, batch, run, version of its table; or where it waits and why."""
+    """Show where one object is: its event, batch, run and table version, or where it waits and why."""
     from tidegate.platform.cli.commands.object_trace import run_trace
 
     run_trace(_console(), address, lake, home)
@@ -179,9 +179,9 @@ def trace(
 @app.command()
 def infer(
     address: Annotated[str, typer.Argument(help="s3://bucket/prefix, or a folder of this machine.")],
-    home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
+    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
 ) -> None:
-    """A lake.yaml to start from, out of the files that are there; exit code 1 if some would not go in."""
+    """Print a first lake.yaml, inferred from existing files. Exit code 1 if some files could not be loaded."""
     from tidegate.platform.cli.commands.infer import run_infer
 
     if not run_infer(_console(), address, home):
@@ -191,12 +191,12 @@ def infer(
 @app.command()
 def doctor(
     lake: LakeFile = None,
-    home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
+    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
     repair: Annotated[
-        bool, typer.Option(help="Settle what dead writers left, and sweep old staged commits, first.")
+        bool, typer.Option(help="First settle what dead writers left, and delete old staged commits.")
     ] = False,
 ) -> None:
-    """Which log store is really active, and is every table's log in order? Exit code 1 if not."""
+    """Check which log store is active and that every table's log is in order. Exit code 1 if not."""
     from tidegate.platform.cli.doctor.doctor import run_doctor
 
     if not run_doctor(_console(), lake, home, repair=repair):
@@ -205,15 +205,15 @@ def doctor(
 
 @app.command()
 def reset(
-    table: Annotated[str, typer.Argument(help="Its SQL name, its key, or its s3:// prefix.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; without it, only what would be done is shown.")] = False,
+    table: Annotated[str, typer.Argument(help="SQL name, key or s3:// prefix of the table.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Apply the change. Without it, print the plan only.")] = False,
     accept_loss: Annotated[
-        bool, typer.Option("--accept-loss", help="Also where rows came from objects that S3 has no more.")
+        bool, typer.Option("--accept-loss", help="Reset even if S3 no longer has the objects of some rows.")
     ] = False,
     lake: LakeFile = None,
-    home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
+    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
 ) -> None:
-    """Begin a table anew, from the files of its prefix: after a wrong birth, or when a batch can never commit."""
+    """Start a table over from the files under its prefix, after a wrong first load or a batch that can never commit."""
     from tidegate.platform.cli.commands.reset import run_reset
 
     run_reset(_console(), table, lake, home, yes=yes, accept_loss=accept_loss)
@@ -221,12 +221,12 @@ def reset(
 
 @app.command()
 def rebuild(
-    table: Annotated[str, typer.Argument(help="Its SQL name, its key, or its s3:// prefix.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; without it, only what would be done is shown.")] = False,
+    table: Annotated[str, typer.Argument(help="SQL name, key or s3:// prefix of the table.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Apply the change. Without it, print the plan only.")] = False,
     lake: LakeFile = None,
-    home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
+    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
 ) -> None:
-    """Read every file of a loaded table again, as lake.yaml says today; its readers never see it empty."""
+    """Read every file of a loaded table again with today's lake.yaml. Readers never see the table empty."""
     from tidegate.platform.cli.commands.rebuild import run_rebuild
 
     run_rebuild(_console(), table, lake, home, yes=yes)
@@ -236,25 +236,32 @@ def rebuild(
 def redrive(
     table: Annotated[str | None, typer.Argument(help="SQL name, key or s3:// prefix; default: every table.")] = None,
     messages: Annotated[
-        bool, typer.Option("--messages", help="Messages that could not be understood, instead of objects.")
+        bool, typer.Option("--messages", help="Redrive messages that could not be parsed, instead of objects.")
     ] = False,
     dlq: Annotated[
-        bool, typer.Option("--dlq", help="Messages of dead-letter queues, instead of objects; the argument is a queue.")
+        bool,
+        typer.Option(
+            "--dlq", help="Redrive messages of dead-letter queues, instead of objects. The argument is a queue."
+        ),
     ] = False,
-    reason: Annotated[str, typer.Option(help="Part of the reason.")] = "",
+    reason: Annotated[str, typer.Option(help="Only entries whose reason contains this text.")] = "",
     key: Annotated[str, typer.Option(help="Glob over object keys, or over event ids of messages.")] = "*",
-    since: Annotated[str, typer.Option(help="Quarantined at or after, ISO 8601; with --dlq: happened.")] = "",
-    until: Annotated[str, typer.Option(help="Quarantined before, ISO 8601; with --dlq: happened.")] = "",
-    rate: Annotated[int, typer.Option(min=1, help="Objects or messages a second.")] = 500,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; without it, only what would be done is shown.")] = False,
+    since: Annotated[
+        str, typer.Option(help="Quarantined at or after this ISO 8601 time; with --dlq, the time of the event.")
+    ] = "",
+    until: Annotated[
+        str, typer.Option(help="Quarantined before this ISO 8601 time; with --dlq, the time of the event.")
+    ] = "",
+    rate: Annotated[int, typer.Option(min=1, help="Objects or messages per second.")] = 500,
+    yes: Annotated[bool, typer.Option("--yes", help="Apply the change. Without it, print the plan only.")] = False,
     lake: LakeFile = None,
-    home: Annotated[Path | None, typer.Option(help="Home of a running stack.")] = None,
+    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
 ) -> None:
-    """Have what is in quarantine, or in a dead-letter queue, looked at again, after its cause was mended."""
+    """Retry quarantined objects or dead letters after you have fixed the cause."""
     from tidegate.platform.cli.commands.redrive import choice_of, run_redrive, run_redrive_dead_letters
 
     if dlq and messages:
-        raise CommandError("--messages and --dlq are two things: give one of them")
+        raise CommandError("--messages and --dlq exclude each other: give one of them")
     choice = choice_of(reason, key, since, until)
     if dlq:
         run_redrive_dead_letters(_console(), table, choice, lake, home, rate=rate, yes=yes)
@@ -274,7 +281,7 @@ def main() -> None:
     except (BotoCoreError, ClientError) as error:
         sys.exit(visible(f"error: {explain_aws(error)}"))
     except PySparkException as error:
-        # Its other lines are a trace of the server.
+        # The other lines of the message are a trace of the server.
         sys.exit(visible(f"error: {first_line(error)}"))
     except KeyboardInterrupt:
         sys.exit(130)
@@ -284,7 +291,7 @@ def main() -> None:
 
 
 def _console() -> Terminal:
-    """A terminal's own width; wide enough for the tables elsewhere (a log, a pipe)."""
+    """Returns a console as wide as the terminal. In a log or a pipe it is wide enough for every table."""
     console = Terminal()
     return console if console.is_terminal else Terminal(width=120)
 

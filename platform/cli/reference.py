@@ -1,6 +1,6 @@
-"""The page of all commands, from the code that runs them.
+"""Prints the page of all commands from their own code.
 
-`python -m tidegate.platform.cli.reference > docs/reference/cli.md` renews it.
+`python -m tidegate.platform.cli.reference > docs/reference/cli.md` writes it again.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from tidegate.platform.cli.main import app
 _HEAD = """\
 # Commands
 
-This page is printed by `make commands`; do not edit it. `tidegate <command> --help` shows the same.
+`make commands` writes this page; do not edit it. `tidegate <command> --help` shows the same texts.
 
-`--yes` and the like take no value. An option that has `--no-…` next to it is turned off by that.
+An option without a default takes no value. `--no-…` next to an option turns it off.
 """
 
 
 def reference_text() -> str:
-    """The text of `docs/reference/cli.md`."""
-    # Click's objects, whatever Typer calls its own copy of them.
+    """Returns the text of `docs/reference/cli.md`."""
+    # Typer has its own copy of Click's classes, so their names are not checked here.
     commands: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     overview = [f"| [`tidegate {name}`](#tidegate-{name}) | {_cell(one.help)} |" for name, one in commands.items()]
     parts = [_HEAD, "| command | what it does |\n|---|---|\n" + "\n".join(overview) + "\n"]
@@ -55,7 +55,7 @@ def _cell(text: str | None) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text in which `<table>` is no tag of HTML."""
+    """Returns the text with `<table>` escaped, so that it is not read as HTML."""
     return text.replace("<", "\\<")
 
 

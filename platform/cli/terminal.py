@@ -1,4 +1,4 @@
-"""What the commands print on."""
+"""The console of the commands."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tidegate.platform.core.first_line import visible
 
 
 class Terminal(Console):
-    """A console on which texts of producers act on nothing: control characters are written out, line ends are not.
+    """A console that escapes control characters of the text, except line ends: a producer's text has no effect.
 
-    Its own styles and movements are not text, and stay.
+    Styles and cursor movements of the console itself are not text, and stay.
     """
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """The segments of what is printed."""
+        """Returns the segments to print, with control characters escaped."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=visible(segment.text))

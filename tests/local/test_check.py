@@ -130,7 +130,7 @@ IN_ORDER = [
     ("bucket landing: no Delta table of somebody else's", ""),
     ("lake root s3://lake/own/: reachable", ""),
     ("lake root s3://lake/own/: write, read, list, delete", "allowed"),
-    ("lake root s3://lake/own/: conditional put", "of 8 racing creations one won"),
+    ("lake root s3://lake/own/: conditional put", "one of 8 concurrent creations succeeded"),
     ("table orders: its log can be written", "allowed"),
     ("table orders: copies of its files can be written", "allowed"),
     ("table sales: after_load is allowed", "deleted"),
@@ -260,7 +260,7 @@ BUCKET_FAULTS: dict[str, tuple[Callable[[Shore], object], dict[str, str]]] = {
     ),
     "it notifies another queue": (
         lambda at: at.notify(QueueConfigurations=[{"QueueArn": other_arn(at), "Events": ALL}]),
-        {"bucket landing: notification": r"goes to a queue of lake\.yaml \(arn:aws:sqs:.*:q-\w+\): add one"},
+        {"bucket landing: notification": r"sends to a queue of lake\.yaml \(arn:aws:sqs:.*:q-\w+\): add one"},
     ),
     "removals are not told": (
         lambda at: at.notify_queue(ALL[:1]),
@@ -272,7 +272,7 @@ BUCKET_FAULTS: dict[str, tuple[Callable[[Shore], object], dict[str, str]]] = {
     ),
     "a filter leaves a prefix out": (
         lambda at: at.notify_queue(ALL, prefix="orders/"),
-        {"bucket landing: notification": r"leaves out sales/ \(table sales, csv files\): take the filter away"},
+        {"bucket landing: notification": r"leaves out sales/ \(table sales, csv files\): remove the filter"},
     ),
     "a filter leaves a format out": (
         lambda at: at.notify_queue(ALL, suffix=".parquet"),
@@ -288,7 +288,7 @@ BUCKET_FAULTS: dict[str, tuple[Callable[[Shore], object], dict[str, str]]] = {
     ),
     "somebody else's Delta table": (
         lambda at: at.put(at.bucket, f"orders/_delta_log/{0:020d}.json", '{"metaData": {"configuration": {}}}'),
-        {"bucket landing: no Delta": r"s3://landing-\w+/orders/ holds a Delta table of somebody else's"},
+        {"bucket landing: no Delta": r"s3://landing-\w+/orders/ contains a Delta table of another owner"},
     ),
 }
 

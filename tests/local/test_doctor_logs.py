@@ -122,7 +122,7 @@ def test_older_entries_of_dead_writers_are_no_problem_and_can_be_closed(table: T
     table.claim(0, OURS)
     ok, detail = table.findings()["entries"]
     assert ok
-    assert "below it 1 entries of dead writers are open, the oldest of version 0, published 0 minutes ago" in detail
+    assert "below it 1 entries of dead writers are open, the oldest for version 0, published 0 minutes ago" in detail
     assert table.doctor.close(table.location) == 1
     assert "dead writers" not in table.findings()["entries"][1]
     assert int(table.entries()[0]["expireTime"]["N"]) > 0

@@ -42,7 +42,7 @@ def run(folder: Path, command: str, *arguments: str) -> CommandProcess:
 
 def ui_version(dev: CommandProcess) -> str:
     """What the UI of a dev that is up says of itself."""
-    url = dev.wait_for(r"Dagster UI +(http://\S+)\n(?s:.*)Ctrl-C stops it; the state stays\.", _UP)[1]
+    url = dev.wait_for(r"Dagster UI +(http://\S+)\n(?s:.*)Ctrl-C stops the platform; its state stays\.", _UP)[1]
     with urllib.request.urlopen(f"{url}/server_info", timeout=20) as reply:
         return str(json.load(reply)["dagster_webserver_version"])
 
@@ -66,7 +66,7 @@ def test_dev_says_in_one_line_that_its_daemon_died(tmp_path: Path, is_gone: Call
 
 def test_up_prints_what_its_clients_need_until_it_is_ended(tmp_path: Path, is_gone: Callable[[int], bool]) -> None:
     with run(tmp_path, "up") as up:
-        up.wait_for("Ctrl-C stops it; the state stays", _UP)
+        up.wait_for("Ctrl-C stops the platform; its state stays", _UP)
         stack = find_stack(tmp_path / "home")
         assert stack is not None
         (script,) = re.findall(r"^  \. (\S+)$", up.output, re.M)

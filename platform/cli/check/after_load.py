@@ -1,4 +1,4 @@
-"""Checks of what becomes of files after they were loaded."""
+"""Checks of `after_load`: moving, deleting or tagging loaded files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def check_after_load(s3: S3Client, spec: TableSpec) -> Finding:
-    """The files of a table may be moved, deleted or tagged; nothing that is there is touched."""
+    """Check that the files of a table may be moved, deleted or tagged. No existing object is changed."""
     return checked(Check.TABLE_AFTER_LOAD, spec.name, lambda: _allowed(s3, spec))
 
 
@@ -41,7 +41,7 @@ def _allowed(s3: S3Client, spec: TableSpec) -> str:
         bucket, path = parse_s3_uri(folder)
         there = {"Bucket": bucket, "Key": f"{path}{name}"}
         target = f"arn:aws:s3:::{bucket}/{path}*"
-        # Without it S3 would say 403 of every name that is free there.
+        # Without this permission S3 would answer 403 for every name without an object.
         begin_listing(s3, bucket)
         permitted("s3:PutObject", target, s3.put_object, **there, Body=b"tidegate check")
         try:
@@ -49,7 +49,7 @@ def _allowed(s3: S3Client, spec: TableSpec) -> str:
             permitted("s3:PutObjectTagging", target, s3.put_object_tagging, **there, Tagging={"TagSet": []})
         finally:
             permitted("s3:DeleteObject", target, s3.delete_object, **there)
-    # Of an object that is not there: S3 asks for the permission first.
+    # The object does not exist: S3 checks the permission first.
     if not takes_away(spec.after_load):
         tried("s3:PutObjectTagging", objects, s3.put_object_tagging, **where, Tagging={"TagSet": []})
         _tag_versions(s3, key, objects)
@@ -60,21 +60,23 @@ def _allowed(s3: S3Client, spec: TableSpec) -> str:
         if status_of(error) != 404:
             raise
         return f"moved to {folder}" if folder else "deleted"
-    raise Failed("S3 deleted an object that is not there: it ignores If-Match, so after_load cannot be used")
+    raise Failed(
+        "S3 reports the deletion of an object that does not exist: it ignores If-Match, so after_load cannot be used"
+    )
 
 
 def _tag_versions(s3: S3Client, key: TableKey, objects: str) -> None:
-    """In a bucket with versions tags are those of a version, which S3 has permissions of their own for.
+    """Check the permissions for tags of versions, which a bucket with versions needs.
 
     Raises:
-        Denied: one is missing.
-        Warned: one is missing, and no object of the table has a version that would need it.
+        Denied: a permission is missing.
+        Warned: a permission is missing, and no object of the table has a version that would need it.
     """
     has_versions = False
-    with suppress(Failed, ClientError):  # the checks of the bucket tell that
-        lies = begin_listing(s3, key.bucket, key.prefix).get("Contents", [])
-        has_versions = bool(lies) and "VersionId" in s3.head_object(Bucket=key.bucket, Key=lies[0]["Key"])
-    # Of an object that is not there: nobody's tags are changed.
+    with suppress(Failed, ClientError):  # the checks of the bucket report that
+        listed = begin_listing(s3, key.bucket, key.prefix).get("Contents", [])
+        has_versions = bool(listed) and "VersionId" in s3.head_object(Bucket=key.bucket, Key=listed[0]["Key"])
+    # The object does not exist, so no tags are changed.
     nobody = {"Bucket": key.bucket, "Key": f"{key.prefix}_tidegate-check-{uuid.uuid4()}", "VersionId": "null"}
     try:
         tried("s3:GetObjectVersionTagging", objects, s3.get_object_tagging, **nobody)

@@ -1,4 +1,4 @@
-"""Checks of the source buckets: readable, and their events arrive at a queue."""
+"""Checks of the source buckets: they can be read, and their events arrive at a queue."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Filter:
-    """The keys that a notification is for."""
+    """The filter of a notification: which keys it covers."""
 
     prefix: str
     suffix: str
 
     def lets_through(self, spec: TableSpec) -> bool:
-        """Whether files of a table pass."""
+        """Whether files of a table pass the filter."""
         if not spec.table_key.prefix.startswith(self.prefix):
             return False
         format = format_of(f"x{self.suffix}")
@@ -49,7 +49,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class Sender:
-    """A way by which a bucket's events leave it: the service and the ARN that a queue's policy must let send."""
+    """A sender of a bucket's events: the service and the ARN that a queue's policy must allow."""
 
     service: str
     source: str
@@ -61,9 +61,9 @@ def check_bucket(
     """Check one source bucket.
 
     Args:
-        s3: client.
-        bucket: its name.
-        tables: those that are configured in it.
+        s3: the client.
+        bucket: the name of the bucket.
+        tables: the configured tables of the bucket.
         queues: the queues that answered.
     """
     first = checked(Check.BUCKET_REACHABLE, bucket, lambda: _reachable(s3, bucket))
@@ -123,36 +123,36 @@ def _notified(
         return "to EventBridge; its rule must take Object Created and Object Deleted of the bucket to the queue"
     if not direct and not topics:
         raise Failed(
-            f"none of its notifications goes to a queue of lake.yaml ({', '.join(sorted(arns)) or 'none answered'}): "
+            f"none of its notifications sends to a queue of lake.yaml ({', '.join(sorted(arns)) or 'none answered'}): "
             f"add one for {', '.join(EVENTS)}"
         )
     expires = True
     for kind in KINDS:
         filters = [_filter(one) for one in (*direct, *topics) if _sends(one["Events"], kind)]
-        # A loaded table keeps the rows of a file that expires, so nothing of it is wrong without this event.
+        # A loaded table keeps the rows of a file that expires, so it does not need this event.
         wanting = [spec for spec in tables if kind != EXPIRATION or spec.registers is not False]
         if kind == EXPIRATION and not filters and not wanting:
             expires = False
             continue
         if not filters:
-            raise Failed(f"no notification for {kind}:*, so such events are never seen: add it")
+            raise Failed(f"no notification for {kind}:*, so such events never arrive: add it")
         for spec in wanting:
             if not any(one.lets_through(spec) for one in filters):
                 raise Failed(
                     f"the filter of its notification for {kind}:* leaves out {spec.table_key.prefix} (table "
-                    f"{spec.name}, {spec.format or 'any'} files): take the filter away, or add one for them"
+                    f"{spec.name}, {spec.format or 'any'} files): remove the filter, or add a notification for them"
                 )
         suffixes = sorted({one.suffix for one in filters})
     senders += [Sender("s3.amazonaws.com", f"arn:aws:s3:::{bucket}")] if direct else []
     senders += [Sender("sns.amazonaws.com", one["TopicArn"]) for one in topics]
     what = "created and removed objects" + ("" if "" in suffixes else f" that end in {' or '.join(suffixes)}")
-    told = f"{what}, " + ("to the queue" if direct else f"to {topics[0]['TopicArn']}")
+    summary = f"{what}, " + ("to the queue" if direct else f"to {topics[0]['TopicArn']}")
     if not expires:
         raise Warned(
-            f"{told}; not {EXPIRATION}:*, so files that a lifecycle rule takes away are told of by nobody. The rows of "
-            "loaded tables stay all the same; a registered table needs it: add it"
+            f"{summary}; not {EXPIRATION}:*, so no event reports files that a lifecycle rule removes. Loaded tables "
+            "keep the rows of such files; a registered table needs the event: add it"
         )
-    return told
+    return summary
 
 
 def _sends(events: Sequence[str], kind: str) -> bool:

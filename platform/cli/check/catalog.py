@@ -13,10 +13,10 @@ class Check(Enum):
     """One check. It may run for several subjects, for example once for each queue.
 
     Attributes:
-        id: area and name, ``queue.retention``. It stays the same between versions, so scripts may rely on it.
-        title: how a line of output names it; ``{}`` stands for the subject.
-        proves: what is true when it is ok.
-        remedy: what to do when it fails. The detail of a finding says more about the one case.
+        id: area and name, for example `queue.retention`. It never changes, so scripts may rely on it.
+        title: name of the check in the output; `{}` is replaced by the subject.
+        proves: what is true when the check is ok.
+        remedy: what to do when the check fails. The detail of a finding describes the single case.
     """
 
     CONFIGURATION = (

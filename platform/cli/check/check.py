@@ -1,4 +1,4 @@
-"""`tidegate check`: what is right, what is not, and what to do about it."""
+"""`tidegate check` runs every check of a lake and prints what to do about failures."""
 
 from __future__ import annotations
 
@@ -48,34 +48,35 @@ from tidegate.resources.settings import LAKE
 def run_check(
     console: Console, lake: Path | None, home: Path | None, address: str | None, *, as_json: bool = False
 ) -> bool:
-    """Check a lake and print what was found.
+    """Check a lake and print the findings.
 
     Args:
-        console: where it is printed.
-        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else ``lake.yaml``.
-        home: of a running local platform; None takes a running default one if it runs this lake, else the environment.
-        address: ``s3://bucket/key``, to be told which table it would go to.
-        as_json: print one JSON list of the findings, when all are there, and nothing else.
+        console: takes the output.
+        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
+        home: home of a running local platform; None takes a running default one if it runs this lake, else the
+            environment.
+        address: `s3://bucket/key`; the output then names the table that takes this object.
+        as_json: print only one JSON list of all findings, at the end.
 
     Returns:
         Whether every check is ok.
 
     Raises:
-        CommandError: nothing runs on the home, a variable of the environment is wrong, the address is none, or it is
-            given together with ``as_json``.
+        CommandError: nothing runs on the home, a variable of the environment is wrong, the address is not valid, or
+            an address is given together with `as_json`.
     """
     if address and as_json:
-        raise CommandError("--json lists checks and does not say where a key goes: leave one of them out")
+        raise CommandError("--json prints checks and no address: leave one of them out")
     target = parse_address(address) if address else None
     wanted = lake.resolve() if lake else None
     using = client(home, wanted, lambda info: wanted is None or info.environ.get(LAKE) == str(wanted))
     config, configured = _configured(using)
     known: set[TableKey] = set()
     every = chain(configured, _reached_lake(using, config, known, target) if config else ())
-    hints = using.nowhere if config is None else []
+    hints = using.no_platform_hints if config is None else []
     if as_json:
         found = list(every)
-        # Not `console.print`, which breaks lines at the width of a terminal.
+        # `console.print` would break lines at the width of a terminal.
         console.out(json.dumps([finding.as_json() for finding in found], indent=2), highlight=False)
         for hint in hints:
             print(hint, file=sys.stderr)
@@ -95,20 +96,20 @@ def run_check(
 
 
 def _configured(using: Client) -> tuple[LakeConfig | None, list[Finding]]:
-    """The lake's configuration, None if it is wrong; and a finding, or one for each of its problems."""
+    """Returns the configuration, None if it is wrong, and its finding or one finding for each problem."""
     check, path = Check.CONFIGURATION, str(using.settings.lake_yaml)
     try:
         config = using.settings.config()
     except LakeConfigError as error:
         return None, [Finding(check, path, False, problem) for problem in error.problems]
-    told = f"{len(config.tables)} tables, {len(config.every_queue)} queues"
-    return config, [Finding(check, path, True, told)]
+    summary = f"{len(config.tables)} tables, {len(config.every_queue)} queues"
+    return config, [Finding(check, path, True, summary)]
 
 
 def _reached_lake(
     using: Client, config: LakeConfig, known: set[TableKey], target: tuple[str, str] | None
 ) -> Iterator[Finding]:
-    """Every check but that of the configuration; without region or credentials only that they are missing."""
+    """Run every check except that of the configuration. Without region or credentials, only that is reported."""
     reached = checked(Check.AWS_CREDENTIALS, "AWS", lambda: _reached(using.settings.aws))
     yield reached
     if reached.ok:
@@ -128,13 +129,15 @@ def _conclude(console: Console, failed: Sequence[Finding]) -> None:
 def findings(
     using: Client, config: LakeConfig, known: set[TableKey], target: tuple[str, str] | None = None
 ) -> Iterator[Finding]:
-    """Every check of a lake whose configuration is valid; a permission that is missing with the statement that has it.
+    """Yields every finding of a lake whose configuration is valid.
+
+    A finding about a missing permission names the statement of `tidegate policy` that has it.
 
     Args:
-        using: through what it is reached.
-        config: the lake.
+        using: the lake and its endpoints.
+        config: the configuration of the lake.
         known: takes the tables that the lake has.
-        target: bucket and key of an object that is asked about.
+        target: bucket and key of the object whose table is asked for.
     """
     for finding in _findings(using, config, known, target):
         given = giving(config, *finding.missing) if finding.missing else None
@@ -188,7 +191,7 @@ def _findings(
 
 
 def _reached(aws: Aws) -> str:
-    """Whether clients can be made at all: nothing is asked of AWS itself.
+    """Check that clients can be created. No request is sent to AWS.
 
     Raises:
         BotoCoreError: there is no region, or there are no credentials.
@@ -214,10 +217,10 @@ def _no_strays(store: LakeStore) -> str:
 
 
 def parse_address(text: str) -> tuple[str, str]:
-    """Bucket and key of ``s3://bucket/key``.
+    """Returns bucket and key of `s3://bucket/key`.
 
     Raises:
-        CommandError: it is no such address.
+        CommandError: the text is not such an address.
     """
     try:
         bucket, key = parse_s3_uri(text)
@@ -232,7 +235,7 @@ def _explain(console: Console, config: LakeConfig, known: set[TableKey], bucket:
     found = route(bucket, key, config, known)
     console.print(Text(f"\ns3://{bucket}/{key}"))
     if isinstance(found, Routed):
-        how = "registered where it lies" if found.spec.mode == "register" else f"loaded as {found.spec.format}"
+        how = "registered where it is" if found.spec.mode == "register" else f"loaded as {found.spec.format}"
         console.print(Text(f"  goes to bronze.{found.spec.name} ({found.table.encode()}), {how}", style="bold"))
     else:
         console.print(Text("  goes to no table", style="bold"))

@@ -1,4 +1,4 @@
-"""What `tidegate check` finds: one line a check, with the remedy where it failed."""
+"""Findings of `tidegate check` and `tidegate doctor`: one line for each check, with the remedy if it failed."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Finding:
     """The result of one check.
 
     Attributes:
-        check: what was checked.
-        subject: of what: the name of a queue, a bucket, a table, …
-        ok: whether it is right.
+        check: the check.
+        subject: what was checked: the name of a queue, a bucket, a table, …
+        ok: whether the check passed.
         detail: what was found, or what to do.
-        warning: it is no failure, and somebody should read it all the same.
-        missing: the action that is not allowed, and on what, where that is why.
+        warning: the check passed, but somebody should read the detail.
+        missing: the action that is not allowed, and its resource, if that is the reason.
     """
 
     check: Check
@@ -48,18 +48,18 @@ class Finding:
 
     @property
     def what(self) -> str:
-        """What was checked of what, in words."""
+        """The check and its subject, in words."""
         return self.check.title.format(self.subject)
 
     @property
     def outcome(self) -> str:
-        """``ok``, ``warning`` or ``failed``."""
+        """`ok`, `warning` or `failed`."""
         if not self.ok:
             return "failed"
         return "warning" if self.warning else "ok"
 
     def as_json(self) -> dict[str, str]:
-        """What programs read of it."""
+        """Returns the finding for programs."""
         return {
             "id": self.check.id,
             "subject": self.subject,
@@ -70,12 +70,12 @@ class Finding:
 
 
 def show(console: Console, finding: Finding, wrong: str = "FAILED ") -> int:
-    """Print one finding; how many problems it is.
+    """Print one finding. Returns how many problems it is: 0 or 1.
 
     Args:
-        console: where it is printed.
-        finding: what was found.
-        wrong: the mark of one that is not ok.
+        console: takes the output.
+        finding: the finding.
+        wrong: the mark in front of a failure.
     """
     good = Text("warning ", style="yellow") if finding.warning else Text("ok     ", style="green")
     mark = good if finding.ok else Text(wrong, style="bold red")
@@ -86,16 +86,16 @@ def show(console: Console, finding: Finding, wrong: str = "FAILED ") -> int:
 
 
 class Failed(Exception):
-    """A check failed; the message is the detail."""
+    """A check failed. The message is the detail."""
 
 
 class Denied(Failed):
     """A permission is missing.
 
     Args:
-        action: IAM's name.
-        resource: an ARN, or what stands for it.
-        detail: what else there is to say.
+        action: the name of the action in IAM.
+        resource: an ARN, or words if there is no ARN.
+        detail: text that follows in the message.
     """
 
     def __init__(self, action: str, resource: str, detail: str = "") -> None:
@@ -104,17 +104,17 @@ class Denied(Failed):
 
 
 class Warned(Exception):
-    """A check found something that should be read and is no failure; the message is the detail."""
+    """A check passed, but found something that should be read. The message is the detail."""
 
 
 def checked(check: Check, subject: str, run: Callable[[], str]) -> Finding:
     """Run one check.
 
     Args:
-        check: what is checked.
-        subject: of what.
-        run: returns what it found; raises `Failed` or `Warned` with the remedy, or what AWS answers. A
-            ``ValueError`` is an object of the lake that is damaged: its message names it, and the other checks go on.
+        check: the check.
+        subject: what is checked.
+        run: returns the detail; raises `Failed` or `Warned` with the remedy, or the error of AWS. A `ValueError` means
+            a damaged object of the lake: its message names the object, and the other checks continue.
     """
     try:
         return Finding(check, subject, True, run())
@@ -129,7 +129,7 @@ def checked(check: Check, subject: str, run: Callable[[], str]) -> Finding:
 
 
 def explain_aws(error: ClientError | BotoCoreError) -> str:
-    """What AWS, or the way to it, has against a call, and what to do."""
+    """Returns why AWS refused a call or could not be reached, and what to do."""
     if isinstance(error, ClientError):
         return _answered(error)
     if isinstance(error, NoCredentialsError):
@@ -140,16 +140,16 @@ def explain_aws(error: ClientError | BotoCoreError) -> str:
 
 
 def permitted(action: str, resource: str, call: Callable[..., Any], **arguments: Any) -> Any:
-    """Call AWS; the answer.
+    """Call AWS and return its answer.
 
     Args:
         action: the IAM action that the call needs.
-        resource: what it is needed on.
-        call: a client's method.
-        **arguments: its arguments.
+        resource: the resource of that action.
+        call: a method of a client.
+        **arguments: arguments of the method.
 
     Raises:
-        Denied: access is denied; the message names the permission.
+        Denied: access is denied. The message names the permission.
         ClientError: any other refusal.
     """
     try:
@@ -161,22 +161,22 @@ def permitted(action: str, resource: str, call: Callable[..., Any], **arguments:
 
 
 def tried(action: str, resource: str, call: Callable[..., Any], **arguments: Any) -> None:
-    """Make a call that changes nothing, for the permission alone: AWS looks at that before anything else.
+    """Make a call that changes nothing, to check the permission. AWS checks the permission before anything else.
 
     Raises:
-        Failed: access is denied; the message names the permission.
+        Failed: access is denied. The message names the permission.
     """
     with suppress(ClientError):
         permitted(action, resource, call, **arguments)
 
 
 def begin_listing(s3: Any, bucket: str, prefix: str = "") -> Any:
-    """The answer to a listing of a bucket's first key, or of the first one below a prefix.
+    """List the first key of a bucket, or the first key below a prefix, and return the answer.
 
-    A HEAD of the bucket would do less: its refusal has no body, and could not be told from that of wrong credentials.
+    A HEAD of the bucket does not suffice: its refusal has no body, so it looks like that of wrong credentials.
 
     Raises:
-        Failed: access is denied; the message names the permission.
+        Failed: access is denied. The message names the permission.
         ClientError: any other refusal.
     """
     return permitted(
@@ -185,7 +185,7 @@ def begin_listing(s3: Any, bucket: str, prefix: str = "") -> Any:
 
 
 def is_denied(error: ClientError) -> bool:
-    """Whether AWS knows who asks and refuses it."""
+    """Whether AWS accepts the credentials and refuses the action."""
     code = code_of(error)
     return "AccessDenied" in code or (status_of(error) == 403 and code not in _BAD_CREDENTIALS)
 
@@ -196,7 +196,7 @@ def code_of(error: ClientError) -> str:
 
 
 def status_of(error: ClientError) -> int:
-    """The HTTP status of an error."""
+    """Returns the HTTP status of an error."""
     return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
 
 

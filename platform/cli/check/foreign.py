@@ -1,4 +1,4 @@
-"""A Delta table that somebody else keeps where files of this lake land."""
+"""Check for Delta tables of other owners in folders of this lake."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from tidegate.resources.lake_root.store import LakeStore
 
 
 def check_foreign(store: LakeStore, bucket: str, folders: Iterable[str]) -> Finding:
-    """No folder holds a Delta table that is not this lake's.
+    """Check that no folder contains a Delta table that is not this lake's.
 
     Args:
-        store: the lake's.
-        bucket: where the folders are.
-        folders: key prefixes that end with ``/``.
+        store: the store of the lake.
+        bucket: the bucket of the folders.
+        folders: key prefixes that end with `/`.
     """
 
     def none_there() -> str:
         found = [f"s3://{bucket}/{folder}" for folder in folders if _is_foreign(store, bucket, folder)]
         if found:
             raise Failed(
-                f"{', '.join(found)} holds a Delta table of somebody else's (its _delta_log is not this lake's): it "
-                "cannot be registered, and loading its files would also take what it has removed. Let its files land "
-                "elsewhere, or leave its prefix out of this lake"
+                f"{', '.join(found)} contains a Delta table of another owner (its _delta_log is not this lake's). It "
+                "cannot be registered, and loading its files would also load rows that it has removed. Write those "
+                "files elsewhere, or leave the prefix out of this lake"
             )
         return ""
 
@@ -34,7 +34,7 @@ def check_foreign(store: LakeStore, bucket: str, folders: Iterable[str]) -> Find
 
 
 def folders_above(key: str) -> list[str]:
-    """Every folder that a key lies in, the outermost first."""
+    """Returns every folder above a key, the outermost first."""
     parts = key.split("/")[:-1]
     return ["/".join(parts[: depth + 1]) + "/" for depth in range(len(parts))]
 
@@ -45,7 +45,8 @@ def _is_foreign(store: LakeStore, bucket: str, folder: str) -> bool:
         return False
     first = store.objects.get(bucket, f"{log}{0:020d}.json")
     if first is None:
-        # Its beginning was cleaned up. Nobody else's table is there where ours was born: its first commit was refused.
+        # The first commits were cleaned up. A table that we created here is ours: the first commit is refused where a
+        # foreign log exists.
         birth = store.births.read(TableKey(bucket, folder).encode())
         return birth is None or not birth.registered
     lake = store.identity.chosen()

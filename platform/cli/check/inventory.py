@@ -1,4 +1,4 @@
-"""Check of the inventory that a table is compared with."""
+"""Check of the S3 Inventory that a table is compared with."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tidegate.resources.inventory.deliveries import newest_inventory
 
 
 def check_inventory(objects: ObjectStore, spec: TableSpec) -> Finding:
-    """A complete inventory of the table's bucket lies where lake.yaml says, and can be read."""
+    """Check that a complete inventory of the table's bucket is where lake.yaml says, and can be read."""
     return checked(Check.TABLE_INVENTORY, spec.name, lambda: _newest(objects, spec))
 
 

@@ -1,4 +1,4 @@
-"""Checks of where tables live: the lake root, registered prefixes, the Spark server, and what was discovered."""
+"""Checks of the lake root, registered prefixes, the Spark server, and discovered tables."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def check_root(s3: S3Client, store: LakeStore) -> Iterator[Finding]:
-    """The lake root can be written, listed, read and deleted, and its conditional put is one."""
+    """Check that the lake root can be written, listed, read and deleted, and that conditional puts work."""
     root = f"s3://{store.bucket}/{store.key('')}".rstrip("/")
     first = checked(Check.LAKE_REACHABLE, root, lambda: _reachable(s3, store.bucket))
     yield first
@@ -45,7 +45,7 @@ def check_root(s3: S3Client, store: LakeStore) -> Iterator[Finding]:
 
 
 def check_registered(s3: S3Client, spec: TableSpec) -> Iterator[Finding]:
-    """What is written at a registered table's own prefix can be: its Delta log, and copies of some of its files."""
+    """Check that the Delta log and copies of files can be written at the prefix of a registered table."""
     key = spec.table_key
     for check, folder in ((Check.TABLE_LOG, LOG_FOLDER), (Check.TABLE_COPIES, COPIES_FOLDER)):
         yield checked(
@@ -56,19 +56,19 @@ def check_registered(s3: S3Client, spec: TableSpec) -> Iterator[Finding]:
 
 
 def check_born(store: LakeStore, spec: TableSpec) -> Finding:
-    """A table is as it was born: where lake.yaml says otherwise, that has no effect; and its log is there."""
+    """Check that lake.yaml agrees with what was fixed at a table's birth, and that the table's log exists."""
     return checked(Check.TABLE_BIRTH, spec.name, lambda: _as_born(store, spec))
 
 
 def check_spark(
     remote: SparkRemote, store: LakeStore, explain: Callable[[SparkUnreachable], str] = str
 ) -> Iterator[Finding]:
-    """The Spark Connect server answers and has our procedures.
+    """Check that the Spark Connect server answers and has our procedures.
 
     Args:
         remote: the server.
-        store: the lake's.
-        explain: what to do when it does not answer.
+        store: the store of the lake.
+        explain: returns what to do when the server does not answer.
     """
 
     def answers() -> str:
@@ -84,7 +84,7 @@ def check_spark(
 
 
 def check_discovered(config: LakeConfig, known: Collection[TableKey]) -> Finding:
-    """No table that was discovered earlier overlaps a configured prefix."""
+    """Check that no table that was discovered earlier overlaps a configured prefix."""
 
     def apart() -> str:
         for key, spec in config.keys().items():
@@ -129,8 +129,8 @@ def _as_born(store: LakeStore, spec: TableSpec) -> str:
     log = birth.location.replace("s3a://", "s3://") + "/_delta_log/"
     if began and store.objects.is_empty(*parse_s3_uri(log)):
         raise Failed(
-            f"there is nothing at {log}, and the table has batches. If a run is just making the table, check again; "
-            f"else bring the log back, or begin the table anew with `tidegate reset {spec.name}`"
+            f"there is nothing at {log}, and the table has batches. If a run is creating the table now, check again; "
+            f"else restore the log, or start the table over with `tidegate reset {spec.name}`"
         )
     return "registered" if birth.registered else "loaded"
 
@@ -146,12 +146,12 @@ def _reachable(s3: S3Client, bucket: str) -> str:
 
 
 def _write(s3: S3Client, bucket: str, folder: str, *, reads: bool = True) -> str:
-    """Put, read, list and delete a probe; its name begins with "_", so its events are no table's."""
+    """Put, read, list and delete a probe. Its name begins with "_", so no table takes its events."""
     key = f"{folder}_tidegate-check-{uuid.uuid4()}"
     objects, where = f"arn:aws:s3:::{bucket}/{folder}*", {"Bucket": bucket, "Key": key}
     permitted("s3:PutObject", objects, s3.put_object, **where, Body=b"tidegate check")
     try:
-        # Of an upload that never began.
+        # The upload never began.
         tried("s3:AbortMultipartUpload", objects, s3.abort_multipart_upload, **where, UploadId="tidegate-check")
         if reads:
             permitted("s3:GetObject", objects, s3.get_object, **where)
@@ -167,7 +167,7 @@ def _conditional(store: LakeStore) -> str:
         prove_conditional_put(store.objects, store.bucket, store.key(f"_tidegate-check-{uuid.uuid4()}"))
     except StoreError as error:
         raise Failed(str(error)) from None
-    return "of 8 racing creations one won"
+    return "one of 8 concurrent creations succeeded"
 
 
 def _procedures(remote: SparkRemote, store: LakeStore) -> str:
@@ -180,9 +180,9 @@ def _procedures(remote: SparkRemote, store: LakeStore) -> str:
             f"tidegate.system.table_state cannot be called ({line}): start the server with Tidegate's jars and "
             "spark.sql.catalog.tidegate, as docs/reference/lake-yaml.md says"
         ) from None
-    return "tidegate.system is there"
+    return "tidegate.system exists"
 
 
 def registered(config: LakeConfig) -> list[TableSpec]:
-    """The configured tables whose files are registered where they lie."""
+    """Returns the configured tables whose files are registered where they are."""
     return [spec for spec in config.tables if spec.registers]

@@ -1,4 +1,4 @@
-"""The check of CloudWatch: whether metrics may be published."""
+"""Check of CloudWatch: metrics may be published."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Finding, checked, code_of, permitted
 from tidegate.platform.core.health.metrics import NAMESPACE
 
-#: CloudWatch takes no metric that is older than two weeks: this one is refused where publishing is allowed, and nothing
-#: is left of it, and nothing billed.
+#: CloudWatch refuses metrics older than two weeks. If publishing is allowed, it refuses this probe for its age, and
+#: neither stores nor bills it.
 _TOO_OLD = timedelta(days=30)
 
 
 def check_metrics(cloudwatch: Any) -> Finding:
-    """Metrics can be published.
+    """Check that metrics can be published.
 
     Args:
-        cloudwatch: client.
+        cloudwatch: the client.
     """
 
     def publishable() -> str:

@@ -1,4 +1,4 @@
-"""Checks of the queues: reachable, patient enough, with a dead-letter queue."""
+"""Checks of the queues: reachable, with sufficient timeouts and a dead-letter queue."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tidegate.platform.core.config.lake import QueueSpec
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
-#: Seconds that a received message must stay hidden: Dagster gives a tick up after 60.
+#: Seconds that a received message must stay hidden: Dagster ends a tick after 60.
 _VISIBILITY = 60
-#: A tick lasts no longer than a minute, and hides anew what it is still at work on.
+#: A longer timeout has no use: a tick lasts up to a minute, and extends the timeout of the messages it works on.
 _LONG_VISIBILITY = 3600
 _MORE_THAN_SQS_GIVES = 11
 _RETENTION = 4 * 24 * 3600
@@ -37,9 +37,9 @@ def check_queue(sqs: SQSClient, spec: QueueSpec, found: list[CheckedQueue]) -> I
     """Check one queue.
 
     Args:
-        sqs: client.
-        spec: its configuration.
-        found: takes the queue when it answers.
+        sqs: the client.
+        spec: the configuration of the queue.
+        found: takes the queue if it answers.
     """
     name = spec.known_as
     attributes: dict[str, str] = {}
@@ -89,8 +89,8 @@ def _missing(error: ClientError, name: str) -> Exception:
 
 
 def _receivable(sqs: SQSClient, attributes: dict[str, str], name: str) -> str:
-    # Each receive of a message counts towards the dead-letter queue. While some wait, more are asked for than SQS
-    # gives at once, so that it refuses the number where receiving is allowed.
+    # Each receive of a message counts towards the dead-letter queue. If messages wait, this asks for more than SQS
+    # returns at once, so that SQS refuses the number when receiving is allowed.
     number = 1 if attributes.get("ApproximateNumberOfMessages") == "0" else _MORE_THAN_SQS_GIVES
     return _allowed(
         "sqs:ReceiveMessage",
@@ -104,17 +104,17 @@ def _receivable(sqs: SQSClient, attributes: dict[str, str], name: str) -> str:
 
 
 def _deletable(sqs: SQSClient, url: str, name: str) -> str:
-    # A receipt that no message has: refused as invalid, or ignored, where deleting is allowed.
+    # No message has this receipt. SQS refuses it as invalid, or ignores it, when deleting is allowed.
     return _allowed("sqs:DeleteMessage", name, sqs.delete_message, QueueUrl=url, ReceiptHandle="tidegate-check")
 
 
 def _sendable(sqs: SQSClient, url: str, name: str) -> str:
-    # A batch of nothing: refused as that where sending is allowed.
+    # SQS refuses an empty batch when sending is allowed.
     return _allowed("sqs:SendMessage", name, sqs.send_message_batch, QueueUrl=url, Entries=[])
 
 
 def _hideable(sqs: SQSClient, url: str, name: str) -> str:
-    # The same: a tick that takes long hides what it works on anew.
+    # No message has this receipt. A long tick extends the timeout of the messages it works on.
     return _allowed(
         "sqs:ChangeMessageVisibility",
         name,
@@ -126,7 +126,7 @@ def _hideable(sqs: SQSClient, url: str, name: str) -> str:
 
 
 def _allowed(action: str, name: str, call: Callable[..., Any], **arguments: Any) -> str:
-    """What is refused for its arguments is not refused for want of the permission."""
+    """Check a permission by a call with arguments that SQS refuses only after it has checked the permission."""
     tried(action, name, call, **arguments)
     return "allowed"
 
@@ -140,7 +140,7 @@ def _patient(attributes: dict[str, str]) -> str:
         )
     if seconds > _LONG_VISIBILITY:
         raise Failed(
-            f"{seconds / 3600:g} h, for which nobody sees what a tick that died had received: "
+            f"{seconds / 3600:g} h, for which the messages of a tick that died stay hidden: "
             "set VisibilityTimeout to 120"
         )
     return f"{seconds} s"
@@ -150,7 +150,7 @@ def _kept(attributes: dict[str, str]) -> str:
     seconds = int(attributes.get("MessageRetentionPeriod", _RETENTION))
     if seconds < _RETENTION:
         raise Failed(
-            f"{seconds / 3600:g} h, so events are lost when intake rests for longer, a weekend say: set "
+            f"{seconds / 3600:g} h, so events are lost when intake pauses for longer, for example over a weekend: set "
             f"MessageRetentionPeriod to {14 * 24 * 3600}"
         )
     return f"{seconds / 86400:g} days"
@@ -159,7 +159,7 @@ def _kept(attributes: dict[str, str]) -> str:
 def _dead_letters(sqs: SQSClient, spec: QueueSpec, attributes: dict[str, str]) -> str:
     if not attributes.get("RedrivePolicy"):
         raise Failed(
-            "there is none, so a message that cannot be taken comes back for ever: create a queue for them and set "
+            "there is none, so a message that cannot be processed returns for ever: create a dead-letter queue and set "
             "RedrivePolicy (deadLetterTargetArn, maxReceiveCount 8)"
         )
     redrive = json.loads(attributes["RedrivePolicy"])

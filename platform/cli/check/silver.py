@@ -1,4 +1,4 @@
-"""Checks of silver tables: whether bronze has what lake.yaml merges it by."""
+"""Checks of silver tables: bronze has the columns that lake.yaml names for the merge."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 def check_silver(remote: SparkRemote, store: LakeStore, specs: Sequence[TableSpec]) -> Iterator[Finding]:
-    """Every bronze table that exists has the columns that its `silver` names.
+    """Check that every existing bronze table has the columns that its `silver` names.
 
     Args:
         remote: a server that answers.
-        store: the lake's.
+        store: the store of the lake.
         specs: the tables.
     """
     asked = [spec for spec in specs if spec.silver]
@@ -43,7 +43,7 @@ def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
     try:
         state = delta.table_state(birth.location) if birth else None
     except PySparkException as error:
-        raise Failed(f"the table cannot be looked at: {first_line(error)}") from None
+        raise Failed(f"the table cannot be read: {first_line(error)}") from None
     if silver is None or birth is None or state is None or not state.has_columns:
         return "no bronze table yet"
     names = [field.name for field in state.schema.fields]
@@ -54,11 +54,11 @@ def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
         )
     if silver.delete_when:
         try:
-            # Only analyzed: no row is read. On lines of its own, for it may end in a comment.
+            # The query is only analyzed, no row is read. The condition has its own lines: it may end in a comment.
             query = f"SELECT coalesce((\n{silver.delete_when}\n), false) FROM delta.`{birth.location}`"
             _ = delta.session.sql(query).schema
         except PySparkException as error:
             raise Failed(
                 f"delete_when of `silver` is no condition on bronze's rows, so every merge fails: {first_line(error)}"
             ) from None
-    return "bronze has them"
+    return "bronze has these columns"

@@ -1,4 +1,4 @@
-"""`tidegate alarms`: the alarms of a lake, for CloudFormation."""
+"""`tidegate alarms` prints the alarms of a lake as a CloudFormation template."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tidegate.platform.core.health.alarms import template, without_dead_letters
 
 
 def run_alarms(lake: Path) -> None:
-    """Print the template; on standard error, what it leaves out.
+    """Print the template, and on standard error what it leaves out.
 
     Args:
-        lake: the lake.yaml; nothing else is asked.
+        lake: the lake.yaml; nothing else is read.
 
     Raises:
-        CommandError: the lake publishes no metrics, so an alarm would say for ever that nothing is measured.
-        LakeConfigError: it is wrong.
+        CommandError: the lake publishes no metrics, so every alarm would stay without data.
+        LakeConfigError: the lake.yaml is wrong.
     """
     config = load_lake(lake)
     if config.metrics is None:

@@ -1,4 +1,4 @@
-"""Which of the lake's tables a query names."""
+"""Finds the lake's tables that a query names."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ _QUERIES = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
 
 
 def asked_tables(query: str) -> set[tuple[str, str]] | None:
-    """Schema and name, in lower case, of every table with a schema; None where they cannot be told.
+    """Returns schema and name, in lower case, of every table with a schema; None if they are not known.
 
-    They can be told of queries; other statements, such as SHOW TABLES, may mean any table.
+    They are known for queries. Other statements, such as SHOW TABLES, may concern any table.
 
     Args:
         query: Spark SQL.
     """
     try:
         first = sqlglot.tokenize(query, read="databricks")[:1]
-        # Of what it does not know it says so, on the terminal.
+        # sqlglot prints a warning on the terminal for what it does not know.
         if not first or first[0].token_type not in _QUERIES:
             return None
         tree = sqlglot.parse_one(query, read="databricks")
@@ -31,7 +31,7 @@ def asked_tables(query: str) -> set[tuple[str, str]] | None:
 
 
 def without_schema(query: str, schema: str, name: str) -> str:
-    """The query with the bare name wherever it says ``schema.name``: a temporary view has no schema.
+    """Returns the query with `schema.name` replaced by the bare name, because a temporary view has no schema.
 
     Args:
         query: Spark SQL that can be parsed.

@@ -1,4 +1,4 @@
-"""Which tables' last run failed, and why, where Dagster can be asked."""
+"""Finds the tables whose last run failed, and why, if Dagster's storage can be read."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Finding
 from tidegate.platform.core.first_line import first_line
 
-#: Of an error's first line, as much is shown.
-_MOST_CHARACTERS = 300
+#: Characters of an error's first line that are shown.
+_MAX_ERROR_CHARACTERS = 300
 
 
 class DagsterNotAsked(Exception):
-    """Dagster is at hand and does not answer; the message says why, in one line."""
+    """Dagster's storage is configured and does not answer. The message says why, in one line."""
 
 
 def failed_run(home: Path | None, table: str) -> str | None:
-    """That the last run of a table failed, when and why, in one line; None if it did not, or Dagster is not at hand.
+    """Returns when and why the last run of a table failed, in one line.
+
+    None if it did not fail, or if no Dagster storage is known.
 
     Args:
-        home: of the local platform; None takes the DAGSTER_HOME of the environment.
+        home: home of the local platform; None takes the DAGSTER_HOME of the environment.
         table: the table's key, which is the partition of its runs.
     """
     try:
@@ -33,10 +35,10 @@ def failed_run(home: Path | None, table: str) -> str | None:
 
 
 def check_runs(home: Path | None, tables: Collection[str], silver: Collection[str]) -> list[Finding]:
-    """A finding for each table whose last run failed; else that none did.
+    """Returns a finding for each table whose last run failed, or one finding that no run failed.
 
     Args:
-        home: of the local platform; None takes the DAGSTER_HOME of the environment.
+        home: home of the local platform; None takes the DAGSTER_HOME of the environment.
         tables: table keys.
         silver: names of silver tables.
     """
@@ -46,27 +48,27 @@ def check_runs(home: Path | None, tables: Collection[str], silver: Collection[st
     except DagsterNotAsked as error:
         return [Finding(check, every, False, str(error))]
     if failed is None:
-        return [Finding(check, every, True, "not looked at: DAGSTER_HOME names no folder of this machine")]
+        return [Finding(check, every, True, "not checked: DAGSTER_HOME names no folder of this machine")]
     if not failed:
         return [Finding(check, every, True, "none failed")]
-    return [Finding(check, table, False, told) for table, told in failed.items()]
+    return [Finding(check, table, False, reason) for table, reason in failed.items()]
 
 
 def last_failures(home: Path | None, tables: Collection[str], silver: Collection[str] = ()) -> dict[str, str] | None:
-    """When and why the last run of a table failed, for those for which it did; None if Dagster is not at hand.
+    """Returns when and why the last run failed, for each table where it failed. None if no Dagster storage is known.
 
     Args:
-        home: of the local platform; None takes the DAGSTER_HOME of the environment.
+        home: home of the local platform; None takes the DAGSTER_HOME of the environment.
         tables: table keys.
-        silver: names of silver tables; told as ``silver.<name>``.
+        silver: names of silver tables; the result has them as `silver.<name>`.
 
     Raises:
-        DagsterNotAsked: its storage does not answer.
+        DagsterNotAsked: the storage of Dagster does not answer.
     """
     folder = home / "dagster" if home else Path(os.environ.get("DAGSTER_HOME") or "nowhere")
     if not folder.is_dir():
         return None
-    # A second of imports, which commands that have no Dagster at hand do without.
+    # These imports take a second. Commands without a Dagster storage do not pay it.
     from dagster import DagsterInstance
 
     from tidegate.assets.runs.failed_runs import failed_runs
@@ -75,5 +77,5 @@ def last_failures(home: Path | None, tables: Collection[str], silver: Collection
         with DagsterInstance.from_config(str(folder)) as instance:
             return {table: str(failed) for table, failed in failed_runs(instance, tables, silver).items()}
     except Exception as error:  # the storage is the user's choice, and so are its errors
-        told = first_line(str(error))[:_MOST_CHARACTERS]
-        raise DagsterNotAsked(f"Dagster on {folder} could not be asked about its runs: {told}") from None
+        reason = first_line(str(error))[:_MAX_ERROR_CHARACTERS]
+        raise DagsterNotAsked(f"Dagster on {folder} could not be asked about its runs: {reason}") from None

@@ -1,4 +1,4 @@
-"""`tidegate infer`: a `lake.yaml` to start from, out of the files that are there."""
+"""`tidegate infer` prints a first `lake.yaml`, inferred from existing files."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.parquet.footers import read_footers
 
-#: Objects of the listing that are looked at.
-MOST_FILES = 100_000
-#: Bytes at a Parquet file's end: footers of some thousand columns fit.
+#: Objects of the listing that are read.
+MAX_FILES = 100_000
+#: Bytes read at the end of a Parquet file: footers of some thousand columns fit.
 _TAIL = 1 << 20
 
 
 class Files(Protocol):
-    """Where files are listed and read."""
+    """A place whose files can be listed and read."""
 
     def listing(self) -> Iterator[Entry]:
         """Every file."""
 
     def first_bytes(self, key: str, length: int) -> bytes:
-        """The beginning of a file."""
+        """Returns the first bytes of a file."""
 
     def last_bytes(self, key: str, length: int) -> bytes:
         """The end of a file."""
 
 
 def run_infer(console: Console, address: str, home: Path | None) -> bool:
-    """Print the `lake.yaml` that the files under an address suggest, problems as comments.
+    """Print the `lake.yaml` that the files under an address suggest. Problems are comments in it.
 
     Args:
-        console: where it is printed.
-        address: ``s3://bucket/prefix``, or a folder of this machine that stands for a bucket.
-        home: of a running local platform; None takes a running default one, else the environment's AWS.
+        console: takes the output.
+        address: `s3://bucket/prefix`, or a folder of this machine that stands for a bucket.
+        home: home of a running local platform; None takes a running default one, else the environment's AWS.
 
     Returns:
         Whether no problem was found.
@@ -70,13 +70,13 @@ def run_infer(console: Console, address: str, home: Path | None) -> bool:
             raise CommandError(f"{address} is neither s3://bucket/prefix nor a folder of this machine")
         bucket, files = "your-bucket", _Folder(folder)
     listing = files.listing()
-    guesses = guess_tables(bucket, islice(listing, MOST_FILES))
+    guesses = guess_tables(bucket, islice(listing, MAX_FILES))
     if not guesses:
-        raise CommandError(f"no file is below {address} that could be a table's")
+        raise CommandError(f"no file below {address} could belong to a table")
     for guess in guesses:
         _look(guess, files)
     problems = sum(len(guess.problems) for guess in guesses)
-    looked_at = "" if next(listing, None) is None else f", of which the first {MOST_FILES:,} were looked at"
+    looked_at = "" if next(listing, None) is None else f", of which the first {MAX_FILES:,} were read"
     console.print(
         f"# files below {address}{looked_at}: {sum(guess.files for guess in guesses)}; tables: {len(guesses)}; "
         f"problems: {problems}",
@@ -89,7 +89,7 @@ def run_infer(console: Console, address: str, home: Path | None) -> bool:
 
 
 def _look(guess: Guess, files: Files) -> None:
-    """Look into some files of a table."""
+    """Read some files of a table."""
     differing: set[str] = set()
     for entry in guess.samples:
         try:
@@ -102,14 +102,16 @@ def _look(guess: Guess, files: Files) -> None:
         said = sniffed.problems
         guess.problems += [f"{entry.key}: {problem}" for problem in said]
         guess.options.update(sniffed.options)
-        if guess.format == "json":  # whose fields, unlike the columns of other formats, are not matched in any case
+        if guess.format == "json":  # its fields match in exact case only, unlike the columns of other formats
             spelled = list(dict.fromkeys([*guess.columns, *sniffed.columns]))
             guess.problems += [f"{entry.key}: {one}" for one in check_names(spelled, loaded=False) if one not in said]
         differing.update(guess.take(sniffed.columns))
     both = {name.lower() for name in guess.columns} & {name.lower() for name in guess.partitions}
     if both:
         guess.problems.append(f"{', '.join(sorted(both))} is in the files and in their folders; rename one")
-    guess.problems += [f"column {name} has other types in other files; say its type" for name in sorted(differing)]
+    guess.problems += [
+        f"column {name} has different types in different files; configure its type" for name in sorted(differing)
+    ]
 
 
 def _sniffed(guess: Guess, entry: Entry, files: Files) -> Sniffed:

@@ -1,4 +1,4 @@
-"""`tidegate trace`: where one object is on its way to its table."""
+"""`tidegate trace` shows where one object is on its way to its table."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tidegate.platform.core.first_line import one_line
 
 
 def run_trace(console: Console, address: str, lake: Path | None, home: Path | None) -> None:
-    """Print an object's way, a line a stop, and how things stand.
+    """Print the path of an object, one line for each stop, and its present state.
 
     Args:
-        console: where it is printed.
-        address: ``s3://bucket/key``.
-        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else ``lake.yaml``.
-        home: of a running local platform; None takes a running default one, else the environment.
+        console: takes the output.
+        address: `s3://bucket/key`.
+        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
+        home: home of a running local platform; None takes a running default one, else the environment.
 
     Raises:
-        CommandError: the address is none, or Spark does not answer.
+        CommandError: the address is not valid, or Spark does not answer.
     """
     bucket, key = parse_address(address)
     using = client(home, lake)

@@ -1,4 +1,4 @@
-"""`tidegate policy`: what a role needs on AWS, as an IAM policy."""
+"""`tidegate policy` prints the IAM policy that a role needs."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from tidegate.platform.cloud.roles import ROLES, policy
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.health.alarms import without_dead_letters
 
-#: Characters, blanks left out, that AWS takes of a managed policy.
-_MOST = 6144
+#: Characters, without blanks, that AWS accepts in a managed policy.
+_MAX_CHARACTERS = 6144
 
 
 def run_policy(role: str, lake: Path) -> None:
-    """Print a role's policy; on standard error, what it leaves out.
+    """Print a role's policy, and on standard error what it leaves out.
 
     Args:
-        role: its name.
-        lake: the lake.yaml; nothing else is asked.
+        role: the name of the role.
+        lake: the lake.yaml; nothing else is read.
 
     Raises:
         CommandError: there is no such role.
         LakeConfigError: the lake.yaml is wrong.
     """
     if role not in ROLES:
-        raise CommandError(f"{role!r} is no role: give one of {', '.join(ROLES)}")
+        raise CommandError(f"{role!r} is not a role: give one of {', '.join(ROLES)}")
     config = load_lake(lake)
     found = policy(ROLES[role](config))
     print(json.dumps(found, indent=2))
     if role != "spark":
         for queue in without_dead_letters(config):
             print(f"the dead-letter queue of {queue} is left out: name it as `dlq` in {lake}", file=sys.stderr)
-    if (size := len(json.dumps(found, separators=(",", ":")))) > _MOST:
+    if (size := len(json.dumps(found, separators=(",", ":")))) > _MAX_CHARACTERS:
         print(
-            f"AWS takes {_MOST:,} characters of a managed policy, this has {size:,}: put its statements into several",
+            f"AWS accepts {_MAX_CHARACTERS:,} characters in a managed policy, this has {size:,}: split its statements",
             file=sys.stderr,
         )

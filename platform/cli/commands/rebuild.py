@@ -1,4 +1,4 @@
-"""`tidegate rebuild`: every file of a loaded table is read again; first it says what that would be."""
+"""`tidegate rebuild` reads every file of a loaded table again. Without --yes it prints the plan."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _SHOWN = 20
 
 
 def run_rebuild(console: Console, name: str, lake: Path | None, home: Path | None, *, yes: bool) -> None:
-    """Say what a rebuild of a table would do, or ask for it.
+    """Print the plan of a rebuild, or request the rebuild.
 
     Args:
-        console: where it is printed.
-        name: the table: its SQL name, its key, or its ``s3://`` prefix.
-        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else ``lake.yaml``.
-        home: of a running local platform; None takes a running default one, else the environment.
-        yes: do it.
+        console: takes the output.
+        name: SQL name, key or `s3://` prefix of the table.
+        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
+        home: home of a running local platform; None takes a running default one, else the environment.
+        yes: request the rebuild; without it, only the plan is printed.
 
     Raises:
-        CommandError: there is no such table, it is refused, or Spark does not answer.
+        CommandError: there is no such table, the rebuild is refused, or Spark does not answer.
     """
 
     def say(line: str, style: str = "") -> None:
@@ -43,23 +43,23 @@ def run_rebuild(console: Console, name: str, lake: Path | None, home: Path | Non
             found = rebuild_table(opened, text, by=by, log=say) if yes else look_at_rebuild(opened, text)
         except RebuildRefused as refused:
             raise CommandError(str(refused)) from None
-        for line in told(opened, found):
+        for line in plan_lines(opened, found):
             say(line)
         if not yes:
             say(f"\nNothing was changed. To do it: tidegate rebuild {name} --yes", "bold")
 
 
-def told(lake: Lake, found: Rebuild) -> list[str]:
-    """What becomes of a table's files, its rows and silver, a line each."""
+def plan_lines(lake: Lake, found: Rebuild) -> list[str]:
+    """Returns what happens to the files, rows and silver table, one line each."""
     name = f"bronze.{found.name}"
     lines = [
-        f"{name} ({found.table.text}) is read again, as lake.yaml says today:",
+        f"{name} ({found.table.text}) is read again with today's lake.yaml:",
         f"  files    {found.again} files that are in the table, {found.size} bytes with the others; the rows of each "
         "are replaced in the commit that has its new ones",
     ]
     if found.others:
         lines.append(
-            f"  others   {found.others} files that are not in the table (quarantined, or not told of) are tried"
+            f"  others   {found.others} files that are not in the table (quarantined, or never announced) are tried"
         )
     if found.table.spec.silver:
         lines.append(
@@ -68,14 +68,14 @@ def told(lake: Lake, found: Rebuild) -> list[str]:
     if found.kept:
         keys = [one.key for one in found.kept]
         lines += [
-            f"  KEPT     {found.kept_rows} rows stay as they are: S3 has their files no more, or with other bytes",
+            f"  KEPT     {found.kept_rows} rows stay as they are: S3 no longer has their files, or has other bytes",
             *(f"             {key}" for key in keys[:_SHOWN]),
         ]
         if len(keys) > _SHOWN:
             lines.append(f"             and {len(keys) - _SHOWN} more")
         if folder := moves_to(found.table.spec.after_load):
             page = "docs/guides/after-load.md"
-            lines.append(f"             after_load moved files to {folder}: {page} says how they come back")
+            lines.append(f"             after_load moved files to {folder}: {page} says how to bring them back")
     if found.waiting:
         lines.append(f"  before   {found.waiting} files of an earlier rebuild still wait; none of them is read twice")
     lines.append(

@@ -1,4 +1,4 @@
-"""`tidegate redrive`: what is in quarantine comes back; first it shows what that would be."""
+"""`tidegate redrive` retries what is in quarantine. Without --yes it prints what would be retried."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.first_line import one_line
 
 _SHOWN = 20
-_PARTLY = "partly in quarantine; read again, and what they have in the table is replaced in one commit"
+_PARTLY = "partly in quarantine: they are read again, and their rows in the table are replaced in one commit"
 
 
 def choice_of(reason: str, key: str, since: str, until: str) -> Choice:
-    """What is meant, from the command line.
+    """Returns the choice that the options of the command line describe.
 
     Raises:
-        CommandError: a time is none.
+        CommandError: a time is not valid.
     """
     try:
         return Choice(reason, key, moment(since), moment(until))
@@ -50,17 +50,17 @@ def run_redrive(
     rate: int,
     yes: bool,
 ) -> None:
-    """Say what is meant, or have it looked at again.
+    """Print what would be retried, or retry it.
 
     Args:
-        console: where it is printed.
-        name: the table: its SQL name, its key, or its ``s3://`` prefix; None for every table.
-        choice: what of the quarantine is meant.
-        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else ``lake.yaml``.
-        home: of a running local platform; None takes a running default one, else the environment.
-        messages: messages that could not be understood, instead of objects.
-        rate: hints or messages a second.
-        yes: do it.
+        console: takes the output.
+        name: SQL name, key or `s3://` prefix of the table; None for every table.
+        choice: the entries of the quarantine to retry.
+        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
+        home: home of a running local platform; None takes a running default one, else the environment.
+        messages: retry messages that could not be parsed, instead of objects.
+        rate: hints or messages per second.
+        yes: retry; without it, only what would be retried is printed.
 
     Raises:
         CommandError: there is no such table, or Spark does not answer.
@@ -96,16 +96,16 @@ def run_redrive(
 def run_redrive_dead_letters(
     console: Console, name: str | None, choice: Choice, lake: Path | None, home: Path | None, *, rate: int, yes: bool
 ) -> None:
-    """Say what lies in dead-letter queues, or send it to the queues that it came from.
+    """Print what is in dead-letter queues, or send it back to the source queues.
 
     Args:
-        console: where it is printed.
-        name: a queue or its dead-letter queue; None for every one.
-        choice: which of their messages are meant.
-        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else ``lake.yaml``.
-        home: of a running local platform; None takes a running default one, else the environment.
-        rate: messages a second.
-        yes: do it.
+        console: takes the output.
+        name: a queue or its dead-letter queue; None for every queue.
+        choice: the messages to send.
+        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
+        home: home of a running local platform; None takes a running default one, else the environment.
+        rate: messages per second.
+        yes: retry; without it, only what would be retried is printed.
 
     Raises:
         CommandError: there is no such queue.
@@ -145,5 +145,5 @@ def _show(console: Console, what: str, how: str, found: list[tuple[str, str]]) -
         console.print(Text(f"  {one_line(key)}  ") + Text(one_line(reason), style="dim"))
     if len(found) > _SHOWN:
         rest = Counter(reason.split(":")[0] for _, reason in found[_SHOWN:])
-        told = ", ".join(f"{n} × {one_line(why)}" for why, n in rest.most_common(5))
-        console.print(Text(f"  and {rest.total()} more: {told}"))
+        reasons = ", ".join(f"{n} × {one_line(why)}" for why, n in rest.most_common(5))
+        console.print(Text(f"  and {rest.total()} more: {reasons}"))

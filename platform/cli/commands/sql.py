@@ -1,4 +1,4 @@
-"""`tidegate sql`: a query on the lake's tables, printed as a table."""
+"""`tidegate sql` runs a query on the lake's tables and prints the rows as a table."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _SCHEMAS = ("bronze", "silver", "ledger", "lake")
 _QUARANTINE = ("lake", "quarantine")
 #: A table that Spark does not find, as its message names it.
 _NAMED = re.compile(r"`(\w+)`\.`(\w+)`")
-#: Tables that an error names.
-_MOST_TOLD = 12
+#: Tables that an error message names.
+_MAX_NAMED = 12
 
 
 def run_sql(console: Console, query: str, home: Path | None, limit: int) -> None:
     """Run a query and print its rows.
 
     Args:
-        console: where they are printed.
+        console: takes the output.
         query: Spark SQL; `bronze.<name>`, `silver.<name>`, `ledger.<name>`, `lake.intake` and
             `lake.quarantine` are the lake's tables; time travel works.
-        home: of a running local platform; None takes a running default one, else what the environment names.
-        limit: most rows to print.
+        home: home of a running local platform; None takes a running default one, else the environment.
+        limit: maximum number of rows to print.
 
     Raises:
         CommandError: the query cannot be run, or the lake or Spark cannot be reached.
@@ -57,14 +57,16 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int) -> None
             except PySparkException as error:
                 if every or not _is_unknown_table(error):
                     raise
-                unnamed = lake.name_tables()  # the query names it in a way that only Spark reads, or it is to be told
+                unnamed = (
+                    lake.name_tables()
+                )  # only Spark understands the name in the query, or the error must list the tables
                 columns, rows, more = _run(session, query, limit)
         except PySparkException as error:
             if _is_unknown_table(error):
-                told, tables = first_line(error), _tables(session)
+                message, tables = first_line(error), _tables(session)
                 configured = [spec.name for spec in lake.config.tables]
-                hints = [near(told, tables), *unbegun(told, tables, configured), *unnamed[:_MOST_TOLD]]
-                raise CommandError(f"{told} Tables there are: {'; '.join(map(str, hints))}") from None
+                hints = [near(message, tables), *unbegun(message, tables, configured), *unnamed[:_MAX_NAMED]]
+                raise CommandError(f"{message} Tables there are: {'; '.join(map(str, hints))}") from None
             raise
         if columns:
             _show(console, columns, rows[:limit])
@@ -73,7 +75,10 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int) -> None
 
 
 def _named(lake: Lake, query: str) -> tuple[str, list[Unnamed], bool]:
-    """Name what a query asks for: the query to run, the tables without names, and whether every table was looked at."""
+    """Name the tables of a query.
+
+    Returns the query to run, the tables without names, and whether every table of the lake was named.
+    """
     asked = asked_tables(query)
     if asked is None:
         return query, lake.name_tables(), True
@@ -81,14 +86,14 @@ def _named(lake: Lake, query: str) -> tuple[str, list[Unnamed], bool]:
     if any(schema.startswith("lake") for schema, _ in asked):
         lake.name_objects()
     if _QUARANTINE in asked:
-        # The view of that name reads the ledger of every table, this one those that may say something of it.
+        # The permanent view reads the ledger of every table. This one reads only ledgers that may have quarantines.
         lake.delta.session.sql(f"CREATE TEMPORARY VIEW {_QUARANTINE[1]} AS {lake.quarantine_query()}")
         query = without_schema(query, *_QUARANTINE)
     return query, unnamed, False
 
 
 def _run(session: SparkSession, query: str, limit: int) -> tuple[list[str], list[Row], int]:
-    """Columns, rows, and how many rows more there are."""
+    """Returns columns, rows, and how many more rows there are."""
     frame = session.sql(reach_silver(query))
     rows = frame.limit(limit + 1).collect()
     return frame.columns, rows, frame.count() - limit if len(rows) > limit else 0
@@ -102,7 +107,7 @@ def _show(console: Console, columns: list[str], rows: list[Row]) -> None:
     for row in rows:
         table.add_row(*[_cell(value) for value in row])
     if not console.is_terminal:
-        # In a pipe or a file nothing is lost by long lines.
+        # In a pipe or a file long lines lose nothing.
         unbounded = console.options.update(max_width=1_000_000)
         console.width = max(console.width, Measurement.get(console, unbounded, table).maximum)
     console.print(table)
@@ -112,38 +117,40 @@ def _cell(value: Any) -> Text:
     return Text("null", style="dim") if value is None else Text(visible(str(value)))
 
 
-def near(told: str, tables: Sequence[str]) -> str:
-    """The tables that there are; of many, those whose names are most like the one that Spark does not find.
+def near(message: str, tables: Sequence[str]) -> str:
+    """Returns the existing tables, or of many those with the names nearest to the one that Spark does not find.
 
     Args:
-        told: Spark's word.
+        message: the error of Spark.
         tables: schema and name of each.
     """
-    found = _NAMED.search(told)
-    if len(tables) <= _MOST_TOLD or not found:
-        return ", ".join(tables[:_MOST_TOLD]) + (", …" if len(tables) > _MOST_TOLD else "") or "none yet"
+    found = _NAMED.search(message)
+    if len(tables) <= _MAX_NAMED or not found:
+        return ", ".join(tables[:_MAX_NAMED]) + (", …" if len(tables) > _MAX_NAMED else "") or "none yet"
     wanted = f"{found[1]}.{found[2]}".lower()
-    like = sorted(tables, key=lambda one: -SequenceMatcher(None, wanted, one.lower()).ratio())[:_MOST_TOLD]
-    return f"{', '.join(like)} and {len(tables) - _MOST_TOLD} more, see SHOW TABLES IN {found[1]}"
+    like = sorted(tables, key=lambda one: -SequenceMatcher(None, wanted, one.lower()).ratio())[:_MAX_NAMED]
+    return f"{', '.join(like)} and {len(tables) - _MAX_NAMED} more, see SHOW TABLES IN {found[1]}"
 
 
-def unbegun(told: str, tables: Collection[str], configured: Collection[str] = ()) -> list[str]:
-    """What to do about a table that Spark does not find: one that has a ledger has no rows yet, or none any more.
+def unbegun(message: str, tables: Collection[str], configured: Collection[str] = ()) -> list[str]:
+    """Returns what to do about a table that Spark does not find. A table with a ledger has no rows yet, or no longer.
 
     Args:
-        told: Spark's word.
-        tables: schema and name of each that there is.
+        message: the error of Spark.
+        tables: schema and name of each existing table.
         configured: names of the tables of lake.yaml.
     """
-    found = _NAMED.search(told)
+    found = _NAMED.search(message)
     if not found or found[1] not in ("bronze", "silver", "ledger"):
         return []
     if f"ledger.{found[2]}" not in tables:
-        begun = f"no run of the table {found[2]} has ended yet: `tidegate trace s3://…` says where one of its files is"
+        begun = f"no run of the table {found[2]} has ended yet: `tidegate trace s3://…` shows where one of its files is"
         return [begun] if found[2] in configured else []
     if found[1] == "silver" and f"bronze.{found[2]}" in tables:
         return [f"silver.{found[2]} is made by its first merge, if lake.yaml has `silver` for it"]
-    return [f"ledger.{found[2]} says what became of its files, and `tidegate redrive` what keeps them out"]
+    return [
+        f"ledger.{found[2]} records what happened to its files, and `tidegate redrive` prints why they are quarantined"
+    ]
 
 
 def _tables(session: SparkSession) -> list[str]:

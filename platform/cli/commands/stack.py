@@ -1,4 +1,4 @@
-"""`tidegate up` and `tidegate dev`."""
+"""`tidegate up` and `tidegate dev` run the local platform."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def run_stack(
     ui_port: int | None,
     workspace: Path | None = None,
 ) -> None:
-    """Run the local platform until a signal; with a UI port, Dagster too, and the code locations of a workspace file.
+    """Run the local platform until a signal.
+
+    With a UI port, Dagster runs too, with the code locations of a workspace file.
 
     Raises:
         LocalStackError: something could not be started or died.
@@ -54,7 +56,8 @@ def run_stack(
 
 
 def _say_how_to_use(console: Console, stack: LocalStack) -> None:
-    # Not the variables themselves: one of them is the Spark server's token. Soft: a broken line cannot be copied.
+    # The variables are not printed, because one of them is the Spark server's token. Soft wrap keeps lines that can be
+    # copied.
     console.print("\nIn another shell, for clients of your own (aws, boto3, PySpark):")
     console.print(f"  . {stack.home / SHELL_FILE}", highlight=False, soft_wrap=True)
-    console.print("Ctrl-C stops it; the state stays.")
+    console.print("Ctrl-C stops the platform; its state stays.")

@@ -1,4 +1,4 @@
-"""The table that a command's argument names."""
+"""Finds the table that a command's argument names."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake import Lake
 
-#: Tables that an error names.
-_MOST_TOLD = 12
+#: Tables that an error message names.
+_MAX_NAMED = 12
 
 
 def table_named(lake: Lake, name: str) -> str:
-    """The key of a table.
+    """Returns the key of a table.
 
     Args:
-        lake: handles.
-        name: its SQL name, its key, or its ``s3://`` prefix.
+        lake: the lake.
+        name: SQL name, key or `s3://` prefix of the table.
 
     Raises:
         CommandError: there is no such table.
@@ -37,8 +37,8 @@ def table_named(lake: Lake, name: str) -> str:
     if text := lake.called(name):
         return text
     known = sorted({spec.name for spec in lake.config.tables} | set(born))
-    some = ", ".join(get_close_matches(name, known, _MOST_TOLD, 0.0) if len(known) > _MOST_TOLD else known)
-    more = f" and {len(known) - _MOST_TOLD} more" if len(known) > _MOST_TOLD else ""
+    some = ", ".join(get_close_matches(name, known, _MAX_NAMED, 0.0) if len(known) > _MAX_NAMED else known)
+    more = f" and {len(known) - _MAX_NAMED} more" if len(known) > _MAX_NAMED else ""
     raise CommandError(
         f"there is no table {name!r}: give its SQL name, its key or its s3:// prefix; there are {some}{more}"
     )

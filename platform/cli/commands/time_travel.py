@@ -1,4 +1,4 @@
-"""Time travel to silver tables, whose SQL names are views."""
+"""Time travel for silver tables, whose SQL names are views."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _MAYBE = re.compile(r"\bas\s+of\b", re.IGNORECASE)
 
 
 def reach_silver(query: str) -> str:
-    """The query with `silver.<name> VERSION|TIMESTAMP AS OF …` read from the table behind the view.
+    """Returns the query with `silver.<name> VERSION|TIMESTAMP AS OF …` read from the table behind the view.
 
-    Spark has no time travel for views. A query that asks for none of silver's is returned as it is, and so is what
-    cannot be parsed: Spark's own error is better.
+    Spark has no time travel for views. A query without a silver table is returned unchanged. So is a query that cannot
+    be parsed, because Spark's own error is better.
 
     Args:
         query: Spark SQL.
@@ -33,7 +33,7 @@ def reach_silver(query: str) -> str:
     if not old:
         return query
     for column in tree.find_all(exp.Column):
-        # What stands for the view has its bare name.
+        # The replacement has the bare name of the view.
         if column.db.lower() == _SCHEMA:
             column.set("db", None)
             column.set("catalog", None)

@@ -1,4 +1,4 @@
-"""`tidegate doctor`: how the lake's commits are really coordinated, and what its logs have been left with."""
+"""`tidegate doctor` checks how the lake's commits are coordinated, and what dead writers left in its logs."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from tidegate.resources.spark.delta import Delta
 DYNAMODB_STORE = "io.tidegate.storage.DynamoDbLogStore"
 _CLASSIC = "io.delta.storage.S3DynamoDBLogStore"
 _CONDITIONAL = (DYNAMODB_STORE, "io.tidegate.storage.ConditionalS3LogStore")
-_OF_ALL = "spark.delta.logStore.class"
-_OF_S3A = "spark.delta.logStore.s3a.impl"
-_OF_S3 = "spark.delta.logStore.s3.impl"
+LOG_STORE_CLASS = "spark.delta.logStore.class"
+LOG_STORE_S3A = "spark.delta.logStore.s3a.impl"
+LOG_STORE_S3 = "spark.delta.logStore.s3.impl"
 _FAST_LISTING = "delta.enableFastS3AListFrom"
 
 
 def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair: bool) -> bool:
-    """Examine the log of every table of the lake and print what was found.
+    """Examine the log of every table of the lake and print the findings.
 
     Args:
-        console: where it is printed.
-        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else ``lake.yaml``.
-        home: of a running local platform; None takes a running default one, else the environment.
-        repair: settle what is pending, close what dead writers left open and sweep old staged commits first.
+        console: takes the output.
+        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
+        home: home of a running local platform; None takes a running default one, else the environment.
+        repair: first settle pending commits, close what dead writers left open and delete old staged commits.
 
     Returns:
         Whether nothing is wrong.
@@ -60,7 +60,7 @@ def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair
 
 
 def _tables(opened: Lake) -> tuple[list[str], list[str]]:
-    """Keys of the tables, and names of the silver ones."""
+    """Returns the keys of the tables, and the names of the silver tables."""
     return opened.store.births.tables(), [spec.name for spec in opened.config.tables if spec.silver]
 
 
@@ -91,8 +91,8 @@ def _examined(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding]:
 
 def _repair(delta: Delta, doctor: LogDoctor, location: str) -> str:
     try:
-        # Opening a log settles what its newest entry promises; the first time after a commit of the server's own it
-        # need not look.
+        # Opening a log settles what its newest entry promises. The first open after a commit by the server itself may
+        # not read the entries.
         for _ in range(2):
             delta.table_state(location)
     except PySparkException as error:
@@ -101,40 +101,42 @@ def _repair(delta: Delta, doctor: LogDoctor, location: str) -> str:
 
 
 def commit_table(delta: Delta, aws: Aws) -> CommitTable:
-    """The table of entries that the server uses, whatever the settings of this process.
+    """Returns the table of entries that the server uses, whatever the settings of this process are.
 
     Raises:
-        Failed: the server does not say, or not all of it, or its settings contradict each other.
+        Failed: the server does not report it completely, or its settings contradict each other.
     """
     try:
         address = delta.commit_table()
     except PySparkException as error:
-        raise Failed(f"the server does not say which: {first_line(error)}") from None
+        raise Failed(f"the server does not report its table: {first_line(error)}") from None
     if log_store(delta) == _CLASSIC:
         address = replace(address, region=_classic_region(delta))
     if address.region is None:
-        raise Failed("nobody says its region: set fs.s3a.endpoint.region, or the log store's ddb.region, on the server")
+        raise Failed(
+            "its region is not configured: set fs.s3a.endpoint.region, or the log store's ddb.region, on the server"
+        )
     there = aws.elsewhere(address.region, address.endpoint)
     return CommitTable(there.client("dynamodb"), address)
 
 
 def _classic_region(delta: Delta) -> str:
-    """Where Delta's own store looks: S3A's region, which the server's answer falls back on, means nothing to it."""
+    """Returns the region of Delta's own store. It ignores S3A's region, which the server's answer falls back to."""
     key = f"{_CLASSIC}.ddb.region"
     return conf(delta, f"spark.{key}") or conf(delta, f"spark.hadoop.{key}") or "us-east-1"
 
 
 def check_store(delta: Delta, buckets: Iterable[str]) -> str:
-    """Which log store commits really go through, and whether the server's settings are safe with it.
+    """Check which log store commits go through, and that the server's settings are safe with it.
 
     Args:
         delta: the server.
-        buckets: where tables lie; S3A takes settings of one bucket too.
+        buckets: buckets of the tables; S3A also has settings for each bucket.
 
     Raises:
         Failed: commits may be lost.
     """
-    if of_all := conf(delta, _OF_ALL):
+    if of_all := conf(delta, LOG_STORE_CLASS):
         _check_of_all(delta, of_all)
     store = log_store(delta)
     scopes = ["fs.s3a", *(f"fs.s3a.bucket.{bucket}" for bucket in buckets)]
@@ -143,14 +145,14 @@ def check_store(delta: Delta, buckets: Iterable[str]) -> str:
     if store not in _CONDITIONAL and flags & {"*", "create"}:
         raise Failed(
             f"{store or 'Delta’s own single-driver store'} with fs.s3a.performance.flags={','.join(sorted(flags))}: a "
-            f"commit overwrites another's without a word. Set {_OF_S3A}={DYNAMODB_STORE}"
+            f"commit silently overwrites another commit. Set {LOG_STORE_S3A}={DYNAMODB_STORE}"
         )
     if not store:
-        raise Failed(f"none is set, so drivers overwrite each other's commits: {_OF_S3A}={DYNAMODB_STORE}")
+        raise Failed(f"none is set, so drivers overwrite each other's commits: {LOG_STORE_S3A}={DYNAMODB_STORE}")
     if store == _CLASSIC:
         raise Failed(
-            "Delta's own store loses commits beside writers that publish conditionally, as ours do: set "
-            f"{_OF_S3A}={DYNAMODB_STORE}, the settings stay"
+            "Delta's own store loses commits next to writers that publish conditionally, as ours do: set "
+            f"{LOG_STORE_S3A}={DYNAMODB_STORE}, keep the other settings"
         )
     if not of_all:
         _check_of_s3(delta, store)
@@ -158,29 +160,33 @@ def check_store(delta: Delta, buckets: Iterable[str]) -> str:
 
 
 def _check_of_all(delta: Delta, store: str) -> None:
-    if conf(delta, _OF_S3A) or conf(delta, _OF_S3):
-        raise Failed(f"Delta opens no table while {_OF_ALL} is set beside {_OF_S3A} or {_OF_S3}: unset {_OF_ALL}")
+    if conf(delta, LOG_STORE_S3A) or conf(delta, LOG_STORE_S3):
+        raise Failed(
+            f"Delta opens no table while {LOG_STORE_CLASS} is set together with {LOG_STORE_S3A} or {LOG_STORE_S3}: "
+            f"unset {LOG_STORE_CLASS}"
+        )
     if store not in _CONDITIONAL:
         raise Failed(
-            f"{_OF_ALL}={store} decides for every scheme: unset it, and set {_OF_S3A} and {_OF_S3} to {DYNAMODB_STORE}"
+            f"{LOG_STORE_CLASS}={store} decides for every scheme: unset it, and set {LOG_STORE_S3A} and {LOG_STORE_S3} "
+            f"to {DYNAMODB_STORE}"
         )
 
 
 def _check_of_s3(delta: Delta, store: str) -> None:
-    other = conf(delta, _OF_S3)
-    # A missing key does no harm where nothing opens s3://.
+    other = conf(delta, LOG_STORE_S3)
+    # A missing key does no harm if nothing opens s3://.
     if (other or conf(delta, "spark.hadoop.fs.s3.impl")) and other not in (store, *_CONDITIONAL):
         raise Failed(
             f"{store} for s3a://, {other or 'Delta’s own single-driver store'} for s3://: commits to one table under "
-            f"both may overwrite each other. Set {_OF_S3}={store}"
+            f"both may overwrite each other. Set {LOG_STORE_S3}={store}"
         )
 
 
 def check_listing(delta: Delta) -> str:
-    """Whether logs are listed as they should be.
+    """Check that logs are listed correctly.
 
     Raises:
-        Failed: Delta's own store for one driver takes keys below folders of ``_delta_log`` for commits.
+        Failed: Delta's own store for one driver treats keys below folders of `_delta_log` as commits.
     """
     for key in (f"spark.hadoop.{_FAST_LISTING}", _FAST_LISTING):
         if conf(delta, key).strip().lower() == "true":
@@ -192,49 +198,49 @@ def check_listing(delta: Delta) -> str:
 
 
 def check_jars(delta: Delta) -> str:
-    """Which jars the server commits with.
+    """Check which jars the server commits with.
 
     Raises:
-        Failed: one is missing, or ours is of another version than this program.
+        Failed: one is missing, or ours does not have the version of this program.
     """
     try:
         jars = delta.jars()
     except PySparkException as error:
         raise Failed(
             f"the server does not know tidegate.system.jars ({first_line(error)}): its Tidegate jar is "
-            "missing or older than this program; build it by `make jars`"
+            "missing or older than this program; build it with `make jars`"
         ) from None
     if missing := [component for component, jar in jars.items() if jar is None]:
         raise Failed(f"the server has no {', '.join(missing)}: put all jars of `make jars` on its class path")
     mine = f"tidegate-jvm-{version('tidegate')}.jar"
     if jars["Tidegate"] != mine:
-        raise Failed(f"the server has {jars['Tidegate']}, this program belongs to {mine}: build it by `make jars`")
+        raise Failed(f"the server has {jars['Tidegate']}, this program needs {mine}: build it with `make jars`")
     return ", ".join(jar for jar in jars.values() if jar)
 
 
 def check_table(entries: CommitTable) -> str:
-    """Whether the DynamoDB table is as it should be.
+    """Check that the DynamoDB table is active and its items expire.
 
     Raises:
-        Failed: it is missing or not active, or its items never expire.
+        Failed: the table is missing or not active, or its items never expire.
     """
     state = entries.state()
     if state is None:
-        raise Failed("there is none; the first commit makes it, unless ddb.create=false forbids that")
+        raise Failed("there is none; the first commit creates it, unless ddb.create=false forbids that")
     if state.status != "ACTIVE":
         raise Failed(f"it is {state.status}")
     if state.ttl != "expireTime":
-        raise Failed("TTL is not enabled on expireTime, so its items stay for ever: enable it")
+        raise Failed("TTL is not enabled on expireTime, so its items never expire: enable it")
     if entries.address.possibly_lost:
         raise Failed(
             f"the server has closed {entries.address.possibly_lost} commits of other writers that are in no log, since "
-            "it began: the tables' staged commits below tell which"
+            "it began: the checks of staged commits below list them"
         )
     return f"{state.billing}, TTL on expireTime, in {entries.where}"
 
 
 def locations(opened: Lake) -> Iterator[tuple[str, str] | Finding]:
-    """Every Delta table of the lake: what it is called, and where it is; a problem where that is not known."""
+    """Yields name and location of every Delta table of the lake, or a finding if the location is not known."""
     for text in opened.store.births.tables():
         try:
             table = opened.table(text)
@@ -250,10 +256,10 @@ def locations(opened: Lake) -> Iterator[tuple[str, str] | Finding]:
 
 
 def log_store(delta: Delta) -> str:
-    """The class that publishes commits on the server; empty when none is set."""
-    return conf(delta, _OF_ALL) or conf(delta, _OF_S3A)
+    """Returns the class that publishes commits on the server; empty when none is set."""
+    return conf(delta, LOG_STORE_CLASS) or conf(delta, LOG_STORE_S3A)
 
 
 def conf(delta: Delta, key: str) -> str:
-    """A setting of the Spark server; empty when not set."""
+    """Returns a setting of the Spark server; empty when not set."""
     return delta.session.conf.get(key, "") or ""

@@ -1,4 +1,4 @@
-"""What `tidegate doctor` finds in one Delta table's log and its entries in DynamoDB."""
+"""Examines the log of one Delta table and its entries in DynamoDB, for `tidegate doctor`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tidegate.platform.core.keys.object_key import parse_s3_uri
 from tidegate.resources.aws.commit_table import CommitEntry, CommitTable, chosen, is_ours, spellings
 from tidegate.resources.aws.s3 import Listed, ObjectStore
 
-#: Seconds after which staged bytes that no entry names may be deleted; far above what a writer of ours may stand still.
+#: Seconds after which staged bytes that no entry names may be deleted: far longer than a writer of ours may pause.
 SAFE_AGE = 24 * 60 * 60
-#: Seconds that a pending commit's writer is given before it is called pending.
+#: Seconds that the writer of an open commit has to finish it before the commit is reported as pending.
 _GRACE = 1.0
 _COMMIT = re.compile(r"(\d{20})\.json")
 _STAGED = re.compile(r"\.tmp/(\d{20})\.json\.[0-9a-f-]{36}|_commit_[0-9a-f-]{36}\.json\.tmp")
@@ -24,7 +24,7 @@ _STAGED = re.compile(r"\.tmp/(\d{20})\.json\.[0-9a-f-]{36}|_commit_[0-9a-f-]{36}
 
 @dataclass
 class _Log:
-    """A log's files that matter here, by their names in ``_delta_log``."""
+    """The commits and staged commits of a log, by their names in `_delta_log`."""
 
     bucket: str
     folder: str
@@ -37,12 +37,12 @@ class _Log:
 
 
 class LogDoctor:
-    """Examines logs, and tidies them up where it is told to.
+    """Examines logs, and repairs them on request.
 
     Args:
         objects: S3.
-        entries: the DynamoDB table, None when the tables are not coordinated through one.
-        grace: seconds, see ``_GRACE``.
+        entries: the DynamoDB table; None when no DynamoDB table coordinates the commits.
+        grace: seconds, see `_GRACE`.
     """
 
     def __init__(self, objects: ObjectStore, entries: CommitTable | None, grace: float = _GRACE) -> None:
@@ -51,11 +51,11 @@ class LogDoctor:
         self._grace = grace
 
     def examine(self, name: str, location: str) -> Iterator[Finding]:
-        """Every finding of one table.
+        """Yields every finding of one table.
 
         Args:
-            name: what the table is called in the findings.
-            location: its ``s3a://`` URI.
+            name: name of the table in the findings.
+            location: `s3a://` URI of the table.
         """
         log = self._read(location)
         if (entries := self._entries) is not None:
@@ -63,29 +63,32 @@ class LogDoctor:
         yield checked(Check.LOG_STAGED, name, lambda: self._staged(location, log))
 
     def sweep(self, location: str) -> int:
-        """Delete staged bytes that are old, named by no pending entry and no evidence of a lost commit; how many."""
+        """Delete old staged bytes that no pending entry names and that are no evidence of a lost commit.
+
+        Returns how many were deleted.
+        """
         log = self._read(location)
         old = [name for name, kind in self._kinds(location, log).items() if kind == "old"]
         self._objects.delete(log.bucket, [f"{log.folder}{name}" for name in old])
         return len(old)
 
     def close(self, location: str) -> int:
-        """Close the entries that dead writers left open below the newest; how many.
+        """Close the entries that dead writers left open below the newest entry. Returns how many were closed.
 
-        What the versions hold was decided before: the log has gone on. Nobody waits for these entries, but open ones
-        never expire. Nor do those that are closed as evidence of a possibly lost commit.
+        The content of these versions is decided, because the log has later versions. No writer waits for the entries,
+        but open entries never expire. Nor do entries that are closed as evidence of a possibly lost commit.
         """
         if self._entries is None:
             return 0
         used, newest = self._spelling(location)
-        # Whoever reads the table looks at the newest entry of the spelling in use, and settles that.
+        # A reader of the table reads the newest entry of the spelling in use, and settles that.
         older = [
             (spelling, entry)
             for spelling in self._newest(location)
             for entry in self._entries.entries(spelling)
             if newest is None or (spelling, entry.version) != (used, newest.version)
         ]
-        # After the entries: what these versions came to hold is here by now.
+        # The log is read after the entries, so it contains what these versions became.
         log = self._read(location)
         return sum(
             self._entries.close(spelling, entry, evidence=self._is_evidence(log, entry))
@@ -110,7 +113,7 @@ class LogDoctor:
         return {one: entry for one, entry in found.items() if entry is not None}
 
     def _recent(self, location: str) -> list[CommitEntry]:
-        """The entries under every spelling: the log store may have gone over from one to another."""
+        """Returns the entries under every spelling, because the log store may have changed from one to another."""
         assert self._entries is not None
         return [entry for one in self._newest(location) for entry in self._entries.entries(one)]
 
@@ -129,14 +132,14 @@ class LogDoctor:
         if newest is not None and not newest.complete:
             time.sleep(self._grace)
             spelling, newest = self._spelling(location)
-        # After the entries: what they promise must be here by now.
+        # The log is read after the entries, so it must contain what they promise.
         log = self._read(location)
         if newest is None:
             return f"version {log.head}; none that has not expired" if log.head >= 0 else "no table yet"
         if newest.version > log.head + (not newest.complete):
             raise Failed(
-                f"DynamoDB says that version {newest.version} exists, the log ends at {log.head}: entries of a dropped "
-                f"table, and writes are refused. Delete the items with tablePath {spelling}, or restore the log"
+                f"DynamoDB has an entry for version {newest.version}, but the log ends at {log.head}: it belongs to a "
+                f"dropped table, and writes are refused. Delete the items with tablePath {spelling}, or restore the log"
             )
         if not newest.complete:
             raise Failed(self._pending(log, newest))
@@ -146,7 +149,7 @@ class LogDoctor:
             hours = f"{entries.address.ttl / 3600:g} hours"
             raise Failed(
                 f"of the commits of the last {hours} {classic} are by writers with another DynamoDB log store and "
-                f"{foreign} by writers without DynamoDB: beside the second kind the first loses commits that it has "
+                f"{foreign} by writers without DynamoDB: next to the second kind, the first loses commits that it has "
                 "acknowledged. Switch its writers to Tidegate's log store (docs/operate/log-store.md), or stop one "
                 f"kind; this passes {hours} after that kind's last commit"
             )
@@ -175,15 +178,16 @@ class LogDoctor:
         published = log.commits.get(entries[0].version)
         age = f", published {_ago(published)}" if published else ""
         return (
-            f"below it {len(entries)} entries of dead writers are open, the oldest of version "
-            f"{entries[0].version}{age}: nobody waits for them; --repair closes them"
+            f"below it {len(entries)} entries of dead writers are open, the oldest for version "
+            f"{entries[0].version}{age}: no writer waits for them; --repair closes them"
         )
 
     @staticmethod
     def _authors(entries: list[CommitEntry], log: _Log, ttl: int) -> tuple[int, int]:
-        """How many commits have no entry though it cannot have expired yet, and how many one of another log store.
+        """Count the commits without an entry, and the commits with an entry of another log store.
 
-        By age alone, not by taking turns: where each kind commits once a day, that time shows no turns.
+        Only commits count whose entry cannot have expired yet. Whether the two kinds alternate does not matter: two
+        kinds that commit once a day may not alternate within that time.
         """
         since = time.time() - ttl
         recent = {version for version, item in log.commits.items() if item.modified > since}
@@ -196,7 +200,7 @@ class LogDoctor:
         if lost:
             raise Failed(
                 f"possibly lost commits of a writer that is not ours: {', '.join(lost)}. Their version was published "
-                "by a writer without DynamoDB; compare their rows with the table, then delete them. Two such writers "
+                "by a writer without DynamoDB. Compare their rows with the table, then delete them. Two such writers "
                 "must not share a table (docs/operate/log-store.md)"
             )
         counts = Counter(kinds.values())
@@ -204,7 +208,7 @@ class LogDoctor:
         return f"{len(kinds)}, {counts['old']} to sweep with --repair{kept}" if kinds else "none"
 
     def _kinds(self, location: str, log: _Log) -> dict[str, str]:
-        """``claimed``, ``lost``, ``unknown``, ``old`` or ``young`` by the staged file's name."""
+        """Returns `claimed`, `lost`, `unknown`, `old` or `young` for each staged file, by its name."""
         if not log.staged:
             return {}
         entries = self._recent(location) if self._entries is not None else []
@@ -223,16 +227,18 @@ class LogDoctor:
         found = _STAGED.fullmatch(name)
         assert found is not None
         version = int(found[1] or -1)
-        # Another's claim won the version, so this writer was told so.
+        # Another writer's claim won the version, and this writer knows it.
         if is_ours(name) or version in versions or self._holds(log, version, self._objects.get(log.bucket, item.key)):
             return age
-        # Its writer may have been told that it committed, or have lost a race whose entry has expired.
+        # The writer may believe that it committed, or it lost a race whose entry has expired.
         return "unknown"
 
     def _is_evidence(self, log: _Log, entry: CommitEntry) -> bool:
-        """Whether a writer that takes its claim for a commit, as only others do, staged what its version does not hold.
+        """Whether an entry shows that a commit was possibly lost.
 
-        It may also have claimed long after the version was published, and then lie below complete entries.
+        Other log stores treat a claim as a commit. The entry is evidence if such a writer staged bytes that its version
+        does not contain. The writer may have claimed the version long after it was published, so complete entries of
+        later versions may exist.
         """
         if is_ours(entry.temp_path):
             return False
@@ -240,7 +246,7 @@ class LogDoctor:
         return staged is not None and not self._holds(log, entry.version, staged)
 
     def _holds(self, log: _Log, version: int, staged: bytes | None) -> bool:
-        # Not by the listing, which may be older than the entry: a commit made meanwhile is no lost one.
+        # The listing may be older than the entry, so the object itself is read: a commit made since is not lost.
         published = self._objects.get(log.bucket, f"{log.folder}{version:020d}.json")
         return published is not None and published == staged
 

@@ -162,4 +162,4 @@ def test_the_command_prints_a_policy_and_says_what_it_leaves_out(
     many = "".join(f"- {{name: t{i}, prefix: 's3://landing/t{i}/', format: parquet}}\n" for i in range(200))
     path.write_text(f"{path.read_text()}discovery: false\ntables:\n{many}")
     run_policy("spark", path)
-    assert "AWS takes 6,144 characters of a managed policy" in capsys.readouterr().err
+    assert "AWS accepts 6,144 characters in a managed policy" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""A Delta table of somebody else's, where files of the lake land."""
+"""A Delta table of another owner, in a folder of this lake."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def store(objects: dict[str, bytes], *, registered: bool | None = None) -> Any:
         ({FIRST: commit(**{"tidegate.lake": "another"})}, True, False),
         ({FIRST: commit()}, None, False),
         ({FIRST: b"no JSON"}, None, False),
-        # Its beginning was cleaned up.
+        # Its first commits were cleaned up.
         ({f"t/_delta_log/{7:020d}.json": commit()}, True, True),
         ({f"t/_delta_log/{7:020d}.json": commit()}, False, False),
         ({f"t/_delta_log/{7:020d}.json": commit()}, None, False),
@@ -49,7 +49,7 @@ def store(objects: dict[str, bytes], *, registered: bool | None = None) -> Any:
 def test_a_log_that_is_not_this_lake_s_is_said(objects: dict[str, bytes], registered: bool | None, ok: bool) -> None:
     found = check_foreign(store(objects, registered=registered), "landing", ["s/", "t/"])
     assert found.ok is ok
-    assert ok or found.detail.startswith("s3://landing/t/ holds a Delta table of somebody else's")
+    assert ok or found.detail.startswith("s3://landing/t/ contains a Delta table of another owner")
 
 
 def test_every_folder_of_a_key_is_looked_at() -> None:

@@ -128,5 +128,5 @@ def test_json_of_a_wrong_lake_has_its_problems(nowhere: Path) -> None:
 
 
 def test_json_and_an_address_are_two_questions(nowhere: Path) -> None:
-    with pytest.raises(CommandError, match=r"--json lists checks .* leave one of them out"):
+    with pytest.raises(CommandError, match=r"--json prints checks .* leave one of them out"):
         run_check(Console(), nowhere, None, "s3://landing/a.json", as_json=True)

@@ -263,7 +263,7 @@ def test_a_bucket_behind_a_topic_or_eventbridge_needs_that_service_in_the_policy
         ),
         (
             notified({"QueueArn": f"{ARN}2", "Events": ["s3:*"]}),
-            f"goes to a queue of lake.yaml ({ARN})",
+            f"sends to a queue of lake.yaml ({ARN})",
         ),
         (
             notified({"QueueArn": ARN, "Events": ["s3:ObjectCreated:*"]}),

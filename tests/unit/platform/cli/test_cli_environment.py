@@ -51,8 +51,8 @@ def test_a_platform_that_is_starting_is_told(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("missing", "tables", "advice"),
     [
-        ("`bronze`.`orders`", ["ledger.orders"], "ledger.orders says what became of its files"),
-        ("`silver`.`orders`", ["ledger.orders"], "ledger.orders says what became of its files"),
+        ("`bronze`.`orders`", ["ledger.orders"], "ledger.orders records what happened to its files"),
+        ("`silver`.`orders`", ["ledger.orders"], "ledger.orders records what happened to its files"),
         ("`silver`.`orders`", ["bronze.orders", "ledger.orders"], "silver.orders is made by its first merge"),
         ("`bronze`.`orders`", ["bronze.clicks", "ledger.clicks"], None),
         ("`nowhere`.`orders`", ["ledger.orders"], None),

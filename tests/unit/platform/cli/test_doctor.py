@@ -58,12 +58,12 @@ def test_a_store_of_ours_may_have_performance_flags() -> None:
     ("settings", "why"),
     [
         ({}, f"none is set, so drivers overwrite each other's commits: spark.delta.logStore.s3a.impl={DYNAMODB_STORE}"),
-        ({"flags": "delete, create"}, "fs.s3a.performance.flags=create,delete: a commit overwrites another's"),
+        ({"flags": "delete, create"}, "fs.s3a.performance.flags=create,delete: a commit silently overwrites another"),
         ({"impl": "org.acme.Store", "flags_of_landing": "create"}, r"org\.acme\.Store with .*flags=create"),
         ({"impl": "org.acme.Store", "flags": "*"}, r"org\.acme\.Store with fs\.s3a\.performance\.flags=\*"),
         (
             {"impl": CLASSIC},
-            "Delta's own store loses commits beside writers",
+            "Delta's own store loses commits next to writers",
         ),
         (
             {"impl": DYNAMODB_STORE, "s3": S3A},
@@ -138,7 +138,7 @@ def test_jars_are_listed() -> None:
     ("jars", "why"),
     [
         ({**GOOD, "Delta": None}, "the server has no Delta: put all jars"),
-        ({**GOOD, "Tidegate": "tidegate-jvm-0.0.1.jar"}, "the server has tidegate-jvm-0.0.1.jar, this program belongs"),
+        ({**GOOD, "Tidegate": "tidegate-jvm-0.0.1.jar"}, "the server has tidegate-jvm-0.0.1.jar, this program needs"),
         (AnalysisException("no procedure jars\nat …"), r"does not know tidegate.system.jars \(no procedure jars\)"),
     ],
 )
@@ -169,8 +169,8 @@ def test_delta_s_own_store_does_not_look_where_s3a_does(settings: dict[str, str]
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (CommitTableAddress("mine", None, None), r"nobody says its region: set fs\.s3a\.endpoint\.region"),
-        (AnalysisException("told different things\nat …"), "the server does not say which: told different things$"),
+        (CommitTableAddress("mine", None, None), r"its region is not configured: set fs\.s3a\.endpoint\.region"),
+        (AnalysisException("told different things\nat …"), "the server does not report its table: told different things$"),
     ],
 )
 def test_a_table_of_entries_that_nobody_can_name_is_a_problem(answer: Any, why: str) -> None:

@@ -110,7 +110,7 @@ def test_where_dagster_is_not_at_hand_nothing_is_said_to_be_right(
 ) -> None:
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
     (finding,) = check_runs(None, [TABLE], [])
-    assert finding.detail.startswith("not looked at: DAGSTER_HOME")
+    assert finding.detail.startswith("not checked: DAGSTER_HOME")
     (tmp_path / "dagster").mkdir()
     (tmp_path / "dagster" / "dagster.yaml").write_text("storage: {nothing: here}\n", encoding="utf-8")
     (finding,) = check_runs(tmp_path, [TABLE], [])
