@@ -1,8 +1,8 @@
-"""Take all measurements in one sitting, one after another; JSON on stdout.
+"""Takes all measurements one after another and prints JSON.
 
 Method and figures: docs/internals/benchmarks.md.
 
-Each is a module of this folder that prints JSON when it is run by itself, as `python -m benchmarks.load` does.
+Each measurement is a module of this folder that also runs alone and prints JSON, like `python -m benchmarks.load`.
 
     python -m benchmarks [measurement …]
 """
@@ -17,7 +17,7 @@ import sys
 import time
 from typing import Any
 
-#: Modules by name, and what they are told; each takes some minutes on two quiet cores.
+#: Modules by name, and their arguments. Each takes some minutes on two quiet cores.
 MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "load": (),
     "small_files": ("--files", "3000"),
@@ -35,7 +35,7 @@ MEASUREMENTS: dict[str, tuple[str, ...]] = {
 
 
 def main() -> None:
-    """Take the measurements that were asked for, all by default."""
+    """Take the requested measurements, all by default."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("measurement", nargs="*", metavar="measurement", help=f"of {', '.join(MEASUREMENTS)}")
     chosen = parser.parse_args().measurement or list(MEASUREMENTS)

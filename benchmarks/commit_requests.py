@@ -1,9 +1,10 @@
-"""Requests of one bronze commit: ours beside Delta's default store and beside conditional creates alone.
+"""Requests of one bronze commit, compared with Delta's default store and with conditional creates alone.
 
-Starts its own local AWS, a counting proxy before it and a Spark server per variant, and prints JSON. A commit is the
-whole of `add_files` with its transaction; S3 requests are those on the table's `_delta_log`. Those of a checkpoint's
-files, and those of the log's clean-up after it, are counted apart, each in all and not per commit. What Delta reads of
-the commits to make a checkpoint cannot be told from a commit's own: it raises some commits, not the median.
+Starts its own local AWS, a counting proxy in front of it and a Spark server per variant, and prints JSON. A commit is
+the whole of `add_files` with its transaction. S3 requests are those on the table's `_delta_log`. The requests of
+checkpoint files, and of the clean-up of the log after a checkpoint, are counted separately, in total and not per
+commit. The commits that Delta reads for a checkpoint count as requests of a commit: they raise some commits, but not
+the median.
 
     python -m benchmarks.commit_requests [--commits 25]
 """
@@ -37,7 +38,7 @@ from tidegate.resources.spark.session import session_of_its_own
 BUCKET = "bench"
 WARM_UP = 5
 _CHECKPOINT = re.compile(r"checkpoint|_sidecars")
-#: The end of a checkpoint. Delta cleans the log up right after one and at no other time.
+#: The end of a checkpoint. Delta cleans up the log only right after a checkpoint.
 _CHECKPOINTED = re.compile(r"PUT [^?]*/_last_checkpoint\b")
 _SCHEMA = {"type": "struct", "fields": [{"name": "id", "type": "long", "nullable": True, "metadata": {}}]}
 
@@ -46,23 +47,23 @@ Make = Callable[[Delta, Any, str], Commit]
 
 
 class Counted:
-    """What passed a proxy between two looks: S3 requests on a log, and DynamoDB calls."""
+    """Counts the requests through a proxy: S3 requests on a log, and DynamoDB calls."""
 
     def __init__(self, log: Rule, dynamodb: Rule) -> None:
         self._rules = (log, dynamodb)
         self._seen = (0, 0)
 
     def since(self) -> tuple[Counter[str], Counter[str], Counter[str]]:
-        """S3 methods, DynamoDB operations, and requests of the checkpoint and the clean-up, of the one commit since."""
+        """Returns S3 methods, DynamoDB operations, and requests of checkpoint and clean-up since the last call."""
         log, dynamodb = (list(rule.requests) for rule in self._rules)
         new, calls = log[self._seen[0] :], dynamodb[self._seen[1] :]
         self._seen = len(log), len(dynamodb)
-        plain, apart = set_apart(new)
+        plain, apart = split_requests(new)
         return Counter(_kind(one) for one in plain), Counter(one.rpartition("/")[2] for one in calls), apart
 
 
-def set_apart(requests: list[str]) -> tuple[list[str], Counter[str]]:
-    """A commit's own requests, and how many its ``checkpoint`` and ``clean_up`` made."""
+def split_requests(requests: list[str]) -> tuple[list[str], Counter[str]]:
+    """Returns the requests of the commit itself, and the number of requests of its `checkpoint` and `clean_up`."""
     end = next((i + 1 for i, one in enumerate(requests) if _CHECKPOINTED.match(one)), len(requests))
     plain = [one for one in requests[:end] if not _CHECKPOINT.search(one)]
     return plain, Counter(checkpoint=end - len(plain), clean_up=len(requests) - end)
@@ -74,7 +75,7 @@ def _kind(request: str) -> str:
 
 
 def tidegate_commits(delta: Delta, s3: Any, table: str) -> Commit:
-    """Batches through `add_files`, one registered file each."""
+    """Commits of batches through `add_files`, with one registered file each."""
     location, last = f"s3a://{BUCKET}/{table}", -1
     properties = {"tidegate.lake": "bench", "tidegate.generation": "g", "tidegate.table": table}
 
@@ -96,7 +97,7 @@ def tidegate_commits(delta: Delta, s3: Any, table: str) -> Commit:
 
 
 def delta_commits(delta: Delta, s3: Any, table: str) -> Commit:
-    """Plain appends with a transaction, as Delta's users write them."""
+    """Plain appends with a transaction, as users of Delta write them."""
 
     def commit(n: int) -> None:
         frame = delta.session.range(n, n + 1)
@@ -127,7 +128,7 @@ def _server(home: Path, aws: LocalAws, proxy: FaultProxy, store: str | None) -> 
 
 
 def measure(home: Path, aws: LocalAws, name: str, commits: int) -> dict[str, Any]:
-    """One variant's figures per commit: medians, and the first and last for growth with the log."""
+    """Returns the figures of one variant per commit: medians, and the first and last commits to show growth."""
     store, make = VARIANTS[name]
     table = re.sub(r"\W+", "_", name)
     s3 = boto3.client("s3", endpoint_url=aws.endpoint, region_name=REGION)

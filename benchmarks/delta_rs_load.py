@@ -1,6 +1,6 @@
-"""What a function of one process does without Spark: read small files by PyArrow and append them by delta-rs.
+"""A load by one process without Spark: reads small files with PyArrow and appends them with delta-rs.
 
-The endpoint and the keys come from the environment. Prints the seconds and CPU seconds that it took, as JSON.
+Endpoint and keys come from the environment. Prints seconds and CPU seconds as JSON.
 
     python -m benchmarks.delta_rs_load BUCKET FOLDER KIND TABLE
 """
@@ -23,7 +23,7 @@ from deltalake import write_deltalake
 
 
 def load(bucket: str, folder: str, kind: str, table: str) -> int:
-    """Append the rows of all files of a folder; how many."""
+    """Append the rows of all files of a folder. Returns the number of rows."""
     s3 = boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=f"{folder}/")
     keys = [item["Key"] for page in pages for item in page.get("Contents", [])]
@@ -40,7 +40,7 @@ def load(bucket: str, folder: str, kind: str, table: str) -> int:
 
 
 def main() -> None:
-    """Load and print what it took."""
+    """Load and print the cost."""
     begun, used = time.monotonic(), time.process_time()
     rows = load(*sys.argv[1:])
     print(json.dumps({"rows": rows, "seconds": time.monotonic() - begun, "cpu": time.process_time() - used}))

@@ -16,13 +16,13 @@ _JARS = Path(__file__).resolve().parents[1] / "platform" / "jvm" / "elasticmq" /
 
 @contextmanager
 def elasticmq(home: Path) -> Iterator[str]:
-    """Its endpoint, on a free port of loopback; queues are in memory.
+    """Run ElasticMQ on a free port of loopback, with queues in memory. Yields its endpoint.
 
     Args:
         home: folder of its log.
 
     Raises:
-        RuntimeError: it is not there, or did not start within a minute.
+        RuntimeError: ElasticMQ is missing, or did not start within a minute.
     """
     if not any(_JARS.glob("elasticmq-server_*.jar")):
         raise RuntimeError("ElasticMQ is missing: run `make bench`, which fetches it")

@@ -1,7 +1,7 @@
-"""Intake: ticks that drain a queue, beside a bare loop of receives and deletes with as many threads.
+"""Intake: ticks that drain a queue, compared with a bare loop of receives and deletes with as many threads.
 
-On the local AWS, and on ElasticMQ, an SQS server that answers faster; S3 is the local AWS's in both cases. The events
-of 26 tables wait before the first tick, as after a database's export.
+Measures on the local AWS, and on ElasticMQ, an SQS server that answers faster. S3 is that of the local AWS in both
+cases. The events of 26 tables wait before the first tick, as after the export of a database.
 
     python -m benchmarks.intake [--events N] [--threads N] [--only local|elasticmq]
 """
@@ -35,7 +35,7 @@ SERVERS = ("local", "elasticmq")
 
 
 def body(n: int) -> str:
-    """What S3 says of the n-th object."""
+    """Returns the event of the n-th object."""
     table = n % TABLES
     event = {
         "eventVersion": "2.1",
@@ -62,13 +62,13 @@ def body(n: int) -> str:
 
 
 def resident() -> int:
-    """MB of memory that this process holds."""
+    """Returns the resident memory of this process in MB."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") >> 20
 
 
 def ticks(lake: Lake, events: int) -> dict[str, Any]:
-    """Ticks until nothing is left."""
+    """Tick until the queue is empty."""
     seconds, received, memory, flying = 0.0, 0, [], 0
     cpu = time.process_time()
     while received < events:
@@ -95,12 +95,12 @@ def ticks(lake: Lake, events: int) -> dict[str, Any]:
 
 
 def measured(sqs: Any, url: str, lake: Lake, events: int, threads: int) -> dict[str, Any]:
-    """Both on one server, the bare loop first."""
+    """Measure both on one server, the bare loop first."""
     send_all(sqs, url, events, body)
     begun, cpu = time.monotonic(), time.process_time()
     done = receive_all(sqs, url, threads)
     seconds, cpu = time.monotonic() - begun, time.process_time() - cpu
-    assert done == events, f"{events} messages were sent, {done} came"
+    assert done == events, f"{events} messages were sent, {done} arrived"
     send_all(sqs, url, events, body)
     tidegate = ticks(lake, events)
     return {
@@ -116,7 +116,7 @@ def main() -> None:
     """Measure and print JSON."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--events", type=int, default=20_000)
-    parser.add_argument("--threads", type=int, default=4, help="receivers, of the bare loop as of the ticks")
+    parser.add_argument("--threads", type=int, default=4, help="receivers of the bare loop and of the ticks")
     parser.add_argument("--only", choices=SERVERS, help="one server")
     chosen = parser.parse_args()
     result: dict[str, Any] = {}

@@ -1,7 +1,7 @@
-"""Commits of a thousand files into a table of a million live ones, beside the same into one of ten thousand.
+"""Commits of a thousand files into a table of a million live files, compared with a table of ten thousand.
 
-The files are names in the log alone; nobody reads them. What is timed is the commit, from its call to its answer; the
-checkpoints that come of it are counted, and what the Spark server holds in memory.
+The files are only names in the log and are never read. The time of a commit is that from the call to the answer. The
+checkpoints are counted, and the memory of the Spark server is measured.
 
     python -m benchmarks.large_table [--live 1000000] [--commits 100]
 """
@@ -49,7 +49,7 @@ class _Table:
         self.live = 1
 
     def grow(self, files: int) -> float:
-        """One commit; the seconds that it took."""
+        """Commit once. Returns the seconds."""
         adds = tuple(
             Add(f"part-{number:09}.parquet", {}, 1_000, 1_700_000_000_000, json.dumps(_STATS), "e", f"files/{number}")
             for number in range(self.live, self.live + files)
@@ -74,7 +74,7 @@ class _Table:
         return took
 
     def checkpoints(self) -> int:
-        """How many are there."""
+        """Returns the number of checkpoints."""
         found = self._lake.lake.store.objects.under(self._lake.bucket, "files/_delta_log/")
         return sum(one.key.endswith(".checkpoint.parquet") for one in found)
 

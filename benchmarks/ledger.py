@@ -1,10 +1,10 @@
-"""Looks into ledgers: the header and the last states of some keys, beside a ledger of few rows.
+"""Reads of large ledgers: the header and the last states of some keys, compared with a small ledger.
 
-A ledger gets its rows by SQL, as its appends and their merges leave them: files of 4,000 rows, each sorted by key. The
-keys of one begin with a date, so its newest files have the newest keys; those of another are without any order in time,
-so each file may hold any key. The looks ask for the header of the last batch and for keys of batches before it, the
-newest ones where they have dates, other keys each time; then once more after `OPTIMIZE`, which clusters rows by key.
-Prints JSON.
+A ledger gets its rows by SQL, in the form that appends and their merges leave: files of 4,000 rows, each sorted by key.
+The keys of one ledger start with a date, so its newest files have the newest keys. The keys of another have no order in
+time, so each file may contain any key. Each read asks for the header of the last batch and for keys of earlier batches,
+with other keys each time; keys with dates are the newest. The reads are repeated after `OPTIMIZE`, which clusters rows
+by key. Prints JSON.
 
     python -m benchmarks.ledger [--small 100000] [--large 2000000]
 """
@@ -25,12 +25,12 @@ from tidegate.platform.testing import TestLake
 from tidegate.resources.ledger import Ledger
 from tidegate.resources.spark.session import command
 
-#: Rows of about 256 KiB, beyond which appends merge files no more (decision 48).
+#: Rows of about 256 KiB. Appends do not merge larger files (decision 48).
 _FILE = 4_000
-#: Keys that a look asks for.
+#: Keys of one read.
 _ASKED = (1, 100, 1_000)
 _LOOKS = 5
-#: Names of objects, of their number.
+#: SQL of the names of objects, by their number.
 _KEYS = {
     "dated": "concat('many/', lpad(id, 12, '0'), '.json')",
     "random": "concat('many/', sha1(cast(id AS STRING)), '.json')",
@@ -51,7 +51,7 @@ def _fill(lake: TestLake, ledger: Ledger, rows: int, key: str) -> None:
 
 
 def _looked(lake: TestLake, ledger: Ledger, rows: int, key: str) -> dict[str, Any]:
-    """Medians by keys asked for."""
+    """Returns medians by the number of keys."""
     version, n = ledger.clock()
     step, found = iter(range(1, rows)), {}
     for asked in _ASKED:

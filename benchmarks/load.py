@@ -1,8 +1,8 @@
-"""Load of clean rows, and of rows of which one in a hundred is bad, beside bare Spark on the same files and server.
+"""Load of clean rows, and of rows with one bad row in a hundred, compared with bare Spark on the same files and server.
 
-Bare Spark reads with a schema that it is given and appends to a Delta table; a first load is beside bare Spark that
-infers. Clean rows are loaded twice before it is timed, so that both find the server warm. The data are the
-same each time; ours is the whole run, from the look to the ledger; `loading` is its part from the look to the commit.
+Bare Spark reads with a given schema and appends to a Delta table; a first load is compared with bare Spark that infers
+the schema. Clean rows are loaded twice before the measurement, so that the server is warm for both. The data are the
+same each time. Ours is the whole run, from step 1 (look) to the ledger; `loading` is the part up to the commit.
 
     python -m benchmarks.load [--rows 1000000] [--files 20] [--megabytes 256]
 """
@@ -100,20 +100,20 @@ def _ours(lake: TestLake, table: str) -> Spent:
     return spent
 
 
-def _told(bare: Spent, ours: Spent) -> dict[str, Any]:
-    told = {
+def _compared(bare: Spent, ours: Spent) -> dict[str, Any]:
+    compared = {
         "ratio": round(bare.seconds / ours.seconds, 2),
         "ratio_of_cpu": round(bare.cpu / ours.cpu, 2),
         "ratio_to_the_loading": round(bare.seconds / ours.loading, 2),
         "bare": asdict(bare),
         "ours": asdict(ours),
     }
-    print(f"  {told}", file=sys.stderr)
-    return told
+    print(f"  {compared}", file=sys.stderr)
+    return compared
 
 
 def _small(machine: Machine, lake: TestLake, form: str) -> dict[str, Any]:
-    """A run of one file of ten rows, into a table that has been loaded before."""
+    """Measure a run of one file of ten rows, into a table that was loaded before."""
     _put(lake, f"{form}_declared", form, 10, 1, seed=5)
     client = _CountedCalls(lake)
     before = machine.jobs()
@@ -122,7 +122,7 @@ def _small(machine: Machine, lake: TestLake, form: str) -> dict[str, Any]:
 
 
 class _CountedCalls:
-    """Counts what is asked of the Spark server."""
+    """Counts the calls of the Spark server."""
 
     def __init__(self, lake: TestLake) -> None:
         self._client = lake.lake.delta.session.client
@@ -145,7 +145,7 @@ class _CountedCalls:
 
 
 def measure(machine: Machine, rows: int, files: int, megabytes: int) -> dict[str, Any]:
-    """Ratios of bare Spark's seconds to ours, by format."""
+    """Returns the ratios of bare Spark's seconds to ours, by format."""
     found: dict[str, Any] = {"rows": rows, "files": files}
     tables = [
         {"name": f"{form}_{kind}", "prefix": f"{form}_{kind}/", "format": form, **options}
@@ -159,16 +159,16 @@ def measure(machine: Machine, rows: int, files: int, megabytes: int) -> dict[str
             paths = _put(lake, table, form, rows // share, files, seed=seed)
             bare = _bare(lake, form, paths, table)
             ours = _ours(lake, table)
-        found[f"{form}, clean"] = _told(bare, ours)
+        found[f"{form}, clean"] = _compared(bare, ours)
         paths = _put(lake, f"{form}_born", form, rows, files, seed=7)
-        found[f"{form}, first, configured"] = _told(
+        found[f"{form}, first, configured"] = _compared(
             _bare(lake, form, paths, f"{form}_born"), _ours(lake, f"{form}_born")
         )
         found[f"{form}, ten rows"] = _small(machine, lake, form)
         paths = _put(lake, table, form, rows, files, seed=3, bad=True)
-        found[f"{form}, 1 % bad"] = _told(_bare(lake, form, paths, f"{table}_bad"), _ours(lake, table))
+        found[f"{form}, 1 % bad"] = _compared(_bare(lake, form, paths, f"{table}_bad"), _ours(lake, table))
         paths = _put(lake, f"{form}_first", form, rows, files, seed=4)
-        found[f"{form}, first, inferred"] = _told(
+        found[f"{form}, first, inferred"] = _compared(
             _bare(lake, form, paths, f"{form}_first", infer=True), _ours(lake, f"{form}_first")
         )
     found["csv, one large file"] = _large(machine, lake, megabytes)
@@ -176,7 +176,7 @@ def measure(machine: Machine, rows: int, files: int, megabytes: int) -> dict[str
 
 
 def _large(machine: Machine, lake: TestLake, megabytes: int) -> dict[str, Any]:
-    """One file on all cores."""
+    """Measure one large file on all cores."""
     part = _body("csv", _rows(50_000, 9)).split(b"\n", 1)[1]
     large = machine.home / "large.csv"
     with large.open("wb") as file:
@@ -187,7 +187,7 @@ def _large(machine: Machine, lake: TestLake, megabytes: int) -> dict[str, Any]:
     lake.clients.s3.upload_file(str(large), lake.bucket, key)
     announce(lake, "csv_declared", [key])
     bare = _bare(lake, "csv", [f"s3a://{lake.bucket}/{key}"], "large")
-    return {"megabytes": megabytes, **_told(bare, _ours(lake, "csv_declared"))}
+    return {"megabytes": megabytes, **_compared(bare, _ours(lake, "csv_declared"))}
 
 
 def main() -> None:
@@ -195,7 +195,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--files", type=int, default=20)
-    parser.add_argument("--megabytes", type=int, default=256, help="of the one large CSV file")
+    parser.add_argument("--megabytes", type=int, default=256, help="size of the one large CSV file")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as home, Machine(Path(home)) as machine:
         print(json.dumps(measure(machine, chosen.rows, chosen.files, chosen.megabytes), indent=2))

@@ -1,4 +1,4 @@
-"""What measurements share: a local AWS, and a warm Spark server that notes its jobs."""
+"""The servers that measurements share: a local AWS, and a warm Spark server that counts its jobs."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tidegate.platform.testing import TestLake
 
 @dataclass
 class Spent:
-    """What a piece of work took.
+    """The cost of a piece of work.
 
     Attributes:
-        seconds: on the clock.
+        seconds: wall-clock seconds.
         cpu: CPU seconds of this process, the server and the local AWS.
-        loading: on the clock, of a run, from its look to its commit.
+        loading: wall-clock seconds of a run from step 1 (look) to the commit.
     """
 
     seconds: float = 0.0
@@ -40,10 +40,10 @@ class Spent:
 
 @dataclass
 class Machine:
-    """The servers of one sitting; what `TestLake` asks of a stack.
+    """The servers of one session, in the form that `TestLake` needs.
 
     Attributes:
-        home: a folder for everything.
+        home: folder of all state.
     """
 
     home: Path
@@ -65,7 +65,8 @@ class Machine:
         server = SparkServer(self.home / "spark", self.aws.environ, port=0, memory="4g", conf=conf)
         self._running.callback(server.stop)
         server.start(150.0)
-        # All lakes share one session. Left open, its clean-up at exit asks a server that is gone, for ten minutes.
+        # All lakes share one session. It is closed here, because its clean-up at exit would retry a server that is gone
+        # for ten minutes.
         session = SparkSession.builder.remote(server.remote.url).getOrCreate()
         self._running.callback(session.stop)
         return server
@@ -79,7 +80,7 @@ class Machine:
         self._running.close()
 
     def clients(self, endpoint: str | None = None) -> Clients:
-        """AWS clients; of another server where an endpoint is given."""
+        """Returns AWS clients, of another server if an endpoint is given."""
         aws = self.aws.environ
         return Clients.connect(
             endpoint or self.aws.endpoint, REGION, key=aws["AWS_ACCESS_KEY_ID"], secret=aws["AWS_SECRET_ACCESS_KEY"]
@@ -92,10 +93,10 @@ class Machine:
         return TestLake(self, folder, name, tables, {"discovery": False})  # type: ignore[arg-type]
 
     def megabytes(self) -> dict[str, int]:
-        """What this process and the Spark server hold in memory, and the server's objects that are in use."""
+        """Returns the memory of this process and of the Spark server, and of the server's live objects, in MB."""
         server = self.spark.process
         assert server is not None
-        # The histogram of live objects is taken behind a full collection; its last line is the total.
+        # The histogram of live objects follows a full collection. Its last line is the total.
         live = subprocess.run(
             ["jcmd", str(server.pid), "GC.class_histogram"], stdout=subprocess.PIPE, check=True, timeout=60
         )
@@ -103,14 +104,14 @@ class Machine:
         return {"client": resident(os.getpid()), "server": resident(server.pid), "server_objects": objects}
 
     def jobs(self) -> int:
-        """Spark jobs that the server has begun so far."""
+        """Returns the number of Spark jobs that the server has started so far."""
         logs = [path for path in (self.home / "spark" / "events").rglob("*") if path.is_file()]
         return sum(path.read_bytes().count(b'"SparkListenerJobStart"') for path in logs)
 
 
 @contextmanager
 def spending() -> Iterator[Spent]:
-    """Measure what is done inside."""
+    """Measure the work inside the block."""
     spent, begun, before = Spent(), time.monotonic(), cpu_seconds()
     yield spent
     spent.seconds = round(time.monotonic() - begun, 2)
@@ -118,12 +119,12 @@ def spending() -> Iterator[Spent]:
 
 
 def announce(lake: TestLake, table: str, keys: list[str]) -> None:
-    """Tell a table of files as intake does, so that no run has to list it."""
+    """Announce files to a table as intake does, so that no run has to list the prefix."""
     hints = [Hint(key, event_id=f"{key}#0", event_name="ObjectCreated:Put") for key in keys]
     lake.lake.store.inbox.put([Manifest.new(lake.key(table), "intake", hints)])
 
 
 def resident(pid: int) -> int:
-    """Megabytes that a process holds in memory."""
+    """Returns the resident memory of a process in megabytes."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") >> 20

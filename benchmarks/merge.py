@@ -1,4 +1,4 @@
-"""Silver merges: a thousand random keys into a small table, and into one of many rows.
+"""Silver merges: a thousand random keys into a small table, and into a large one.
 
 python -m benchmarks.merge [--small N] [--large N] [--merges N]
 """
@@ -25,7 +25,7 @@ from tidegate.assets.runs.options import RunOptions
 from tidegate.assets.silver.merge import merge_table
 from tidegate.platform.testing import TestLake
 
-#: Rows of one file.
+#: Rows of each file.
 _FILE = 500_000
 _KEYS = 1_000
 
@@ -62,7 +62,7 @@ def _measured(lake: TestLake, table: str, rows: int, merges: int) -> dict[str, A
         found.append(_merged(lake, table))
     last = lake.sql(f"SELECT count(*), max(at) FROM silver.{table}")
     assert [tuple(row) for row in last] == [(rows, merges)], last
-    # The first ones compile what the others use.
+    # The first merges compile what the others use.
     warm = found[-max(1, merges // 2) :]
     return {
         "rows": rows,

@@ -1,6 +1,6 @@
-"""What a bronze run, of one file unless told otherwise, asks of S3 and DynamoDB, by name, and what it costs, warm.
+"""The requests of a bronze run to S3 and DynamoDB, by name, and its cost on a warm server. One file by default.
 
-Starts its own local AWS and a Spark server as tests have it, with a counting proxy before each side's requests. A run
+Starts its own local AWS and a Spark server like that of the tests, with a counting proxy for client and server. A run
 is the whole of `run_table` after one event. Prints JSON: the requests of the median run of each mode by name, the
 medians of all, and the CPU seconds of the client (with its children) and the server, measured without proxies.
 
@@ -58,7 +58,7 @@ _VOLATILE = (
 
 @dataclass
 class Side:
-    """One side's requests, as they pass its proxy."""
+    """The requests of client or server, counted at its proxy."""
 
     name: str
     proxy: FaultProxy
@@ -67,11 +67,11 @@ class Side:
 
     @classmethod
     def before(cls, name: str, proxy: FaultProxy) -> Side:
-        """The side behind a proxy."""
+        """Returns the side behind a proxy."""
         return cls(name, proxy, proxy.count(".*", ".*"))
 
     def since(self) -> list[str]:
-        """The requests since the last call, by name."""
+        """Returns the requests since the last call, by name."""
         found = list(self.all.requests)
         new, self.seen = found[self.seen :], len(found)
         return [f"{self.name} {_named(one)}" for one in new]
@@ -109,7 +109,7 @@ def _body(mode: str, n: int) -> bytes:
 
 
 class Bench:
-    """One table that gets a file at a time."""
+    """A table that gets its files run by run."""
 
     def __init__(self, clients: Clients, config: LakeConfig, mode: str, files: int) -> None:
         self.clients = clients
@@ -120,7 +120,7 @@ class Bench:
         self.n = 0
 
     def arrive(self, lake: Lake) -> None:
-        """Files and the events of them."""
+        """Put files and announce their events."""
         first, self.n = self.n + 1, self.n + self.files
         with ThreadPoolExecutor(8) as pool:
             hints = list(pool.map(self._put, range(first, self.n + 1)))
@@ -132,7 +132,7 @@ class Bench:
         return Hint(key, event_id=f"e{n}#0", event_name="ObjectCreated:Put")
 
     def run(self, lake: Lake) -> float:
-        """Seconds of the run after an arrival."""
+        """Run the table after an arrival. Returns the seconds."""
         begun = time.monotonic()
         (done,) = run_table(lake.table(self.text), RunOptions(run_id="bench"))
         assert done.batch.counts() == {"committed": self.files}, done
@@ -140,7 +140,7 @@ class Bench:
 
 
 def requests(bench: Bench, direct: Lake, lake: Lake, sides: list[Side], runs: int, warm_up: int) -> dict[str, Any]:
-    """The requests of warm runs through the proxies."""
+    """Returns the requests of warm runs through the proxies."""
     s3, dynamodb, every, seconds = [], [], [], []
     for count in range(warm_up + runs):
         bench.arrive(direct)
@@ -165,7 +165,7 @@ def requests(bench: Bench, direct: Lake, lake: Lake, sides: list[Side], runs: in
 
 
 def costs(bench: Bench, lake: Lake, server: SparkServer, runs: int, warm_up: int) -> dict[str, float]:
-    """CPU seconds and seconds of warm runs without proxies."""
+    """Returns CPU seconds and seconds of warm runs without proxies."""
     for _ in range(warm_up):
         bench.arrive(lake)
         bench.run(lake)
@@ -189,7 +189,7 @@ def main() -> None:
     """Measure and print JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=10, help="measured runs of each mode")
-    parser.add_argument("--warm-up", type=int, default=6, help="runs before those that are measured")
+    parser.add_argument("--warm-up", type=int, default=6, help="runs before the measured ones")
     parser.add_argument("--files", type=int, default=1, help="files of each run")
     parser.add_argument("--only", choices=MODES, help="one mode")
     parser.add_argument("--no-requests", action="store_true", help="costs alone")

@@ -1,7 +1,7 @@
-"""Registering many Parquet files: beside GET and parse of their footers, and the memory of client and server.
+"""Registering many Parquet files, compared with GET and parse of their footers; and the memory of client and server.
 
-The bare loop asks S3 for the last 64 KiB of each file with as many threads as a run, and parses the footer. A run is
-the whole of `run_table` for 10,000 files, which are one batch; the memory is what the processes hold after it.
+The bare loop gets the last 64 KiB of each file with as many threads as a run, and parses the footer. A run is the whole
+of `run_table` for 10,000 files, which are one batch. The memory is that of the processes after the run.
 Requests are counted by `benchmarks.one_file_run --files 10000`. Prints JSON.
 
     python -m benchmarks.register [--files 20000]
@@ -25,10 +25,10 @@ from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.testing import TestLake
 from tidegate.resources.aws.clients import Aws
 
-#: Those of a run (`resources/aws/s3.py`).
+#: As in a run (`resources/aws/s3.py`).
 _THREADS = 32
 _TAIL = 64 << 10
-#: Files of a run, which are one batch.
+#: Files of a run. They are one batch.
 _BATCH = 10_000
 
 
@@ -74,7 +74,7 @@ def _arrive(lake: TestLake, first: int, files: int) -> list[str]:
 
 
 def _run(lake: TestLake, keys: list[str]) -> None:
-    """A run that registers these files."""
+    """Run the table, which registers these files."""
     announce(lake, "files", keys)
     (done,) = run_table(lake.lake.table(lake.key("files")), RunOptions(run_id="bench"))
     assert len(done.batch.adds) == len(keys), done.batch.counts()

@@ -1,8 +1,8 @@
-"""What a row queue costs: a tick's messages beside a bare loop that receives and deletes, and the look for duplicates.
+"""The cost of a row queue: a tick's messages, compared with a bare loop; and the search for duplicates.
 
-The tick receives, writes objects and their manifest, and deletes; the bare loop receives and deletes, with as many
-receivers, from the same queue. Both are done in turn. The look is that of a run whose messages came once: a row queue's
-table and a table of JSON files load the same rows into as many as are there already. Prints JSON.
+The tick receives, writes objects and their manifest, and deletes. The bare loop receives and deletes, with as many
+receivers, from the same queue. Both run in turn. The search for duplicates is measured by runs whose messages came
+once: the table of a row queue and a table of JSON files load the same rows into tables of the same size. Prints JSON.
 
     python -m benchmarks.row_queue [--messages 5000] [--rounds 3]
 """
@@ -24,9 +24,9 @@ from tidegate.platform.testing import TestLake
 from tidegate.sensors.intake.tick import take_in
 
 _TABLES = [{"name": "clicks", "row_queue": {"name": "clicks"}}, {"name": "files", "prefix": "files/"}]
-_THREADS = 2  # those of a lake of tests
-#: In which all that was sent is received.
-_MOST_TICKS = 10
+_THREADS = 2  # as in the lakes of tests
+#: Ticks that suffice to receive all messages.
+_MAX_TICKS = 10
 
 
 def main() -> None:
@@ -34,11 +34,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.row_queue")
     parser.add_argument("--messages", type=int, default=5000)
     parser.add_argument("--rounds", type=int, default=3)
-    told = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="tg") as folder, Machine(Path(folder)) as machine:
         lake = machine.lake("rows", _TABLES)
-        found = {"messages": told.messages, **_ticks(lake, told.messages, told.rounds)}
-        print(json.dumps({**found, **_runs(machine, lake, told.messages, told.rounds)}, indent=2))
+        found = {"messages": options.messages, **_ticks(lake, options.messages, options.rounds)}
+        print(json.dumps({**found, **_runs(machine, lake, options.messages, options.rounds)}, indent=2))
 
 
 def _body(n: int) -> str:
@@ -55,11 +55,11 @@ def _ticks(lake: TestLake, messages: int, rounds: int) -> dict[str, Any]:
         _fill(lake, messages)
         received = 0
         with spending() as spent:
-            for _ in range(_MOST_TICKS):
+            for _ in range(_MAX_TICKS):
                 received += take_in(lake.lake, seconds=40).received
                 if received >= messages:
                     break
-        assert received >= messages, received  # S3 sends a test event of its own
+        assert received >= messages, received  # S3 adds a test event
         ticks.append(spent)
         _fill(lake, messages)
         with spending() as spent:
@@ -75,7 +75,7 @@ def _ticks(lake: TestLake, messages: int, rounds: int) -> dict[str, Any]:
 
 
 def _runs(machine: Machine, lake: TestLake, messages: int, rounds: int) -> dict[str, Any]:
-    """The last of some runs: the first ones warm the server up and bring the rows that lie there already."""
+    """Returns the last of some runs. The first runs warm up the server and fill the tables."""
     found: dict[str, Any] = {}
     body = "".join(f"{_body(n)}\n" for n in range(messages))
     for table in ("files", "clicks"):

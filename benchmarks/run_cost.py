@@ -1,9 +1,9 @@
-"""What runs cost: CPU seconds of every process from a file's PUT to its run's end, and seconds from PUT to visible.
+"""The cost of runs: CPU seconds of all processes from the PUT of a file to the end of its run, and seconds to visible.
 
-Starts the local platform with Dagster, gives it files one after another (or one for each of many tables at once, which
-share runs, and for some tables one at a time, which have a run each), and prints JSON. CPU seconds are those of
-the whole process tree, by part, children that have ended included, less what the same processes burn when nothing
-happens. Visible is when the file's commit is in the table's Delta log.
+Starts the local platform with Dagster and puts files one after another. Or it puts one file for each of many tables at
+once, which share runs, and for some tables one at a time, which have a run each. Prints JSON. CPU seconds are those of
+the whole process tree, by part, including ended children, minus the consumption of the idle platform. A file is visible
+when its commit is in the Delta log of the table.
 
     python -m benchmarks.run_cost [--files 6] [--tables 0] [--own 0] [--rests 5]
 """
@@ -47,7 +47,7 @@ BUCKET = "bench-landing"
 
 
 class Bench:
-    """A running platform, and what it has burnt."""
+    """A running platform and its CPU time."""
 
     def __init__(self, stack: LocalStack, dagster: DagsterProcesses) -> None:
         processes: dict[str, Process | None] = {"aws": stack.aws.process, "spark": stack.spark.process}
@@ -60,21 +60,21 @@ class Bench:
         self._body = body.getvalue()
 
     def burnt(self) -> dict[str, float]:
-        """CPU seconds by part, so far."""
+        """Returns the CPU seconds so far, by part."""
         return {name: cpu_seconds(guard) for name, guard in self._guards.items()}
 
     def idle(self, seconds: float) -> dict[str, float]:
-        """CPU seconds a second by part, while nothing is put."""
+        """Returns the CPU seconds per second of the idle platform, by part."""
         before = self.burnt()
         time.sleep(seconds)
         return {name: (value - before[name]) / seconds for name, value in self.burnt().items()}
 
     def commits(self, table: str) -> int:
-        """Commits in a table's Delta log."""
+        """Returns the number of commits in a table's Delta log."""
         return len(self._log(table))
 
     def files(self, table: str) -> int:
-        """Files that have joined a table, by its Delta log."""
+        """Returns the number of files that were added to a table, by its Delta log."""
         bodies = (self._s3.get_object(Bucket=BUCKET, Key=key)["Body"].read() for key in self._log(table))
         return sum(body.count(b'{"add":') for body in bodies)
 
@@ -87,16 +87,16 @@ class Bench:
         self._s3.put_object(Bucket=BUCKET, Key=f"{table}/{name}.parquet", Body=self._body)
 
     def wait(self, done: Callable[[], bool], seconds: float = 300, every: float = 0.05) -> float:
-        """Seconds until it is true."""
+        """Wait until `done` returns True. Returns the seconds."""
         began = time.monotonic()
         while not done():
             if time.monotonic() - began > seconds:
-                raise SystemExit("it did not happen in time")
+                raise SystemExit("the awaited state was not reached in time")
             time.sleep(every)
         return time.monotonic() - began
 
     def rest(self) -> None:
-        """Wait until no run is under way."""
+        """Wait until no run is active."""
         self.wait(lambda: not self._instance.get_run_ids(dg.RunsFilter(statuses=ACTIVE), limit=1))
 
     def runs(self) -> int:
@@ -104,10 +104,10 @@ class Bench:
         return self._instance.get_runs_count()
 
     def one_by_one(self, files: int, rests: float) -> dict[str, Any]:
-        """One file, its run, a rest, the next one."""
+        """Measure files one after another: a file, its run, a pause."""
         before, seconds = self.commits("warm"), []
         for number in range(files):
-            time.sleep(random.uniform(0, rests))  # at no fixed time in anybody's interval
+            time.sleep(random.uniform(0, rests))  # at a random time within the intervals of the sensors
             self.put("warm", f"{time.time():.3f}")
             wanted = before + number + 1
             seconds.append(self.wait(lambda wanted=wanted: self.commits("warm") >= wanted))
@@ -120,7 +120,7 @@ class Bench:
         }
 
     def all_at_once(self, tables: int, files: int, kind: str = "cold") -> dict[str, Any]:
-        """A file for each of many tables: its first, or which one it is."""
+        """Measure the n-th file of each of many tables, put at once."""
         names = [f"{kind}{number:03}" for number in range(tables)]
         for name in names:
             self.put(name, str(files))
@@ -129,7 +129,7 @@ class Bench:
         return {"seconds": round(took, 1)}
 
     def each_by_itself(self, tables: int, files: int) -> dict[str, Any]:
-        """A file for each of some other tables, when the run of the one before has ended: its first, or which it is."""
+        """Measure the n-th file of each of some other tables, each put after the run of the one before."""
         for name in [f"own{number:03}" for number in range(tables)]:
             self.put(name, str(files))
             self.wait(lambda name=name: self.commits(name) >= files)
@@ -137,7 +137,7 @@ class Bench:
         return {}
 
     def measured(self, work: Callable[[], dict[str, Any]], idle: dict[str, float], each: int) -> dict[str, Any]:
-        """Work, with the CPU seconds of each unit of it, by part and net of `idle` a second."""
+        """Run `work` and add the CPU seconds of each unit of work, by part, minus `idle` per second."""
         burnt, began, runs = self.burnt(), time.monotonic(), self.runs()
         found = work()
         took = time.monotonic() - began
@@ -150,7 +150,7 @@ class Bench:
 
 @contextmanager
 def platform(lake: str, *, ui: bool = False) -> Iterator[Bench]:
-    """The local platform with Dagster, for a lake.yaml whose bucket is ``BUCKET``; it ends with the block."""
+    """Run the local platform with Dagster inside the block, for a lake.yaml whose bucket is `BUCKET`."""
     with tempfile.TemporaryDirectory(prefix="tg") as folder:
         home = Path(folder)
         (home / "lake.yaml").write_text(lake)
@@ -173,25 +173,25 @@ def main() -> None:
     parser.add_argument("--rests", type=float, default=5)
     parser.add_argument("--idle", type=float, default=20)
     arguments = parser.parse_args()
-    told: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     with platform(_LAKE) as bench:
-        told["first"] = bench.one_by_one(1, 0)
+        figures["first"] = bench.one_by_one(1, 0)
         bench.one_by_one(2, 0)
         idle = bench.idle(arguments.idle)
-        told["idle_cpu_a_second"] = {name: round(value, 3) for name, value in idle.items()}
+        figures["idle_cpu_a_second"] = {name: round(value, 3) for name, value in idle.items()}
         if arguments.files:
-            told["one_by_one"] = bench.measured(
+            figures["one_by_one"] = bench.measured(
                 lambda: bench.one_by_one(arguments.files, arguments.rests), idle, arguments.files
             )
         for files in (1, 2) if arguments.tables else ():
-            told[f"all_at_once, file {files}"] = bench.measured(
+            figures[f"all_at_once, file {files}"] = bench.measured(
                 lambda files=files: bench.all_at_once(arguments.tables, files), idle, arguments.tables
             )
         for files in (1, 2) if arguments.own else ():
-            told[f"each_by_itself, file {files}"] = bench.measured(
+            figures[f"each_by_itself, file {files}"] = bench.measured(
                 lambda files=files: bench.each_by_itself(arguments.own, files), idle, arguments.own
             )
-    print(json.dumps(told, indent=2))
+    print(json.dumps(figures, indent=2))
 
 
 if __name__ == "__main__":

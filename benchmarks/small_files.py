@@ -1,12 +1,13 @@
-"""Small files: batches of files of ten rows, beside bare Spark, Structured Streaming and delta-rs on the same files.
+"""Small files: files of ten rows, compared with bare Spark, Structured Streaming and delta-rs on the same files.
 
-Ours is the whole run, from the look to the ledger: as a table's first load with its columns configured, and inferred,
-and into a table that exists. Bare Spark reads with the schema, or infers it, and appends; Structured Streaming does so
-with its source of files, `availableNow`; delta-rs is one process with PyArrow (`delta_rs_load`). `ratio` is their
-seconds by ours; CPU seconds a thousand files are those of all processes but the local AWS.
+Ours is the whole run, from step 1 (look) to the ledger: the first load of a table with configured columns, the first
+load with inferred columns, and a load into an existing table. Bare Spark reads with the schema, or infers it, and
+appends. Structured Streaming does so with its file source and `availableNow`. delta-rs is one process with PyArrow
+(`delta_rs_load`). `ratio` is their seconds divided by ours. CPU seconds per thousand files are those of all processes
+except the local AWS.
 
-`--waiting` measures something else: the memory of client and server while one run after another takes its batches from
-so many files that wait, those of the first kind or of `--only`.
+`--waiting` measures the memory of client and server instead, while one run after another takes its batches from that
+number of waiting files, of the first kind or of `--only`.
 
     python -m benchmarks.small_files [--files 10000] [--only json] [--waiting 100000]
 """
@@ -37,7 +38,7 @@ from tidegate.platform.testing import TestLake
 _COLUMNS = {"id": "bigint", "name": "string", "price": "double", "at": "timestamp"}
 _SCHEMA = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
 _ROWS = 10
-#: What is measured: the ending of the files' names, and how a body is made of its rows.
+#: The measured kinds: the ending of the file names, and the function that makes a body from rows.
 KINDS: dict[str, Callable[[list[dict[str, Any]]], bytes]] = {
     "json": lambda rows: "".join(f"{json.dumps(row)}\n" for row in rows).encode(),
     "csv": lambda rows: "\n".join(
@@ -116,13 +117,13 @@ def _delta_rs(machine: Machine, lake: TestLake, kind: str, folder: str) -> dict[
         check=True,
         timeout=900,
     )
-    told: dict[str, float] = json.loads(done.stdout)
-    assert told.pop("rows") > 0
-    return {name: round(value, 2) for name, value in told.items()}
+    figures: dict[str, float] = json.loads(done.stdout)
+    assert figures.pop("rows") > 0
+    return {name: round(value, 2) for name, value in figures.items()}
 
 
 def measure(machine: Machine, kinds: list[str], files: int) -> dict[str, Any]:
-    """Seconds, CPU seconds and ratios by kind of file."""
+    """Returns seconds, CPU seconds and ratios by kind of file."""
     tables = [
         {"name": f"{kind.replace('.', '_')}_{how}", "prefix": f"{kind}_{how}/", "format": kind.split(".")[0], **options}
         for kind in kinds
@@ -136,29 +137,31 @@ def measure(machine: Machine, kinds: list[str], files: int) -> dict[str, Any]:
         _bare(lake, kind, f"{kind}_warm", f"{name}_warm", infer=False)
         keys = _put(lake, f"{kind}_configured", kind, 0, files)
         bare = _bare(lake, kind, f"{kind}_configured", f"{name}_bare", infer=False)
-        told = {"bare": asdict(bare), "streaming": asdict(_streaming(lake, kind, f"{kind}_configured"))}
-        told["delta-rs"] = _delta_rs(machine, lake, kind, f"{kind}_configured")
-        told["first load, configured"] = _ours(machine, lake, f"{name}_configured", keys)
+        figures = {"bare": asdict(bare), "streaming": asdict(_streaming(lake, kind, f"{kind}_configured"))}
+        figures["delta-rs"] = _delta_rs(machine, lake, kind, f"{kind}_configured")
+        figures["first load, configured"] = _ours(machine, lake, f"{name}_configured", keys)
         later = _put(lake, f"{kind}_configured", kind, files, files)
-        told["later load"] = _ours(machine, lake, f"{name}_configured", later)
+        figures["later load"] = _ours(machine, lake, f"{name}_configured", later)
         keys = _put(lake, f"{kind}_inferred", kind, 0, files)
         inferring = _bare(lake, kind, f"{kind}_inferred", f"{name}_inferred", infer=True)
-        told["bare, inferred"] = asdict(inferring)
-        told["first load, inferred"] = _ours(machine, lake, f"{name}_inferred", keys)
-        told["ratios"] = {
-            "bare by first load, configured": _ratio(bare.seconds, told["first load, configured"]),
-            "bare by later load": _ratio(bare.seconds, told["later load"]),
-            "bare by first load, inferred": _ratio(inferring.seconds, told["first load, inferred"]),
-            "streaming by later load": _ratio(told["streaming"]["seconds"], told["later load"]),
-            "delta-rs by first load, configured": _ratio(told["delta-rs"]["seconds"], told["first load, configured"]),
+        figures["bare, inferred"] = asdict(inferring)
+        figures["first load, inferred"] = _ours(machine, lake, f"{name}_inferred", keys)
+        figures["ratios"] = {
+            "bare by first load, configured": _ratio(bare.seconds, figures["first load, configured"]),
+            "bare by later load": _ratio(bare.seconds, figures["later load"]),
+            "bare by first load, inferred": _ratio(inferring.seconds, figures["first load, inferred"]),
+            "streaming by later load": _ratio(figures["streaming"]["seconds"], figures["later load"]),
+            "delta-rs by first load, configured": _ratio(
+                figures["delta-rs"]["seconds"], figures["first load, configured"]
+            ),
         }
-        print(f"{kind}: {json.dumps(told)}", file=sys.stderr)
-        found[kind] = told
+        print(f"{kind}: {json.dumps(figures)}", file=sys.stderr)
+        found[kind] = figures
     return found
 
 
 def memory(machine: Machine, kind: str, files: int) -> dict[str, Any]:
-    """Megabytes that client and server hold after each batch, while so many files wait at the beginning."""
+    """Returns the megabytes of client and server after each batch, while `files` files wait at the start."""
     columns: dict[str, Any] = {"format": kind.split(".")[0], "columns": _COLUMNS}
     lake = machine.lake("waiting", [{"name": "waiting", "prefix": "waiting/", **columns}])
     keys = _put(lake, "waiting", kind, 0, files)
@@ -173,7 +176,7 @@ def memory(machine: Machine, kind: str, files: int) -> dict[str, Any]:
     rows = 0
     while rows < files * _ROWS:
         done = run_table(lake.lake.table(lake.key("waiting")), RunOptions(run_id="bench"), LogListener(weigh))
-        assert done, f"{rows} rows of {files} files came, and no more"
+        assert done, f"{rows} rows of {files} files arrived, and no more"
         rows += sum(add.rows or 0 for one in done for add in one.batch.rows)
     return {"files": files, "batches": len(held), "megabytes_after_each_batch": held}
 
@@ -187,7 +190,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--only", choices=list(KINDS), help="one kind of file")
-    parser.add_argument("--waiting", type=int, help="files that wait; measures memory alone")
+    parser.add_argument("--waiting", type=int, help="number of waiting files; measures memory only")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as home, Machine(Path(home)) as machine:
         kinds = [chosen.only] if chosen.only else list(KINDS)

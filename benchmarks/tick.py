@@ -1,7 +1,7 @@
 """A tick of the intake sensor while thousands of tables wait, in a Dagster instance with its own storage on disk.
 
-Each table has one manifest in the inbox; no run that a tick asks for is started, but each counts as active, so that the
-next tick sees it.
+Each table has one manifest in the inbox. No requested run is started, but each counts as active, so that the next tick
+sees it.
 
     python -m benchmarks.tick [--tables N] [--ticks N]
 """
@@ -69,13 +69,13 @@ def _tick(
         resources={"lake": resource},
         cursor=cursor,
     ) as context:
-        told = definitions.resolve_sensor_def("intake").evaluate_tick(context)
+        answer = definitions.resolve_sensor_def("intake").evaluate_tick(context)
     seconds, cpu = time.monotonic() - begun, time.process_time() - cpu
     requests = len(asked.requests) - before
-    for request in told.dynamic_partitions_requests or ():
+    for request in answer.dynamic_partitions_requests or ():
         instance.add_dynamic_partitions(TABLES.name or "", list(request.partition_keys))
     tables = 0
-    for request in told.run_requests or ():
+    for request in answer.run_requests or ():
         tags = dict(request.tags)
         if request.partition_key:
             tags["dagster/partition"] = request.partition_key
@@ -86,16 +86,16 @@ def _tick(
             tags=tags,
         )
         tables += len(held_tables(run))
-    shared = sum(request.job_name == SHARED_JOB for request in told.run_requests or ())
+    shared = sum(request.job_name == SHARED_JOB for request in answer.run_requests or ())
     result = {
         "seconds": round(seconds, 1),
         "cpu_seconds": round(cpu, 1),
         "requests_to_aws": requests,
-        "runs": len(told.run_requests or ()),
+        "runs": len(answer.run_requests or ()),
         "shared": shared,
         "tables": tables,
     }
-    return result, told.cursor
+    return result, answer.cursor
 
 
 def _resource(home: Path, machine: Machine, endpoint: str) -> LakeResource:

@@ -1,12 +1,12 @@
-"""The demo: real data, the systems that produce it, and an oracle that knows what must come out.
+"""The demo: real data, the systems that produce it, and an oracle that computes the expected tables.
 
-`source` finds the data, `producers` turn it into files and operations on a bucket, `oracle` computes from
-those alone what every table must hold. None of the three knows Tidegate.
+`source` finds the data, `producers` turn it into files and operations on a bucket, and `oracle` computes from those
+alone what every table must contain. None of the three knows Tidegate.
 """
 
 from pathlib import Path
 
 
 def lake_file() -> Path:
-    """The demo's `lake.yaml`."""
+    """Returns the path of the demo's `lake.yaml`."""
     return Path(__file__).with_name("lake.yaml")

@@ -1,4 +1,4 @@
-"""What became of every event, read from the ledgers and the intake log."""
+"""Reads the outcome of every event from the ledgers and the intake log."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from tidegate.resources.lake import Lake
 
-#: Folders of Tidegate's own below the prefix of a registered table.
+#: Folders of Tidegate itself below the prefix of a registered table.
 _OWN = ("/_delta_log/", "/_tidegate/")
 
 
@@ -18,8 +18,8 @@ class Newest:
     """The file of a table that was committed last.
 
     Attributes:
-        n: its batch.
-        event_time: epoch seconds of the event that told of it.
+        n: number of its batch.
+        event_time: epoch seconds of its event.
         recorded_at: epoch seconds of its row in the ledger.
     """
 
@@ -30,14 +30,14 @@ class Newest:
 
 @dataclass
 class Accounts:
-    """Every event that ended, by its id (docs/internals/architecture.md, invariant 6).
+    """The outcome of every event, by its id (docs/internals/architecture.md, invariant 6).
 
     Attributes:
         outcomes: the outcome of each event id.
         quarantined: reasons of the objects that are in quarantine, by key.
-        redriven: reasons for which objects were there that have come in since, by key.
-        bad_rows: rows set apart, by key.
-        objects: distinct objects (key and etag) that were committed, by table key.
+        redriven: reasons why objects were in quarantine that were loaded since, by key.
+        bad_rows: number of quarantined rows, by key.
+        objects: number of distinct objects (key and etag) that were committed, by table key.
         newest: the file that was committed last, by table key.
     """
 
@@ -49,15 +49,16 @@ class Accounts:
     newest: dict[str, Newest] = field(default_factory=dict)
 
     def since(self, before: Accounts) -> Counter[str]:
-        """Events by outcome that are not in earlier accounts."""
+        """Count the events that are not in earlier accounts, by outcome."""
         return Counter(outcome for event, outcome in self.outcomes.items() if event not in before.outcomes)
 
 
 def read_accounts(lake: Lake) -> Accounts:
-    """Read all ledgers and the intake log; events that are S3's own tests are left out."""
+    """Read all ledgers and the intake log. Test events of S3 are left out."""
     accounts = Accounts()
     for entry in lake.store.intake_log.entries():
-        # A registered table's log and copies lie among its files, so they are notified too. No producer sent these.
+        # The log and the copies of a registered table are below its prefix, so S3 notifies them too. No producer wrote
+        # them.
         rows = [row for row in entry["rows"] if not any(one in (row.get("key") or "") for one in _OWN)]
         accounts.outcomes.update({row["event_id"]: row["outcome"] for row in rows})
     for text in lake.store.births.tables():
@@ -89,10 +90,12 @@ def _read_ledger(lake: Lake, text: str, accounts: Accounts) -> None:
     )
     committed = {(row["key"], row["etag"]): row for row in rows if row["status"] == "committed"}
     accounts.objects[text] = len(committed)
-    # Notifications that the demo sends itself carry old times; only S3's own tell how late a row is.
-    told = [row for row in committed.values() if row["event_time"] and row["recorded_at"] - row["event_time"] < 86_400]
-    if told:
-        accounts.newest[text] = Newest(told[-1]["n"], told[-1]["event_time"], told[-1]["recorded_at"])
+    # Notifications that the demo sends have old times. Only those of S3 show how late a row is.
+    timely = [
+        row for row in committed.values() if row["event_time"] and row["recorded_at"] - row["event_time"] < 86_400
+    ]
+    if timely:
+        accounts.newest[text] = Newest(timely[-1]["n"], timely[-1]["event_time"], timely[-1]["recorded_at"])
     for row in rows:
         if row["event_id"]:
             accounts.outcomes[row["event_id"]] = row["status"]

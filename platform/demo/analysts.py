@@ -1,6 +1,6 @@
-"""The demo's analysts: one keeps the worst delays in a notebook with pandas, one writes CSV files from R.
+"""The demo's analysts: one writes the worst delays from a pandas notebook, one writes CSV files from R.
 
-Neither says anything to a writer but where the file goes: what comes of it is what pandas and R do by default.
+Both give the writer only the path, so the files are what pandas and R write by default.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 INCOMPLETE = "fleet/incomplete.csv"
-"""Has no row without an `NA` in a column of numbers, so nothing of it goes in until somebody says what `NA` means."""
+"""Each row has an `NA` in a column of numbers, so no row can be loaded until somebody configures what `NA` means."""
 WORST = 200
 
-#: Columns of `planes` that R reads as numbers, and so writes without quotes.
+#: Columns of `planes` that R reads as numbers, and therefore writes without quotes.
 _NUMBERS = ("year", "engines", "seats", "speed")
 _MISSING = "NA"
 
 
 class Analysts:
-    """Two people with the company's data: they read it once, and write what they make of it."""
+    """Two people who read the company's data once, and write files derived from it."""
 
     def __init__(self, source: Source, does: Operations) -> None:
         self.source, self.does = source, does
 
     def first(self) -> None:
-        """Wave 1: the worst delays of each half-year, and the planes by whether all is known of them."""
+        """Wave 1: the worst delays of each half-year, and the planes with and without missing values."""
         flights = _notebook(self.source.flights)
         for half in (1, 2):
             worst = flights[(flights["month"] > 6) == (half == 2)].nlargest(WORST, "Delay (min)").drop(columns="month")
@@ -43,15 +43,15 @@ class Analysts:
         complete = _write_csv(planes, ((n, row) for n, row in rows if all(row)))
         self.does.put("fleet/complete.csv", complete, "as R writes na.omit(planes)")
         rest = _write_csv(planes, ((n, row) for n, row in rows if not all(row)))
-        self.does.put(INCOMPLETE, rest, "as R writes the other planes: no row fits yet")
+        self.does.put(INCOMPLETE, rest, "as R writes the other planes: no row can be loaded yet")
 
     def second(self) -> None:
-        """Wave 2: somebody asks R's analyst what `NA` is."""
-        self.does.mend(INCOMPLETE, [_MISSING], "what NA means is said, and the file is looked at again")
+        """Wave 2: somebody asks the analyst what `NA` means."""
+        self.does.mend(INCOMPLETE, [_MISSING], "the meaning of NA is configured, and the file is read again")
 
 
 def _notebook(flights: pa.Table) -> pd.DataFrame:
-    """The flights as a notebook has them: names for people, times in nanoseconds, each row's number as its index."""
+    """Returns the flights as in a notebook: readable names, times in nanoseconds, and row numbers as the index."""
     frame: pd.DataFrame = flights.to_pandas(coerce_temporal_nanoseconds=True)
     late = pd.to_timedelta(frame["minute"] + frame["dep_delay"], unit="min")
     return pd.DataFrame(
@@ -76,7 +76,7 @@ def _to_parquet(frame: pd.DataFrame) -> bytes:
 
 
 def _write_csv(sheet: Sheet, rows: Iterable[tuple[int, tuple[str, ...]]]) -> bytes:
-    """What R's `write.csv` makes of the rows with these numbers: a column of row names, quoted text, `NA`."""
+    """Returns what R's `write.csv` writes for the rows: a column of row names, quoted text, `NA`."""
 
     def cell(name: str, text: str) -> str:
         return (text if name in _NUMBERS else _quoted(text)) if text else _MISSING

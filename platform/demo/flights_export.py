@@ -14,16 +14,16 @@ from tidegate.platform.demo.operations import Operations
 HOUR = 3_600_000_000
 DAY = 24 * HOUR
 REMOVED_FILE = "flights/month=12/day=24/part-0001.parquet"
-"""Taken back in wave 2. No other file has a row of its keys, so nothing but its rows depends on it."""
+"""Deleted in wave 2. No other file has rows with its keys, so only its own rows depend on it."""
 FLAGGED_DAY = 15
-"""The day of each month whose rows 3, 4 and 5 are deleted already when wave 1 exports them."""
+"""The day of each month whose rows 3, 4 and 5 are already deleted when wave 1 exports them."""
 
 
 class FlightsExport:
-    """The database's export: one folder a day, a new file for every change, no key ever written twice."""
+    """The export of the database: one folder per day, a new file for every change. No key is written twice."""
 
     def __init__(self, flights: pa.Table, does: Operations) -> None:
-        # To the microsecond, so that nothing may round it.
+        # With microseconds, so that a reader that rounds is found.
         seconds = pa.array(np.arange(len(flights), dtype=np.int64) * 104_729 % 60_000_000)
         updated = pc.add(pc.add(pc.cast(flights["time_hour"], pa.int64()), DAY), seconds)
         flights = flights.append_column("updated_at", pc.cast(updated, pa.timestamp("us", tz="UTC")))
@@ -35,7 +35,7 @@ class FlightsExport:
             self.days[divmod(int(day), 100)] = flights.take(np.flatnonzero(of_day == day))
 
     def first(self) -> None:
-        """Wave 1: everything, as it was known first."""
+        """Wave 1: everything, as first known."""
         for (month, day), rows in self.days.items():
             if day == FLAGGED_DAY:
                 gone = _revised(rows.slice(3, 3), DAY, deleted=True)
@@ -45,10 +45,10 @@ class FlightsExport:
             self._put(month, day, rows, "export")
 
     def second(self) -> None:
-        """Wave 2: what changed, came late, came twice, or is no good."""
+        """Wave 2: what changed, came late, came twice, or is bad."""
         days, put = self.days, self._put
         for day in range(1, 21):
-            later = DAY if day > 1 else 1  # a microsecond later is later
+            later = DAY if day > 1 else 1  # one microsecond suffices
             put(1, day, _revised(days[1, day].slice(20, 15), later, delay=1), "updated rows", 2)
         for day in range(1, 11):
             put(2, day, _revised(days[2, day].slice(5, 10), 3 * DAY, deleted=True), "deleted rows", 2)
@@ -64,8 +64,8 @@ class FlightsExport:
             rows = days[month, FLAGGED_DAY]
             late = _revised(rows.slice(3, 2), HOUR, delay=60)
             back = _revised(rows.slice(5, 1), 2 * DAY, delay=5)
-            part = 3 if month == 1 else 2  # January's updates took part 2
-            put(month, FLAGGED_DAY, pa.concat_tables([late, back]), "late rows, and one that is back", part)
+            part = 3 if month == 1 else 2  # the updates of January are part 2
+            put(month, FLAGGED_DAY, pa.concat_tables([late, back]), "late rows, and one that returns", part)
         for day in range(1, 6):
             rows = days[3, day]
             put(3, day, pa.concat_tables([rows.slice(0, 50), rows.slice(0, 5)]), "exact duplicates", 2)
@@ -73,7 +73,7 @@ class FlightsExport:
             4,
             1,
             _revised(days[4, 1].slice(0, 20), -HOUR, delay=999),
-            "late rows, older than what is there",
+            "late rows, older than those in the table",
             2,
         )
         put(12, 31, days[12, 31].slice(len(days[12, 31]) - 100), "new rows", 2)
@@ -82,7 +82,7 @@ class FlightsExport:
         whole = _parquet(_revised(days[6, 6].slice(0, 200), DAY, delay=1))
         bad = "flights/month=6/day={}/part-0002.parquet"
         self.does.put(bad.format(6), whole[: len(whole) * 6 // 10], "bad: truncated Parquet", bad=True)
-        self.does.put(bad.format(7), b"<html>502 Bad Gateway</html>\n", "bad: no Parquet at all", bad=True)
+        self.does.put(bad.format(7), b"<html>502 Bad Gateway</html>\n", "bad: not Parquet", bad=True)
         self.does.put_again("flights/month=7/day=4/part-0001.parquet", "same bytes again")
         self.does.delete(REMOVED_FILE, "removed file")
 
@@ -91,7 +91,7 @@ class FlightsExport:
 
 
 def _revised(rows: pa.Table, later: int, *, delay: float = 0, deleted: bool = False) -> pa.Table:
-    """The rows as they are `later` (microseconds), the arrival `delay` minutes later than known before."""
+    """Returns the rows as updated `later` (microseconds), with the arrival `delay` minutes later than before."""
     stamp = pc.cast(pc.add(pc.cast(rows["updated_at"], pa.int64()), later), pa.timestamp("us", tz="UTC"))
     rows = rows.set_column(rows.schema.get_field_index("updated_at"), "updated_at", stamp)
     if delay:

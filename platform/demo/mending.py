@@ -1,4 +1,4 @@
-"""What people do about a file in quarantine: they mend its cause in lake.yaml, and redrive it."""
+"""What people do about a file in quarantine: they fix the cause in lake.yaml, and redrive the file."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tidegate.resources.lake import Lake
 
 
 def lake_file_of(home: Path) -> Path:
-    """The demo's `lake.yaml` on this home, which mends change: a copy, made where there is none.
+    """Returns the copy of the demo's `lake.yaml` on this home, which fixes change. Creates the copy if it is missing.
 
     Raises:
-        LocalStackError: the home cannot be made.
+        LocalStackError: the home cannot be created.
     """
     copy = home / "lake.yaml"
     if not copy.exists():
@@ -26,14 +26,14 @@ def lake_file_of(home: Path) -> Path:
 
 
 def mend(lake: Lake, lake_yaml: Path, done: Operation) -> str:
-    """Say in `lake_yaml` what a mend says, and do what `tidegate redrive` does; what was done, in a sentence.
+    """Write the option of a fix into `lake_yaml`, and do what `tidegate redrive` does. Returns a sentence about it.
 
-    Both may be repeated. A run reads lake.yaml when it begins, so nothing has to be loaded again.
+    Both steps may be repeated. A run reads lake.yaml when it starts, so no code location is reloaded.
 
     Raises:
-        ValueError: `lake_yaml` has no place for it.
+        ValueError: `lake_yaml` has no line for the option.
     """
-    option = say(lake_yaml, done)
+    option = activate(lake_yaml, done)
     spec = lake.config.table_holding(BUCKET, done["key"])
     assert spec is not None, done["key"]
     table, choice = spec.table_key.encode(), Choice(key=done["key"])
@@ -42,15 +42,15 @@ def mend(lake: Lake, lake_yaml: Path, done: Operation) -> str:
     return f"`{option}` in lake.yaml, then what `tidegate redrive {spec.name} --yes` does"
 
 
-def say(lake_yaml: Path, done: Operation) -> str:
-    """Write a mend's option into `lake_yaml`, where it is commented out; the option.
+def activate(lake_yaml: Path, done: Operation) -> str:
+    """Activate the option of a fix in `lake_yaml`, where it is commented out. Returns the option.
 
     Raises:
-        ValueError: it is not there.
+        ValueError: the option is missing in `lake_yaml`.
     """
     option = f"csv: {{nulls: [{', '.join(done['nulls'])}]}}"
     text = lake_yaml.read_text(encoding="utf-8")
     if option not in text:
-        raise ValueError(f"{lake_yaml} has no line `# {option}`: remove the file, and the demo writes it anew")
+        raise ValueError(f"{lake_yaml} has no line `# {option}`: remove the file, and the demo writes it again")
     lake_yaml.write_text(text.replace(f"# {option}", option), encoding="utf-8")
     return option

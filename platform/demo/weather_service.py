@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 
 class WeatherService:
-    """The service: a line an hour and airport, an object a day, overwritten when it is corrected."""
+    """The service: one line per hour and airport, one object per day, which a correction overwrites."""
 
     def __init__(self, weather: Sheet, does: Operations) -> None:
         self.does = does
@@ -37,12 +37,12 @@ class WeatherService:
             self.days.setdefault(f"{row['year']}-{row['month']:02d}-{row['day']:02d}", []).append(row)
 
     def first(self) -> None:
-        """Wave 1: everything, as it was known first."""
+        """Wave 1: everything, as first known."""
         for day, rows in sorted(self.days.items()):
             self.does.put(f"weather/{day}.json", _json(rows), "export")
 
     def second(self) -> None:
-        """Wave 2: what changed, came late, came twice, or is no good."""
+        """Wave 2: what changed, came late, came twice, or is bad."""
         days, put = self.days, self.does.put
         for day in range(1, 6):
             rows = days[f"2013-03-{day:02d}"]
@@ -56,7 +56,7 @@ class WeatherService:
             "deleted rows",
         )
         late = [_corrected(row, DAY, 9.0) for row in may[:30]] + [_corrected(row, 3 * DAY, 0.25) for row in may[30:36]]
-        put("weather/corrections-3.json", _json(late), "late rows, and some that are back")
+        put("weather/corrections-3.json", _json(late), "late rows, and some that return")
         put("weather/corrections-4.json", _json([*june, *june[:7]]), "exact duplicates")
         put("weather/corrections-5.json", _json(_corrected(row, -HOUR, 9.0) for row in june), "late rows")
 

@@ -1,1 +1,1 @@
-"""Runs as forks of a process that has imported the code location already: Dagster's run launcher for one machine."""
+"""A run launcher of Dagster for one machine: runs are forks of a process that has imported the code location."""

@@ -1,10 +1,10 @@
-"""The warm process: it has imported the code location, and forks one child per run.
+"""The warm process. It has imported the code location, and forks one child per run.
 
-It runs as ``python -m tidegate.platform.launcher.fork_server FD``. FD is a socket to the launcher, over which come the
-code location's origin once, and then runs. It has one thread of Python's and no connection to anything, for neither
-would survive a fork; it refuses to fork otherwise. Libraries that were imported may have threads of their own, which
-know of forks (OpenBLAS, jemalloc); once more of them are there than after the imports, it refuses as well. When the
-launcher is gone it waits for its runs and ends.
+It runs as `python -m tidegate.platform.launcher.fork_server FD`. FD is a socket to the launcher. It delivers the
+origin of the code location once, and then runs. The process has one Python thread and no open connections, because
+neither would survive a fork; with more threads it refuses to fork. Imported libraries may have threads that handle
+forks (OpenBLAS, jemalloc). If there are more of these than after the imports, the process refuses too. When the
+launcher is gone, the process waits for its runs and ends.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tidegate.resources.aws.clients import parse_descriptions
 from tidegate.resources.parquet.footers import keep_spare
 
 _FORK = multiprocessing.get_context("fork")
-#: What a run imports when it gets to it, so that it is there before.
+#: Modules that a run imports late. They are imported here in advance.
 _LATER = (
     "boto3.s3.inject",
     "dagster._core.execution.plan.active",
@@ -51,10 +51,10 @@ _LATER = (
 
 
 class ForkServer:
-    """Forks runs, and says of those that crashed that they did.
+    """Forks runs, and reports crashed runs to Dagster.
 
     Args:
-        connection: to the launcher.
+        connection: the connection to the launcher.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -64,7 +64,7 @@ class ForkServer:
         self._imported = _library_threads()
 
     def serve(self) -> None:
-        """Until the launcher has gone, and the runs too."""
+        """Serve until the launcher is gone and all runs have ended."""
         open_ = True
         while open_ or self._runs or self._undertakers:
             ready = wait([*self._runs, *self._undertakers, *([self._connection] if open_ else [])])
@@ -87,9 +87,9 @@ class ForkServer:
     def _launch(self, launch: Launch) -> int | str:
         if threading.active_count() != 1:
             names = ", ".join(thread.name for thread in threading.enumerate()[1:])
-            return f"the warm process has threads of its own ({names}) and cannot be forked"
+            return f"the warm process has other threads ({names}) and cannot be forked"
         if new := _library_threads() - self._imported:
-            return f"a library began threads in the warm process ({', '.join(sorted(new))}), and it cannot be forked"
+            return f"a library started threads in the warm process ({', '.join(sorted(new))}), and it cannot be forked"
         process = _FORK.Process(target=_run, args=(self._connection, launch), name=f"run {launch.run_id}")
         process.start()
         self._runs[process.sentinel] = (process, launch)
@@ -99,7 +99,7 @@ class ForkServer:
     def _bury(self, process: BaseProcess, launch: Launch) -> None:
         process.join()
         if process.exitcode:
-            # In a process of its own: this one must not open the instance, nor wait for its database.
+            # In a separate process, because this one must neither open the instance nor wait for its database.
             undertaker = _FORK.Process(target=_report_crash, args=(launch, process.exitcode))
             undertaker.start()
             self._undertakers[undertaker.sentinel] = undertaker
@@ -107,12 +107,12 @@ class ForkServer:
 
 
 def _library_threads() -> Counter[str]:
-    """Threads that Python does not know of, by name; nothing where the kernel does not tell."""
+    """Count the threads that Python does not know, by name. Empty if the kernel does not list them."""
     found: Counter[str] = Counter()
     with suppress(FileNotFoundError):
         for task in Path("/proc/self/task").iterdir():
             found[(task / "comm").read_text(encoding="utf-8", errors="replace").strip()] += 1
-    # jemalloc begins its own when it needs them, and stops them for a fork.
+    # jemalloc starts its threads when it needs them, and stops them for a fork.
     return Counter({name: number for name, number in found.items() if not name.startswith("jemalloc")})
 
 
@@ -122,7 +122,7 @@ def _run(connection: Connection, launch: Launch) -> None:
     keep_spare()
     locks = RunLocks(launch.locks)
     if not locks.take(launch.run_id):
-        return  # the launcher took it back, and starts it in another way
+        return  # the launcher took the run back, and starts it in another way
     try:
         api_cli.main(["execute_run", launch.arguments], prog_name="dagster api", standalone_mode=False)
     finally:
@@ -130,7 +130,7 @@ def _run(connection: Connection, launch: Launch) -> None:
 
 
 def _report_crash(launch: Launch, exit_code: int) -> None:
-    """What Dagster's code server says of a run whose process died."""
+    """Report a run whose process died, as Dagster's code server does."""
     ref = deserialize_value(launch.arguments, ExecuteRunArgs).instance_ref
     assert ref is not None
     with DagsterInstance.from_ref(ref) as instance:
@@ -149,14 +149,16 @@ def _import_instance(ref: InstanceRef) -> None:
 
 
 def _main(descriptor: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the launcher; the runs have their own
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C in a terminal is for the launcher; runs have their own handler
     with Connection(socket.socket(fileno=descriptor).detach()) as connection:
         origin, ref = connection.recv()
         try:
             recon_repository_from_origin(deserialize_value(origin, RepositoryPythonOrigin)).get_definition()
             _import_instance(deserialize_value(ref, InstanceRef))
             for name in _LATER:
-                with suppress(ImportError):  # another version of Dagster: the run imports what it needs
+                with suppress(ImportError):  # in another version of Dagster the run imports what it needs
                     importlib.import_module(name)
             parse_descriptions()
         except Exception:

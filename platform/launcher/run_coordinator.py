@@ -1,4 +1,4 @@
-"""The queue of runs: a table that a shared run holds has a run, and gets no second one."""
+"""The queue of runs. A table in an active shared run gets no second run."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tidegate.assets.runs.held_tables import PARTITION_TAG, SHARED_JOB, held_tab
 
 
 class TableRunCoordinator(QueuedRunCoordinator):
-    """Dagster's queue, whose limits know of shared runs too.
+    """Dagster's queue with limits for shared runs.
 
-    Dagster limits runs by the one value of a tag, and a run that fifty tables share has not fifty values of
-    `dagster/partition`. So each table of a shared run that is at work is a limit of its own: no run of that partition.
+    Dagster limits runs by the value of a tag, and a run that fifty tables share cannot have fifty values of
+    `dagster/partition`. So each table of an active shared run adds a limit: no run of that partition.
     """
 
     def get_run_queue_config(self) -> RunQueueConfig:
-        """The limits as they are now; the daemon asks before it takes runs out of the queue."""
+        """Returns the present limits. The daemon calls this before it takes runs out of the queue."""
         config = super().get_run_queue_config()
         at_work = self._instance.get_runs(RunsFilter(job_name=SHARED_JOB, statuses=ACTIVE_RUN_STATUSES))
         held = {table for run in at_work for table in held_tables(run)}

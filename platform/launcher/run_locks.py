@@ -1,7 +1,7 @@
-"""Which runs have a living process on this machine: each holds a lock on a file of its own.
+"""Finds the runs that have a live process on this machine. Each run holds a lock on its own file.
 
-The kernel frees the lock with the process, however it ends, and nobody else can be taken for it: unlike its number,
-which another process may have by then.
+The kernel frees the lock when the process ends, however it ends. A process id does not suffice, because another process
+may get the same id later.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
-#: In the file of a run that no process may take any more.
+#: Content of the file of a run that no process may take any more.
 _GIVEN_UP = b"given up\n"
 
 
@@ -20,16 +20,16 @@ class RunLocks:
     """The locks of one Dagster instance's runs.
 
     Args:
-        folder: where their files are; made when missing.
+        folder: folder of the lock files; created if it is missing.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def take(self, run_id: str) -> bool:
-        """Lock the run's file for the rest of this process's life; False if the run was given up before."""
+        """Lock the run's file until this process ends. Returns False if the run was given up before."""
         file = self._open(run_id)
-        # A POSIX lock: what this process forks does not inherit it. The descriptor stays open on purpose.
+        # A POSIX lock, which forks do not inherit. The descriptor stays open on purpose.
         fcntl.lockf(file, fcntl.LOCK_EX)
         if os.pread(file, len(_GIVEN_UP), 0) == _GIVEN_UP:
             os.close(file)
@@ -39,7 +39,7 @@ class RunLocks:
         return True
 
     def give_up(self, run_id: str) -> bool:
-        """Keep every process from taking the run; False if one has it."""
+        """Prevent every process from taking the run. Returns False if a process already has it."""
         with os.fdopen(self._open(run_id), "r+b") as file:
             try:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -53,19 +53,19 @@ class RunLocks:
         self._path(run_id).unlink(missing_ok=True)
 
     def pid(self, run_id: str) -> int | None:
-        """The run's process, None when it has none."""
+        """Returns the process id of the run, None when it has no process."""
         return int(self._held(run_id) or 0) or None
 
     def died(self, run_id: str) -> bool:
-        """Whether the run had a process that ended without a word. Not so for a run that never had one here."""
+        """Whether the run had a process here that ended without releasing its lock file."""
         with suppress(FileNotFoundError):
             said = self._path(run_id).read_bytes()
-            # Asked again: its file may go between the looks.
+            # Asked again, because the file may be removed between the two checks.
             return said != _GIVEN_UP and self._held(run_id) is None and self._path(run_id).exists()
         return False
 
     def interrupt(self, run_id: str) -> bool:
-        """Send the run's process a SIGINT, as Dagster does; whether it has one."""
+        """Send SIGINT to the process of the run, as Dagster does. Returns whether there is a process."""
         pid = self.pid(run_id)
         if pid is None:
             return False

@@ -1,4 +1,4 @@
-"""The launcher's end of a warm process."""
+"""The launcher's side of a warm process."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from dagster._core.instance.ref import InstanceRef
 from dagster._core.origin import RepositoryPythonOrigin
 from dagster_shared.serdes import serialize_value
 
-#: Seconds: an import of the code location on a machine that is busy, and a fork.
+#: Seconds for an import of the code location on a busy machine, and for a fork.
 _WARM_WITHIN, _FORKED_WITHIN = 120.0, 30.0
 
 
 class NotForked(Exception):
-    """A run could not be started from the warm process; the message says why."""
+    """A run could not be started from the warm process. The message says why."""
 
 
 class NoAnswer(NotForked):
-    """The warm process did not say whether it started the run."""
+    """The warm process did not answer whether it started the run."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Launch:
     """A run to start.
 
     Attributes:
-        run_id: its id.
-        arguments: of ``dagster api execute_run``, an ``ExecuteRunArgs``.
+        run_id: id of the run.
+        arguments: an `ExecuteRunArgs`, the arguments of `dagster api execute_run`.
         locks: folder of the locks of runs.
     """
 
@@ -41,14 +41,14 @@ class Launch:
 
 
 class WarmProcess:
-    """A process with one code location in memory, which forks runs.
+    """A process that has one code location in memory and forks runs.
 
     Args:
-        origin: where the code location comes from.
-        ref: the Dagster instance of its runs.
+        origin: the origin of the code location.
+        ref: the Dagster instance of the runs.
 
     Raises:
-        NotForked: it could not be started, or the code location does not load in it.
+        NotForked: the process could not be started, or the code location does not load in it.
     """
 
     def __init__(self, origin: RepositoryPythonOrigin, ref: InstanceRef) -> None:
@@ -76,14 +76,14 @@ class WarmProcess:
         """Start a run.
 
         Args:
-            launch: which.
+            launch: the run.
 
         Returns:
-            The run's process.
+            The process id of the run.
 
         Raises:
-            NotForked: it refuses.
-            NoAnswer: it has died, or was killed for it did not answer: the run may have begun.
+            NotForked: the warm process refuses.
+            NoAnswer: the warm process died, or was killed because it did not answer. The run may have started.
         """
         answer = self._ask(launch, _FORKED_WITHIN)
         if isinstance(answer, str):
@@ -91,7 +91,7 @@ class WarmProcess:
         return answer
 
     def close(self) -> None:
-        """Let it end once its runs have."""
+        """Let the process end after its runs have ended."""
         self._connection.close()
 
     def _ask(self, question: object, seconds: float) -> int | str:

@@ -1,1 +1,1 @@
-"""The local platform: everything Tidegate needs from outside, as processes on one machine."""
+"""The local platform: the services that Tidegate needs, as processes on one machine."""

@@ -1,4 +1,4 @@
-"""The embedded AWS: MiniStack as a child process, its state in a folder that survives restarts."""
+"""The embedded AWS: MiniStack as a child process, with its state in a folder that survives restarts."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _SERVICES = "s3,sqs,sns,dynamodb,cloudwatch,sts,iam,events,tagging"
 
 
 class LocalAws:
-    """S3, SQS, SNS, DynamoDB and CloudWatch of one machine, on loopback only.
+    """S3, SQS, SNS, DynamoDB and CloudWatch on one machine, on loopback only.
 
-    Objects are on disk as soon as they are written; queues, tables, notifications and messages are saved when
-    the server stops, so a SIGKILLed server comes back with its objects but with the queues of its last stop.
+    Objects are on disk as soon as they are written. Queues, tables, notifications and messages are saved when the
+    server stops. After a SIGKILL, the server has all objects, but the queues of its last stop.
 
     Args:
-        home: Folder of its state and log; made when missing.
-        port: Port on loopback; 0 takes a free one.
-        log: Its log file; default: in the home.
+        home: folder of its state and log; created if it is missing.
+        port: port on loopback; 0 takes a free one.
+        log: its log file; None takes a file in the home.
     """
 
     def __init__(self, home: Path, port: int = 4566, *, log: Path | None = None) -> None:
@@ -42,19 +42,19 @@ class LocalAws:
 
     @property
     def endpoint(self) -> str:
-        """The URL that every AWS client is pointed at."""
+        """The endpoint URL for AWS clients."""
         return f"http://{LOOPBACK}:{self.port}"
 
     def queue_url(self, name: str) -> str:
-        """The URL of a queue of this AWS.
+        """Returns the URL of a queue of this AWS.
 
-        Asked for it, the server names the port it had when the queue was made.
+        The server itself answers with the port that it had when the queue was created.
         """
         return f"{self.endpoint}/{ACCOUNT}/{name}"
 
     @property
     def environ(self) -> dict[str, str]:
-        """What a process needs to talk to this AWS: endpoint, region and the emulator's fixed credentials."""
+        """The environment of a client of this AWS: endpoint, region and the fixed credentials of the emulator."""
         return {
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_ACCESS_KEY_ID": "test",
@@ -68,10 +68,10 @@ class LocalAws:
         """Start the server and wait until it answers.
 
         Args:
-            deadline: Seconds.
+            deadline: seconds.
 
         Raises:
-            LocalStackError: The port is taken, or the server did not get ready; it is stopped then.
+            LocalStackError: the port is in use, or the server was not ready in time. It is stopped then.
         """
         require_free(self.port, "local AWS", "--aws-port")
         temp = self.home / "tmp"
@@ -90,7 +90,7 @@ class LocalAws:
             raise
 
     def _server_environ(self, base: Mapping[str, str], temp: Path) -> dict[str, str]:
-        # Proxies and AWS settings of the caller are meant for the real AWS.
+        # Proxies and AWS settings of the caller are for the real AWS.
         clean = {k: v for k, v in base.items() if not k.startswith("AWS_") and "_proxy" not in k.lower()}
         return clean | {
             "GATEWAY_PORT": str(self.port),
@@ -137,14 +137,14 @@ class LocalAws:
 
     @property
     def alive(self) -> bool:
-        """Whether the server process runs."""
+        """Whether the process of the server runs."""
         return self.process is not None and self.process.alive
 
     def stop(self, deadline: float = 20.0) -> None:
         """Save the state and end the server. Does nothing when it is not running.
 
         Args:
-            deadline: Seconds it gets before it is killed, its queues unsaved.
+            deadline: seconds before the server is killed without saving its queues.
         """
         if self.process is not None:
             self.process.stop(deadline)

@@ -1,4 +1,4 @@
-"""Dagster as processes: one code server, the daemon, and the UI where wanted."""
+"""Dagster as processes: one code server, the daemon, and optionally the UI."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from dagster import DagsterInstance
 
 MODULE = "tidegate.platform.definitions"
-#: The `dagster.yaml` that Tidegate is tested with; part of the package.
+#: The `dagster.yaml` that Tidegate is tested with. It is part of the package.
 INSTANCE_CONFIG = Path(__file__).resolve().parents[1] / "dagster.yaml"
 _DAEMONS = ("SENSOR", "SCHEDULER", "QUEUED_RUN_COORDINATOR")
 
 
 class DagsterProcesses:
-    """A Dagster deployment of one machine, its instance in `<home>/dagster`.
+    """A Dagster deployment on one machine, with its instance in `<home>/dagster`.
 
     Runs are children of the code server, so they end with it.
 
     Args:
-        home: Folder of the local platform.
-        env: Whole environment of the processes (DAGSTER_HOME is added).
-        ui_port: Port of the UI on loopback, 0 for a free one, None for no UI.
+        home: folder of the local platform.
+        env: the whole environment of the processes (DAGSTER_HOME is added).
+        ui_port: port of the UI on loopback, 0 for a free one, None for no UI.
         module: Python module with the definitions.
-        beside: A workspace file with code locations of the user's own; Dagster reads both.
+        extra_workspace: a workspace file with the user's own code locations; Dagster reads it in addition to ours.
     """
 
     def __init__(
@@ -45,21 +45,21 @@ class DagsterProcesses:
         ui_port: int | None = None,
         *,
         module: str = MODULE,
-        beside: Path | None = None,
+        extra_workspace: Path | None = None,
     ) -> None:
         self.home = home.resolve() / "dagster"
         self.ui_port = free_port() if ui_port == 0 else ui_port
         self.code_port = free_port()
         self.module = module
-        self._beside = beside.resolve() if beside else None
+        self._extra_workspace = extra_workspace.resolve() if extra_workspace else None
         self.processes: dict[str, Process] = {}
-        # Not in <DAGSTER_HOME>/logs: the telemetry of Dagster, on or off, empties that folder.
+        # Not in <DAGSTER_HOME>/logs, because the telemetry of Dagster empties that folder, even when it is off.
         self._logs = home.resolve() / "logs"
         self._env = dict(env) | {"DAGSTER_HOME": str(self.home), "PYTHONUNBUFFERED": "1"}
 
     @property
     def ui_url(self) -> str | None:
-        """Where the UI is, None when there is none."""
+        """The URL of the UI; None when there is no UI."""
         return None if self.ui_port is None else f"http://{LOOPBACK}:{self.ui_port}"
 
     @property
@@ -68,16 +68,16 @@ class DagsterProcesses:
         return self.home / "workspace.yaml"
 
     def _workspaces(self) -> list[str]:
-        return [word for file in (self.workspace, self._beside) if file for word in ("-w", str(file))]
+        return [word for file in (self.workspace, self._extra_workspace) if file for word in ("-w", str(file))]
 
     def instance(self) -> DagsterInstance:
-        """Its instance, to be closed; the processes make it."""
+        """Returns the instance, which the processes create. The caller must close it."""
         from dagster import DagsterInstance
 
         return DagsterInstance.from_config(str(self.home))
 
     def check(self) -> None:
-        """Raises LocalStackError when a process has died."""
+        """Raise LocalStackError if a process has died."""
         for process in self.processes.values():
             if not process.alive:
                 raise LocalStackError(
@@ -88,14 +88,16 @@ class DagsterProcesses:
         """Start all and wait until each does its work.
 
         Args:
-            deadline: Seconds for all together.
+            deadline: seconds for all together.
 
         Raises:
-            LocalStackError: The UI's port is taken, the definitions do not load, or a process did not get
+            LocalStackError: the UI's port is taken, the definitions do not load, or a process did not get
                 ready; nothing is left running.
         """
-        if self._beside is not None and not self._beside.is_file():
-            raise LocalStackError(f"there is no file {self._beside}: --workspace names a workspace.yaml of Dagster's")
+        if self._extra_workspace is not None and not self._extra_workspace.is_file():
+            raise LocalStackError(
+                f"there is no file {self._extra_workspace}: --workspace must name a workspace.yaml of Dagster"
+            )
         if self.ui_port is not None:
             require_extra("local", "dagster_webserver")
             require_free(self.ui_port, "Dagster UI", "--ui-port")
@@ -131,7 +133,7 @@ class DagsterProcesses:
         self.workspace.write_text(
             f"load_from:\n  - grpc_server: {{host: {LOOPBACK}, port: {self.code_port}, location_name: tidegate}}\n"
         )
-        # The processes would make the same SQLite files at the same moment, and one of them would fail.
+        # Otherwise the processes would create the same SQLite files at the same moment, and one of them would fail.
         with self.instance() as instance:
             instance.get_runs(limit=1)
             instance.get_daemon_heartbeats()
@@ -144,8 +146,8 @@ class DagsterProcesses:
             [sys.executable, *arguments],
             log=self._logs / f"dagster-{name.lower().replace(' ', '-')}.log",
             env=self._env,
-            # Python and Dagster both import from the working directory: never from where a user stands. (Not -P:
-            # Dagster drops the first folder of the path, whichever it is.)
+            # Python and Dagster both import from the working directory, so it must not be the user's. The option -P
+            # does not help: Dagster drops the first folder of the path, whichever it is.
             cwd=self.home,
         )
 
@@ -191,10 +193,10 @@ class DagsterProcesses:
         return False
 
     def stop(self, deadline: float = 10.0) -> None:
-        """End all, runs in flight included; the daemon first, so that it launches no more.
+        """End all processes, including active runs. The daemon ends first, so that it launches no further runs.
 
         Args:
-            deadline: Seconds each gets before it is killed.
+            deadline: seconds that each process has before it is killed.
         """
         for name in ("daemon", "UI", "code server"):
             if name in self.processes:
@@ -202,6 +204,6 @@ class DagsterProcesses:
 
 
 def _cause(error: object) -> str:
-    """The innermost message of an error that came over gRPC."""
+    """Returns the innermost message of an error that came over gRPC."""
     inner = getattr(error, "cause", None)
     return _cause(inner) if inner is not None else str(getattr(error, "message", error)).strip()

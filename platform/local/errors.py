@@ -4,8 +4,7 @@ from __future__ import annotations
 
 
 class LocalStackError(RuntimeError):
-    """Something on this machine keeps the local platform from running.
+    """The local platform cannot run on this machine.
 
-    The first line says what is wrong and what to do about it; further lines, where there are any, are the
-    tail of the log that shows it.
+    The first line says what is wrong and what to do. Further lines, if any, are the end of the log that shows it.
     """

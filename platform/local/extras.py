@@ -1,4 +1,4 @@
-"""Packages that a deployment does not need, and some commands do."""
+"""Packages that some commands need and a deployment does not."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from tidegate.platform.local.errors import LocalStackError
 
 
 def require_extra(extra: str, *modules: str) -> None:
-    """Say which extra of the package brings the modules that are not installed.
+    """Check that modules are installed.
 
     Raises:
-        LocalStackError: one is not.
+        LocalStackError: a module is missing. The message names the extra of the package that installs it.
     """
     if missing := [module for module in modules if find_spec(module) is None]:
         raise LocalStackError(f"not installed: {', '.join(missing)}; install it with `pip install 'tidegate[{extra}]'`")

@@ -1,4 +1,4 @@
-"""The SQL names of a lake's tables, which a Spark server forgets when it ends."""
+"""SQL names of a lake's tables. A Spark server forgets them when it ends."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _log = logging.getLogger(__name__)
 def name_tables(settings: Settings, say: Callable[[str], None] | None = None) -> None:
     """Give every table of the lake its SQL names on a server that has just started.
 
-    A table that cannot be named is logged: it keeps neither the others nor the server waiting. A lake without tables
-    asks nothing of the server.
+    A table that cannot be named is logged, and delays neither the others nor the server. A lake without tables sends no
+    request to the server.
 
     Args:
-        settings: of the lake.
-        say: told how many tables there are, before they are named.
+        settings: the settings of the lake.
+        say: takes a line with the number of tables, before they are named.
     """
     with settings.opened() as lake:
         tables = len(lake.store.births.tables())

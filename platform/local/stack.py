@@ -30,23 +30,22 @@ _STARTED_WITHIN = 180.0
 
 
 class LocalStack:
-    """AWS with a lake's buckets and queues, and a supervised Spark Connect server; all state in one folder.
+    """AWS with a lake's buckets and queues, and a supervised Spark Connect server. All state is in one folder.
 
-    Ports are settled when it is made, so `environ` can be used before it runs. Signals are the caller's
-    affair: leave the `with` block, or use `run_until_signal`. A caller that is SIGKILLed leaves nothing
-    running either.
+    Ports are chosen in the constructor, so `environ` can be used before the start. The caller handles signals: leave
+    the `with` block, or use `run_until_signal`. If the caller is killed by SIGKILL, the servers end too.
 
     Args:
-        home: Folder of all state; made when missing. Drop it or keep it, but as a whole.
-        lake: The `lake.yaml`; its buckets and its first queue are made. None: `resources` as they are.
-        resources: What is to exist when there is no `lake`.
-        aws_port: Port of the local AWS, 0 for a free one.
-        spark_port: Port of the Spark Connect server, 0 for a free one.
-        on_ready: Called with `settings` each time the Spark server has started, restarts included; the AWS
-            resources are there then. It must end by itself when the server goes away meanwhile.
-        log_store: Class that publishes Delta commits; None: Delta's own.
-        own_catalog: Whether our procedures are among the jars.
-        spark_conf: Further settings of the Spark server.
+        home: folder of all state; created if it is missing. Delete it only as a whole.
+        lake: the `lake.yaml`, whose buckets and first queue are created; None creates `resources`.
+        resources: what is created when there is no `lake`.
+        aws_port: port of the local AWS, 0 for a free one.
+        spark_port: port of the Spark Connect server, 0 for a free one.
+        on_ready: called with `settings` after each start of the Spark server, restarts included. The AWS resources
+            exist by then. The call must end by itself if the server ends meanwhile.
+        log_store: class that publishes Delta commits; None takes Delta's own.
+        own_catalog: whether our procedures are among the jars.
+        spark_conf: additional settings of the Spark server.
     """
 
     def __init__(
@@ -90,7 +89,7 @@ class LocalStack:
 
     @property
     def environ(self) -> dict[str, str]:
-        """Environment variables that make a process a client of this platform."""
+        """The environment variables of a client of this platform."""
         found = self.aws.environ | self.spark.remote.environ
         found |= {
             "TIDEGATE_QUEUE_URL": self.queue_url,
@@ -100,7 +99,7 @@ class LocalStack:
 
     @property
     def settings(self) -> Settings:
-        """What a client in this process needs."""
+        """The settings of a client in this process."""
         return Settings.of(client_environ(self.environ))
 
     def clients(self) -> Clients:
@@ -111,11 +110,12 @@ class LocalStack:
         )
 
     def start(self) -> None:
-        """Start everything: AWS and Spark side by side, then resources, then `on_ready`.
+        """Start AWS and Spark in parallel, then create the resources, then call `on_ready`.
 
         Raises:
-            LocalStackError: Home or port taken, packages, jars or Java missing, a server that did not get ready.
-            LakeConfigError: The `lake.yaml` is wrong.
+            LocalStackError: the home or a port is in use, packages, jars or Java are missing, or a server was not ready
+                in time.
+            LakeConfigError: the `lake.yaml` is wrong.
         """
         require_extra("local", "ministack")
         if self.lake is not None:
@@ -146,7 +146,8 @@ class LocalStack:
             if len(done) < len(futures):
                 raise LocalStackError(f"the local platform was not ready within {_STARTED_WITHIN:.0f} s")
         except BaseException:
-            # What is still starting notices that its process is gone; it may even have to start it first.
+            # A server that is still starting notices that its process is gone. It may not even have started the process
+            # yet.
             end = time.monotonic() + 30.0
             while not all(future.done() for future in futures) and time.monotonic() < end:
                 self._stop_servers()
@@ -177,7 +178,7 @@ class LocalStack:
         )
 
     def check(self) -> None:
-        """Raises LocalStackError when a part has died for good."""
+        """Raise LocalStackError if a part has died and is not restarted."""
         if self.supervisor is not None and self.supervisor.failure is not None:
             raise self.supervisor.failure
         if self._started and not self.aws.alive:
@@ -191,13 +192,13 @@ class LocalStack:
         """Wait, in the main thread, until SIGINT or SIGTERM.
 
         Args:
-            tick: Called about once a second; may raise to end the wait.
+            tick: called about once a second; an error of it ends the wait.
 
         Returns:
-            The signal's number.
+            The number of the signal.
 
         Raises:
-            LocalStackError: A part died for good meanwhile.
+            LocalStackError: a part died meanwhile and is not restarted.
         """
         came = threading.Event()
         number = 0
@@ -219,12 +220,12 @@ class LocalStack:
                 signal.signal(each, handler)
 
     def _stop_servers(self) -> None:
-        with ExitStack() as each:  # both, also when one of them raises
+        with ExitStack() as each:  # stops both, even if one raises
             each.callback(self.aws.stop)
             each.callback(self.spark.stop)
 
     def stop(self) -> None:
-        """Stop everything; the state stays in the home. May be called again."""
+        """Stop everything. The state stays in the home. May be called again."""
         with ExitStack() as each:
             each.callback(self._lock.release)
             each.callback(self._forget)
@@ -249,7 +250,7 @@ class LocalStack:
 
 
 def _in_background(action: Callable[[], None]) -> Future[None]:
-    # Not a ThreadPoolExecutor: Python's exit waits for its threads, without a deadline.
+    # No ThreadPoolExecutor, because Python waits for its threads at exit, without a deadline.
     future: Future[None] = Future()
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""What tells others of a running local platform: its lock, `stack.json` for commands, `environment.sh` for shells.
+"""Files that announce a running local platform: a lock, `stack.json` for commands, `environment.sh` for shells.
 
 Both files hold the token of the Spark server, so only their owner may read them.
 """
@@ -21,7 +21,7 @@ from tidegate.platform.local.errors import LocalStackError
 
 _LOCK = "stack.lock"
 _FILE = "stack.json"
-#: To be read by a shell, which is a client of the platform then.
+#: A shell that reads this file becomes a client of the platform.
 SHELL_FILE = "environment.sh"
 
 
@@ -30,11 +30,11 @@ class StackInfo:
     """A running local platform, as `<home>/stack.json` describes it.
 
     Attributes:
-        pid: The process that holds it.
-        pids: Its servers by name.
-        guards: The guards of its servers, by name.
-        ports: Ports on loopback by name.
-        environ: Environment variables that make a process its client; the Spark server's token is one of them.
+        pid: process id of its owner.
+        pids: process ids of its servers, by name.
+        guards: process ids of the guards of its servers, by name.
+        ports: ports on loopback by name.
+        environ: environment variables of a client, including the token of the Spark server.
     """
 
     pid: int
@@ -45,25 +45,27 @@ class StackInfo:
 
 
 def make_home(home: Path) -> None:
-    """Make the folder of a home, where there is none.
+    """Create the folder of a home if it does not exist.
 
     Raises:
-        LocalStackError: it cannot be made.
+        LocalStackError: the folder cannot be created.
     """
     try:
         home.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise LocalStackError(f"{home} cannot be made: {error.strerror}; choose another folder with --home") from None
+        raise LocalStackError(
+            f"{home} cannot be created: {error.strerror}; choose another folder with --home"
+        ) from None
 
 
 def find_stack(home: Path) -> StackInfo | None:
-    """The local platform that runs on `home` right now, None when there is none."""
+    """Returns the local platform that runs on `home` now, None when there is none."""
     info = _read(home)
     return info if info is not None and _alive(info.pid) else None
 
 
 def find_starting(home: Path) -> int | None:
-    """The process that holds a home but does not say yet how to reach its platform; None where there is none."""
+    """Returns the process id of a platform that is still starting on `home`, None if there is none."""
     if (home / _FILE).exists():
         return None
     with suppress(OSError, ValueError):
@@ -73,19 +75,19 @@ def find_starting(home: Path) -> int | None:
 
 
 def client_environ(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a client of a local platform: this process's, but nothing of the AWS that it is for."""
+    """Returns the environment of a client of a local platform: that of this process without its own AWS settings."""
     return {name: value for name, value in os.environ.items() if not name.startswith("AWS_")} | dict(environ)
 
 
 def write_stack(home: Path, info: StackInfo) -> None:
-    """Say on disk that the platform runs; each file is replaced atomically."""
+    """Announce on disk that the platform runs. Each file is replaced atomically."""
     exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in sorted(info.environ.items()))
     _write_private(home / SHELL_FILE, exports)
     _write_private(home / _FILE, json.dumps(asdict(info), indent=2) + "\n")
 
 
 def remove_stack(home: Path) -> None:
-    """Say on disk that it does not run any more."""
+    """Remove the announcement of a platform that has stopped."""
     for name in (_FILE, SHELL_FILE):
         (home / name).unlink(missing_ok=True)
 
@@ -99,20 +101,20 @@ def _write_private(path: Path, text: str) -> None:
 
 
 class StackLock:
-    """Lets one process at a time use a home. The kernel frees it when that process dies, however it dies."""
+    """Lets one process at a time use a home. The kernel frees the lock when that process ends, however it ends."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
         self._file: IO[str] | None = None
 
     def acquire(self, deadline: float = 20.0) -> None:
-        """Take the home, and wait until nothing of a platform that died on it is left.
+        """Lock the home, and wait until the servers of a platform that died on it have ended.
 
         Args:
-            deadline: Seconds for the guards of that platform to end its servers.
+            deadline: seconds that the guards of that platform have to end its servers.
 
         Raises:
-            LocalStackError: Another process has it, or it cannot be made.
+            LocalStackError: another process has the home, or it cannot be created.
         """
         make_home(self._home)
         file = (self._home / _LOCK).open("a+")
@@ -124,7 +126,7 @@ class StackLock:
             file.close()
             raise LocalStackError(
                 f"{self._home} is in use by the local platform of process {holder}: "
-                "stop that one (Ctrl-C, or SIGTERM), or choose another folder with --home"
+                "stop that platform (Ctrl-C, or SIGTERM), or choose another folder with --home"
             ) from None
         file.truncate(0)
         file.write(f"{os.getpid()}\n")
@@ -141,18 +143,18 @@ class StackLock:
         remove_stack(self._home)
 
     def release(self) -> None:
-        """Give the home back. Does nothing when it is not held."""
+        """Release the home. Does nothing when it is not locked."""
         if self._file is not None:
-            self._file.truncate(0)  # or its number would be taken for a platform that is starting
+            self._file.truncate(0)  # otherwise the process id would count as a platform that is starting
             self._file.close()
             self._file = None
 
 
 def empty_home(home: Path) -> None:
-    """Delete all state of a home that nothing runs on.
+    """Delete all state of a home on which no platform runs.
 
     Raises:
-        LocalStackError: Another process has it; nothing is deleted.
+        LocalStackError: another process has the home. Nothing is deleted.
     """
     lock = StackLock(home)
     lock.acquire()
@@ -160,7 +162,7 @@ def empty_home(home: Path) -> None:
         for entry in home.iterdir():
             if entry.is_dir() and not entry.is_symlink():
                 shutil.rmtree(entry)
-            elif entry.name != _LOCK:  # without its name on disk, the lock that we hold would keep nobody out
+            elif entry.name != _LOCK:  # a lock without a name on disk would exclude no other process
                 entry.unlink()
     finally:
         lock.release()

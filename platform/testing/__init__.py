@@ -1,10 +1,10 @@
-"""Testing assets by materializing them: fixtures over a real Spark, a real Delta and a local AWS.
+"""Tests of assets by materializing them: fixtures with real Spark, real Delta and a local AWS.
 
-In your ``conftest.py``::
+In your `conftest.py`::
 
     pytest_plugins = ["tidegate.platform.testing.fixtures"]
 
-and in a test ask for ``tidegate_lake``; docs/guides/testing-your-lake.md has an example.
+and a test takes the fixture `tidegate_lake`. docs/guides/testing-your-lake.md has an example.
 """
 
 from tidegate.platform.testing.lake import TestLake

@@ -1,4 +1,4 @@
-"""pytest fixtures: one warm Spark server and one local AWS for the whole session, a lake of its own for each test."""
+"""pytest fixtures: one warm Spark server and one local AWS for the whole session, and a separate lake for each test."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def tidegate_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalSt
     """The local AWS and a warm Spark Connect server, shared by all tests of the session."""
     home = tmp_path_factory.mktemp("stack")
     with LocalStack(home, aws_port=0, spark_port=0, spark_conf=SMALL_DATA) as stack:
-        # Runs in this process share one session: a new one would compile all its plans anew, for seconds. Left open,
-        # its clean-up at exit retries a server that is gone.
+        # Runs in this process share one session, because a new one would compile all plans again, for seconds. It is
+        # closed here, because its clean-up at exit would retry a server that is gone.
         session = SparkSession.builder.remote(stack.spark.remote.url).getOrCreate()
         yield stack
         session.stop()
@@ -31,7 +31,7 @@ def tidegate_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalSt
 
 @pytest.fixture
 def tidegate_lake(tidegate_stack: LocalStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeLake:
-    """Makes lakes: ``tidegate_lake([{"name": "orders", "prefix": "orders/"}], discovery=False)``."""
+    """Makes lakes: `tidegate_lake([{"name": "orders", "prefix": "orders/"}], discovery=False)`."""
     for name, value in tidegate_stack.environ.items():
         monkeypatch.setenv(name, value)
 

@@ -1,4 +1,4 @@
-"""A lake of one test: buckets, queue and lake.yaml of its own on the shared local stack."""
+"""The lake of one test: its own buckets, queue and lake.yaml on the shared local stack."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from tidegate.sensors.intake.tick import take_in
 
 
 class TestLake:
-    """A lake of its own for one test.
+    """A separate lake for one test.
 
     Args:
         stack: the running local stack.
-        folder: where the lake.yaml is written.
-        name: unique among the lakes of the stack; buckets and queue carry it.
-        tables: the ``tables`` of its lake.yaml; ``prefix: orders/`` stands for that folder of the landing bucket. The
-            name of a row queue gets the lake's behind it.
-        more: further fields of its lake.yaml.
+        folder: folder for the lake.yaml.
+        name: unique among the lakes of the stack; part of the names of its buckets and queue.
+        tables: the `tables` of its lake.yaml. `prefix: orders/` stands for that folder of the landing bucket. The name
+            of the lake is appended to the name of a row queue.
+        more: additional fields of its lake.yaml.
     """
 
-    __test__ = False  # the name begins like a test's
+    __test__ = False  # the name begins like that of a test
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class TestLake:
 
     @cached_property
     def resource(self) -> LakeResource:
-        """The resource that assets and sensors take."""
+        """The resource for assets and sensors."""
         aws = self.stack.aws.environ
         return LakeResource(
             lake_yaml=str(self.path),
@@ -85,41 +85,42 @@ class TestLake:
 
     @cached_property
     def lake(self) -> Lake:
-        """Open handles, for looking at the lake without Dagster.
+        """The lake, opened for reading without Dagster.
 
-        They use the session that runs of this process use: a new one would compile all its plans anew, for seconds.
+        It uses the session of the runs of this process, because a new session would compile all plans again, for
+        seconds.
         """
         return self.resource.open()
 
     @cached_property
     def definitions(self) -> dg.Definitions:
-        """The lake's definitions, as the code location has them."""
+        """Returns the definitions of the lake, as in the code location."""
         return build_definitions(self.config, self.resource)
 
     def spec(self, name: str) -> TableSpec:
-        """The configuration of a table."""
+        """Returns the configuration of a table."""
         return next(spec for spec in self.config.tables if spec.name == name)
 
     def key(self, name: str) -> str:
-        """The table key of a table, by its SQL name, or by its folder where it is not configured."""
+        """Returns the key of a table, given its SQL name, or its folder if it is not configured."""
         for spec in self.config.tables:
             if spec.name == name:
                 return spec.table_key.encode()
         return TableKey(self.bucket, f"{name.rstrip('/')}/").encode()
 
     def put(self, key: str, body: bytes | str) -> None:
-        """Put an object into the landing bucket; S3 notifies the queue."""
+        """Put an object into the landing bucket. S3 notifies the queue."""
         self.clients.s3.put_object(Bucket=self.bucket, Key=key, Body=body.encode() if isinstance(body, str) else body)
 
     def delete(self, key: str) -> None:
-        """Delete an object of the landing bucket; S3 notifies the queue."""
+        """Delete an object of the landing bucket. S3 notifies the queue."""
         self.clients.s3.delete_object(Bucket=self.bucket, Key=key)
 
     def intake(self) -> Intake:
         """Drain the queue into the inbox, as the sensor does.
 
         Raises:
-            Exception: what failed in that.
+            Exception: the error of a step of the intake.
         """
         taken = take_in(self.lake)
         for error in taken.failures.values():
@@ -135,14 +136,14 @@ class TestLake:
         from_inbox: bool = False,
         raise_on_error: bool = True,
     ) -> dg.ExecuteInProcessResult:
-        """Materialize an asset, with the run's own Dagster instance.
+        """Materialize an asset, with an instance of Dagster for this run.
 
         Args:
-            asset: ``bronze`` or ``silver_<table>``.
-            table: for bronze, the table's SQL name or folder: its partition is materialized.
-            tags: run tags.
-            from_inbox: work off the inbox only, as a run that the sensor asked for; else the prefix is listed too.
-            raise_on_error: raise what the asset raised.
+            asset: `bronze` or `silver_<table>`.
+            table: for bronze, SQL name or folder of the table whose partition is materialized.
+            tags: tags of the run.
+            from_inbox: process only the inbox, as a run that the sensor requested; otherwise the prefix is listed too.
+            raise_on_error: raise the error of the asset.
         """
         found = self.definitions.resolve_asset_graph().assets_def_for_key(dg.AssetKey([asset]))
         partition = self.key(table) if table else None
@@ -158,7 +159,7 @@ class TestLake:
             )
 
     def sql(self, query: str) -> list[Row]:
-        """Run a query on the shared Spark server, after giving this lake's tables their names."""
+        """Run a query on the shared Spark server, after the tables of this lake got their names."""
         self.lake.name_tables()
         return self.lake.delta.session.sql(query).collect()
 

@@ -30,7 +30,7 @@ def test_definitions_that_do_not_load_say_why(tmp_path: Path, python_path: dict[
 
 
 def test_a_workspace_file_that_is_not_there(tmp_path: Path, python_path: dict[str, str]) -> None:
-    dagster = DagsterProcesses(tmp_path / "home", python_path, None, beside=tmp_path / "none.yaml")
+    dagster = DagsterProcesses(tmp_path / "home", python_path, None, extra_workspace=tmp_path / "none.yaml")
     with pytest.raises(LocalStackError, match=r"there is no file .*none\.yaml: --workspace"):
         dagster.start()
     assert dagster.processes == {}
@@ -44,7 +44,7 @@ def test_code_locations_of_a_user_are_served_beside(tmp_path: Path, python_path:
     workspace.write_text("load_from: [{python_file: {relative_path: gold.py, location_name: gold}}]\n")
     env = python_path | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{python_path['PYTHONPATH']}"}
     (tmp_path / "tiny_definitions.py").write_text(code.format("bronze"))
-    dagster = DagsterProcesses(tmp_path / "home", env, 0, module="tiny_definitions", beside=workspace)
+    dagster = DagsterProcesses(tmp_path / "home", env, 0, module="tiny_definitions", extra_workspace=workspace)
     try:
         dagster.start()
         asked = Request(

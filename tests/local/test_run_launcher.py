@@ -213,7 +213,7 @@ def test_a_process_with_threads_is_not_forked_and_the_run_says_so(
     scene.server = "threaded"
     run_id = scene.launch("says")
     assert by_default == [run_id]
-    assert "threads of its own (of the user) and cannot be forked: Dagster's default launcher" in scene.lines(run_id)
+    assert "other threads (of the user) and cannot be forked: Dagster's default launcher" in scene.lines(run_id)
 
 
 def test_a_thread_that_a_library_began_keeps_the_process_from_being_forked(
@@ -223,7 +223,7 @@ def test_a_thread_that_a_library_began_keeps_the_process_from_being_forked(
     scene.server = "later"
     run_id = scene.launch("says")
     assert by_default == [run_id]
-    assert "a library began threads in the warm process (" in scene.lines(run_id)
+    assert "a library started threads in the warm process (" in scene.lines(run_id)
 
 
 @pytest.mark.parametrize("forked", [True, False], ids=["the fork is there", "there is none"])

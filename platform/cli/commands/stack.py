@@ -44,7 +44,7 @@ def run_stack(
             _say_how_to_use(console, stack)
             stack.run_until_signal()
             return
-        dagster = DagsterProcesses(home, client_environ(stack.environ), ui_port, beside=workspace)
+        dagster = DagsterProcesses(home, client_environ(stack.environ), ui_port, extra_workspace=workspace)
         try:
             with console.status("Starting Dagster: code server, daemon, UI"):
                 dagster.start()

@@ -1,1 +1,1 @@
-"""Processes that end with their owner, and their ports."""
+"""Processes that end with their owner, and ports for them."""

@@ -1,13 +1,12 @@
-"""The guard: a small program that stands between us and one child, so that the child never outlives us.
+"""The guard: a small program between the parent and one child, so that the child never outlives the parent.
 
-It runs as ``python -I -S guard.py FD GRACE COMMAND…`` (standard library only, nothing of ours imported: it
-must start in milliseconds). FD is the read end of a pipe that the parent holds open. The guard ends the child
-and everything the child has started, also what has moved to a session of its own, when the parent says so on
-the pipe (``stop SECONDS``), when the pipe breaks because the parent is gone (SIGKILL included), and when the
-child ends.
+It runs as `python -I -S guard.py FD GRACE COMMAND…` (standard library only, nothing of Tidegate is
+imported: it must start in milliseconds). FD is the read end of a pipe that the parent holds open. The guard ends the
+child and everything the child has started, also processes in a session of their own, when the parent writes so to the
+pipe (`stop SECONDS`), when the pipe breaks because the parent is gone (SIGKILL included), and when the child ends.
 
-A pipe, and not PR_SET_PDEATHSIG alone: that signal is bound to the *thread* that forked, reaches one process
-only, and nobody would follow it up with a SIGKILL. The guard, which has one thread, uses it for its child.
+A pipe is used because PR_SET_PDEATHSIG alone does not suffice: that signal is bound to the *thread* that forked,
+reaches one process only, and no SIGKILL follows it. The guard, which has one thread, uses it for its child.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 def _descendants(root: int) -> list[int]:
-    """Every live process below `root`, from /proc (Linux); empty elsewhere."""
+    """Returns every live process below `root`, from /proc. Empty on systems other than Linux."""
     children: dict[int, list[int]] = {}
     with contextlib.suppress(OSError):
         for name in os.listdir("/proc"):
@@ -52,7 +51,7 @@ def _descendants(root: int) -> list[int]:
 
 
 def _signal_all(number: signal.Signals) -> None:
-    """To our process group (the guard itself has a handler) and to what left it."""
+    """Signal the process group (the guard itself has a handler), and the descendants that left the group."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if number != signal.SIGKILL or sys.platform != "linux":
             os.killpg(0, number)
@@ -63,7 +62,7 @@ def _signal_all(number: signal.Signals) -> None:
 
 
 class _Children:
-    """Reaps whatever ends below the guard and remembers how the child ended."""
+    """Reaps every process that ends below the guard, and remembers how the child ended."""
 
     def __init__(self, child: int) -> None:
         self.child = child
@@ -83,7 +82,7 @@ class _Children:
                 self.code = os.waitstatus_to_exitcode(status)
 
     def end(self, grace: float) -> None:
-        """SIGTERM, `grace` seconds, SIGKILL."""
+        """Send SIGTERM, and SIGKILL after `grace` seconds."""
         _signal_all(signal.SIGTERM)
         end = time.monotonic() + grace
         self.reap()
@@ -99,7 +98,7 @@ class _Children:
 
 
 def _start(command: list[str], control: int) -> int:
-    # A signal that comes before the child has its own handling must wait, or our handler would swallow it.
+    # A signal that arrives before the child has its own handler must wait, or the guard's handler would swallow it.
     signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
     pid = os.fork()
     if pid:
@@ -111,7 +110,7 @@ def _start(command: list[str], control: int) -> int:
     signal.set_wakeup_fd(-1)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)
     os.close(control)
-    os.dup2(2, 1)  # stdout is still the pipe for the pid
+    os.dup2(2, 1)  # until here stdout is the pipe for the pid
     try:
         os.execvp(command[0], command)
     except OSError as error:
@@ -142,7 +141,7 @@ def _main(arguments: list[str]) -> int:
             children.end(grace)
             break
         children.reap()
-    # What the child has left behind gets a moment, not the full grace: its owner is gone.
+    # Processes that the child leaves behind get a moment, not the full grace, because their owner is gone.
     children.end(min(grace, 2.0))
     code = children.code if children.code is not None else -signal.SIGKILL
     return code if code >= 0 else 128 - code

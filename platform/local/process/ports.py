@@ -10,7 +10,7 @@ LOOPBACK = "127.0.0.1"
 
 
 def free_port() -> int:
-    """A port that nothing listens on right now."""
+    """Returns a port that no process listens on now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.bind((LOOPBACK, 0))
         port: int = probe.getsockname()[1]
@@ -21,27 +21,27 @@ def require_free(port: int, what: str, option: str) -> None:
     """Refuse a port that is in use.
 
     Args:
-        port: The port wanted on loopback.
-        what: What wants it, in words ("local AWS").
-        option: The option that chooses another ("--aws-port").
+        port: the wanted port on loopback.
+        what: the server that wants it, in words ("local AWS").
+        option: the option that chooses another port ("--aws-port").
 
     Raises:
-        LocalStackError: Something listens on it, or it cannot be bound.
+        LocalStackError: a process listens on the port, or the port cannot be bound.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        # A server that has just stopped leaves connections in TIME_WAIT: those are no obstacle.
+        # Connections in TIME_WAIT, which a stopped server leaves behind, do not matter.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))
         except OSError as error:
             raise LocalStackError(
-                f"port {port} ({what}) is taken ({error.strerror}): choose another with {option}, "
+                f"port {port} ({what}) is in use ({error.strerror}): choose another with {option}, "
                 "or stop the process that listens on it"
             ) from None
 
 
 def listening(port: int, timeout: float) -> bool:
-    """Whether something accepts connections on `port`, asked once with a timeout in seconds."""
+    """Whether a process accepts connections on `port`. Tries once, with a timeout in seconds."""
     try:
         with socket.create_connection((LOOPBACK, port), timeout):
             return True

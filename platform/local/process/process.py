@@ -1,4 +1,4 @@
-"""One child process of the local platform: logged, stoppable, never an orphan."""
+"""One child process of the local platform: it has a log, can be stopped, and never becomes an orphan."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Process:
     """A running child behind its guard (see `guard.py`). Made by `spawn`.
 
     Attributes:
-        name: What it is, in words for error messages ("Spark server").
-        pid: The child itself; it leads no group, its guard does.
-        guard_pid: The guard, which lives a moment longer than the child.
-        log: File that has stdout and stderr of the child.
+        name: name of the child in error messages ("Spark server").
+        pid: process id of the child. The guard, not the child, leads the process group.
+        guard_pid: process id of the guard, which ends shortly after the child.
+        log: file with stdout and stderr of the child.
     """
 
     def __init__(self, name: str, pid: int, guard: subprocess.Popen[bytes], control: int, log: Path) -> None:
@@ -40,31 +40,31 @@ class Process:
 
     @property
     def alive(self) -> bool:
-        """Whether the child, or anything it left behind, is still running."""
+        """Whether the child, or a process that it started, is still running."""
         return self._guard.poll() is None
 
     @property
     def returncode(self) -> int | None:
-        """The child's exit code, 128 + n for signal n, None while it runs."""
+        """The exit code of the child: 128 + n for signal n, None while it runs."""
         return self._guard.poll()
 
     def tail(self, lines: int = 20) -> str:
-        """The last lines of the log, for error messages."""
+        """Returns the last lines of the log, for error messages."""
         return tail(self.log, lines)
 
     def kill(self) -> None:
-        """SIGKILL the child, as a crash would; the guard clears up after it."""
+        """Kill the child with SIGKILL, as a crash would. The guard ends what the child has started."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
 
     def wait(self, deadline: float) -> int:
-        """Wait for the child's own end.
+        """Wait until the child ends by itself.
 
         Args:
-            deadline: Seconds from now.
+            deadline: seconds from now.
 
         Raises:
-            LocalStackError: It is still running then.
+            LocalStackError: the child is still running at the deadline.
         """
         try:
             return self._guard.wait(deadline)
@@ -74,7 +74,7 @@ class Process:
             ) from None
 
     def stop(self, deadline: float = 10.0) -> None:
-        """End the child and all it has started: SIGTERM, `deadline` seconds, SIGKILL. May be called again."""
+        """End the child and all it has started: SIGTERM, then SIGKILL after `deadline` seconds. May be called again."""
         with self._stopping:
             if self._control is not None:
                 with contextlib.suppress(BrokenPipeError):
@@ -98,18 +98,18 @@ def spawn(
     cwd: Path | None = None,
     grace: float = 10.0,
 ) -> Process:
-    """Start `command` in a session of its own, stdout and stderr appended to `log`.
+    """Start `command` in its own session. Its stdout and stderr are appended to `log`.
 
     Args:
-        name: What it is, in words for error messages.
-        command: Program and arguments.
-        log: File to append to; its folder is made.
-        env: The whole environment of the child; ours when None.
-        cwd: Its working directory; ours when None.
-        grace: Seconds between SIGTERM and SIGKILL when *we* die.
+        name: name of the child in error messages.
+        command: program and arguments.
+        log: file to append to; its folder is created.
+        env: the whole environment of the child; None takes that of this process.
+        cwd: working directory; None takes that of this process.
+        grace: seconds between SIGTERM and SIGKILL when this process dies.
 
     Raises:
-        LocalStackError: The guard could not start it.
+        LocalStackError: the guard could not start the command.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     control_read, control_write = os.pipe()
@@ -133,7 +133,7 @@ def spawn(
     try:
         pid = _read_pid(guard)
     except BaseException:
-        os.close(control_write)  # the guard takes this for our death
+        os.close(control_write)  # the guard treats this as the death of this process
         guard.wait(grace + 5.0)
         raise
     if pid is None:
@@ -154,7 +154,7 @@ def _read_pid(guard: subprocess.Popen[bytes]) -> int | None:
 
 
 def tail(log: Path, lines: int = 20) -> str:
-    """The last lines of a log file, empty when there is none."""
+    """Returns the last lines of a log file; empty when there is no file."""
     try:
         with log.open("rb") as file:
             file.seek(0, os.SEEK_END)

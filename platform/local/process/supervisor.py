@@ -1,4 +1,4 @@
-"""Keeps a server running: starts it again when it dies."""
+"""Keeps a server running: restarts it when it dies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _log = logging.getLogger(__name__)
 
 
 class Server(Protocol):
-    """What can be supervised."""
+    """A server that can be supervised."""
 
     name: str
 
@@ -23,30 +23,30 @@ class Server(Protocol):
         """Whether it runs."""
 
     def start(self) -> None:
-        """Start it and wait until it is ready."""
+        """Start the server and wait until it is ready."""
 
     def stop(self) -> None:
-        """Stop it; does nothing when it is not running."""
+        """Stop the server. Does nothing when it is not running."""
 
 
 class Supervisor:
     """A thread that restarts a server which has died.
 
-    Starts that follow each other too fast are spaced out (back-off, doubled each time), and after
-    `max_restarts` of them it gives up; a server that has run for `settled` seconds has its count forgiven.
+    Restarts in a row wait for longer each time (the back-off doubles). After `max_restarts` of them the supervisor
+    gives up. A server that has run for `settled` seconds starts with a new count.
 
     Attributes:
-        restarts: How often the server was brought back.
-        failure: Why the supervisor gave up, None while it has not.
+        restarts: how often the server was restarted.
+        failure: why the supervisor gave up; None while it has not.
 
     Args:
-        server: The server, already started.
-        on_restart: Called after each successful restart.
-        max_restarts: Restarts in a row before it gives up.
-        backoff: Seconds before the second restart in a row; the first is immediate.
-        max_backoff: Longest pause, in seconds.
-        settled: Seconds after which a running server counts as healthy again.
-        poll: Seconds between two looks.
+        server: the server, already started.
+        on_restart: called after each successful restart.
+        max_restarts: restarts in a row before it gives up.
+        backoff: seconds before the second restart in a row; the first is immediate.
+        max_backoff: longest pause, in seconds.
+        settled: seconds after which a running server counts as healthy again.
+        poll: seconds between two checks.
     """
 
     def __init__(
@@ -77,10 +77,10 @@ class Supervisor:
         self._thread.start()
 
     def stop(self, deadline: float = 30.0) -> None:
-        """Stop watching; a restart that is under way is cut short. The server is stopped too.
+        """Stop watching, and stop the server. A restart in progress is interrupted.
 
         Args:
-            deadline: Seconds that a restart gets to notice that its server has gone.
+            deadline: seconds that a restart has to notice that its server is gone.
         """
         self._stop.set()
         end = time.monotonic() + deadline
@@ -98,7 +98,7 @@ class Supervisor:
                 continue
             if in_a_row >= self._max_restarts:
                 self.failure = LocalStackError(
-                    f"the {self.server.name} died {in_a_row + 1} times in a row and is not started again: "
+                    f"the {self.server.name} died {in_a_row + 1} times in a row and is not restarted: "
                     "see its log, then stop and start the local platform"
                 )
                 _log.error("%s", self.failure)
@@ -113,12 +113,12 @@ class Supervisor:
         return 0.0 if in_a_row == 0 else min(self._backoff * 2.0 ** (in_a_row - 1), self._max_backoff)
 
     def _restart(self) -> None:
-        _log.warning("the %s died; starting it again", self.server.name)
+        _log.warning("the %s died; restarting it", self.server.name)
         try:
             self.server.start()
-        except Exception as error:  # whatever on_ready raises as well: the next round tries again
+        except Exception as error:  # also errors of on_ready: the next round tries again
             if not self._stop.is_set():
-                _log.error("the %s did not come back: %s", self.server.name, error)
+                _log.error("the %s did not restart: %s", self.server.name, error)
             return
         self.restarts += 1
         if self._on_restart is not None:

@@ -1,7 +1,7 @@
-"""The archive of the Spark server's classes: what the JVM has read and verified once it need not again (JEP 350).
+"""The archive of the Spark server's classes: the JVM need not read and verify them again at each start (JEP 350).
 
-Spark, Delta and the AWS SDK are some twenty thousand classes in three hundred jars. Without it a server spends its
-first minute on reading them (decision 23). `make class-archive` writes it; a server that finds none starts slower.
+Spark, Delta and the AWS SDK are some twenty thousand classes in three hundred jars. Without the archive a server spends
+its first minute on reading them (decision 23). `make class-archive` writes the archive; it is optional.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.spark.jars import require_java
 
 _NAME = "spark-classes.jsa"
-#: What a server has to be started with so that its classes can be written.
+#: Options of a server whose classes will be archived.
 RECORDING = {"spark.driver.defaultJavaOptions": "-XX:+RecordDynamicDumpInfo"}
 
 
 def class_archive(jars: Path) -> Path | None:
-    """The archive that belongs to a folder of jars, if it was written."""
+    """Returns the archive of a folder of jars, None if there is none."""
     path = jars / _NAME
     return path if path.is_file() else None
 
 
 def class_archive_options(archive: Path) -> list[str]:
-    """What makes a JVM use an archive; one that does not fit its jars is ignored, without a word."""
+    """Returns the JVM options that use an archive. The JVM silently ignores an archive that does not fit its jars."""
     return [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
 
 
 def write_class_archive(jars: Path, pid: int, deadline: float = 120.0) -> Path:
-    """Let a Spark server write the classes it has loaded so far.
+    """Make a Spark server write an archive of the classes it has loaded so far.
 
     Args:
-        jars: the folder of jars that it runs with.
-        pid: its process, started with ``RECORDING`` and without an archive.
+        jars: folder of the jars that the server runs with.
+        pid: process id of the server, which was started with `RECORDING` and without an archive.
         deadline: seconds.
 
     Raises:
-        LocalStackError: it did not.
+        LocalStackError: no archive was written.
     """
     path = jars / _NAME
     path.unlink(missing_ok=True)

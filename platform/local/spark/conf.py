@@ -1,4 +1,4 @@
-"""The configuration of the local Spark Connect server, as text of its two files."""
+"""The configuration of the local Spark Connect server: the text of its two files."""
 
 from __future__ import annotations
 
@@ -9,18 +9,41 @@ from tidegate.platform.local.spark.class_archive import class_archive_options
 
 LOG_STORE = "io.tidegate.storage.DynamoDbLogStore"
 
-#: For a server that sees a few rows at a time, as tests do (decision 21). On many rows it is the other way round.
+#: For a server that reads a few rows at a time, as in tests (decision 21). On many rows these settings are slower.
 SMALL_DATA = {
-    # Each short query would be compiled to Java anew, which takes longer than to run it.
+    # Each short query would be compiled to Java again, which takes longer than running it.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # A task for a few rows costs more than the rows. VACUUM would plan 10,000 of them.
+    # A task costs more than a few rows. VACUUM would plan 10,000 tasks.
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.leafNodeDefaultParallelism": "1",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
-    # Hundreds of tables, each for seconds: their snapshots would be kept for an hour, and looked at by each collection.
+    # Tests open hundreds of tables for seconds each. Their snapshots would stay in memory for an hour, and slow down
+    # each garbage collection.
     "spark.databricks.delta.delta.log.cacheSize": "40",
     "spark.driver.defaultJavaOptions": "-Xms1200m -Xmn800m",
+}
+
+#: Settings that are the same for every server.
+_FIXED = {
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "4",
+    # Adaptive execution plans again after each stage, which only helps with long stages.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # Otherwise a session would keep its first listing of lake.intake and lake.quarantine.
+    "spark.sql.filesourceTableRelationCacheSize": "0",
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # The default of 50 makes every small read of a log take seconds.
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.databricks.delta.commit.idempotencyCheck.enabled": "true",
+    # The .crc file next to each commit costs a request per commit, and no reader here uses it.
+    "spark.databricks.delta.writeChecksumFile.enabled": "false",
+    # Its content costs a Spark job at each commit, which lists all files.
+    "spark.databricks.delta.allFilesInCrc.enabled": "false",
 }
 
 _LOG4J = """\
@@ -44,7 +67,7 @@ logger.truncate.level = error
 
 
 def log4j_properties() -> str:
-    """Warnings and errors to stderr, which the process writes to its log file."""
+    """Returns settings that write warnings and errors to stderr, which is the log file of the process."""
     return _LOG4J
 
 
@@ -60,35 +83,21 @@ def spark_conf(
     own_catalog: bool,
     class_archive: Path | None = None,
 ) -> dict[str, str]:
-    """Every setting of the server; nothing is left to the machine's own Spark configuration.
+    """Returns every setting of the server, so that the machine's own Spark configuration has no effect.
 
     Args:
-        home: Folder for everything the server writes outside S3.
-        port: Port on loopback.
-        jars: Folder of jars on top of Spark's own.
-        aws: `AWS_ENDPOINT_URL`, region and keys of the S3 to use.
-        cores: Worker threads of the one JVM.
-        memory: Its heap, in Java's notation.
-        log_store: Class that publishes Delta commits on S3; None leaves Delta's own single-driver store.
-        own_catalog: Whether the `tidegate` catalog (our procedures) is there.
-        class_archive: Classes as the JVM keeps them, so that it need not read and verify them again (see
-            `class_archive.py`); one that does not fit is ignored by the JVM.
+        home: folder for the files that the server writes outside S3.
+        port: port on loopback.
+        jars: folder of the jars besides Spark's own.
+        aws: `AWS_ENDPOINT_URL`, region and keys of its S3.
+        cores: worker threads of the one JVM.
+        memory: size of the heap, in Java's notation.
+        log_store: class that publishes Delta commits on S3; None takes Delta's own single-driver store.
+        own_catalog: whether to configure the `tidegate` catalog with our procedures.
+        class_archive: archive of classes that the JVM need not read and verify again (see `class_archive.py`). The JVM
+            ignores an archive that does not fit.
     """
-    java = [
-        # A local server lives for minutes and runs many short queries: what the optimizing compiler takes from two
-        # cores it never gives back. One compiler alone comes with a small code cache, which would thrash.
-        "-XX:TieredStopAtLevel=1",
-        "-XX:ReservedCodeCacheSize=256m",
-        "-XX:+UseSerialGC",
-        # What the classes take: the heap would be collected whole at each step on the way there.
-        "-XX:MetaspaceSize=128m",
-        # The one that is found anyhow, but by a search of all jars for each answer of S3.
-        "-Djavax.xml.stream.XMLInputFactory=org.apache.hadoop.shaded.com.ctc.wstx.stax.WstxInputFactory",
-        "-Duser.timezone=UTC",
-        f"-Dlog4j2.configurationFile={(home / 'log4j2.properties').as_uri()}",
-        f"-Dderby.system.home={home / 'derby'}",
-        f"-Djava.io.tmpdir={home / 'tmp'}",
-    ]
+    java = _java_options(home)
     if class_archive is not None:
         java += class_archive_options(class_archive)
     conf = {
@@ -102,24 +111,7 @@ def spark_conf(
         "spark.driver.extraClassPath": f"{jars}/*",
         "spark.driver.extraJavaOptions": " ".join(f'"{option}"' for option in java),
         "spark.sql.warehouse.dir": (home / "warehouse").as_uri(),
-        "spark.sql.catalogImplementation": "in-memory",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "4",
-        # Plans again after each stage, which pays where stages are long.
-        "spark.sql.adaptive.enabled": "false",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        # A session would go on with the listing of its first look at lake.intake and lake.quarantine.
-        "spark.sql.filesourceTableRelationCacheSize": "0",
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        # The default of 50 makes every small read of a log take seconds.
-        "spark.databricks.delta.snapshotPartitions": "1",
-        "spark.databricks.delta.commit.idempotencyCheck.enabled": "true",
-        # The .crc beside each commit: one more request per commit, read by nobody here.
-        "spark.databricks.delta.writeChecksumFile.enabled": "false",
-        # What would be in it: a Spark job at each commit, for a list of all files.
-        "spark.databricks.delta.allFilesInCrc.enabled": "false",
+        **_FIXED,
     }
     conf |= {f"spark.hadoop.{key}": value for key, value in _s3a(home, aws).items()}
     if own_catalog:
@@ -127,12 +119,30 @@ def spark_conf(
     if log_store is not None:
         conf["spark.delta.logStore.s3a.impl"] = log_store
         conf["spark.delta.logStore.s3.impl"] = log_store
-        # Saves two thirds of the requests, and makes create(overwrite=false) overwrite without a word: safe
-        # only together with a log store that publishes with If-None-Match.
+        # Saves two thirds of the requests, and makes create(overwrite=false) overwrite silently. It is only safe
+        # together with a log store that publishes with If-None-Match.
         conf["spark.hadoop.fs.s3a.performance.flags"] = "*"
-        # Region and credentials are S3A's.
+        # Region and credentials are those of S3A.
         conf[f"spark.{LOG_STORE}.ddb.endpoint"] = aws["AWS_ENDPOINT_URL"]
     return conf
+
+
+def _java_options(home: Path) -> list[str]:
+    return [
+        # A local server lives for minutes and runs many short queries: the optimizing compiler costs more on two cores
+        # than it saves. With one compiler only, the default code cache is too small and would thrash.
+        "-XX:TieredStopAtLevel=1",
+        "-XX:ReservedCodeCacheSize=256m",
+        "-XX:+UseSerialGC",
+        # The size that the classes need. While it grows to that size, each step would collect the whole heap.
+        "-XX:MetaspaceSize=128m",
+        # This parser is found in any case, but by a search of all jars for each answer of S3.
+        "-Djavax.xml.stream.XMLInputFactory=org.apache.hadoop.shaded.com.ctc.wstx.stax.WstxInputFactory",
+        "-Duser.timezone=UTC",
+        f"-Dlog4j2.configurationFile={(home / 'log4j2.properties').as_uri()}",
+        f"-Dderby.system.home={home / 'derby'}",
+        f"-Djava.io.tmpdir={home / 'tmp'}",
+    ]
 
 
 def _s3a(home: Path, aws: Mapping[str, str]) -> dict[str, str]:
@@ -146,14 +156,14 @@ def _s3a(home: Path, aws: Mapping[str, str]) -> dict[str, str]:
         "fs.s3a.access.key": aws["AWS_ACCESS_KEY_ID"],
         "fs.s3a.secret.key": aws["AWS_SECRET_ACCESS_KEY"],
         "fs.s3a.connection.maximum": "96",
-        # Pauses that double from half a second: about a minute. The default of 20 hangs for days.
+        # Pauses double from half a second: about a minute in total. With the default of 20 a request hangs for days.
         "fs.s3a.retry.throttle.limit": "7",
         "fs.s3a.buffer.dir": str(home / "tmp" / "s3a"),
     }
 
 
 def properties_text(conf: Mapping[str, str]) -> str:
-    """`conf` in the notation of spark-submit's --properties-file."""
+    """Returns `conf` in the format of spark-submit's --properties-file."""
     return "".join(f"{key}={value}\n" for key, value in _escaped(conf).items())
 
 

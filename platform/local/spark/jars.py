@@ -1,4 +1,4 @@
-"""Where the JVM side is: the JDK and the folder of built jars."""
+"""Finds the JDK and the folder of built jars."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ _OLDEST_JAVA = 17
 
 
 def jars_folder() -> Path:
-    """The folder of all jars that Spark needs on top of its own: `TIDEGATE_JARS`, or what `make jars` built.
+    """Returns the folder of the jars that Spark needs besides its own: `TIDEGATE_JARS`, or the output of `make jars`.
 
     Raises:
-        LocalStackError: It is missing or has no Delta jar.
+        LocalStackError: the folder is missing or has no Delta jar.
     """
     override = os.environ.get("TIDEGATE_JARS")
     folder = Path(override).resolve() if override else _DIST
     if not any(folder.glob("delta-spark_*.jar")):
         source = (
-            "TIDEGATE_JARS points at it: correct or unset it"
+            "TIDEGATE_JARS names this folder: correct or unset it"
             if override
-            else "run `make jars` in a checkout, and elsewhere set TIDEGATE_JARS to the folder that it fills"
+            else "run `make jars` in a checkout; elsewhere set TIDEGATE_JARS to a folder with these jars"
         )
         raise LocalStackError(f"the JVM jars are missing: no delta-spark jar in {folder}; {source}")
     return folder
 
 
 def require_java() -> Path:
-    """The `java` that Spark will run on: of JAVA_HOME, else of PATH.
+    """Returns the `java` that Spark will run on, from JAVA_HOME or else from PATH.
 
     Raises:
-        LocalStackError: There is none, or it is too old.
+        LocalStackError: there is no Java, or it is too old.
     """
     home = os.environ.get("JAVA_HOME")
     found = str(Path(home) / "bin" / "java") if home else shutil.which("java")

@@ -1,4 +1,4 @@
-"""The warm Spark Connect server that all runs share."""
+"""The warm Spark Connect server of all runs."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ _SERVER_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 class SparkServer:
     """One JVM with Spark, Delta and our procedures, behind Spark Connect on loopback.
 
-    Whoever reaches its port runs code as this user, other users of the machine too: it asks for a random token.
+    Every client that reaches the port runs code as this user, even clients of other users of the machine. So the server
+    requires a random token.
 
     Args:
-        home: Folder of its configuration, temporary files and log; made when missing.
-        aws: `AWS_ENDPOINT_URL`, `AWS_REGION` and keys of the S3 it works on.
-        port: Port on loopback; 0 takes a free one.
-        on_ready: Called with the server's address each time it has started, restarts included, before
-            anybody is told that it is ready: it registers the SQL names.
-        cores: Worker threads.
-        memory: Heap, in Java's notation.
-        log_store: Class that publishes Delta commits; None: Delta's own (and no performance flags).
-        own_catalog: Whether our procedures are among the jars.
-        conf: Further settings, which win.
-        log: Its log file; default: in the home.
+        home: folder of its configuration, temporary files and log; created if it is missing.
+        aws: `AWS_ENDPOINT_URL`, `AWS_REGION` and keys of its S3.
+        port: port on loopback; 0 takes a free one.
+        on_ready: called with the server's address after each start, restarts included, before the server counts as
+            ready. It registers the SQL names.
+        cores: worker threads.
+        memory: size of the heap, in Java's notation.
+        log_store: class that publishes Delta commits; None takes Delta's own, without performance flags.
+        own_catalog: whether our procedures are among the jars.
+        conf: additional settings, which take precedence.
+        log: its log file; None takes a file in the home.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class SparkServer:
         self.port = port or free_port()
         self.on_ready = on_ready
         self.process: Process | None = None
-        # PySpark sends a token without TLS to this name only. Restarts keep it, or every client would have to.
+        # PySpark sends a token without TLS to this name only. Restarts keep the token, so that clients stay valid.
         self.remote = SparkRemote(f"sc://localhost:{self.port}", secrets.token_urlsafe(32))
         self._log = log or self.home / "spark.log"
         self._aws = dict(aws)
@@ -71,17 +72,18 @@ class SparkServer:
 
     @property
     def alive(self) -> bool:
-        """Whether the server process runs."""
+        """Whether the process of the server runs."""
         return self.process is not None and self.process.alive
 
     def start(self, deadline: float = 60.0) -> None:
         """Start the server, wait until it answers, then call `on_ready`.
 
         Args:
-            deadline: Seconds until it must answer.
+            deadline: seconds until it must answer.
 
         Raises:
-            LocalStackError: Port taken, Java or jars missing, or not ready in time; nothing is left running.
+            LocalStackError: the port is in use, Java or jars are missing, or the server was not ready in time. No
+                process is left running.
         """
         jars = jars_folder()
         require_java()
@@ -107,7 +109,7 @@ class SparkServer:
             self.name,
             server_command(spark, properties),
             log=self._log,
-            # The token neither on the command line, which everybody may read, nor in the file of settings.
+            # The token is neither on the command line, which every user can read, nor in the file of settings.
             env=_server_environ(os.environ, spark, self.home / "tmp") | self._aws | {TOKEN: str(self.remote.token)},
             cwd=self.home,
         )
@@ -120,7 +122,7 @@ class SparkServer:
             raise
 
     def _wait_ready(self, process: Process, end: float, deadline: float) -> None:
-        why = "nothing listens on its port"
+        why = "no process listens on its port"
         while (left := end - time.monotonic()) > 0:
             if not process.alive:
                 raise LocalStackError(
@@ -139,28 +141,28 @@ class SparkServer:
         )
 
     def stop(self, deadline: float = 10.0) -> None:
-        """End the server; what it was writing is cut off. Does nothing when it is not running.
+        """End the server and what it is writing. Does nothing when it is not running.
 
         Args:
-            deadline: Seconds before it is killed.
+            deadline: seconds before the server is killed.
         """
         if self.process is not None:
             self.process.stop(deadline)
 
 
 def server_command(spark: Path, properties: Path) -> list[str]:
-    """The command line of the server: Spark's folder, and the file of all its settings."""
+    """Returns the command line of the server, from Spark's folder and the file of all settings."""
     submit = [str(spark / "bin" / "spark-submit"), "--properties-file", str(properties)]
     return [*submit, "--class", _SERVER_CLASS, "spark-internal"]
 
 
 def spark_home() -> Path:
-    """Spark's folder.
+    """Returns Spark's folder.
 
     Raises:
-        LocalStackError: there is no pyspark.
+        LocalStackError: pyspark is not installed.
     """
-    # Of this Python's pyspark, never of a SPARK_HOME that happens to be set: the jars fit one version only.
+    # The folder of this Python's pyspark. SPARK_HOME is ignored, because the jars fit one version only.
     spec = find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise LocalStackError("pyspark is not installed in this Python: install requirements/runtime.txt")

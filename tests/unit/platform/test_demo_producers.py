@@ -17,7 +17,7 @@ import pytest
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.demo import lake_file, oracle, producers
 from tidegate.platform.demo.flights_export import REMOVED_FILE
-from tidegate.platform.demo.mending import lake_file_of, say
+from tidegate.platform.demo.mending import activate, lake_file_of
 from tidegate.platform.demo.operations import BUCKET, Operation, Operations
 from tidegate.platform.demo.source import SHORT, Source, SourceMissingError, read_source
 
@@ -232,12 +232,12 @@ def test_the_lake_file_takes_the_mend(operations: list[Operation], tmp_path: Pat
 
     assert nulls() == ()
     for _ in range(2):  # an interrupted demo does it again
-        say(own, done)
+        activate(own, done)
         assert nulls() == ("NA",)
         assert lake_file_of(tmp_path / "home") == own  # and another run does not undo it
     own.write_text("lake: {}")
     with pytest.raises(ValueError, match="remove the file"):
-        say(own, done)
+        activate(own, done)
 
 
 def test_a_key_cannot_get_two_contents_in_a_wave(tmp_path: Path) -> None:

@@ -66,5 +66,5 @@ def test_a_table_without_rows_is_told_where_its_files_are(missing: str, tables: 
 
 def test_a_home_that_cannot_be_made_is_told_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(LocalStackError, match="file/home cannot be made: Not a directory; choose another folder"):
+    with pytest.raises(LocalStackError, match="file/home cannot be created: Not a directory; choose another folder"):
         make_home(tmp_path / "file" / "home")

@@ -170,7 +170,7 @@ def test_delta_s_own_store_does_not_look_where_s3a_does(settings: dict[str, str]
     ("answer", "why"),
     [
         (CommitTableAddress("mine", None, None), r"its region is not configured: set fs\.s3a\.endpoint\.region"),
-        (AnalysisException("told different things\nat …"), "the server does not report its table: told different things$"),
+        (AnalysisException("two answers\nat …"), "the server does not report its table: two answers$"),
     ],
 )
 def test_a_table_of_entries_that_nobody_can_name_is_a_problem(answer: Any, why: str) -> None:
