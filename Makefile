@@ -8,7 +8,7 @@ endif
 VENV := .venv
 BIN := $(VENV)/bin
 DIST := platform/jvm/target/dist
-# What tests run beside ours: AWS's DynamoDB Local, and the last delta-rs that commits through DynamoDB.
+# Other software in the tests: AWS's DynamoDB Local, and the last delta-rs that commits through DynamoDB.
 DYNAMODB := platform/jvm/dynamodb-local/target/lib
 DELTA_RS := .venv-delta-rs
 # A fast SQS server, for measurements.
@@ -28,50 +28,50 @@ PARALLEL := --numprocesses=auto
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-13s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(BIN)/.runtime $(DIST)/.built ## Real files, end to end on this machine (ARGS="--keep" leaves it running with the UI)
+demo: $(BIN)/.runtime $(DIST)/.built ## Run real files end to end on this machine (ARGS="--keep" keeps it running with the UI)
 	$(BIN)/tidegate demo $(ARGS)
 
-dev: $(BIN)/.runtime $(DIST)/.built ## The local platform with Dagster's UI for your own lake.yaml
+dev: $(BIN)/.runtime $(DIST)/.built ## Run the local platform with Dagster's UI for your own lake.yaml
 	$(BIN)/tidegate dev $(ARGS)
 
-test: ## Every check and every test; installs what it needs
+test: ## Run every check and every test; installs what it needs
 	@$(MAKE) --no-print-directory -j2 --output-sync=line ready-to-test
 	$(BIN)/python -m pytest --every-group $(PARALLEL) $(ARGS)
 
-smoke: $(BIN)/.dev $(DIST)/spark-classes.jsa ## The fast tests, and one file through the real pipeline: minutes
+smoke: $(BIN)/.dev $(DIST)/spark-classes.jsa ## Run the fast tests, and one file through the real pipeline: minutes
 	$(BIN)/python -m pytest $(PARALLEL) tests/unit tests/spark/test_docs.py $(ARGS)
 
-mutants: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Mistakes in the code of the invariants, one at a time: tests must find each (ARGS="a word of its name")
+mutants: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Mutation tests: break each invariant in turn; some test must fail (ARGS="a word of its name")
 	$(BIN)/python -m tests.mutants $(ARGS)
 
-soak: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Half an hour of files, lost messages and kills, then racing writers (ARGS="--seed N" for another course)
+soak: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Soak test: half an hour of random files, lost messages and kills, then racing writers (ARGS="--seed N" repeats one)
 	$(BIN)/python -m pytest -s tests/faults/test_soak.py tests/faults/test_log_store_alone.py --soak $(ARGS)
 
-bench: $(BIN)/.dev $(DIST)/.built $(ELASTICMQ)/.fetched ## What each piece of work costs, as JSON (ARGS="load" measures that alone; docs/internals/benchmarks.md)
+bench: $(BIN)/.dev $(DIST)/.built $(ELASTICMQ)/.fetched ## Measure what each piece of work costs, as JSON (ARGS="load" measures one; docs/internals/benchmarks.md)
 	$(BIN)/python -m benchmarks $(ARGS)
 
-check: $(BIN)/.dev lint types layers ## Lint, types and layers
+check: $(BIN)/.dev lint types layers ## Run lint, types and layers
 
-unit: $(BIN)/.dev ## The fast tests
+unit: $(BIN)/.dev ## Run the fast tests
 	$(BIN)/python -m pytest $(PARALLEL) tests/unit $(ARGS)
 
-lint: $(BIN)/.dev ## Style
+lint: $(BIN)/.dev ## Check the style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-format: $(BIN)/.dev ## Rewrite files in the project's style
+format: $(BIN)/.dev ## Format the files
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-types: $(BIN)/.dev $(LINKS) ## Strict types
+types: $(BIN)/.dev $(LINKS) ## Check the types
 	MYPYPATH=$(LINKS) $(BIN)/mypy --strict --namespace-packages --explicit-package-bases -p tidegate
 
-layers: $(BIN)/.dev $(LINKS) ## Who may import whom
+layers: $(BIN)/.dev $(LINKS) ## Check which module may import which
 	PYTHONPATH=$(LINKS) $(BIN)/lint-imports
 
-class-archive: $(DIST)/spark-classes.jsa ## Let the Spark server keep its classes, so that it starts in half the CPU time
+class-archive: $(DIST)/spark-classes.jsa ## Archive the Spark server's classes, which halves the CPU time of its start
 
-jars: $(DIST)/.built ## Build our Spark procedures and log store, and fetch the jars they need
+jars: $(DIST)/.built ## Build our Spark procedures and log store, and fetch their jars
 
 schema: $(BIN)/.dev ## Write docs/lake.schema.json again
 	$(BIN)/python -m tidegate.platform.core.config.json_schema > docs/lake.schema.json
@@ -82,7 +82,7 @@ policies: $(BIN)/.dev ## Write the policies in docs/operate/aws.md again
 commands: $(BIN)/.dev ## Write docs/reference/cli.md again, from the commands' own code
 	$(BIN)/python -m tidegate.platform.cli.reference > docs/reference/cli.md
 
-lock: $(BIN)/.dev ## Pin and hash requirements/*.in anew
+lock: $(BIN)/.dev ## Pin and hash requirements/*.in again
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 requirements/dev.in -o requirements/dev.txt
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 -c requirements/dev.txt requirements/local.in -o requirements/local.txt
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 -c requirements/dev.txt requirements/runtime.in -o requirements/runtime.txt
@@ -91,7 +91,7 @@ lock: $(BIN)/.dev ## Pin and hash requirements/*.in anew
 clean: ## Remove everything that was built (not the demo's state, which is .tidegate)
 	rm -rf $(VENV) $(DELTA_RS) build platform/jvm/target platform/jvm/dynamodb-local/target platform/jvm/elasticmq/target *.egg-info
 
-# The lock is complete, so pip need not resolve (--no-deps); the hashes are checked all the same.
+# The lock is complete, so pip need not resolve (--no-deps). The hashes are checked.
 $(BIN)/.runtime: requirements/local.txt pyproject.toml setup.py | $(LINKS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "error: Python 3.11 is needed, $(PYTHON) is `$(PYTHON) --version 2>&1`: install it, or run make PYTHON=/path/to/python3.11"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -114,10 +114,10 @@ $(DIST)/.built: $(JVM_SOURCES)
 
 $(DIST)/spark-classes.jsa: $(DIST)/.built $(BIN)/.runtime platform/jvm/record_classes.py
 	@echo "Recording the Spark server's classes"
-	@# It only saves time, so a machine that is too busy for it does without.
-	$(BIN)/python platform/jvm/record_classes.py || echo "warning: not recorded, so each Spark server starts slower; make class-archive tries again"
+	@# The archive only saves time, so a failure is a warning.
+	$(BIN)/python platform/jvm/record_classes.py || echo "warning: not recorded, so Spark servers start slower; make class-archive tries again"
 
-# Not `package`: a jar that is written anew does not fit the archive of its classes any more.
+# Not `package`, which writes the jar again: the archive of its classes would not fit it any more.
 $(DIST)/.tested: $(DIST)/.built $(shell find platform/jvm/src/test -type f 2>/dev/null)
 	@$(MAKE) -s require-jvm
 	cd platform/jvm && $(PYTHON) ../../tests/support/plugins/measured.py ../../build/junit-cpu-seconds mvn -B -ntp test

@@ -44,7 +44,7 @@ def test_a_free_port_is_free() -> None:
 
 
 def test_a_taken_port_names_what_and_the_option(taken: int) -> None:
-    with pytest.raises(LocalStackError, match=rf"port {taken} \(local AWS\) is taken .*--aws-port"):
+    with pytest.raises(LocalStackError, match=rf"port {taken} \(local AWS\) is in use .*--aws-port"):
         require_free(taken, "local AWS", "--aws-port")
     assert listening(taken, 0.5)
 

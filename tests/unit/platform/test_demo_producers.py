@@ -215,7 +215,7 @@ def test_r_quotes_text_alone_and_names_no_row_names(folder: Path) -> None:
 
 def test_what_was_never_put_cannot_be_mended(tmp_path: Path) -> None:
     does = Operations(tmp_path)
-    with pytest.raises(ValueError, match="is not there"):
+    with pytest.raises(ValueError, match="does not exist"):
         does.mend("fleet/a.csv", ["NA"], "mended")
 
 
