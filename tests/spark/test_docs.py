@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
+from delta.tables import DeltaTable
 from rich.console import Console
 
 from tidegate.platform.cli.commands.infer import run_infer
@@ -39,7 +41,7 @@ def test_the_first_table_is_made_as_its_page_says(
 ) -> None:
     lake = tidegate_lake([])
     environment(lake)
-    block, _ = _blocks("python")  # the other is an asset of the reader's own
+    block, _ = _blocks("python")  # the second block is an asset of the reader
     assert "http://127.0.0.1:4566" in block
     here = block.replace("http://127.0.0.1:4566", lake.stack.aws.endpoint).replace('"landing"', f'"{lake.bucket}"')
     exec(compile(here, str(FIRST_TABLE), "exec"), {})
@@ -53,6 +55,48 @@ def test_the_first_table_is_made_as_its_page_says(
     rows, ledger = (lake.sql(q.replace(named, TableKey(lake.bucket, "prices/").sql_name)) for q in queries)
     assert sorted(map(tuple, rows)) == [("north", 1.5), ("south", 2.5)]
     assert [(row["key"], row["status"]) for row in ledger] == [("prices/prices.csv", "committed")]
+
+
+def test_the_reader_s_asset_takes_dagster_s_pyspark_and_s3_resources_next_to_ours(
+    tidegate_lake: Callable[..., TestLake], environment: Callable[[TestLake], None]
+) -> None:
+    """One code location holds both, so the keys of the resources do not collide."""
+    columns = {"id": "int", "state": "string", "changed": "int"}
+    silver = {"keys": ["id"], "order": "changed", "every": 10}
+    lake = tidegate_lake(
+        [{"name": "orders", "prefix": "orders/", "format": "json", "columns": columns, "silver": silver}]
+    )
+    lake.put("orders/a.json", "".join(f'{{"id": {n}, "state": "{"ab"[n % 2]}", "changed": 1}}\n' for n in range(3)))
+    lake.materialize("bronze", "orders")
+    lake.materialize("silver_orders")
+    lake.lake.name_tables()
+    _, block = _blocks("python")
+    names: dict[str, Any] = {}
+    exec(compile(block.replace('"landing"', f'"{lake.bucket}"'), str(FIRST_TABLE), "exec"), names)
+
+    both = dg.Definitions.merge(lake.definitions, names["defs"])
+    job = both.resolve_implicit_global_asset_job_def()
+    with dg.DagsterInstance.ephemeral() as instance:
+        done = job.execute_in_process(instance=instance, asset_selection=[dg.AssetKey("orders_by_state")])
+    (made,) = done.asset_materializations_for_node("orders_by_state")
+    assert made.metadata["states"].value == 2
+    written = lake.clients.s3.get_object(Bucket=lake.bucket, Key="_reports/orders.csv")["Body"].read()
+    assert written == b"state,n\na,2\nb,1\n"
+    lake.intake()
+    assert set(lake.lake.store.births.tables()) == {lake.key("orders")}
+
+
+def test_delta_s_python_package_works_on_the_tables(tidegate_lake: Callable[..., TestLake]) -> None:
+    """Nothing of ours imports the package delta-spark: it is for the reader's own assets, on the same session."""
+    lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "format": "json", "columns": {"id": "int"}}])
+    lake.put("orders/a.json", '{"id": 1}\n{"id": 2}\n')
+    lake.materialize("bronze", "orders")
+    lake.lake.name_tables()
+    birth = lake.lake.store.births.read(lake.key("orders"))
+    assert birth is not None
+    table = DeltaTable.forPath(lake.lake.delta.session, birth.location)
+    assert sorted(row["id"] for row in table.toDF().select("id").collect()) == [1, 2]
+    assert table.history(1).count() == 1
 
 
 def test_the_shell_puts_the_same_file_with_the_same_keys() -> None:

@@ -226,7 +226,7 @@ class Check(Enum):
     SPARK_JARS = (
         "spark.jars",
         "Spark {}: jars",
-        "the server has all jars, and Tidegate's is of the version of this program",
+        "the server has all jars, in the versions of this program and of the Python package `delta-spark`",
         "put the jars of `make jars` on the server's class path",
     )
     SPARK_COMMIT_TABLE = (

@@ -201,7 +201,7 @@ def check_jars(delta: Delta) -> str:
     """Check which jars the server commits with.
 
     Raises:
-        Failed: one is missing, or ours does not have the version of this program.
+        Failed: a jar is missing, or the version of ours or of Delta's is not the one in this Python.
     """
     try:
         jars = delta.jars()
@@ -215,6 +215,12 @@ def check_jars(delta: Delta) -> str:
     mine = f"tidegate-jvm-{version('tidegate')}.jar"
     if jars["Tidegate"] != mine:
         raise Failed(f"the server has {jars['Tidegate']}, this program needs {mine}: build it with `make jars`")
+    delta_version = version("delta-spark")
+    if not str(jars["Delta"]).endswith(f"-{delta_version}.jar"):
+        raise Failed(
+            f"the server has {jars['Delta']}, this Python has delta-spark {delta_version}: use the jars of "
+            "`make jars`, and the version of requirements/runtime.txt"
+        )
     return ", ".join(jar for jar in jars.values() if jar)
 
 

@@ -138,6 +138,10 @@ def test_jars_are_listed() -> None:
     ("jars", "why"),
     [
         ({**GOOD, "Delta": None}, "the server has no Delta: put all jars"),
+        (
+            {**GOOD, "Delta": "delta-spark_4.2_2.13-4.4.1.jar"},
+            r"the server has delta-spark_4\.2_2\.13-4\.4\.1\.jar, this Python has delta-spark 4\.4\.0: use",
+        ),
         ({**GOOD, "Tidegate": "tidegate-jvm-0.0.1.jar"}, "the server has tidegate-jvm-0.0.1.jar, this program needs"),
         (AnalysisException("no procedure jars\nat …"), r"does not know tidegate.system.jars \(no procedure jars\)"),
     ],
