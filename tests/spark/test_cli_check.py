@@ -40,7 +40,7 @@ def test_a_right_lake_and_where_a_key_goes(
         "may send",
     ):
         assert what in text
-    assert f"goes to bronze.orders ({lake.key('orders')}), registered where it lies" in text
+    assert f"goes to bronze.orders ({lake.key('orders')}), registered where it is" in text
     assert "the prefix of table 'orders' in lake.yaml" in text
     assert "all checks ok" in text
     # Its probes are gone, and no table follows from their events.

@@ -108,7 +108,7 @@ def test_a_dead_spark_server_is_said_at_once(
     # Killed under a platform that runs: it comes back by itself.
     environ = {**lake.stack.environ, "TIDEGATE_LAKE": str(lake.path), "SPARK_REMOTE": "sc://localhost:1"}
     write_stack(tmp_path, StackInfo(os.getpid(), {}, {}, {}, environ))
-    with pytest.raises(CommandError, match=rf"on {tmp_path} does not answer: the platform is starting it again"):
+    with pytest.raises(CommandError, match=rf"on {tmp_path} does not answer: the platform is restarting it"):
         run_sql(console, "SELECT 1", tmp_path, 1)
     monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:1")
     with pytest.raises(CommandError, match=r"no Spark Connect server at sc://127\.0\.0\.1:1: .*tidegate up"):
