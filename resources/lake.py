@@ -16,6 +16,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.file_format import format_of, mode_of
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.silver.columns import DELETED, SILVER_COLUMNS
 from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.cloudwatch import CloudWatch
@@ -31,8 +32,6 @@ from tidegate.resources.spark.delta import Delta, TableName
 from tidegate.resources.spark.remote import SparkRemote
 from tidegate.resources.threads import parallel
 
-#: Columns of a silver table that its view hides: whether the row is a tombstone, the batch and time of its last change.
-DELETED, CHANGED_BATCH, CHANGED_AT = SILVER_COLUMNS = ("_deleted", "_changed_batch", "_changed_at")
 #: SQL name of the silver table itself is the view's with this behind it.
 WITH_TOMBSTONES = "_with_tombstones"
 _S = TypeVar("_S")

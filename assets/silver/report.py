@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from tidegate.assets.presentation.columns import column_schema
 from tidegate.assets.presentation.volume import volume
 from tidegate.assets.silver.merge import Merged
-from tidegate.resources.lake import DELETED
+from tidegate.platform.core.silver.columns import DELETED
 from tidegate.resources.spark.delta import TableState
 
 

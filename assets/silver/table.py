@@ -8,12 +8,12 @@ from pyspark.errors import PySparkException
 
 from tidegate.assets.maintenance.compaction import passes
 from tidegate.assets.silver.pending import Pending
-from tidegate.platform.core.config.silver_columns import missing_columns
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, needs_mapping
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
-from tidegate.resources.lake import CHANGED_AT, CHANGED_BATCH, DELETED, SILVER_COLUMNS, Lake
+from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, SILVER_COLUMNS, missing_columns
+from tidegate.resources.lake import Lake
 from tidegate.resources.spark.session import command
 
 #: Expired tombstones are purged each time that the mark passes a multiple of this.

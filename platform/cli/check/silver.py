@@ -10,9 +10,9 @@ from pyspark.errors import PySparkException
 
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, checked
-from tidegate.platform.core.config.silver_columns import missing_columns
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.silver.columns import missing_columns
 from tidegate.resources.spark.delta import Delta
 from tidegate.resources.spark.remote import SparkRemote
 from tidegate.resources.spark.session import session_of_its_own

@@ -1,0 +1,1 @@
+"""Silver tables: their columns, and how a merge treats their rows."""

@@ -1,0 +1,83 @@
+"""Merge modes: which rows of a silver table a merge replaces, renumbers and deletes.
+
+A row of silver has the number of the batch that brought it (`_changed_batch`). A number from another bronze table, or
+from before a reset, does not compare with the present numbers: the first merge after a reset sets it to 0.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from tidegate.platform.core.silver.columns import CHANGED_BATCH
+
+#: Rows that came from this bronze table, as it has been since its last reset.
+_OF_THIS_BRONZE = f"t.{CHANGED_BATCH} > 0"
+_UPDATE = "THEN UPDATE SET {update}"
+_INSERT = "WHEN NOT MATCHED THEN INSERT {insert}"
+_RENUMBER = f"THEN UPDATE SET t.{CHANGED_BATCH} = 0"
+
+
+class MergeMode(Enum):
+    """How a merge treats the rows that silver has. The value of a mode is its clauses of MERGE, in their order."""
+
+    #: A newer row replaces an older row of its key. Nothing is deleted.
+    UPSERT = (f"WHEN MATCHED AND ({{newer}}) {_UPDATE}", _INSERT)
+    #: Silver has rows of another bronze table, or of bronze before a reset: they stay, with batch number 0.
+    AFTER_RESET = (
+        f"WHEN MATCHED AND ({{newer}}) {_UPDATE}",
+        f"WHEN MATCHED {_RENUMBER}",
+        _INSERT,
+        f"WHEN NOT MATCHED BY SOURCE {_RENUMBER}",
+    )
+    #: Files were read again: rows of this bronze become what bronze has now, older rows included. Rows from before a
+    #: reset stay, because bronze does not have them any more.
+    REREAD = (
+        f"WHEN MATCHED AND ({_OF_THIS_BRONZE} OR {{newer}}) {_UPDATE}",
+        _INSERT,
+        f"WHEN NOT MATCHED BY SOURCE AND {_OF_THIS_BRONZE} THEN DELETE",
+    )
+    #: Silver becomes what bronze has now, older rows included, and loses all other rows.
+    FULL = (f"WHEN MATCHED {_UPDATE}", _INSERT, "WHEN NOT MATCHED BY SOURCE THEN DELETE")
+
+    def clauses(self, *, newer: str, update: str, insert: str) -> str:
+        """Returns the clauses of a MERGE of source rows `s` into a silver table `t`.
+
+        Args:
+            newer: condition, true where `s` is newer than `t`.
+            update: assignments that make `t` the row `s`.
+            insert: columns and `VALUES` of a new row.
+        """
+        return " ".join(clause.format(newer=newer, update=update, insert=insert) for clause in self.value)
+
+    def newer(self, order: str) -> str:
+        """Returns the condition that a row `s` is newer than the row `t` of its key.
+
+        If both have the same value in the order column, the row of the later batch is newer. A row of the same batch is
+        newer, too, so that a batch can be merged again. NULL is older than every value.
+
+        Args:
+            order: the order column, quoted for SQL.
+        """
+        by_batch = "" if self is MergeMode.AFTER_RESET else f" AND s.{CHANGED_BATCH} >= t.{CHANGED_BATCH}"
+        return (
+            f"s.{order} > t.{order} OR (t.{order} IS NULL AND s.{order} IS NOT NULL) "
+            f"OR (s.{order} <=> t.{order}{by_batch})"
+        )
+
+
+def merge_mode(*, is_full: bool, is_reread: bool, has_other_rows: bool, mirrors_removals: bool) -> MergeMode:
+    """Choose the mode of a merge.
+
+    Args:
+        is_full: the merge reads all of bronze, not only the batches since the mark.
+        is_reread: files were read again, and their rows in bronze replaced.
+        has_other_rows: silver has rows, and none of them is of this bronze table as it is since its last reset.
+        mirrors_removals: `on_removed` is `full` in lake.yaml: a row that leaves bronze leaves silver.
+    """
+    if is_full and mirrors_removals:
+        return MergeMode.FULL
+    if is_reread:
+        return MergeMode.REREAD
+    if has_other_rows:
+        return MergeMode.AFTER_RESET
+    return MergeMode.UPSERT
