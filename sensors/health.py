@@ -11,11 +11,11 @@ from collections.abc import Collection, Sequence
 import dagster as dg
 
 from tidegate.assets.bronze.report import page_key
-from tidegate.assets.health.asset import LAKE_HEALTH, look
-from tidegate.assets.health.report import Shown, keeps_up, numbers
+from tidegate.assets.health.asset import LAKE_HEALTH, report_health
+from tidegate.assets.health.report import HealthReport, keeps_up, numbers
 from tidegate.assets.presentation.check_events import as_event
-from tidegate.assets.sources import dead_letter_checks
 from tidegate.assets.sources.asset import dead_letters_of, queue_key
+from tidegate.assets.sources.dead_letter_checks import dead_letter_check_result
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.health.alarms import PERIOD
 from tidegate.platform.core.health.measurement import QueueHealth
@@ -28,7 +28,7 @@ Told = Sequence[dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEva
 _MAX_TOLD = 25
 
 
-def tell(shown: Shown, config: LakeConfig, cursor: str | None) -> tuple[Told, str]:
+def tell(shown: HealthReport, config: LakeConfig, cursor: str | None) -> tuple[Told, str]:
     """What a tick says, and the next cursor; pure.
 
     The lake is told of each time. A table's page, and a queue, is told of what waits, as long as something does and
@@ -71,7 +71,7 @@ def tell(shown: Shown, config: LakeConfig, cursor: str | None) -> tuple[Told, st
                 metadata = {"dead_letters": queue.dead, "not_empty_seconds": not_empty}
                 said.append(dg.AssetObservation(queue_key(name), metadata=metadata))
             if name not in known_dead or bool(known_dead[name]) != bool(queue.dead):
-                said.append(as_event(dead_letter_checks.result(name, queue.dead)))
+                said.append(as_event(dead_letter_check_result(name, queue.dead)))
     configured = [one for one in health.tables if one.key in pages]
     waiting = {one.key: one for one in configured if one.files or one.key in waited}
     told_pages = _in_turn(waiting, before.get("page", ""))
@@ -122,7 +122,7 @@ def build_health_sensor(config: LakeConfig) -> dg.SensorDefinition:
         "publishes the metrics.",
     )
     def health(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
-        shown = look(lake.open(), context.instance, time.time())
+        shown = report_health(lake.open(), context.instance, time.time())
         said, cursor = tell(shown, config, context.cursor)
         for line in shown.health.unknown:
             context.log.warning(line)

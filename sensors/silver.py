@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.silver.asset import silver_key
-from tidegate.assets.silver.pending import BronzeGone, pending
+from tidegate.assets.silver.pending import BronzeGone, pending_merge
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.resources.lake import Lake, Table
@@ -69,7 +69,7 @@ def silver_request(instance: dg.DagsterInstance, lake: LakeResource, spec: Table
             if _unchanged(handles, table, spec, held):
                 return Verdict(everything, held)
             recorded = table.ledger.clock()[1]
-            work = pending(handles, spec)
+            work = pending_merge(handles, spec)
     except (SparkUnreachable, BronzeGone) as error:
         return Verdict(dg.SkipReason(str(error)))
     if work is None:

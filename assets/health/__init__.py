@@ -1,1 +1,1 @@
-"""What a person reads in the morning: how far each table is behind, what waits in the queues, what is in quarantine."""
+"""The health of a lake: the lag of each table, the messages in the queues, and what was quarantined."""

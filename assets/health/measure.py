@@ -1,4 +1,4 @@
-"""Measuring a lake's health: in a few requests, however many tables there are, and without Spark."""
+"""The measurement of a lake's health, without Spark and with few requests for any number of tables."""
 
 from __future__ import annotations
 
@@ -18,71 +18,72 @@ from tidegate.resources.lake_root.inbox import Backlog
 from tidegate.resources.lake_root.root import is_table_key
 from tidegate.resources.side_by_side import SideBySide
 
-#: Seconds that listing the inbox may take, and then the answers of the queues. Dagster gives a tick up after 60.
-_SECONDS = 20.0
-#: Queues that are asked at a time: those that do not answer keep none of the others from being asked.
-_AT_ONCE = 256
+#: Time limit for listing the inbox, and then for the answers of the queues. Dagster ends a tick after 60 seconds.
+_MAX_SECONDS = 20.0
+#: Queues that are asked in parallel. A queue that does not answer must not delay the others.
+_QUEUES_IN_PARALLEL = 256
 _DAY = 24 * 3600
 
 
 def measure(
     lake: Lake, instance: dg.DagsterInstance, now: float, clock: Callable[[], float] = time.monotonic
 ) -> Health:
-    """Look at inbox, births and queues once, and at what the last runs and ticks said.
+    """Measure inbox, births and queues, and read the results of the last runs and ticks from Dagster.
 
-    Of S3 that is a listing of each, a page for a thousand objects; of a table with thousands of manifests one page. Of
-    SQS it is a call for each queue and one for its dead-letter queue, side by side. What does not answer is named in
-    ``unknown``.
+    S3 is asked for a listing of inbox and births, one page for a thousand objects and at most one page of a table's
+    manifests. SQS is asked once for each queue and once for its dead-letter queue, in parallel. `unknown` lists
+    everything that did not answer.
 
     Args:
-        lake: handles.
+        lake: the lake.
         instance: Dagster's instance.
         now: epoch seconds.
-        clock: seconds, for the time budget.
+        clock: returns seconds, for the time limit.
     """
     unknown: list[str] = []
     missed = missed_today(instance, [queue.name for queue in lake.queues], now)
     quarantined = quarantined_since(instance, now - _DAY)
-    asked = SideBySide(lambda queue: _queue(queue, missed.get(queue.name, {})), lake.queues, _AT_ONCE)
-    found: dict[str, TableHealth] = {}
-    until = clock() + _SECONDS
+    asked = SideBySide(lambda queue: _queue(queue, missed.get(queue.name, {})), lake.queues, _QUEUES_IN_PARALLEL)
+    waiting: dict[str, TableHealth] = {}
+    until = clock() + _MAX_SECONDS
     for backlog in lake.store.inbox.tour():
         if backlog.hints and is_table_key(backlog.folder):
-            found[backlog.folder] = _table(lake, backlog.folder, now, backlog)
+            waiting[backlog.folder] = _table(lake, backlog.folder, now, backlog)
         if clock() > until:
-            unknown.append(f"the inbox beyond {backlog.folder}: listing it takes more than {_SECONDS:.0f} seconds")
+            unknown.append(f"the inbox after {backlog.folder}: listing it takes more than {_MAX_SECONDS:.0f} seconds")
             break
-    idle = {*lake.store.births.tables(), *(spec.table_key.encode() for spec in lake.config.tables)} - found.keys()
-    tables = [*found.values(), *(_table(lake, text, now) for text in idle)]
-    asked.wait(_SECONDS)
+    idle = {*lake.store.births.tables(), *(spec.table_key.encode() for spec in lake.config.tables)} - waiting.keys()
+    tables = [*waiting.values(), *(_table(lake, table_key, now) for table_key in idle)]
+    asked.wait(_MAX_SECONDS)
     queues = []
-    for one in asked.outcomes():
-        if one.value is None:
-            why = first_line(one.error) if one.error else f"it has not answered within {_SECONDS:.0f} seconds"
-            unknown.append(f"queue {one.item.name}: {why}")
+    for outcome in asked.outcomes():
+        if outcome.value is None:
+            why = first_line(outcome.error) if outcome.error else f"no answer within {_MAX_SECONDS:.0f} seconds"
+            unknown.append(f"queue {outcome.item.name}: {why}")
         else:
-            queues.append(one.value[0])
-            unknown += one.value[1]
+            queues.append(outcome.value[0])
+            unknown += outcome.value[1]
     return Health(
         now,
-        tuple(sorted(tables, key=lambda one: by_urgency(one, quarantined))),
+        tuple(sorted(tables, key=lambda table: by_urgency(table, quarantined))),
         tuple(queues),
         quarantined,
         tuple(unknown),
     )
 
 
-def _table(lake: Lake, text: str, now: float, backlog: Backlog | None = None) -> TableHealth:
-    key = TableKey.decode(text)
+def _table(lake: Lake, table_key: str, now: float, backlog: Backlog | None = None) -> TableHealth:
+    key = TableKey.decode(table_key)
     spec = lake.config.table_for(key)
-    name, limit = spec.name if spec else text, lake.config.most_lag(key)
+    name, limit = spec.name if spec else table_key, lake.config.most_lag(key)
     if backlog is None:
-        return TableHealth(text, name, limit=limit)
-    return TableHealth(text, name, backlog.hints, backlog.size, max(0.0, now - backlog.oldest), limit, backlog.whole)
+        return TableHealth(table_key, name, limit=limit)
+    lag = max(0.0, now - backlog.oldest)
+    return TableHealth(table_key, name, backlog.hints, backlog.size, lag, limit, backlog.whole)
 
 
 def _queue(queue: Queue, missed: dict[str, int]) -> tuple[QueueHealth, list[str]]:
-    """A queue, and a sentence if its dead-letter queue does not say how much it holds."""
+    """Returns the health of a queue, and a sentence if its dead-letter queue does not answer."""
     depths = queue.depths()
     dead, unknown = None, []
     if depths.dead_letters:

@@ -1,4 +1,4 @@
-"""What Dagster remembers of the last runs and ticks, as far as a lake's health shows it."""
+"""Results of the last runs and ticks in Dagster's storage, as far as a lake's health shows them."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ from tidegate.assets.bronze.report import QUARANTINE_CHECK, SAID_BEFORE, WITHOUT
 from tidegate.assets.sources.asset import queue_key
 from tidegate.assets.sources.queue_checks import CHECK, MISSES
 
-#: Failed checks that are read at once, and how many times: each has up to twenty reasons with it.
-_PAGE, _MOST_PAGES = 50, 6
-#: Materializations among which the last one that brought something is looked for.
-_MOST_IDLE = 5
+#: Failed checks in a page, and pages that are read. Each failed check has up to twenty reasons.
+_PAGE, _MAX_PAGES = 50, 6
+#: Last materializations among which the last with a batch is searched.
+_MAX_IDLE = 5
 
 
 def quarantined_since(instance: dg.DagsterInstance, since: float) -> dict[str, int]:
-    """Objects and rows that bronze runs set apart since then, by table key; of the newest failed checks.
+    """Returns how many objects and rows the newest failed checks of bronze quarantined since then, by table key.
 
-    A run that finds nothing to do says of its checks what the last one found: that is not counted again. Objects that
-    S3 refuses are met by each listing anew: of those the newest run's are counted.
+    A run without work repeats the check results of the run before, which are not counted again. Each listing finds
+    the objects that S3 refuses to read again, so only those of the newest run are counted.
 
     Args:
         instance: Dagster's instance.
         since: epoch seconds.
     """
-    found: Counter[str] = Counter()
-    newest: dict[str, int] = {}
+    quarantined: Counter[str] = Counter()
+    refused: dict[str, int] = {}
     for record in _failed(instance, dg.AssetCheckKey(BRONZE, QUARANTINE_CHECK)):
         if record.create_timestamp < since:
             break
         if record.partition and record.evaluation and SAID_BEFORE not in record.evaluation.metadata:
-            told = {name: _number(record.evaluation.metadata, name) for name in ("objects", "rows", WITHOUT_STATE)}
-            newest.setdefault(record.partition, told[WITHOUT_STATE])
-            found[record.partition] += told["objects"] + told["rows"] - told[WITHOUT_STATE]
-    return dict(found + Counter(newest))
+            counts = {name: _number(record.evaluation.metadata, name) for name in ("objects", "rows", WITHOUT_STATE)}
+            refused.setdefault(record.partition, counts[WITHOUT_STATE])
+            quarantined[record.partition] += counts["objects"] + counts["rows"] - counts[WITHOUT_STATE]
+    return dict(quarantined + Counter(refused))
 
 
 def _failed(instance: dg.DagsterInstance, check: dg.AssetCheckKey) -> Iterator[AssetCheckExecutionRecord]:
-    """The failures of a check, the newest first, page by page."""
+    """Yields the failures of a check, the newest first, page by page."""
     last = None
-    for _ in range(_MOST_PAGES):
+    for _ in range(_MAX_PAGES):
         page = instance.event_log_storage.get_asset_check_execution_history(
             check, limit=_PAGE, cursor=last, status={AssetCheckExecutionRecordStatus.FAILED}
         )
@@ -60,38 +60,41 @@ def _failed(instance: dg.DagsterInstance, check: dg.AssetCheckKey) -> Iterator[A
 
 
 def missed_today(instance: dg.DagsterInstance, queues: Sequence[str], now: float) -> dict[str, dict[str, int]]:
-    """Events of the day (UTC) that no table takes, by queue and outcome, as the intake's last ticks said; one query."""
+    """Returns the day's (UTC) events without a table, by queue and outcome, from the last checks of the queues.
+
+    It takes one query.
+    """
     keys = {dg.AssetCheckKey(queue_key(name), CHECK): name for name in queues}
-    found = {}
+    missed = {}
     for key, record in instance.event_log_storage.get_latest_asset_check_execution_by_key(list(keys)).items():
         same_day = (
             datetime.fromtimestamp(record.create_timestamp, UTC).date() == datetime.fromtimestamp(now, UTC).date()
         )
         if record.evaluation and same_day:
-            found[keys[key]] = {outcome: _number(record.evaluation.metadata, outcome) for outcome in MISSES}
-    return found
+            missed[keys[key]] = {outcome: _number(record.evaluation.metadata, outcome) for outcome in MISSES}
+    return missed
 
 
 def last_commit(instance: dg.DagsterInstance, table: str) -> float | None:
-    """Epoch seconds at which the last run of a table that had a batch showed it; None where none is known.
+    """Returns the epoch seconds at which the last run with a batch reported it. None if none of the last runs had one.
 
     Args:
         instance: Dagster's instance.
         table: table key.
     """
-    for record in _newest(instance, dg.AssetRecordsFilter(BRONZE, asset_partitions=[table]), _MOST_IDLE):
+    for record in _newest(instance, dg.AssetRecordsFilter(BRONZE, asset_partitions=[table]), _MAX_IDLE):
         if record.asset_materialization and _number(record.asset_materialization.metadata, "batches"):
             return record.timestamp
     return None
 
 
 def earlier_lags(instance: dg.DagsterInstance, asset: dg.AssetKey, number: int) -> list[dict[str, float]]:
-    """The metadata ``lags`` of the last materializations of an asset, the oldest first; one query."""
-    found = []
+    """Returns the metadata `lags` of the last materializations of an asset, the oldest first. It takes one query."""
+    earlier = []
     for record in _newest(instance, dg.AssetRecordsFilter(asset), number):
         lags = record.asset_materialization.metadata.get("lags") if record.asset_materialization else None
-        found.append(dict(lags.value) if lags and isinstance(lags.value, dict) else {})
-    return found[::-1]
+        earlier.append(dict(lags.value) if lags and isinstance(lags.value, dict) else {})
+    return earlier[::-1]
 
 
 def _newest(instance: dg.DagsterInstance, wanted: dg.AssetRecordsFilter, number: int) -> Iterator[dg.EventLogRecord]:

@@ -1,4 +1,4 @@
-"""What a lake's health shows in Dagster: a page for people, numbers that the UI plots, and checks."""
+"""The health of a lake in Dagster: a page in Markdown, numbers that the UI plots, and checks."""
 
 from __future__ import annotations
 
@@ -20,28 +20,29 @@ MEASURED_CHECK = "everything_is_measured"
 RUNS_CHECK = "no_table_s_runs_fail"
 DESCRIPTIONS = {
     ALL_KEEP_UP_CHECK: "No event waits for a table for longer than its window and max_lag.",
-    DEAD_LETTERS_CHECK: "No message went to a dead-letter queue.",
+    DEAD_LETTERS_CHECK: "No dead-letter queue has a message.",
     MEASURED_CHECK: "Inbox and queues answered, and the metrics were published.",
     RUNS_CHECK: "The last run of every table, and the last merge of every silver table, did not fail.",
 }
-#: Tables that the page shows, the most urgent ones; and failed runs.
-MOST_SHOWN = 30
-#: Earlier measurements of which it shows a table's lag.
-MOST_EARLIER = 11
-#: A blank at which no line is broken: the UI gives the page a narrow column.
+#: Tables, the most urgent first, and failed runs that the page shows.
+MAX_SHOWN = 30
+#: Earlier measurements whose lags the page shows.
+MAX_EARLIER = 11
+#: A no-break space: the UI gives the page a narrow column.
 _NARROW = "\u202f"
 _BEHIND = f"⚠{_NARROW}"
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A measurement, and what is shown beside it.
+class HealthReport:
+    """A measurement, and what the page shows in addition.
 
     Attributes:
-        earlier: lags in seconds by table name, of the measurements before, the oldest first.
-        commits: epoch seconds of the last commit, by table key, of the tables that are shown.
-        failed: the last runs of tables whose last run failed, by table key, or ``silver.<name>``.
+        health: the measurement.
+        earlier: lags in seconds by table name, for each earlier measurement, the oldest first.
+        commits: epoch seconds of the last commit, by table key, of the shown tables.
+        failed: the last runs of tables whose last run failed, by table key, or `silver.<name>`.
     """
 
     health: Health
@@ -50,7 +51,7 @@ class Shown:
     failed: Mapping[str, FailedRun] = field(default_factory=dict)
 
     def metadata(self) -> dict[str, Any]:
-        """Metadata of the materialization: the page, and numbers over time."""
+        """Returns the metadata of the materialization: the page, and numbers that the UI plots."""
         health = self.health
         return {
             "the_morning": dg.MetadataValue.md(self.page()),
@@ -60,16 +61,16 @@ class Shown:
             "tables": len(health.tables),
             "tables_behind": len(health.behind),
             "tables_failing": len(self.failed),
-            "in_queues": sum(one.waiting for one in health.queues),
-            "in_flight": sum(one.in_flight for one in health.queues),
+            "in_queues": sum(queue.waiting for queue in health.queues),
+            "in_flight": sum(queue.in_flight for queue in health.queues),
             "dead_letters": health.dead,
-            "without_table": sum(sum(one.missed.values()) for one in health.queues),
+            "without_table": sum(sum(queue.missed.values()) for queue in health.queues),
             "quarantined": sum(health.quarantined.values()),
-            "lags": {one.name: round(one.lag) for one in health.tables[:MOST_SHOWN] if one.files},
+            "lags": {table.name: round(table.lag) for table in health.tables[:MAX_SHOWN] if table.files},
         }
 
     def page(self) -> str:
-        """The page, in Markdown."""
+        """Returns the page, in Markdown."""
         health = self.health
         verdict = (
             f"{len(health.behind)} of {len(health.tables)} tables behind" if health.behind else "no table is behind"
@@ -77,14 +78,14 @@ class Shown:
         lines = [
             f"**{_moment(health.at)} UTC: {verdict}{self._failing()}.** {health.files:,} files "
             f"({_bytes(health.size)}) wait" + (f", the oldest for {_span(health.lag)}." if health.files else "."),
-            *(f"\n**Not known:** {one}" for one in health.unknown),
-            *(f"\n**Fails:** {one}" for one in self._failures()),
+            *(f"\n**Not known:** {sentence}" for sentence in health.unknown),
+            *(f"\n**Fails:** {failure}" for failure in self._failures()),
             "",
             "| table | oldest | files | bytes | commit | bad | last hour |",
             "|---|--:|--:|--:|--:|--:|---|",
-            *(self._row(one) for one in health.tables[:MOST_SHOWN]),
+            *(self._row(table) for table in health.tables[:MAX_SHOWN]),
         ]
-        if (rest := len(health.tables) - MOST_SHOWN) > 0:
+        if (rest := len(health.tables) - MAX_SHOWN) > 0:
             lines.append(f"\nand {rest} more tables, less urgent than these")
         lines += [
             "",
@@ -116,20 +117,22 @@ class Shown:
         return f", the last run of {number} {'table' if number == 1 else 'tables'} failed" if number else ""
 
     def _failures(self) -> list[str]:
-        """Which last runs failed and why, a line each."""
-        names = {one.key: one.name for one in self.health.tables}
-        told = [f"`{names.get(table, table)}` {failed}" for table, failed in self.failed.items()]
-        more = len(told) - MOST_SHOWN
-        return [one_line(line) for line in told[:MOST_SHOWN]] + ([f"and {more} more tables"] if more > 0 else [])
+        """Returns a line for each table whose last run failed, with the reason."""
+        names = {table.key: table.name for table in self.health.tables}
+        lines = [f"`{names.get(table, table)}` {failed}" for table, failed in self.failed.items()]
+        more = len(lines) - MAX_SHOWN
+        return [one_line(line) for line in lines[:MAX_SHOWN]] + ([f"and {more} more tables"] if more > 0 else [])
 
     def checks(self, asset: dg.AssetKey) -> list[dg.AssetCheckResult]:
-        """The results of the lake's checks."""
+        """Returns the results of the lake's checks."""
         health = self.health
         behind = [
-            dg.TableRecord({"table": one.name, "oldest": round(one.lag), "limit": one.limit, "files": one.files})
-            for one in health.behind[:MOST_SHOWN]
+            dg.TableRecord(
+                {"table": table.name, "oldest": round(table.lag), "limit": table.limit, "files": table.files}
+            )
+            for table in health.behind[:MAX_SHOWN]
         ]
-        dead = {one.name: one.dead for one in health.queues if one.dead}
+        dead = {queue.name: queue.dead for queue in health.queues if queue.dead}
         return [
             dg.AssetCheckResult(
                 asset_key=asset,
@@ -146,7 +149,7 @@ class Shown:
                 check_name=DEAD_LETTERS_CHECK,
                 passed=not dead,
                 metadata={"dead_letters": health.dead, **({"queues": dead} if dead else {})},
-                description="mend the cause, then: tidegate redrive --dlq" if dead else None,
+                description="fix the cause, then: tidegate redrive --dlq" if dead else None,
             ),
             dg.AssetCheckResult(
                 asset_key=asset,
@@ -159,7 +162,7 @@ class Shown:
                 asset_key=asset,
                 check_name=RUNS_CHECK,
                 passed=not self.failed,
-                # One that fails once is tried again; a table that stays behind fails `every_table_keeps_up`.
+                # A failed run is tried again. A table that stays behind fails `every_table_keeps_up`.
                 severity=dg.AssetCheckSeverity.WARN,
                 metadata={"tables_failing": len(self.failed), **({"failed": self._failures()} if self.failed else {})},
             ),
@@ -167,7 +170,7 @@ class Shown:
 
 
 def keeps_up(table: TableHealth, page: dg.AssetKey) -> dg.AssetCheckResult:
-    """The result of one table's check."""
+    """Returns the result of one table's check."""
     return dg.AssetCheckResult(
         asset_key=page,
         check_name=KEEPS_UP_CHECK,
@@ -178,7 +181,7 @@ def keeps_up(table: TableHealth, page: dg.AssetKey) -> dg.AssetCheckResult:
 
 
 def numbers(table: TableHealth) -> dict[str, int | float]:
-    """What the UI plots of a table."""
+    """Returns the numbers of a table that the UI plots."""
     return {
         "pending_files": table.files,
         "pending_bytes": table.size,
@@ -187,10 +190,10 @@ def numbers(table: TableHealth) -> dict[str, int | float]:
 
 
 def sparkline(values: Sequence[float], limit: float) -> str:
-    """Values as blocks; a full one is at the limit, or beyond.
+    """Returns a bar for each value. The highest bar stands for the limit and every value above.
 
     Args:
-        values: the oldest first; none is negative.
+        values: not negative, the oldest first.
         limit: above 0.
     """
     full = len(_BLOCKS) - 1
@@ -212,7 +215,7 @@ def _bytes(size: int) -> str:
 
 
 def _span(seconds: float) -> str:
-    """As short as a person would say it: ``2d 3h``, ``2h 5m``, ``4m``, ``5s``."""
+    """Returns a duration in short form: `2d 3h`, `2h 5m`, `4m`, `5s`."""
     left = max(0, int(seconds))
     if left < 3600:
         return f"{left // 60}m" if left >= 60 else f"{left}s"

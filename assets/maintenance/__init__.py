@@ -1,1 +1,1 @@
-"""What keeps a lake small: compaction of tables, and retention of Dagster's history."""
+"""Maintenance: compaction of tables, and retention of Dagster's history."""

@@ -1,4 +1,4 @@
-"""Small files of the tables that Tidegate writes become large ones, by the run that writes the table anyway."""
+"""Compaction: the run that writes a table merges its small files into large ones from time to time."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from tidegate.platform.core.first_line import first_line
 from tidegate.resources.spark.delta import Delta
 from tidegate.resources.spark.session import SparkUnreachable
 
-#: A table is looked at each time that its number passes a multiple of this: a run that has 64 batches' small files to
-#: merge does so in one Spark job, and a table never has many more.
+#: A table is compacted each time that its batch number passes a multiple of this. The small files of 64 batches are
+#: merged in one Spark job, and a table never has many more.
 EVERY = 64
 
 
 def is_due(before: int, after: int) -> bool:
-    """Whether a table that went from one batch to another should be compacted; pure."""
+    """Whether a table that went from one batch to another should be compacted."""
     return passes(EVERY, before, after)
 
 
 def passes(number: int, before: int, after: int) -> bool:
-    """Whether a multiple of a number lies behind one batch and not behind the other; pure."""
+    """Whether a multiple of a number is above the earlier batch number and not above the later batch number."""
     return before // number < after // number
 
 
 def compact(delta: Delta, location: str, name: str, log: Callable[[str], None]) -> None:
-    """Merge the small files of a table; no row changes.
+    """Merge the small files of a table. No row changes.
 
-    It follows what the run had to do and never fails it: what is not merged now is merged the next time.
+    A failure is logged and does not fail the run: the files are merged the next time.
 
     Args:
-        delta: the door to tables.
-        location: ``s3a://`` URI of the table; never a registered one, whose files are the producer's.
-        name: what the table is called.
-        log: takes a line.
+        delta: writes the table.
+        location: `s3a://` URI of the table. It must not be a registered table, whose files belong to the producer.
+        name: name of the table in the log.
+        log: called with a line.
     """
     try:
         done = delta.compact(location)

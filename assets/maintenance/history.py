@@ -1,4 +1,4 @@
-"""Dagster's history: old runs and events are forgotten, but for what a page or a partition shows as its last."""
+"""Retention of Dagster's history: old runs and events are deleted, but not the last ones that the UI shows."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ import sqlalchemy as sa
 from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable, SqlEventLogStorageTable
 from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
 
-#: Days after which runs are forgotten, and what sensors reported without a run.
+#: Days after which runs are deleted, and events that sensors reported without a run.
 RUN_DAYS, EVENT_DAYS = 30, 7
-#: Seconds that it takes at most: it has one of the places of runs.
+#: Seconds after which it stops, because it occupies one of the concurrent runs.
 _SECONDS = 900.0
 _REPOSITORY_TAG = ".dagster/repository"
 _FINISHED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
-#: Runs that are deleted at most, and rows at a time.
-_MOST_RUNS, _AT_ONCE = 50_000, 500
+#: Runs that are deleted at a time, and rows in one statement.
+_MAX_RUNS, _MAX_ROWS = 50_000, 500
 
 
 @dataclass(frozen=True)
-class Forgotten:
+class DeletedHistory:
     """What was deleted.
 
     Attributes:
-        runs: with their events and logs.
-        events: materializations, observations and evaluations that sensors reported.
-        checks: rows of the checks' history.
-        left: whether the time was up before all was done.
+        runs: number of runs, each with its events and logs.
+        events: number of materializations, observations and evaluations that sensors reported.
+        checks: number of rows of the history of checks.
+        left: whether the time was up before everything was deleted.
     """
 
     runs: int
@@ -49,19 +49,20 @@ def forget(
     jobs: Collection[str],
     repository: str | None,
     clock: Callable[[], float] = time.monotonic,
-) -> Forgotten:
-    """Delete what is old of a lake's runs and events.
+) -> DeletedHistory:
+    """Delete old runs and events of a lake.
 
-    Of each asset and partition the last materialization stays, with its run, or the UI would show it as never
-    materialized; and the last evaluation of each check. Other code's runs and assets are left alone.
+    The last materialization of each asset and partition is kept with its run, or the UI would show the asset as never
+    materialized. The last evaluation of each check is kept, too. Runs and assets of other code are never deleted.
 
     Args:
         instance: Dagster's instance.
         now: epoch seconds.
-        assets: the lake's.
-        jobs: names of its jobs.
-        repository: Dagster's tag of the code location: all of its runs are the lake's. None where it has none.
-        clock: seconds, for the time budget.
+        assets: assets of the lake.
+        jobs: names of the lake's jobs.
+        repository: Dagster's repository tag of the code location, all of whose runs are the lake's. None if there is no
+            such tag.
+        clock: returns seconds, for the time limit.
     """
     until = clock() + _SECONDS
     storage = instance.event_log_storage
@@ -70,13 +71,13 @@ def forget(
     runs = 0
     for run_id in _old_runs(instance, now, jobs, repository):
         if clock() > until:
-            return Forgotten(runs, 0, 0, left=True)
+            return DeletedHistory(runs, 0, 0, left=True)
         if run_id not in kept:
             _forget_run(instance, run_id)
             runs += 1
     if sql is None:
-        return Forgotten(runs, 0, 0, left=False)
-    return Forgotten(runs, _forget_events(sql, now, assets), _forget_checks(sql, now, assets), left=False)
+        return DeletedHistory(runs, 0, 0, left=False)
+    return DeletedHistory(runs, _forget_events(sql, now, assets), _forget_checks(sql, now, assets), left=False)
 
 
 def _old_runs(instance: dg.DagsterInstance, now: float, jobs: Collection[str], repository: str | None) -> Iterator[str]:
@@ -87,20 +88,20 @@ def _old_runs(instance: dg.DagsterInstance, now: float, jobs: Collection[str], r
         else [dg.RunsFilter(statuses=_FINISHED, updated_before=before, job_name=job) for job in sorted(jobs)]
     )
     for wanted in filters:
-        yield from instance.get_run_ids(wanted, limit=_MOST_RUNS)
+        yield from instance.get_run_ids(wanted, limit=_MAX_RUNS)
 
 
 def _forget_run(instance: dg.DagsterInstance, run_id: str) -> None:
     instance.delete_run(run_id)
     instance.compute_log_manager.delete_logs(prefix=[run_id])
-    # With SQLite a run has a file of its own, which Dagster leaves there.
+    # With SQLite each run has a file, which Dagster does not delete.
     if shard := getattr(instance.event_log_storage, "path_for_shard", None):
         for ending in ("", "-wal", "-shm"):
             Path(f"{shard(run_id)}{ending}").unlink(missing_ok=True)
 
 
 def _runs_of_the_last(sql: SqlEventLogStorage) -> set[str]:
-    """The runs of the last materialization of each asset and partition."""
+    """Returns the ids of the runs of the last materialization of each asset and partition."""
     events = SqlEventLogStorageTable.c
     last = (
         sa.select(sa.func.max(events.id))
@@ -120,7 +121,7 @@ def _forget_events(sql: SqlEventLogStorage, now: float, assets: Collection[dg.As
         .where(own)
         .group_by(events.asset_key, events.dagster_event_type, events.partition)
     )
-    # What a sensor reports belongs to no run. Only a check's history says whose an evaluation is.
+    # An event that a sensor reports has no run. The asset of an evaluation is only in the history of checks.
     old = sa.and_(events.run_id == "", events.timestamp < _naive(now - EVENT_DAYS * 86_400))
     evaluation = events.dagster_event_type == "ASSET_CHECK_EVALUATION"
     evaluations = sa.select(checks.evaluation_event_storage_id).where(
@@ -130,7 +131,7 @@ def _forget_events(sql: SqlEventLogStorage, now: float, assets: Collection[dg.As
     with sql.index_connection() as connection:
         forgotten = _delete(connection, SqlEventLogStorageTable, sa.select(events.id).where(old, wanted))
     if hasattr(sql, "path_for_shard"):
-        # SQLite has all of them twice; nothing reads the file of the run that is none.
+        # SQLite stores these events twice. Nothing reads the second copy, in the file of the run with the empty id.
         with sql.run_connection("") as connection:
             connection.execute(SqlEventLogStorageTable.delete().where(old, sa.or_(own, evaluation)))
     return forgotten
@@ -152,8 +153,8 @@ def _last_checks(keys: Sequence[str]) -> sa.Select[tuple[int]]:
 
 def _delete(connection: Any, table: sa.Table, wanted: sa.Select[Any]) -> int:
     ids: Sequence[int] = [row[0] for row in connection.execute(wanted)]
-    for start in range(0, len(ids), _AT_ONCE):
-        connection.execute(table.delete().where(table.c.id.in_(ids[start : start + _AT_ONCE])))
+    for start in range(0, len(ids), _MAX_ROWS):
+        connection.execute(table.delete().where(table.c.id.in_(ids[start : start + _MAX_ROWS])))
     return len(ids)
 
 

@@ -38,7 +38,7 @@ def why_no_birth(table: Table, birth: Birth, files: Sequence[Listed]) -> str | N
     Args:
         table: the table as it is.
         birth: its birth record as it would be.
-        files: of ``to_try``.
+        files: of `to_try`.
 
     Raises:
         StoreError: S3 did not answer.

@@ -29,7 +29,7 @@ _MOST_REASONS = 3
 
 @dataclass(frozen=True)
 class DeadLetters:
-    """A dead-letter queue, ``queue``, and the queue that its messages came from, ``source``."""
+    """A dead-letter queue, `queue`, and the queue that its messages came from, `source`."""
 
     source: Queue
     queue: Queue
@@ -41,7 +41,7 @@ class DeadLetter:
 
     Attributes:
         keys: of the objects that its events tell of; the event id of what is no event, and of a row.
-        reason: what keeps it from a table, or ``UNDERSTOOD``.
+        reason: what keeps it from a table, or `UNDERSTOOD`.
         at: when the first of its events happened; where none says so, when the message was sent.
     """
 

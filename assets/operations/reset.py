@@ -37,7 +37,7 @@ class Reset:
         birth: its birth record before.
         n: the last batch of the ledger before.
         registered: whether the table follows its files from now on; by lake.yaml, else by its first file.
-        location: ``s3a://`` URI of the table from now on.
+        location: `s3a://` URI of the table from now on.
         objects: objects that lie under its prefix and are looked at again.
         committed: objects whose rows the ledger has.
         rows: of those.

@@ -1,1 +1,1 @@
-"""Metadata that Dagster's pages show."""
+"""Metadata and check results in the form that Dagster's UI shows."""

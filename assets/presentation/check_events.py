@@ -1,20 +1,20 @@
-"""Results of asset checks as events, for runs and ticks that log them outside a step of their own."""
+"""Results of asset checks as events, for runs and ticks that log them outside the step of the check."""
 
 import dagster as dg
 
 
 def as_event(result: dg.AssetCheckResult, partition: str | None = None) -> dg.AssetCheckEvaluation:
-    """The event that a step would log which yields the result.
+    """Returns the event that a step logs when it yields the result.
 
     Args:
-        result: of a check.
-        partition: of its asset, where the check has partitions.
+        result: the result of a check.
+        partition: partition of the asset, if the check has partitions.
 
     Raises:
-        ValueError: the result names no asset or no check; only its own step knows them.
+        ValueError: the result has no asset or no check, which only its step knows.
     """
     if result.asset_key is None or result.check_name is None:
-        raise ValueError("a result that names no asset or no check belongs to the step that yields it")
+        raise ValueError("only a step can log a check result without asset key or check name: give it both")
     return dg.AssetCheckEvaluation(
         asset_key=result.asset_key,
         check_name=result.check_name,

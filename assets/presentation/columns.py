@@ -1,4 +1,4 @@
-"""A table's columns, as Dagster shows them, and how they differ from those that it showed before."""
+"""The columns of a table as Dagster shows them, and how they changed since they were shown last."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from tidegate.platform.core.schema.table_schema import TableSchema
 
 
 def column_schema(schema: TableSchema) -> dg.TableSchema:
-    """A table's columns and their types, for the metadata ``dagster/column_schema``."""
+    """Returns the columns of a table and their types, for the metadata `dagster/column_schema`."""
     return dg.TableSchema([dg.TableColumn(field.name, field.type.sql()) for field in schema.fields])
 
 
 def column_changes(before: dg.TableSchema | None, now: dg.TableSchema | None) -> list[str]:
-    """What became of the columns, a line for each change; nothing where one of the two is unknown.
+    """Returns a line for each column that was added, removed or changed. If a schema is unknown, there are no lines.
 
     Args:
-        before: as they were shown last.
-        now: as they are.
+        before: the columns that were shown last.
+        now: the present columns.
     """
     if before is None or now is None:
         return []
-    old, new = ({column.name: column.type for column in one.columns} for one in (before, now))
+    old, new = ({column.name: column.type for column in schema.columns} for schema in (before, now))
     return [
         *(f"{name} {kind} is new" for name, kind in new.items() if name not in old),
         *(f"{name} {kind} is gone" for name, kind in old.items() if name not in new),

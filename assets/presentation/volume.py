@@ -1,4 +1,4 @@
-"""What some batches brought, as materialization metadata of bronze and silver alike."""
+"""Files, rows and bytes of batches, as metadata of materializations of bronze and silver."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ _AGE = "oldest_event_age_seconds"
 
 
 def volume(batches: Sequence[Batch]) -> dict[str, int | float]:
-    """``files`` (source objects), ``rows``, ``bytes`` (of data files) and, where events told it, the age of the oldest.
+    """Returns `files` (source objects), `rows`, `bytes` (of data files) and the age of the oldest event in seconds.
+
+    The age is left out if no file came with an event.
 
     Args:
-        batches: batches that landed and are not void.
+        batches: committed batches that are not void.
     """
     adds = [add for batch in batches for add in batch.adds]
     committed = [row for batch in batches for row in batch.rows if row.status == Status.COMMITTED]
@@ -25,22 +27,22 @@ def volume(batches: Sequence[Batch]) -> dict[str, int | float]:
 
 
 def as_volume(files: int, rows: int, size: int, oldest: datetime | None) -> dict[str, int | float]:
-    """The same of what was counted elsewhere.
+    """Returns the metadata of `volume` for sums that the caller has.
 
     Args:
-        files: source objects.
-        rows: of them.
+        files: number of source objects.
+        rows: number of their rows.
         size: bytes.
-        oldest: time of the oldest event.
+        oldest: time of the oldest event, if there is one.
     """
-    found: dict[str, int | float] = {"files": files, "rows": rows, "bytes": size}
+    metadata: dict[str, int | float] = {"files": files, "rows": rows, "bytes": size}
     if oldest:
-        found[_AGE] = round((datetime.now(UTC) - oldest).total_seconds(), 3)
-    return found
+        metadata[_AGE] = round((datetime.now(UTC) - oldest).total_seconds(), 3)
+    return metadata
 
 
 def total(volumes: Sequence[Mapping[str, int | float]]) -> dict[str, int | float]:
-    """What several of these brought together; the oldest event is the oldest of all."""
-    ages = [one[_AGE] for one in volumes if _AGE in one]
-    found = {name: sum(one[name] for one in volumes) for name in ("files", "rows", "bytes")}
-    return {**found, _AGE: max(ages)} if ages else found
+    """Returns the sum of several volumes. Its age is that of the oldest event of all."""
+    ages = [part[_AGE] for part in volumes if _AGE in part]
+    sums = {name: sum(part[name] for part in volumes) for name in ("files", "rows", "bytes")}
+    return {**sums, _AGE: max(ages)} if ages else sums

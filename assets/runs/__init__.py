@@ -1,1 +1,1 @@
-"""Runs of bronze as Dagster knows them: their tags, the tables they hold, and those that failed."""
+"""Dagster runs of bronze tables: their tags, their tables, and their failures."""

@@ -1,4 +1,4 @@
-"""Which tables' last run failed, and why, as Dagster remembers it."""
+"""Tables whose last run failed, and why, from Dagster's run storage."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import dagster as dg
 from tidegate.assets.runs.held_tables import PARTITION_TAG, SHARED_JOB, failed_tables, held_tables
 from tidegate.platform.core.first_line import first_line
 
-#: The newest failed runs, and as many shared ones, that are looked at; and tables of which a later good run is sought.
-_MOST_RUNS, _MOST_TABLES = 500, 100
-#: Of an error's first line, as much is told.
-_MOST_CHARACTERS = 300
+#: Newest failed runs that are read, and as many shared runs. Failed tables for which a later successful run is queried.
+_MAX_RUNS, _MAX_TABLES = 500, 100
+#: Characters of an error's first line that are shown.
+_MAX_CHARACTERS = 300
 _FAILURE, _SUCCESS = dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.SUCCESS
 
 
@@ -25,7 +25,7 @@ class FailedRun:
     Attributes:
         run_id: Dagster's id of the run.
         at: epoch seconds of its end.
-        why: first line of the error; empty where Dagster has none.
+        why: first line of the error. Empty if Dagster has no error.
     """
 
     run_id: str
@@ -40,24 +40,24 @@ class FailedRun:
 def failed_runs(
     instance: dg.DagsterInstance, tables: Collection[str], silver: Collection[str] = ()
 ) -> dict[str, FailedRun]:
-    """The last runs of those tables whose last run failed, the newest first.
+    """Returns the last runs of the tables whose last run failed, the newest first.
 
-    Two queries where none failed; else one more for each table that did, and one for its error.
+    It takes two queries if none failed, and two more for each table whose run failed.
 
     Args:
         instance: Dagster's instance.
         tables: table keys.
-        silver: names of silver tables; told as ``silver.<name>``.
+        silver: names of silver tables. Their keys in the result are `silver.<name>`.
     """
     latest: dict[str, dg.RunRecord] = {}
-    for record in instance.get_run_records(dg.RunsFilter(statuses=[_FAILURE]), limit=_MOST_RUNS):
+    for record in instance.get_run_records(dg.RunsFilter(statuses=[_FAILURE]), limit=_MAX_RUNS):
         for table in _failed(record.dagster_run, tables, silver):
             latest.setdefault(table, record)
     if not latest:
         return {}
     good = _shared_good(instance)
     found = {}
-    for table, record in list(latest.items())[:_MOST_TABLES]:
+    for table, record in list(latest.items())[:_MAX_TABLES]:
         if max(good.get(table, -1), _last_good(instance, table)) < record.storage_id:
             found[table] = FailedRun(record.dagster_run.run_id, _ended(record), _why(instance, record, table))
     return found
@@ -67,15 +67,15 @@ def _failed(run: dg.DagsterRun, tables: Collection[str], silver: Collection[str]
     name = run.job_name.removeprefix("silver_").removesuffix("_job")
     if run.job_name == f"silver_{name}_job" and name in silver:
         return [f"silver.{name}"]
-    # Other jobs have partitions too, which are no tables.
+    # Other jobs have partitions, too, which are not tables.
     return [table for table in failed_tables(run) if table in tables]
 
 
 def _shared_good(instance: dg.DagsterInstance) -> dict[str, int]:
-    """The storage id of the newest shared run in which a table did not fail."""
+    """Returns for each table the storage id of the newest shared run in which it did not fail."""
     shared = dg.RunsFilter(job_name=SHARED_JOB, statuses=[_FAILURE, _SUCCESS])
     found: dict[str, int] = {}
-    for record in instance.get_run_records(shared, limit=_MOST_RUNS):
+    for record in instance.get_run_records(shared, limit=_MAX_RUNS):
         run = record.dagster_run
         for table in set(held_tables(run)).difference(failed_tables(run) if run.status is _FAILURE else ()):
             found.setdefault(table, record.storage_id)
@@ -85,7 +85,7 @@ def _shared_good(instance: dg.DagsterInstance) -> dict[str, int]:
 def _last_good(instance: dg.DagsterInstance, table: str) -> int:
     name = table.removeprefix("silver.")
     if name != table:
-        # A person may materialize the asset itself, which is a run of another job.
+        # A user may materialize the asset itself, which is a run of another job.
         made = instance.get_latest_materialization_event(dg.AssetKey([f"silver_{name}"]))
         wanted = dg.RunsFilter(run_ids=[made.run_id]) if made else None
     else:
@@ -103,15 +103,15 @@ def _why(instance: dg.DagsterInstance, record: dg.RunRecord, table: str) -> str:
     for event in instance.get_records_for_run(run.run_id, of_type=dg.DagsterEventType.STEP_FAILURE, limit=1).records:
         happened = event.event_log_entry.dagster_event
         if happened and (error := happened.step_failure_data.error):
-            # Dagster's own error is around the one that was raised.
+            # Dagster wraps the raised error in an error of its own.
             return _line_of((error.cause or error).message, table if run.job_name == SHARED_JOB else "")
-    # Its process died, or never began.
+    # The run's process died, or never started.
     for event in instance.get_records_for_run(run.run_id, of_type=dg.DagsterEventType.RUN_FAILURE, limit=1).records:
-        return first_line(event.event_log_entry.user_message)[:_MOST_CHARACTERS]
+        return first_line(event.event_log_entry.user_message)[:_MAX_CHARACTERS]
     return ""
 
 
-def _line_of(said: str, table: str) -> str:
-    """The line of an error that is a table's; else its first."""
-    of_table = [line for line in said.splitlines() if table and line.startswith(f"{table}: ")]
-    return (of_table[0].removeprefix(f"{table}: ") if of_table else first_line(said))[:_MOST_CHARACTERS]
+def _line_of(message: str, table: str) -> str:
+    """Returns the line of an error message that begins with a table key, or the first line if there is none."""
+    of_table = [line for line in message.splitlines() if table and line.startswith(f"{table}: ")]
+    return (of_table[0].removeprefix(f"{table}: ") if of_table else first_line(message))[:_MAX_CHARACTERS]

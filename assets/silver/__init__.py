@@ -1,1 +1,1 @@
-"""The silver assets: one merge per configured table."""
+"""Silver: one asset for each configured table, merged from its bronze table."""

@@ -1,4 +1,4 @@
-"""A value of bronze as silver has its column: the fields within it by name, at every depth."""
+"""Values of bronze in the types of silver, with nested fields matched by name at every depth."""
 
 from __future__ import annotations
 
@@ -6,46 +6,45 @@ from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct
 
 
 def aligned(given: Type, wanted: Type, value: str, kept: str | None = None, *, level: int = 0) -> str:
-    """SQL of a value in another type that has the same fields, or more, in any order.
+    """Returns SQL that gives a value another type: one that has the same fields, or more, in any order.
 
-    Delta's MERGE matches fields by name where a column is a struct, or an array or a map of structs; deeper, it casts
-    by place, so that two fields of one type change their values (`castIfNeeded` in Delta 4.4's
+    Delta's MERGE matches fields by name where a column is a struct, or an array or a map of structs. Deeper, it casts
+    by position, so two fields of the same type can exchange their values (`castIfNeeded` in Delta 4.4's
     `UpdateExpressionsSupport`).
 
     Args:
         given: the type of the value.
-        wanted: the type to give it. Types without parts stay as they are: Delta casts them, or refuses.
+        wanted: the type to give it. Types without parts are not converted here: Delta casts them, or refuses.
         value: SQL of the value.
-        kept: SQL of the value that is replaced, in the type that is wanted. Fields that the value lacks are taken from
-            it, as whole columns that bronze lacks stay as they are in silver. Within arrays and maps they are NULL, as
-            they are without it.
-        level: how many arrays and maps are around it.
+        kept: SQL of the replaced value, in the wanted type. Fields that `value` lacks keep their value from `kept`, as
+            whole columns do that bronze lacks. Without `kept`, and within arrays and maps, they become NULL.
+        level: number of arrays and maps around the value.
     """
     if is_same(given, wanted):
         return value
-    one = f"v{level}"
+    item = f"v{level}"
     match given, wanted:
         case Struct(fields), Struct(wanted_fields):
             own = {field.name.lower(): field for field in fields}
 
             def part(field: Field) -> str:
                 old = kept and f"{kept}.{quoted(field.name)}"
-                found = own.get(field.name.lower())
-                if found is None:
+                source = own.get(field.name.lower())
+                if source is None:
                     return old or f"CAST(NULL AS {field.type.sql()})"
-                return aligned(found.type, field.type, f"{value}.{quoted(found.name)}", old, level=level)
+                return aligned(source.type, field.type, f"{value}.{quoted(source.name)}", old, level=level)
 
             parts = ", ".join(f"{part(field)} AS {quoted(field.name)}" for field in wanted_fields)
             return f"if({value} IS NULL, NULL, struct({parts}))"
         case Array(element), Array(wanted_element):
-            return f"transform({value}, {one} -> {aligned(element, wanted_element, one, level=level + 1)})"
-        case Map(key, item), Map(wanted_key, wanted_item):
-            if not is_same(item, wanted_item):
-                inner = aligned(item, wanted_item, one, level=level + 1)
-                value = f"transform_values({value}, (k{level}, {one}) -> {inner})"
+            return f"transform({value}, {item} -> {aligned(element, wanted_element, item, level=level + 1)})"
+        case Map(key, map_value), Map(wanted_key, wanted_value):
+            if not is_same(map_value, wanted_value):
+                inner = aligned(map_value, wanted_value, item, level=level + 1)
+                value = f"transform_values({value}, (k{level}, {item}) -> {inner})"
             if not is_same(key, wanted_key):
-                inner = aligned(key, wanted_key, one, level=level + 1)
-                value = f"transform_keys({value}, ({one}, i{level}) -> {inner})"
+                inner = aligned(key, wanted_key, item, level=level + 1)
+                value = f"transform_keys({value}, ({item}, i{level}) -> {inner})"
     return value
 
 
@@ -54,11 +53,11 @@ def is_same(given: Type, wanted: Type) -> bool:
     match given, wanted:
         case Struct(fields), Struct(wanted_fields):
             return len(fields) == len(wanted_fields) and all(
-                one.name == other.name and is_same(one.type, other.type)
-                for one, other in zip(fields, wanted_fields, strict=True)
+                field.name == wanted_field.name and is_same(field.type, wanted_field.type)
+                for field, wanted_field in zip(fields, wanted_fields, strict=True)
             )
         case Array(element), Array(wanted_element):
             return is_same(element, wanted_element)
-        case Map(key, item), Map(wanted_key, wanted_item):
-            return is_same(key, wanted_key) and is_same(item, wanted_item)
+        case Map(key, map_value), Map(wanted_key, wanted_value):
+            return is_same(key, wanted_key) and is_same(map_value, wanted_value)
     return True

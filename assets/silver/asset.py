@@ -1,4 +1,4 @@
-"""The silver assets: unpartitioned, one per configured table, each with its own pool."""
+"""The silver assets: one for each configured table, without partitions, each with its own pool."""
 
 from typing import Any
 
@@ -13,12 +13,12 @@ from tidegate.resources.lake_resource import LakeResource
 
 
 def silver_key(spec: TableSpec) -> dg.AssetKey:
-    """Asset key of a table's silver asset."""
+    """Returns the asset key of a table's silver asset."""
     return dg.AssetKey([f"silver_{spec.name}"])
 
 
 def build_silver_assets(config: LakeConfig) -> list[dg.AssetsDefinition]:
-    """One asset for each table with a ``silver`` specification."""
+    """Build an asset for each table that has `silver` in `lake.yaml`."""
     return [_build(spec) for spec in config.tables if spec.silver]
 
 

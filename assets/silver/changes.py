@@ -1,4 +1,4 @@
-"""What a merge takes from bronze: the rows of the batches since the mark, or of the whole table."""
+"""The rows of bronze that a merge reads: those of the batches after the mark, or of the whole table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tidegate.assets.presentation.volume import as_volume, volume
-from tidegate.assets.silver.pending import Pending
+from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import Status
@@ -22,33 +22,33 @@ from tidegate.resources.ledger import tells_a_state
 from tidegate.resources.spark.delta import Delta
 from tidegate.resources.threads import parallel
 
-#: What one merge takes at most of what waits, and one batch at least; the next merge goes on behind it. Batch objects
-#: are read whole, and their files are named in a statement: Spark Connect refuses 128 MiB, and a character of a path
-#: takes up to six there. Rows are bounded so that what is merged is not lost with one failure.
-_MOST_BYTES = 16 << 20
-_MOST_ROWS = 50_000_000
-_MOST_BATCHES = 1000
-#: Of more batches than these a first merge reads no objects, nor of a table of more files: the ledger tells in a query.
-_MOST_FIRST_BATCHES = 100
-_MOST_FIRST_FILES = 1000
-#: Files whose batches are sent to every task, rather than that the rows are sorted by file.
-_MOST_SENT = 200_000
-#: Orders the rows of one file: Delta offers no row index, but within one split these ids grow in the rows' order.
+#: Limits of one merge, which always takes at least one batch. The next merge continues after its last batch. Batch
+#: objects are read whole, and a statement lists their files: Spark Connect refuses 128 MiB, and a character of a path
+#: takes up to six bytes there. Rows are limited so that one failure does not undo the merge of a large backlog.
+_MAX_BYTES = 16 << 20
+_MAX_ROWS = 50_000_000
+_MAX_BATCHES = 1000
+#: A first merge of more batches, or of a table with more files, reads no batch objects: it queries the ledger.
+_MAX_FIRST_BATCHES = 100
+_MAX_FIRST_FILES = 1000
+#: Up to this many files, the map from file to batch is broadcast. Above, rows and files are sorted and joined.
+_MAX_BROADCAST_FILES = 200_000
+#: Orders the rows of one file. Delta offers no row index, but within one split these ids increase with the rows.
 _ROW = "struct(_metadata.file_block_start, monotonically_increasing_id()) AS _tidegate_row"
 _FILE = "_metadata.file_path AS _tidegate_path"
 
 
 @dataclass(frozen=True)
 class Changes:
-    """A temporary view over rows of bronze, with ``_tidegate_*`` columns for their order.
+    """A temporary view over rows of bronze, with `_tidegate_*` columns for their order.
 
     Attributes:
         view: its name.
-        n: the last batch whose rows it holds: silver's mark, once they are merged.
-        why_full: why it is the whole bronze table instead of the batches since the mark; None if it is not.
-        batches: how many batches it holds.
-        volume: what those brought, as metadata.
-        replaced: rows of a loaded table left it, since a redrive or a rebuild read their file again.
+        n: last batch whose rows it has. It becomes silver's mark when they are merged.
+        why_full: why it has the whole bronze table instead of the batches after the mark. None if it does not.
+        batches: number of batches that are merged.
+        volume: files, rows and bytes of these batches, as metadata.
+        is_reread: a redrive or a rebuild read files of a loaded table again, so older rows left bronze.
     """
 
     view: str
@@ -56,14 +56,14 @@ class Changes:
     why_full: str | None
     batches: int
     volume: dict[str, int | float]
-    replaced: bool = False
+    is_reread: bool = False
 
 
-def gather(delta: Delta, work: Pending) -> Changes:
-    """Make a view of what there is to merge: all that waits, or the first part of it where that is much.
+def gather(delta: Delta, work: PendingMerge) -> Changes:
+    """Create a view of the rows to merge: of all pending batches, or of the first of them if there are many.
 
     Raises:
-        RuntimeError: a batch is gone that must never be deleted.
+        RuntimeError: a batch object is gone.
     """
     view = f"changes_{uuid.uuid4().hex}"
     birth = work.table.birth
@@ -71,7 +71,7 @@ def gather(delta: Delta, work: Pending) -> Changes:
         raise AssertionError("a table with batches has been born")
     mark = work.mark or 0
     first = _FIRST if work.mark is None else None
-    if first and (work.n > _MOST_FIRST_BATCHES or work.bronze.files > _MOST_FIRST_FILES):
+    if first and (work.n > _MAX_FIRST_BATCHES or work.bronze.files > _MAX_FIRST_FILES):
         return _by_ledger(delta, work, birth, view, 0, first)
     n, batches = _step(work, mark)
     if first and n < work.n:
@@ -79,7 +79,7 @@ def gather(delta: Delta, work: Pending) -> Changes:
     removed = first is None and any(batch.removes for batch in batches)
     if not birth.registered:
         if removed:
-            return _by_ledger(delta, work, birth, view, 0, _REPLACED, told=mark)
+            return _by_ledger(delta, work, birth, view, 0, _REPLACED, counted_after=mark)
         _loaded(delta, birth, mark, n).createOrReplaceTempView(view)
         return Changes(view, n, first, len(batches), volume(batches))
     if removed and work.spec.on_removed == "full":
@@ -89,7 +89,7 @@ def gather(delta: Delta, work: Pending) -> Changes:
     explained = {remove.path for batch in batches for remove in batch.removes}
     why = _missing(len([path for path in missing if path not in explained]))
     if why and n < work.n:
-        # Perhaps a batch behind these says why, which the ledger knows.
+        # A later batch may have removed or replaced these files. The ledger knows all batches.
         if work.spec.on_removed == "full" and _removed(delta, work):
             return _by_ledger(delta, work, birth, view, 0, _REMOVED)
         return _by_ledger(delta, work, birth, view, mark)
@@ -103,20 +103,20 @@ _REPLACED = "files were read again, and their rows in bronze replaced"
 _REMOVED = "files were removed from bronze, and on_removed is full"
 
 
-def _step(work: Pending, mark: int) -> tuple[int, tuple[Batch, ...]]:
-    """The batches that this merge takes of those that wait, without void ones, and the number of the last one."""
+def _step(work: PendingMerge, mark: int) -> tuple[int, tuple[Batch, ...]]:
+    """Returns the number of the last batch of this merge, and its batches without void ones."""
     sizes = work.table.batches.sizes(mark)
     numbers = [n for n in range(mark + 1, work.n + 1) if sizes.get(n, 0) is not None]
-    taken = within([sizes.get(n) or 0 for n in numbers[:_MOST_BATCHES]], _MOST_BYTES)
+    taken = within([sizes.get(n) or 0 for n in numbers[:_MAX_BATCHES]], _MAX_BYTES)
     batches = _batches(work.table, numbers[:taken])
-    taken = within([sum(row.rows or 0 for row in batch.rows) for batch in batches], _MOST_ROWS)
+    taken = within([sum(row.rows or 0 for row in batch.rows) for batch in batches], _MAX_ROWS)
     return (work.n if taken == len(numbers) else numbers[taken - 1]), batches[:taken]
 
 
-def within(amounts: Sequence[int], most: int) -> int:
-    """How many of these together are no more than ``most``, from the first one on; one at least, if there is one."""
+def within(amounts: Sequence[int], limit: int) -> int:
+    """Returns how many of the first amounts have a sum of at most `limit`, but at least 1 if there is an amount."""
     sums = accumulate(amounts)
-    return sum(1 for place, amount in enumerate(sums) if place == 0 or amount <= most)
+    return sum(1 for place, amount in enumerate(sums) if place == 0 or amount <= limit)
 
 
 def _batches(table: Table, numbers: Sequence[int]) -> tuple[Batch, ...]:
@@ -131,30 +131,36 @@ def _batches(table: Table, numbers: Sequence[int]) -> tuple[Batch, ...]:
 
 
 def _by_ledger(
-    delta: Delta, work: Pending, birth: Birth, view: str, after: int, why: str | None = None, told: int | None = None
+    delta: Delta,
+    work: PendingMerge,
+    birth: Birth,
+    view: str,
+    after: int,
+    why: str | None = None,
+    counted_after: int | None = None,
 ) -> Changes:
-    """The rows of all batches that wait, however many: one scan of bronze, whose files find their batch in the ledger.
+    """Create the view from one scan of bronze and the ledger's batch of each file, for any number of batches.
 
     Args:
-        delta: the door to tables.
+        delta: reads the tables.
         work: the merge.
-        birth: bronze's.
+        birth: the birth of the bronze table.
         view: name of the view.
-        after: the batches behind this one are merged.
-        why: why it is the whole table.
-        told: the batches behind this one are counted; None for those that are merged.
+        after: rows of the batches after this one are merged.
+        why: why the whole table is merged, if it is.
+        counted_after: batches after this one are counted. None: the merged ones.
     """
     if birth.registered:
         missing = _registered(delta, work, birth, view, after)
         why = why or missing
     else:
         _loaded(delta, birth, after, work.n).createOrReplaceTempView(view)
-    counted, brought = _told(delta, work, after if told is None else told)
-    return Changes(view, work.n, why, counted, brought, replaced=why == _REPLACED)
+    batches, brought = _volume(delta, work, after if counted_after is None else counted_after)
+    return Changes(view, work.n, why, batches, brought, is_reread=why == _REPLACED)
 
 
-def _registered(delta: Delta, work: Pending, birth: Birth, view: str, after: int) -> str | None:
-    """Make the view of a registered table; why it is all of it, if it is."""
+def _registered(delta: Delta, work: PendingMerge, birth: Birth, view: str, after: int) -> str | None:
+    """Create the view of a registered table. Returns why it has the whole table, or None if it does not."""
     version = delta.live_view(birth.location, f"live_{view}")
     live = delta.session.table(f"live_{view}")
     gone = _gone(delta, work, live, after)
@@ -162,12 +168,12 @@ def _registered(delta: Delta, work: Pending, birth: Birth, view: str, after: int
         rows = _whole(delta, birth)
     else:
         files = _decided(delta, work, after).where(F.col("status") == str(Status.COMMITTED))
-        # A key that was removed may be there once more, by a later batch.
+        # A later batch may have added a key again that was removed.
         numbers = files.select(_places(work), "n").groupBy("_tidegate_key").agg(F.max("n").alias("_tidegate_n"))
         paths = numbers.join(live, "_tidegate_key").select("_tidegate_path", "_tidegate_n")
-        if work.bronze.files <= _MOST_SENT:
+        if work.bronze.files <= _MAX_BROADCAST_FILES:
             paths = F.broadcast(paths)
-        # Of the version whose files are all known: those of a later one might be somebody else's.
+        # The version whose files were compared with the ledger. A later version may have files of other writers.
         rows = _scan(delta, birth, version).join(paths, "_tidegate_path")
     rows.createOrReplaceTempView(view)
     delta.session.catalog.dropTempView(f"live_{view}")
@@ -199,8 +205,8 @@ def _missing(files: int) -> str | None:
     return f"{files} files of its batches are no longer in bronze (rewritten, or removed since)" if files else None
 
 
-def _gone(delta: Delta, work: Pending, live: DataFrame, after: int) -> int:
-    """How many files of the batches are not live, though the ledger says so."""
+def _gone(delta: Delta, work: PendingMerge, live: DataFrame, after: int) -> int:
+    """Returns how many files of the batches are not live although they are committed in the ledger."""
     last = F.max_by(F.struct("status", "etag", "n"), F.struct("n", "position")).alias("last")
     decided = _decided(delta, work, 0).groupBy("key").agg(last).select("key", "last.*")
     wanted = decided.where((F.col("status") == str(Status.COMMITTED)) & (F.col("n") > after))
@@ -208,32 +214,33 @@ def _gone(delta: Delta, work: Pending, live: DataFrame, after: int) -> int:
     return wanted.join(here, "key", "left_anti").count()
 
 
-def _removed(delta: Delta, work: Pending) -> bool:
+def _removed(delta: Delta, work: PendingMerge) -> bool:
     left = F.col("status").isin(str(Status.REMOVED), str(Status.QUARANTINED))
     return not _decided(delta, work, work.mark or 0).where(left).isEmpty()
 
 
-def _decided(delta: Delta, work: Pending, after: int) -> DataFrame:
-    """The ledger's decisions that change a key's state, of the batches after ``after``."""
+def _decided(delta: Delta, work: PendingMerge, after: int) -> DataFrame:
+    """Returns the rows of the ledger that change a key's state, of the batches after `after`."""
     return _ledger(delta, work, after).where(tells_a_state())
 
 
-def _ledger(delta: Delta, work: Pending, after: int) -> DataFrame:
-    found = delta.session.read.format("delta").option("versionAsOf", work.recorded).load(work.table.ledger.location)
-    return found.where((F.col("n") > after) & (F.col("n") <= work.n))
+def _ledger(delta: Delta, work: PendingMerge, after: int) -> DataFrame:
+    rows = delta.session.read.format("delta").option("versionAsOf", work.recorded).load(work.table.ledger.location)
+    return rows.where((F.col("n") > after) & (F.col("n") <= work.n))
 
 
-def _places(work: Pending) -> Column:
-    """A row for each place where the file of a decision may be: the object itself, and its copy."""
+def _places(work: PendingMerge) -> Column:
+    """Returns a row for each key that the file of a ledger row may have: the object itself, and its copy."""
     itself = F.substring("key", len(work.table.key.prefix) + 1, 1024)
     copy = F.concat(F.lit(f"{COPIES}/"), itself, F.lit("/"), F.col("etag"), F.lit(".parquet"))
     return F.explode(F.array(itself, copy)).alias("_tidegate_key")
 
 
-def _told(delta: Delta, work: Pending, after: int) -> tuple[int, dict[str, int | float]]:
+def _volume(delta: Delta, work: PendingMerge, after: int) -> tuple[int, dict[str, int | float]]:
+    """Returns the number of committed batches after `after`, and what they brought, as metadata."""
     committed = (F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED))
     landed = (F.col("kind") == "header") & (F.col("outcome") == "committed")
-    (told,) = (
+    (sums,) = (
         _ledger(delta, work, after)
         .agg(
             F.count_if(landed).alias("batches"),
@@ -244,5 +251,5 @@ def _told(delta: Delta, work: Pending, after: int) -> tuple[int, dict[str, int |
         )
         .collect()
     )
-    oldest = None if told["oldest"] is None else datetime.fromtimestamp(told["oldest"], UTC)
-    return told["batches"], as_volume(told["files"], told["rows"] or 0, told["bytes"] or 0, oldest)
+    oldest = None if sums["oldest"] is None else datetime.fromtimestamp(sums["oldest"], UTC)
+    return sums["batches"], as_volume(sums["files"], sums["rows"] or 0, sums["bytes"] or 0, oldest)

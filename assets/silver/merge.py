@@ -1,4 +1,4 @@
-"""One silver merge: a change set of bronze, reduced to one row per key, merged in one commit with its mark."""
+"""Silver merges: rows of bronze, reduced to the newest row of each key and merged in one commit with their mark."""
 
 from __future__ import annotations
 
@@ -12,31 +12,34 @@ from tidegate.assets.maintenance.compaction import compact, is_due
 from tidegate.assets.presentation.volume import total
 from tidegate.assets.silver.changes import gather
 from tidegate.assets.silver.merge_sql import build_merge
-from tidegate.assets.silver.pending import Pending, pending
+from tidegate.assets.silver.pending import PendingMerge, pending_merge
 from tidegate.assets.silver.table import create_table, purge_tombstones, silver_columns, widen_table
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.first_line import first_line
 from tidegate.resources.lake import Lake
 
-#: The seams of a merge, in order; each lies right after the step that it is named for.
+#: The seams of a merge, in order. Each is right after the step that it is named for.
 SEAMS = ("silver-create", "silver-gather", "silver-merge")
 
-_ATTEMPTS = 6
-#: How the conditions begin of a commit that another one came before: Delta's and ours.
+_MAX_ATTEMPTS = 6
+#: Prefixes of the error conditions, Delta's and ours, of a commit that lost to another writer's commit.
 _OVERTAKEN = ("DELTA_CONCURRENT", "TIDEGATE_BUSY")
 
 
 @dataclass(frozen=True)
-class Merged:
+class MergeResult:
     """What a merge did.
 
     Attributes:
         version: Delta version of the silver table afterwards.
         n: the mark: last batch that silver holds now.
-        batches: how many were merged.
-        volume: what they brought, as metadata.
-        why_full: why the whole bronze table was merged; None if it was not.
+        batches: number of merged batches.
+        volume: files, rows and bytes of the batches, as metadata.
+        why_full: why the whole bronze table was merged. None if only some batches were.
+        inserted: rows that silver did not have.
+        updated: rows that replaced a row of silver.
+        deleted: rows that left silver.
     """
 
     version: int
@@ -49,55 +52,55 @@ class Merged:
     deleted: int
 
 
-def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda _: None) -> Merged | None:
-    """Bring a silver table up to its ledger's last batch; None if it is there already.
+def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda _: None) -> MergeResult | None:
+    """Merge everything that is pending into a silver table. Returns None if nothing is pending.
 
-    Where much waits it takes several merges, each with its own mark: what is merged stays so if a later merge fails. A
-    merge that loses against another commit (another merge, OPTIMIZE, …) starts again from a fresh look.
+    A large backlog takes several merges, each with its own mark, so a later failure does not undo the earlier merges. A
+    merge that loses to another commit (another merge, OPTIMIZE, …) starts again from the present state of both tables.
 
     Raises:
-        PySparkException: a merge lost ``_ATTEMPTS`` times, or failed otherwise.
+        PySparkException: a merge lost `_MAX_ATTEMPTS` times, or failed for another reason.
     """
     goal: int | None = None
-    done: list[Merged] = []
+    done: list[MergeResult] = []
     attempt = 0
     while True:
-        work = pending(lake, spec)
+        work = pending_merge(lake, spec)
         if work is None or (goal is not None and (work.mark or 0) >= goal):
             return _together(done) if done else None
-        # What bronze takes in meanwhile is the next run's.
+        # Batches that bronze commits meanwhile are left to the next run, or this run might never end.
         goal = goal or work.n
         try:
             done.append(_merge(lake, work, log))
             attempt = 0
         except PySparkException as error:
             attempt += 1
-            if not (error.getCondition() or "").startswith(_OVERTAKEN) or attempt == _ATTEMPTS:
+            if not (error.getCondition() or "").startswith(_OVERTAKEN) or attempt == _MAX_ATTEMPTS:
                 raise
-            log(f"another commit came first, looking again: {first_line(error)}")
+            log(f"another commit came first, merging again: {first_line(error)}")
             time.sleep(0.1 * 2**attempt)
 
 
-def _together(steps: Sequence[Merged]) -> Merged:
-    """What several merges did, one behind the other."""
+def _together(steps: Sequence[MergeResult]) -> MergeResult:
+    """Returns the result of consecutive merges as that of one merge."""
     return replace(
         steps[-1],
-        batches=sum(one.batches for one in steps),
-        volume=total([one.volume for one in steps]),
-        why_full=next((one.why_full for one in steps if one.why_full), None),
-        inserted=sum(one.inserted for one in steps),
-        updated=sum(one.updated for one in steps),
-        deleted=sum(one.deleted for one in steps),
+        batches=sum(step.batches for step in steps),
+        volume=total([step.volume for step in steps]),
+        why_full=next((step.why_full for step in steps if step.why_full), None),
+        inserted=sum(step.inserted for step in steps),
+        updated=sum(step.updated for step in steps),
+        deleted=sum(step.deleted for step in steps),
     )
 
 
-def _merge(lake: Lake, work: Pending, log: Callable[[str], None]) -> Merged:
+def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeResult:
     columns = silver_columns(work)
     widened = work.silver.exists and widen_table(lake, work, columns)
     if not work.silver.exists:
         create_table(lake, work, columns)
     have = lake.delta.table_state(work.location).schema if widened else work.silver.schema
-    # Also where an earlier merge died before its mark: perhaps before it gave the names.
+    # Without a mark, an earlier merge may have died between the creation of the table and its SQL names.
     if widened or work.mark is None:
         _name(lake, work, log)
     seam("silver-create")
@@ -112,12 +115,12 @@ def _merge(lake: Lake, work: Pending, log: Callable[[str], None]) -> Merged:
     seam("silver-merge")
     if (merged.txn or 0) < changes.n:
         raise RuntimeError(
-            f"the merge of silver.{work.table.spec.name} returned, but its table says batch {merged.txn}, not "
-            f"{changes.n}; it will be merged again"
+            f"the merge of silver.{work.table.spec.name} returned, but its table has the mark {merged.txn}, not "
+            f"{changes.n}; the next run merges these batches again"
         )
     if is_due(work.mark or 0, changes.n):
         compact(lake.delta, work.location, f"silver.{work.table.spec.name}", log)
-    return Merged(
+    return MergeResult(
         merged.version,
         changes.n,
         changes.batches,
@@ -129,8 +132,8 @@ def _merge(lake: Lake, work: Pending, log: Callable[[str], None]) -> Merged:
     )
 
 
-def _name(lake: Lake, work: Pending, log: Callable[[str], None]) -> None:
-    """Give silver its SQL names; a merge is never kept waiting for them."""
+def _name(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> None:
+    """Give silver its SQL names. A merge does not fail if the names cannot be given."""
     try:
         lake.name_table(work.table.text)
     except RuntimeError as error:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tidegate.assets.silver.aligned import aligned
 from tidegate.assets.silver.changes import Changes
-from tidegate.assets.silver.pending import Pending
+from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.config.table import SilverSpec
 from tidegate.platform.core.schema.column_types import Field, Type, quoted
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -18,7 +18,7 @@ from tidegate.resources.spark.delta import Merging
 _Types = Mapping[str, tuple[Type, Type]]
 
 
-def build_merge(work: Pending, changes: Changes, columns: Sequence[Field], silver: TableSchema) -> Merging:
+def build_merge(work: PendingMerge, changes: Changes, columns: Sequence[Field], silver: TableSchema) -> Merging:
     """Build a merge in both of its forms: as Delta's MERGE and, where it is allowed, as the keyed merge.
 
     Args:
@@ -29,7 +29,7 @@ def build_merge(work: Pending, changes: Changes, columns: Sequence[Field], silve
     """
     mode = merge_mode(
         is_full=changes.why_full is not None,
-        is_reread=changes.replaced,
+        is_reread=changes.is_reread,
         has_other_rows=work.mark is None and work.silver.files > 0,
         mirrors_removals=work.spec.on_removed == "full",
     )

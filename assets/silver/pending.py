@@ -1,4 +1,4 @@
-"""What a silver table has not merged yet: bronze's batches between its mark and the ledger's last n."""
+"""The pending merge of a silver table: the batches of bronze after its mark, up to the last one in the ledger."""
 
 from __future__ import annotations
 
@@ -8,23 +8,29 @@ from tidegate.platform.core.config.table import SilverSpec, TableSpec
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.spark.delta import TableState
 
-#: What an operator sets on a bronze table that somebody else changed, once that is meant.
+#: A property that an operator sets on a bronze table to accept a change that Tidegate did not make.
 _ACKNOWLEDGED = "tidegate.acknowledged_version"
 
 
 class BronzeGone(RuntimeError):
-    """There is no bronze table, though its ledger has batches."""
+    """The bronze table does not exist, though its ledger has batches."""
 
 
 @dataclass(frozen=True)
-class Pending:
-    """The work of one merge.
+class PendingMerge:
+    """What one merge starts from.
 
     Attributes:
-        mark: last batch that silver holds; None when it holds none of this bronze table and generation.
-        n: the ledger's last batch: how far this merge goes.
-        recorded: the ledger's Delta version that says so.
-        app_id: of silver's txn; it holds the bronze table's id and generation, so another table starts anew.
+        table: the bronze table.
+        spec: `silver` of the table in `lake.yaml`.
+        location: `s3a://` URI of the silver table.
+        bronze: state of the bronze table.
+        silver: state of the silver table, which may not exist yet.
+        mark: last batch that silver holds. None if silver holds no batch of this bronze table and generation.
+        n: last batch in the ledger, up to which silver is merged.
+        recorded: Delta version of the ledger in which `n` is the last batch.
+        app_id: application id of silver's transactions. It contains the id and the generation of the bronze table, so
+            silver has no mark for another table or generation.
     """
 
     table: Table
@@ -38,14 +44,14 @@ class Pending:
     app_id: str
 
 
-def pending(lake: Lake, spec: TableSpec) -> Pending | None:
-    """What there is to merge; None if silver holds everything that the ledger has recorded.
+def pending_merge(lake: Lake, spec: TableSpec) -> PendingMerge | None:
+    """Returns what is left to merge. None if silver holds every batch that the ledger has recorded.
 
-    It goes up to the ledger's last n, never up to the table's version, for the ledger follows the commit.
+    The last batch is that of the ledger. The bronze table may have a later one, because the ledger follows the commit.
 
     Raises:
-        ValueError: the table has no silver specification.
-        BronzeGone: there is no bronze table, though its ledger has batches.
+        ValueError: the table has no `silver` in `lake.yaml`.
+        BronzeGone: the bronze table does not exist, though its ledger has batches.
     """
     if spec.silver is None:
         raise ValueError(f"table {spec.name} has no `silver` in lake.yaml")
@@ -62,7 +68,7 @@ def pending(lake: Lake, spec: TableSpec) -> Pending | None:
             return None  # every file so far was refused
         raise BronzeGone(
             f"bronze.{table.birth.name} at {table.birth.location} is gone, though its ledger has {n} batches: restore "
-            "its log, or begin anew as bronze's own refusal says; silver is left as it is"
+            "its log, or reset the table as the error of its bronze run says. Silver is not changed"
         )
     location = lake.store.uri("silver", spec.name)
     app_id = f"tidegate:{lake.id}:silver:{spec.name}:{bronze.table_id}:{table.birth.generation}"
@@ -72,4 +78,4 @@ def pending(lake: Lake, spec: TableSpec) -> Pending | None:
     mark = silver.txn
     if mark is not None and mark >= n:
         return None
-    return Pending(table, spec.silver, location, bronze, silver, mark, n, version, app_id)
+    return PendingMerge(table, spec.silver, location, bronze, silver, mark, n, version, app_id)

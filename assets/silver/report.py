@@ -8,12 +8,12 @@ from pyspark.sql import SparkSession
 
 from tidegate.assets.presentation.columns import column_schema
 from tidegate.assets.presentation.volume import volume
-from tidegate.assets.silver.merge import Merged
+from tidegate.assets.silver.merge import MergeResult
 from tidegate.platform.core.silver.columns import DELETED
 from tidegate.resources.spark.delta import TableState
 
 
-def merge_metadata(merged: Merged | None) -> dict[str, Any]:
+def merge_metadata(merged: MergeResult | None) -> dict[str, Any]:
     """Returns the metadata of a run's merges; None if there was nothing to merge."""
     if merged is None:
         return {**volume([]), "batches": 0}
@@ -35,7 +35,7 @@ def table_metadata(session: SparkSession, name: str, location: str, state: Table
     Args:
         session: counts its rows.
         name: its name in lake.yaml.
-        location: its ``s3a://`` URI.
+        location: its `s3a://` URI.
         state: its latest state; a table that does not exist yet has no metadata.
     """
     if not state.exists:

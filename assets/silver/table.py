@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pyspark.errors import PySparkException
 
 from tidegate.assets.maintenance.compaction import passes
-from tidegate.assets.silver.pending import Pending
+from tidegate.assets.silver.pending import PendingMerge
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, needs_mapping
 from tidegate.platform.core.schema.sql_types import simple_type
@@ -20,7 +20,7 @@ from tidegate.resources.spark.session import command
 _PURGE_EVERY = 50
 
 
-def silver_columns(work: Pending) -> tuple[Field, ...]:
+def silver_columns(work: PendingMerge) -> tuple[Field, ...]:
     """Returns bronze's columns without those that Tidegate adds to loaded tables.
 
     Raises:
@@ -48,7 +48,7 @@ def silver_columns(work: Pending) -> tuple[Field, ...]:
     return columns
 
 
-def create_table(lake: Lake, work: Pending, columns: Sequence[Field]) -> None:
+def create_table(lake: Lake, work: PendingMerge, columns: Sequence[Field]) -> None:
     """Create the silver table with these columns and silver's own, unless another run already has."""
     own = [
         Field(DELETED, simple_type("boolean")),
@@ -69,7 +69,7 @@ def create_table(lake: Lake, work: Pending, columns: Sequence[Field]) -> None:
             raise
 
 
-def widen_table(lake: Lake, work: Pending, columns: Sequence[Field]) -> bool:
+def widen_table(lake: Lake, work: PendingMerge, columns: Sequence[Field]) -> bool:
     """Add the columns that only bronze has. Returns whether there were any."""
     if not any(work.silver.schema.missing(columns)):
         return False
@@ -77,8 +77,8 @@ def widen_table(lake: Lake, work: Pending, columns: Sequence[Field]) -> bool:
     return True
 
 
-def purge_tombstones(lake: Lake, work: Pending, n: int) -> None:
-    """Delete expired tombstones, if the merge up to batch ``n`` passes a multiple of ``_PURGE_EVERY``."""
+def purge_tombstones(lake: Lake, work: PendingMerge, n: int) -> None:
+    """Delete expired tombstones, if the merge up to batch `n` passes a multiple of `_PURGE_EVERY`."""
     if passes(_PURGE_EVERY, work.mark or 0, n):
         command(
             lake.delta.session,

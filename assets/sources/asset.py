@@ -8,39 +8,39 @@ from tidegate.platform.core.config.lake import LakeConfig
 
 
 def queue_key(name: str) -> dg.AssetKey:
-    """Asset key of a queue."""
+    """Returns the asset key of a queue."""
     return dg.AssetKey(["sqs", name])
 
 
 def queue_keys(config: LakeConfig) -> list[dg.AssetKey]:
-    """Asset keys of the queues."""
+    """Returns the asset keys of all queues."""
     return [queue_key(spec.known_as) for spec in config.every_queue]
 
 
 def dead_letters_of(config: LakeConfig) -> dict[str, str]:
-    """The dead-letter queues that lake.yaml names, each with the first queue that it belongs to."""
-    found: dict[str, str] = {}
+    """Returns the dead-letter queues of `lake.yaml`, each with the first queue that uses it."""
+    sources: dict[str, str] = {}
     for spec in config.every_queue:
         if spec.dlq:
-            found.setdefault(spec.dlq, spec.known_as)
-    return found
+            sources.setdefault(spec.dlq, spec.known_as)
+    return sources
 
 
 def table_owners(config: LakeConfig, bucket: str | None = None) -> list[str]:
-    """Owners of the configured tables, or of those whose files lie in one bucket."""
+    """Returns the owners of the configured tables, or only of tables with files in one bucket."""
     return sorted({owner for spec in config.tables if bucket in (None, spec.table_key.bucket) for owner in spec.owners})
 
 
 def source_assets(config: LakeConfig) -> list[dg.AssetSpec]:
-    """An external asset for each source bucket, queue and dead-letter queue, owned by those who own its tables."""
+    """Build an external asset for each bucket, queue and dead-letter queue. Its owners are those of its tables."""
     buckets = [
         dg.AssetSpec(
             dg.AssetKey(["s3", bucket]),
             group_name="sources",
             owners=table_owners(config, bucket),
             kinds={"s3"},
-            description=f"Source bucket s3://{bucket}: producers put files here, and S3 notifies the queue. "
-            "Nothing is materialized here: the sensor intake hears of each file.",
+            description=f"Source bucket s3://{bucket}: producers put files here, and S3 sends a notification of each "
+            "file to a queue. The asset is never materialized.",
             metadata={"dagster/uri": f"s3://{bucket}/"},
         )
         for bucket in config.buckets
@@ -52,7 +52,7 @@ def source_assets(config: LakeConfig) -> list[dg.AssetSpec]:
             group_name="sources",
             owners=table_owners(config),
             kinds={"sqs"},
-            description="SQS queue of S3 event notifications; the intake sensor drains it into the lake's inbox.",
+            description="SQS queue of S3 event notifications. The intake sensor moves them to the lake's inbox.",
         )
         for key in (queue_key(spec.known_as) for spec in config.queues)
     ]
@@ -62,7 +62,7 @@ def source_assets(config: LakeConfig) -> list[dg.AssetSpec]:
             group_name="sources",
             owners=list(spec.owners),
             kinds={"sqs"},
-            description=f"SQS queue of rows of bronze.{spec.name}; the intake sensor makes objects of its messages.",
+            description=f"SQS queue of rows of bronze.{spec.name}. The intake sensor writes its messages to objects.",
         )
         for spec in config.tables
         if spec.row_queue
@@ -75,8 +75,8 @@ def source_assets(config: LakeConfig) -> list[dg.AssetSpec]:
             owners=table_owners(config),
             kinds={"sqs"},
             description=f"Dead letters of the queue {source}: messages that were received too often. Run the check "
-            f"`is_empty` to see some with their reasons. Mend the cause, then `tidegate redrive --dlq {name}` sends "
-            "them to their queue again, or the sensor `dead_letters`, turned on, takes them in from here.",
+            f"`is_empty` to see some with their reasons. Fix the cause, then send them to their queue again with "
+            f"`tidegate redrive --dlq {name}`, or turn on the sensor `dead_letters`, which reads this queue.",
         )
         for name, source in dead_letters_of(config).items()
     ]

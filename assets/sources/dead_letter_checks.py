@@ -1,4 +1,4 @@
-"""A check on each dead-letter queue: whether it is empty, and what lies in it."""
+"""The check of each dead-letter queue: whether it is empty, and which messages it holds for which reason."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,26 +11,26 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.lake_resource import LakeResource
 
 CHECK = "is_empty"
-#: Messages that are looked at when a person runs the check.
-_MOST_PEEKED = 20
+#: Messages that are read when a user runs the check.
+_MAX_PEEKED = 20
 
 
-def result(name: str, depth: int, seen: Sequence[DeadLetter] = ()) -> dg.AssetCheckResult:
-    """What the check says of a dead-letter queue.
+def dead_letter_check_result(name: str, depth: int, seen: Sequence[DeadLetter] = ()) -> dg.AssetCheckResult:
+    """Returns the result of a dead-letter queue's check.
 
     Args:
-        name: the queue's.
-        depth: messages in it.
-        seen: some of them.
+        name: name of the queue.
+        depth: number of messages in it.
+        seen: some of the messages.
     """
-    reasons = Counter(one.reason for one in seen)
-    told = [
+    reasons = Counter(letter.reason for letter in seen)
+    rows = [
         dg.TableRecord(
             {
                 "reason": reason,
                 "messages": number,
-                "key": next(one.keys[0] for one in seen if one.reason == reason),
-                "oldest": min(one.at for one in seen if one.reason == reason).isoformat(timespec="seconds"),
+                "key": next(letter.keys[0] for letter in seen if letter.reason == reason),
+                "oldest": min(letter.at for letter in seen if letter.reason == reason).isoformat(timespec="seconds"),
             }
         )
         for reason, number in reasons.most_common()
@@ -39,22 +39,25 @@ def result(name: str, depth: int, seen: Sequence[DeadLetter] = ()) -> dg.AssetCh
         asset_key=queue_key(name),
         check_name=CHECK,
         passed=depth == 0,
-        metadata={"messages": depth, **({"reasons": dg.MetadataValue.table(told)} if told else {})},
-        description=f"mend the cause, then: tidegate redrive --dlq {name}" if depth else None,
+        metadata={"messages": depth, **({"reasons": dg.MetadataValue.table(rows)} if rows else {})},
+        description=f"fix the cause, then: tidegate redrive --dlq {name}" if depth else None,
     )
 
 
 def build_dead_letter_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
-    """The checks of the dead-letter queues: the sensor ``health`` evaluates them by their depth; a person sees more."""
+    """Build the checks of the dead-letter queues.
+
+    The sensor `health` evaluates them by the number of messages. A user who runs them sees messages, too.
+    """
     names = {queue_key(name): name for name in dead_letters_of(config)}
     if not names:
         return []
 
     @dg.multi_asset_check(
         name="dead_letter_queues",
-        specs=[dg.AssetCheckSpec(CHECK, asset=key, description="No message lies in it.") for key in names],
+        specs=[dg.AssetCheckSpec(CHECK, asset=key, description="The queue has no message.") for key in names],
         can_subset=True,
-        description=f"Looks at up to {_MOST_PEEKED} messages, and gives them back.",
+        description=f"Receives up to {_MAX_PEEKED} messages and makes them visible again.",
     )
     def dead_letter_checks(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
         handles = lake.open()
@@ -62,7 +65,7 @@ def build_dead_letter_checks(config: LakeConfig) -> list[dg.AssetChecksDefinitio
             name = names[key.asset_key]
             (letters,) = dead_letter_queues(handles, name)
             depth = letters.queue.depth()[0]
-            seen = peek(handles, letters, _MOST_PEEKED) if depth else []
-            yield result(name, max(depth, len(seen)), seen)
+            seen = peek(handles, letters, _MAX_PEEKED) if depth else []
+            yield dead_letter_check_result(name, max(depth, len(seen)), seen)
 
     return [dead_letter_checks]

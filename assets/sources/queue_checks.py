@@ -1,4 +1,4 @@
-"""A check on each queue: whether every event that came through it was understood and has a table."""
+"""The check of each queue: whether all its events of the day were understood and belong to a table."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,22 +12,22 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.lake_resource import LakeResource
 
 CHECK = "every_event_has_a_table"
-#: Outcomes in the intake log that nobody wants.
+#: Outcomes in the intake log that fail the check.
 MISSES = ("no_table", "malformed")
-_MOST_TOLD = 20
+_MAX_SHOWN = 20
 
 
-def result(queue: str, counts: Mapping[str, int], rows: Sequence[Mapping[str, Any]]) -> dg.AssetCheckResult:
-    """What the check says of a queue.
+def queue_check_result(queue: str, counts: Mapping[str, int], rows: Sequence[Mapping[str, Any]]) -> dg.AssetCheckResult:
+    """Returns the result of a queue's check.
 
     Args:
-        queue: its name.
-        counts: the day's misses by outcome.
-        rows: some of them, as the intake log has them.
+        queue: name of the queue.
+        counts: the day's events without a table, by outcome.
+        rows: some of these events, as rows of the intake log.
     """
-    told = [
+    events = [
         dg.TableRecord({"key": row.get("key") or row.get("event_id") or "", "reason": row.get("reason") or ""})
-        for row in rows[:_MOST_TOLD]
+        for row in rows[:_MAX_SHOWN]
     ]
     return dg.AssetCheckResult(
         asset_key=queue_key(queue),
@@ -36,16 +36,16 @@ def result(queue: str, counts: Mapping[str, int], rows: Sequence[Mapping[str, An
         severity=dg.AssetCheckSeverity.WARN,
         metadata={
             **{outcome: counts.get(outcome, 0) for outcome in MISSES},
-            **({"events": dg.MetadataValue.table(told)} if told else {}),
+            **({"events": dg.MetadataValue.table(events)} if events else {}),
         },
-        description="see lake.intake; configure a table, or stop sending them" if any(counts.values()) else None,
+        description="see lake.intake: configure a table, or stop sending them" if any(counts.values()) else None,
     )
 
 
 def build_queue_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
-    """The checks of queues and dead-letter queues, by the intake log of today.
+    """Build the checks of queues and dead-letter queues, which read today's intake log.
 
-    The sensor that drains a queue evaluates its check, and a person may.
+    The sensor that drains a queue evaluates its check, and a user may run it.
     """
     names = [*(spec.known_as for spec in config.every_queue), *dead_letters_of(config)]
     queues = {queue_key(name): name for name in names}
@@ -56,18 +56,19 @@ def build_queue_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
             dg.AssetCheckSpec(
                 CHECK,
                 asset=key,
-                description="Every event of the day (UTC) was understood, and has a table.",
+                description="Every event of the day (UTC) was understood and belongs to a table.",
             )
             for key in queues
         ],
         can_subset=True,
-        description="What the intake log says of today.",
+        description="Counts the events of today in the intake log that have no table.",
     )
     def queue_checks(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
         today = lake.open().store.intake_log.entries(datetime.now(UTC).strftime("%Y-%m-%d"))
         missed = [row for entry in today for row in entry["rows"] if row["outcome"] in MISSES]
         for key in context.selected_asset_check_keys:
-            own = [row for row in missed if row.get("queue") == queues[key.asset_key]]
-            yield result(queues[key.asset_key], Counter(str(row["outcome"]) for row in own), own)
+            queue = queues[key.asset_key]
+            rows = [row for row in missed if row.get("queue") == queue]
+            yield queue_check_result(queue, Counter(str(row["outcome"]) for row in rows), rows)
 
     return [queue_checks]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import dagster as dg
 
 from tidegate.assets.runs.held_tables import ACTIVE
-from tidegate.assets.silver.pending import pending
+from tidegate.assets.silver.pending import pending_merge
 from tidegate.platform.demo.accounts import Accounts, read_accounts
 from tidegate.resources.lake import Lake
 
@@ -79,6 +79,6 @@ def _on_the_way(lake: Lake, instance: dg.DagsterInstance) -> str | None:
 
 def _silver_behind(lake: Lake) -> str | None:
     for spec in lake.config.tables:
-        if spec.silver and pending(lake, spec):
+        if spec.silver and pending_merge(lake, spec):
             return f"silver.{spec.name} has batches to merge"
     return None

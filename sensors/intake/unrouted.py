@@ -11,7 +11,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.presentation.check_events import as_event
-from tidegate.assets.sources.queue_checks import MISSES, result
+from tidegate.assets.sources.queue_checks import MISSES, queue_check_result
 from tidegate.platform.core.first_line import one_line
 
 #: Events that a tick's log tells one by one.
@@ -73,5 +73,5 @@ def evaluate_checks(
         if counts:
             misses[name] = dict(counts)
         if missed or not cursor or (earlier and not same_day):
-            said.append(as_event(result(name, counts, missed)))
+            said.append(as_event(queue_check_result(name, counts, missed)))
     return QueueVerdicts(said, json.dumps({"day": today, "misses": misses}))

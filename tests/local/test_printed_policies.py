@@ -25,7 +25,7 @@ from tests.support.servers.client import wait_until
 from tests.support.servers.policed_aws import Asked, PolicedAws
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.bronze.small_objects import SMALL_BYTES
-from tidegate.assets.health.asset import look
+from tidegate.assets.health.asset import report_health
 from tidegate.assets.operations.dead_letters import dead_letter_queues, peek, redrive_dead_letters
 from tidegate.assets.operations.redrive import Choice, quarantined_messages, redrive_messages
 from tidegate.assets.runs.options import RunOptions
@@ -173,7 +173,7 @@ def _dagster(lake: TestLake, handles: Lake) -> tuple[str, ...]:
         run_table(handles.table(spec.table_key.encode()), RunOptions(run_id="policed", listing=spec.name in LISTED))
     merge_table(handles, lake.spec("loaded"))
     with dg.DagsterInstance.ephemeral() as instance:
-        unknown = look(handles, instance, time.time()).health.unknown
+        unknown = report_health(handles, instance, time.time()).health.unknown
     redrive_messages(handles, quarantined_messages(handles, Choice()), Choice(), by="test")
     for letters in dead_letter_queues(handles):
         peek(handles, letters, 1)

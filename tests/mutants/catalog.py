@@ -612,8 +612,8 @@ MUTANTS = (
         "silver takes fields by their place",
         5,
         "assets/silver/aligned.py",
-        "found = own.get(field.name.lower())",
-        "found = dict(zip(wanted_fields, fields)).get(field)",
+        "source = own.get(field.name.lower())",
+        "source = dict(zip(wanted_fields, fields)).get(field)",
         ("tests/spark/test_silver_columns.py",),
     ),
     Mutant(

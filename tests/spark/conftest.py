@@ -18,7 +18,7 @@ from rich.console import Console
 
 from tidegate.assets.bronze.run import BatchResult, run_table
 from tidegate.assets.runs.options import RunOptions
-from tidegate.assets.silver.merge import Merged, merge_table
+from tidegate.assets.silver.merge import MergeResult, merge_table
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.testing import TestLake
 
@@ -54,7 +54,7 @@ class Kit:
         return run_table(lake.lake.table(lake.key(table)), RunOptions("test", **{"listing": True, **options}))
 
     @staticmethod
-    def merge(lake: TestLake, table: str) -> Merged | None:
+    def merge(lake: TestLake, table: str) -> MergeResult | None:
         return merge_table(lake.lake, lake.spec(table))
 
     @staticmethod

@@ -26,8 +26,8 @@ from tests.support.lakes.seams import dying_at, dying_in, seams_watched
 from tests.support.log_store.delta_log import DeltaLog
 from tidegate.assets.silver import changes as silver_changes
 from tidegate.assets.silver import merge as silver_merge
-from tidegate.assets.silver.merge import Merged
-from tidegate.assets.silver.pending import Pending, pending
+from tidegate.assets.silver.merge import MergeResult
+from tidegate.assets.silver.pending import PendingMerge, pending_merge
 from tidegate.platform.testing import TestLake
 from tidegate.resources.lake_root.batches import Batches
 from tidegate.resources.spark.delta import Merging
@@ -61,8 +61,8 @@ def _register(lake: TestLake, kit: Any, name: str, *rows: tuple[int, int]) -> No
     kit.run(lake, "orders")
 
 
-def _work(lake: TestLake, table: str) -> Pending:
-    found = pending(lake.lake, lake.spec(table))
+def _work(lake: TestLake, table: str) -> PendingMerge:
+    found = pending_merge(lake.lake, lake.spec(table))
     assert found is not None
     return found
 
@@ -138,7 +138,7 @@ def test_b3_a_range_that_cannot_be_had_is_merged_in_full_and_says_so(
     lake.delete("orders/x.parquet")
     kit.run(lake, "orders")
     with monkeypatch.context() as patched:
-        patched.setattr(silver_changes, "_MOST_BATCHES", 1)
+        patched.setattr(silver_changes, "_MAX_BATCHES", 1)
         merged = kit.merge(lake, "orders")
     assert (merged.n, merged.batches, merged.why_full) == (6, 2, None)
 
@@ -238,7 +238,7 @@ def test_b6_duplicates_within_one_range_become_the_newest_row(tidegate_lake: Mak
 
     # Another version of bronze that is no batch: nothing is due.
     kit.query(lake, "ALTER TABLE {t} SET TBLPROPERTIES ('note' = 'x')", t=kit.location(lake, "items"))
-    assert pending(lake.lake, lake.spec("items")) is None
+    assert pending_merge(lake.lake, lake.spec("items")) is None
     # A batch without rows: due once.
     kit.send(lake, kit.event(lake, "items/1.json"))
     lake.intake()
@@ -246,7 +246,7 @@ def test_b6_duplicates_within_one_range_become_the_newest_row(tidegate_lake: Mak
     assert _work(lake, "items").n == 4
     merged = kit.merge(lake, "items")
     assert (merged.n, merged.inserted, merged.updated) == (4, 0, 0)
-    assert pending(lake.lake, lake.spec("items")) is None
+    assert pending_merge(lake.lake, lake.spec("items")) is None
 
 
 def test_a_first_merge_knows_the_batch_of_every_file_and_reads_no_batch_objects(
@@ -266,7 +266,7 @@ def test_a_first_merge_knows_the_batch_of_every_file_and_reads_no_batch_objects(
     lake.delete("orders/gone.parquet")
     kit.run(lake, "orders")
     with monkeypatch.context() as patched:
-        patched.setattr(silver_changes, "_MOST_FIRST_BATCHES", 1)
+        patched.setattr(silver_changes, "_MAX_FIRST_BATCHES", 1)
         patched.setattr(Batches, "read", lambda self, n: pytest.fail(f"batch {n} was read"))
         merged = kit.merge(lake, "orders")
     assert (merged.batches, merged.volume["files"], merged.volume["rows"]) == (5, 5, 5)
@@ -281,7 +281,7 @@ def test_a_first_merge_knows_the_batch_of_every_file_and_reads_no_batch_objects(
     for name, v in (("c", "earlier"), ("d", "later")):
         lake.put(f"orders/{name}.parquet", kit.parquet([{"id": 3, "at": 1, "v": v}]))
         kit.run(lake, "orders")
-    monkeypatch.setattr(silver_changes, "_MOST_BATCHES", 1)
+    monkeypatch.setattr(silver_changes, "_MAX_BATCHES", 1)
     before = _silver_state(lake, "orders").version
     merged = kit.merge(lake, "orders")
     assert _silver_state(lake, "orders").version == before + 2
@@ -290,14 +290,14 @@ def test_a_first_merge_knows_the_batch_of_every_file_and_reads_no_batch_objects(
 
 
 @pytest.fixture
-def merge_beside(kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Merged, int]]:
+def merge_beside(kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[MergeResult, int]]:
     """Merges ``items`` beside a rival, in the short way or by Delta's MERGE; what it did, and its attempts.
 
     The merge is held while it reads its source, so its snapshots are older than what the rival commits.
     """
     merging, source = silver_merge.build_merge, silver_merge.gather
 
-    def beside(lake: TestLake, rival: Callable[[], object], *, by_delta: bool = False) -> tuple[Merged, int]:
+    def beside(lake: TestLake, rival: Callable[[], object], *, by_delta: bool = False) -> tuple[MergeResult, int]:
         reading, go_on = tmp_path / uuid.uuid4().hex, tmp_path / uuid.uuid4().hex
         attempts: list[str] = []
 
@@ -311,7 +311,7 @@ def merge_beside(kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
                 return found
             return replace(found, rows=_held(found.rows), statement=_held(found.statement))
 
-        def with_hold(delta: Any, work: Pending) -> Any:
+        def with_hold(delta: Any, work: PendingMerge) -> Any:
             delta.session.udf.register("hold", _hold(reading, go_on), BooleanType())
             return source(delta, work)
 
@@ -330,7 +330,7 @@ def merge_beside(kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
 
 
 def test_f24_a_merge_that_loses_to_another_commit_starts_again_from_a_fresh_look(
-    tidegate_lake: MakeLake, kit: Any, merge_beside: Callable[..., tuple[Merged, int]]
+    tidegate_lake: MakeLake, kit: Any, merge_beside: Callable[..., tuple[MergeResult, int]]
 ) -> None:
     lake = tidegate_lake([LOADED])
     for n, v in ((1, "a"), (3, "b")):
@@ -355,7 +355,7 @@ def test_f24_a_merge_that_loses_to_another_commit_starts_again_from_a_fresh_look
 
 
 def test_f24_bronze_is_appended_to_compacted_and_vacuumed_during_a_merge(
-    tidegate_lake: MakeLake, kit: Any, merge_beside: Callable[..., tuple[Merged, int]]
+    tidegate_lake: MakeLake, kit: Any, merge_beside: Callable[..., tuple[MergeResult, int]]
 ) -> None:
     """Another table's commits are no conflict: the merge ends with what it saw, the next one has the rest."""
     lake = tidegate_lake([LOADED])
@@ -415,4 +415,4 @@ def test_f24_a_merge_that_always_loses_gives_up_after_a_bounded_number_of_attemp
     monkeypatch.setattr(silver_merge.time, "sleep", lambda _: None)
     with pytest.raises(PySparkException, match="somebody was faster"):
         kit.merge(lake, "items")
-    assert len(lost) == silver_merge._ATTEMPTS
+    assert len(lost) == silver_merge._MAX_ATTEMPTS

@@ -12,7 +12,7 @@ import pytest
 from tests.support.lakes.objects import Objects
 from tests.support.lakes.seams import dying_in
 from tests.unit.conftest import PAPER
-from tidegate.assets.health.report import Shown
+from tidegate.assets.health.report import HealthReport
 from tidegate.assets.operations import dead_letters
 from tidegate.assets.operations.dead_letters import DeadLetter, DeadLetters, dead_letter_queues, redrive_dead_letters
 from tidegate.assets.operations.redrive import Choice
@@ -113,7 +113,7 @@ def test_the_measuring_tells_its_depth_and_for_how_long_without_receiving_from_i
     cursor, told = None, []
     for minute, dead in enumerate([0, 3, 5, None, 5, 0, 0]):
         queues = (QueueHealth("events", 0, 0, dead), QueueHealth("more", 0, 0, 77), QueueHealth("third", 0, 0))
-        said, cursor = tell(Shown(Health(1000.0 + 60 * minute, (), queues)), CONFIG, cursor)
+        said, cursor = tell(HealthReport(Health(1000.0 + 60 * minute, (), queues)), CONFIG, cursor)
         own = [one for one in said if one.asset_key == DEAD]
         seen = [one for one in own if isinstance(one, dg.AssetObservation)]
         judged = [one for one in own if isinstance(one, dg.AssetCheckEvaluation)]

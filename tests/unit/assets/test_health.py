@@ -22,9 +22,9 @@ from tests.unit.conftest import PAPER
 from tidegate.assets.bronze.asset import BRONZE
 from tidegate.assets.bronze.report import SAID_BEFORE, WITHOUT_STATE
 from tidegate.assets.health import remembered
-from tidegate.assets.health.asset import LAKE_HEALTH, look
+from tidegate.assets.health.asset import LAKE_HEALTH, report_health
 from tidegate.assets.health.measure import measure
-from tidegate.assets.health.report import Shown, sparkline
+from tidegate.assets.health.report import HealthReport, sparkline
 from tidegate.assets.runs.failed_runs import FailedRun
 from tidegate.platform.cli.main import app
 from tidegate.platform.core.bronze.hint import Hint
@@ -135,9 +135,9 @@ def test_what_does_not_answer_is_named_and_the_rest_is_measured(instance: dg.Dag
     assert [one.waiting for one in health.queues] == [7, 7]
     assert health.files == 1
     slow, denied = health.unknown
-    assert slow == f"the inbox beyond {ORDERS}: listing it takes more than 20 seconds"
+    assert slow == f"the inbox after {ORDERS}: listing it takes more than 20 seconds"
     assert denied.startswith("dead-letter queue events-dlq: ")
-    assert [one.passed for one in Shown(health).checks(LAKE_HEALTH)] == [True, True, False, True]
+    assert [one.passed for one in HealthReport(health).checks(LAKE_HEALTH)] == [True, True, False, True]
 
 
 def test_a_queue_in_trouble_keeps_no_other_from_being_measured(
@@ -166,7 +166,7 @@ def test_a_queue_in_trouble_keeps_no_other_from_being_measured(
     assert [one.name for one in health.queues] == names[2:]
     denied, hangs = health.unknown
     assert denied.startswith("queue denied: ")
-    assert hangs == "queue hangs: it has not answered within 20 seconds"
+    assert hangs == "queue hangs: no answer within 20 seconds"
 
 
 def test_a_thousand_tables_cost_a_few_requests(instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +180,7 @@ def test_a_thousand_tables_cost_a_few_requests(instance: dg.DagsterInstance, mon
     storage = type(instance.event_log_storage)
     connect = storage.index_connection
     monkeypatch.setattr(storage, "index_connection", lambda self: queries.append(1) or connect(self))
-    shown = look(lake(objects, sqs), instance, now=1e6)
+    shown = report_health(lake(objects, sqs), instance, now=1e6)
     assert len(shown.health.waiting) == 1000
     (much,) = (one for one in shown.health.tables if not one.whole)
     assert (much.key, much.files >= 1000) == ("landing.t500", True)
@@ -214,7 +214,7 @@ def test_runs_and_ticks_are_remembered(instance: dg.DagsterInstance) -> None:
     shown(0)
     objects = Objects()
     waits(objects, "remembered.table", Hint("a"))
-    found = look(lake(objects), instance, time.time())
+    found = report_health(lake(objects), instance, time.time())
     assert found.health.quarantined == {f"bad.t{number}": 2 + number for number in range(55)}
     assert found.health.queues[0].missed == {"no_table": 4, "malformed": 1}
     assert began <= (found.commits["remembered.table"] or 0) <= ended, "a run that found nothing to do is no commit"
@@ -246,7 +246,7 @@ def test_pages_are_told_of_what_waits_and_checks_of_what_changed() -> None:
     told = []
     for orders, found in [(0, 0), (0, 500), (10, 500), (161, 500), (200, 0), (20, 0), (0, 0), (0, 0)]:
         health = Health(0.0, (table(ORDERS, orders), table(ITEMS), table(PLAIN), table("landing.found", found)))
-        said, cursor = tell(Shown(health), CONFIG, cursor)
+        said, cursor = tell(HealthReport(health), CONFIG, cursor)
         pages = [one for one in said if one.asset_key.path[0] == "bronze"]
         told.append(
             [
@@ -294,11 +294,11 @@ def test_each_page_and_queue_is_told_in_its_turn_and_all_of_them_once_they_are_e
     for measured in (health, empty):
         told = []
         for _ in range(3):
-            said, cursor = tell(Shown(measured), config, cursor)
+            said, cursor = tell(HealthReport(measured), config, cursor)
             told += [one.asset_key.path[-1] for one in said if isinstance(one, dg.AssetObservation)]
         pages, queues = ([one for one in told if one.startswith(name)] for name in ("t", "events"))
         assert (len({*pages}), len({*queues})) == (60, 40), "in three ticks of 25"
-    assert [one for one in tell(Shown(empty), config, cursor)[0] if isinstance(one, dg.AssetObservation)] == []
+    assert [one for one in tell(HealthReport(empty), config, cursor)[0] if isinstance(one, dg.AssetObservation)] == []
 
 
 def test_a_day_of_ten_thousand_tables_costs_dagster_s_storage_few_megabytes(
@@ -307,8 +307,8 @@ def test_a_day_of_ten_thousand_tables_costs_dagster_s_storage_few_megabytes(
     """With 300 tables and 30 queues in trouble all day; of SQLite, which keeps such events twice."""
     config, health = many(1000, 300, 30)
     earlier = [{one.name: one.lag for one in health.tables[:30]}] * 11
-    said, cursor = tell(Shown(health, earlier), config, None)
-    said, cursor = tell(Shown(health, earlier), config, cursor)
+    said, cursor = tell(HealthReport(health, earlier), config, None)
+    said, cursor = tell(HealthReport(health, earlier), config, cursor)
 
     def size() -> int:
         folder = Path(instance.root_directory)
@@ -328,7 +328,7 @@ def test_a_day_of_ten_thousand_tables_costs_dagster_s_storage_few_megabytes(
 
 def test_dead_letters_fail_a_check_and_queues_are_told_of_their_depth() -> None:
     health = Health(0.0, queues=(QueueHealth("events", 5, 2, 1), QueueHealth("more", 0, 0)))
-    said, _ = tell(Shown(health), CONFIG, None)
+    said, _ = tell(HealthReport(health), CONFIG, None)
     depths = [one for one in said if isinstance(one, dg.AssetObservation)]
     assert [
         (one.asset_key.path[-1], {name: value.value for name, value in one.metadata.items()}) for one in depths
@@ -345,10 +345,10 @@ def test_metrics_that_are_refused_fail_a_check_and_nothing_else(instance: dg.Dag
         def put_metric_data(self, **_: Any) -> None:
             raise ACCESS_DENIED
 
-    shown = look(lake(Objects(), cloudwatch=Refusing()), instance, 0.0)
+    shown = report_health(lake(Objects(), cloudwatch=Refusing()), instance, 0.0)
     assert len(shown.health.tables) == 3
     (told,) = shown.health.unknown
-    assert told.startswith("CloudWatch does not take the metrics: ")
+    assert told.startswith("CloudWatch refused the metrics: ")
 
 
 def test_a_cloudwatch_that_does_not_answer_is_asked_once() -> None:
@@ -472,7 +472,11 @@ def test_the_page_says_first_what_is_wrong() -> None:
         {ORDERS: 33},
         ("queue more: not allowed",),
     )
-    page = Shown(health, [{"orders": hour / 4}, {}], {ORDERS: 1_700_000_000.0 - 90, ITEMS: None}).page().splitlines()
+    page = (
+        HealthReport(health, [{"orders": hour / 4}, {}], {ORDERS: 1_700_000_000.0 - 90, ITEMS: None})
+        .page()
+        .splitlines()
+    )
     plain = [line.replace("\u202f", " ") for line in page]
     assert (
         plain[0] == "**2023-11-14 22:13 UTC: 1 of 2 tables behind.** 1,200 files (3.4 GB) wait, the oldest for 2h 1m."
@@ -486,7 +490,7 @@ def test_the_page_says_first_what_is_wrong() -> None:
         ORDERS: FailedRun("r1", 1_700_000_000.0 - 90, "DELTA_NO | what it\nsays"),
         "silver.items": FailedRun("r2", 0, ""),
     }
-    shown = Shown(health, failed=failed)
+    shown = HealthReport(health, failed=failed)
     told = shown.page().splitlines()
     assert "1 of 2 tables behind, the last run of 2 tables failed.**" in told[0]
     assert "**Fails:** `orders` failed at 2023-11-14 22:11:50Z (run r1): DELTA_NO | what it\\nsays" in told

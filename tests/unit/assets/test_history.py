@@ -13,7 +13,7 @@ from dagster._core.test_utils import create_run_for_test
 from tests.unit.conftest import Paper
 from tidegate.assets.bronze.asset import BRONZE
 from tidegate.assets.health.asset import LAKE_HEALTH
-from tidegate.assets.maintenance.history import EVENT_DAYS, RUN_DAYS, Forgotten, forget
+from tidegate.assets.maintenance.history import EVENT_DAYS, RUN_DAYS, DeletedHistory, forget
 from tidegate.sensors.forget_history import build_history_schedule, lake_assets, lake_jobs
 
 DAY = 86_400
@@ -39,7 +39,7 @@ def run(instance: dg.DagsterInstance, table: str, job: str = "bronze_job", **tag
     return str(made.run_id)
 
 
-def forgotten(instance: dg.DagsterInstance, days: float, paper: Paper, **more: Any) -> Forgotten:
+def forgotten(instance: dg.DagsterInstance, days: float, paper: Paper, **more: Any) -> DeletedHistory:
     about = {"assets": lake_assets(paper.config), "jobs": lake_jobs(paper.config), "repository": None, **more}
     return forget(instance, time.time() + days * DAY, **about)
 
@@ -57,7 +57,7 @@ def test_old_runs_are_forgotten_but_the_last_of_each_table(instance: dg.DagsterI
     assert not list(shards.glob(f"{old[0]}.db*")), "with SQLite each has a file"
     found = instance.get_materialized_partitions(BRONZE)
     assert found == {"landing.a", "landing.b"}, "none looks as if it had never been materialized"
-    assert forgotten(instance, RUN_DAYS + 1, paper) == Forgotten(0, 0, 0, left=False)
+    assert forgotten(instance, RUN_DAYS + 1, paper) == DeletedHistory(0, 0, 0, left=False)
 
 
 def test_all_runs_of_the_code_location_are_the_lake_s_and_none_beside(

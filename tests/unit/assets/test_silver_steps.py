@@ -9,7 +9,7 @@ import pytest
 
 from tidegate.assets.silver import changes as silver_changes
 from tidegate.assets.silver.changes import gather, within
-from tidegate.assets.silver.merge import Merged, _together
+from tidegate.assets.silver.merge import MergeResult, _together
 from tidegate.platform.core.bronze.batch import Add, Batch
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 
@@ -66,8 +66,8 @@ def merged(bronze: Bronze, work: Any) -> list[int]:
 @pytest.mark.parametrize("registered", [True, False], ids=["registered", "loaded"])
 @pytest.mark.parametrize(
     ("bound", "marks"),
-    [({}, [22, 38, 52]), ({"_MOST_BATCHES": 20}, [22, 38, 52]), ({"_MOST_BATCHES": 10}, [16, 26, 36, 46, 52]),
-     ({"_MOST_ROWS": 5000}, [18, 30, 42, 52]), ({"_MOST_ROWS": 1}, [*range(6, 11), *range(12, 53)])],
+    [({}, [22, 38, 52]), ({"_MAX_BATCHES": 20}, [22, 38, 52]), ({"_MAX_BATCHES": 10}, [16, 26, 36, 46, 52]),
+     ({"_MAX_ROWS": 5000}, [18, 30, 42, 52]), ({"_MAX_ROWS": 1}, [*range(6, 11), *range(12, 53)])],
     ids=["bytes", "bytes first", "batches", "rows", "one batch at least"],
 )  # fmt: skip
 def test_a_backlog_is_merged_in_steps_each_with_its_mark(
@@ -84,7 +84,7 @@ def test_a_backlog_is_merged_in_steps_each_with_its_mark(
 
 def test_what_one_merge_names_passes_to_spark_connect() -> None:
     """A batch object says more of a file than its path, of which a character takes six in a statement at most."""
-    assert silver_changes._MOST_BYTES * 6 < 128 << 20
+    assert silver_changes._MAX_BYTES * 6 < 128 << 20
 
 
 def test_as_much_as_fits_and_one_at_least() -> None:
@@ -93,8 +93,8 @@ def test_as_much_as_fits_and_one_at_least() -> None:
 
 
 def test_a_run_tells_of_all_its_merges_together() -> None:
-    first = Merged(3, 10, 10, {"files": 1, "rows": 2, "bytes": 3, "oldest_event_age_seconds": 9}, "why", 1, 2, 3)
-    second = Merged(4, 12, 2, {"files": 1, "rows": 1, "bytes": 1}, None, 1, 1, 0)
+    first = MergeResult(3, 10, 10, {"files": 1, "rows": 2, "bytes": 3, "oldest_event_age_seconds": 9}, "why", 1, 2, 3)
+    second = MergeResult(4, 12, 2, {"files": 1, "rows": 1, "bytes": 1}, None, 1, 1, 0)
     volume = {"files": 2, "rows": 3, "bytes": 4, "oldest_event_age_seconds": 9}
-    assert _together([first, second]) == Merged(4, 12, 12, volume, "why", 2, 3, 3)
+    assert _together([first, second]) == MergeResult(4, 12, 12, volume, "why", 2, 3, 3)
     assert _together([second]) == second

@@ -43,12 +43,12 @@ def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         )
         yield SimpleNamespace(store=store, table=lambda text: table)
 
-    def pending(lake: Any, spec: Any) -> Any:
+    def pending_merge(lake: Any, spec: Any) -> Any:
         answer["looks"] += 1
         return answer["work"]
 
     monkeypatch.setattr(LakeResource, "opened", opened)
-    monkeypatch.setattr(silver, "pending", pending)
+    monkeypatch.setattr(silver, "pending_merge", pending_merge)
     return answer
 
 
