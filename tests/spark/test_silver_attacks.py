@@ -1,8 +1,8 @@
-"""Silver under attack: every interleaving ends with one newest row per key.
+"""Silver under attack: after every interleaving, silver has the newest row of each key.
 
-Some tests go on where another would begin, for a lake and its first merge cost more than what they try: of
-docs/internals/faults.md, B2 is in the test of B3, B7 in that of B6, F25 in that of B1, L2 in that of B5,
-and B4 in test_silver_goes_no_further_than_the_ledger.
+A lake and its first merge cost more than one attack, so some tests try several attacks of docs/internals/faults.md: the
+test of B3 also tries B2, that of B6 also B7, that of B1 also F25, that of B5 also L2, and
+test_silver_goes_no_further_than_the_ledger also B4.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ def _row(id: int, at: int, v: str = "", gone: bool = False) -> dict[str, Any]:
 
 
 def _land(lake: TestLake, kit: Any, name: str, *rows: dict[str, Any]) -> None:
-    """One object, one batch of the loaded table."""
+    """Land an object in the loaded table, as a batch of its own."""
     lake.put(f"items/{name}.json", kit.lines(*rows))
     kit.run(lake, "items")
 
 
 def _register(lake: TestLake, kit: Any, name: str, *rows: tuple[int, int]) -> None:
-    """One object, one batch of the registered table."""
+    """Land an object in the registered table, as a batch of its own."""
     lake.put(f"orders/{name}.parquet", kit.parquet([{"id": id, "at": at} for id, at in rows]))
     kit.run(lake, "orders")
 
@@ -72,7 +72,7 @@ def _silver_state(lake: TestLake, table: str) -> Any:
 
 
 def test_b1_late_older_row_after_delete_does_not_resurrect(tidegate_lake: MakeLake, kit: Any) -> None:
-    """And F25: a range that is merged a second time changes nothing."""
+    """Also F25: a range of batches that is merged a second time changes nothing."""
     lake = tidegate_lake([LOADED])
     _land(lake, kit, "1", _row(1, 10, "first"), _row(2, 10, "stays"))
     first = _work(lake, "items")
@@ -81,15 +81,15 @@ def test_b1_late_older_row_after_delete_does_not_resurrect(tidegate_lake: MakeLa
     session = lake.lake.delta.session
     session.sql("DROP VIEW silver.items")
     kit.merge(lake, "items")
-    assert session.table("silver.items").columns == ["id", "at", "v", "gone"], "named by whichever merge is the first"
+    assert session.table("silver.items").columns == ["id", "at", "v", "gone"], "the first merge that ends names it"
     version = _silver_state(lake, "items").version
-    # A run that died after its commit, or a twin of it, merges the range that it had looked up.
+    # A run that died after its commit, or a second process of it, merges the range again that it had read.
     silver_merge._merge(lake.lake, first, lambda _: None)
     assert _silver_state(lake, "items").version == version
 
     _land(lake, kit, "2", _row(1, 30, gone=True), _row(2, 11, "stays too"))
     kit.merge(lake, "items")
-    # And once more when silver has moved on: the old range must not undo the new one.
+    # After a later merge, the old range must not undo the new one.
     silver_merge._merge(lake.lake, first, lambda _: None)
     assert kit.silver(lake, "items", "id, v") == [(2, "stays too")]
     assert _work_mark(lake) == 2
@@ -101,9 +101,9 @@ def test_b1_late_older_row_after_delete_does_not_resurrect(tidegate_lake: MakeLa
     _land(lake, kit, "4", {**_row(1, 40, "born again"), "more": "a column that comes later"})
     kit.merge(lake, "items")
     found = session.sql("SELECT more FROM silver.items WHERE id = 1").collect()
-    assert found[0]["more"] == "a column that comes later", "the view has it, though nobody named it again"
+    assert found[0]["more"] == "a column that comes later", "the view has the column although it was not created again"
 
-    # What a person adds to silver is theirs: a newer row of the key leaves it alone, and the view shows it.
+    # A column that a user adds to silver keeps its value when a newer row of the key comes, and the view shows it.
     table = lake.lake.store.uri("silver", "items")
     kit.query(lake, "ALTER TABLE {t} ADD COLUMN note STRING", t=table)
     kit.query(lake, "UPDATE {t} SET note = 'mine' WHERE id = 1", t=table)
@@ -120,7 +120,7 @@ def test_b1_late_older_row_after_delete_does_not_resurrect(tidegate_lake: MakeLa
 def test_b3_a_range_that_cannot_be_had_is_merged_in_full_and_says_so(
     tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After B2: a file that is added and removed within the range does not stick silver."""
+    """After B2: a file that is added and removed within the range does not block silver."""
     lake = tidegate_lake([REGISTERED])
     _register(lake, kit, "a", (1, 1))
     kit.merge(lake, "orders")
@@ -133,7 +133,7 @@ def test_b3_a_range_that_cannot_be_had_is_merged_in_full_and_says_so(
 
     assert (merged.batches, merged.why_full) == (3, None)
     assert kit.silver(lake, "orders", "id, at") == [(1, 1), (3, 1)]
-    # The batch that says why may lie behind those that one merge takes.
+    # The batch that removed the file may come after the batches of one merge.
     _register(lake, kit, "x", (8, 1))
     lake.delete("orders/x.parquet")
     kit.run(lake, "orders")
@@ -143,19 +143,19 @@ def test_b3_a_range_that_cannot_be_had_is_merged_in_full_and_says_so(
     assert (merged.n, merged.batches, merged.why_full) == (6, 2, None)
 
     _register(lake, kit, "d", (1, 2), (2, 2))
-    # What the batch added is rewritten before silver came to read it.
+    # The files of the batch are rewritten before silver reads them.
     kit.query(lake, "OPTIMIZE {t}", t=kit.location(lake, "orders"))
 
-    told = kit.metadata(lake.materialize("silver_orders"))
+    metadata = kit.metadata(lake.materialize("silver_orders"))
 
-    assert "no longer in bronze" in told["full_merge"]
-    assert told["batch"] == 7
+    assert "no longer in bronze" in metadata["full_merge"]
+    assert metadata["batch"] == 7
     assert kit.silver(lake, "orders", "id, at") == [(1, 2), (2, 2), (3, 1)]
     assert kit.merge(lake, "orders") is None
 
 
 def _work_mark(lake: TestLake) -> int | None:
-    """Silver's mark for the present bronze table."""
+    """Returns silver's mark for the present bronze table."""
     table = lake.lake.table(lake.key("items"))
     assert table.birth is not None
     bronze = lake.lake.delta.table_state(table.birth.location)
@@ -166,7 +166,7 @@ def _work_mark(lake: TestLake) -> int | None:
 def test_silver_goes_no_further_than_the_ledger(tidegate_lake: MakeLake, kit: Any) -> None:
     """A run dies between its commit and its record: bronze has rows that the ledger does not know yet.
 
-    Then B4: bronze is another generation, which is merged in full.
+    Then B4: a new generation of bronze is merged in full.
     """
     lake = tidegate_lake([LOADED])
     _land(lake, kit, "1", _row(1, 1, "first"))
@@ -186,12 +186,14 @@ def test_silver_goes_no_further_than_the_ledger(tidegate_lake: MakeLake, kit: An
     assert kit.silver(lake, "items", "v") == [("first",), ("second",)]
     assert _work_mark(lake) == 2
 
-    # The table and all that is known of it goes; it begins again below the mark that silver held.
+    # The table and all its records are deleted. Its new batches begin below the mark that silver had.
     store, key = lake.lake.store, lake.key("items")
     for location in (kit.location(lake, "items"), lake.lake.table(key).ledger.location):
         DeltaLog(lake.clients, location).forget()
     for part in ("bronze", "ledger", "batches"):
-        store.objects.delete(store.bucket, [one.key for one in store.objects.under(store.bucket, store.key(part, key))])
+        store.objects.delete(
+            store.bucket, [found.key for found in store.objects.under(store.bucket, store.key(part, key))]
+        )
     store.objects.delete(store.bucket, [store.key("tables", f"{key}.json")])
     lake.put("items/1.json", kit.lines(_row(1, 2, "new")))
     (done,) = kit.run(lake, "items")
@@ -205,14 +207,14 @@ def test_silver_goes_no_further_than_the_ledger(tidegate_lake: MakeLake, kit: An
 
 
 def test_b5_the_txn_of_a_merge_does_not_leak_into_later_writes(tidegate_lake: MakeLake, kit: Any) -> None:
-    """Nor, as L2 has it, that of any other commit: a session in which it stays drops each write after the first."""
+    """Also L2: nor does the txn of any other commit. A session that keeps a txn drops each write after the first."""
     lake = tidegate_lake([LOADED])
     shared = SparkSession.getActiveSession()
     lake.put("items/1.json", kit.lines(_row(1, 1)))
     lake.materialize("bronze", "items")
     lake.materialize("silver_items")
     runs_session = lake.resource.open().delta.session
-    assert runs_session is shared, "the run had a session of its own, which is gone: nothing is tried here"
+    assert runs_session is shared, "the run had a session of its own, which is gone: the test proves nothing"
     for session in (runs_session, lake.lake.delta.session):
         assert [session.conf.get(name, None) for name in TXN_CONFS] == [None, None]
     location = lake.lake.store.uri("silver", "items")
@@ -236,10 +238,10 @@ def test_b6_duplicates_within_one_range_become_the_newest_row(tidegate_lake: Mak
     assert merged.batches == 3
     assert kit.silver(lake, "items", "id, v") == [(1, "same order, later batch"), (2, "x"), (3, "lower")]
 
-    # Another version of bronze that is no batch: nothing is due.
+    # A new version of bronze that is not a batch: nothing is pending.
     kit.query(lake, "ALTER TABLE {t} SET TBLPROPERTIES ('note' = 'x')", t=kit.location(lake, "items"))
     assert pending_merge(lake.lake, lake.spec("items")) is None
-    # A batch without rows: due once.
+    # A batch without rows is pending once.
     kit.send(lake, kit.event(lake, "items/1.json"))
     lake.intake()
     kit.run(lake, "items", listing=False)
@@ -257,7 +259,7 @@ def test_a_first_merge_knows_the_batch_of_every_file_and_reads_no_batch_objects(
         "ü 100%+k=1.parquet": {"id": 1, "at": 1, "v": "first"},
         "ß '+%2F.parquet": {"id": 4, "at": 1, "v": "odd"},
         "gone.parquet": {"id": 3, "at": 1, "v": "gone"},
-        "b.parquet": {"ID": 1, "at": 1, "v": "a copy enters for it"},  # another spelling than the table's
+        "b.parquet": {"ID": 1, "at": 1, "v": "a copy enters for it"},  # a spelling that differs from the table's
     }
     for name, row in files.items():
         lake.put(f"orders/{name}", kit.parquet([row]))
@@ -277,7 +279,7 @@ def test_a_first_merge_knows_the_batch_of_every_file_and_reads_no_batch_objects(
         (4, "odd", 2),
     ]
 
-    # More batches than one merge takes: merged one behind the other, each with its mark.
+    # More batches than one merge takes need several merges, each with its mark.
     for name, v in (("c", "earlier"), ("d", "later")):
         lake.put(f"orders/{name}.parquet", kit.parquet([{"id": 3, "at": 1, "v": v}]))
         kit.run(lake, "orders")
@@ -291,9 +293,10 @@ def test_a_first_merge_knows_the_batch_of_every_file_and_reads_no_batch_objects(
 
 @pytest.fixture
 def merge_beside(kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[MergeResult, int]]:
-    """Merges ``items`` beside a rival, in the short way or by Delta's MERGE; what it did, and its attempts.
+    """Merges `items` while a rival commits, by the keyed merge or by Delta's MERGE.
 
-    The merge is held while it reads its source, so its snapshots are older than what the rival commits.
+    Returns the result and the number of attempts. The merge is held while it reads its source, so its snapshots are
+    older than the rival's commit.
     """
     merging, source = silver_merge.build_merge, silver_merge.gather
 
@@ -304,7 +307,7 @@ def merge_beside(kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
         def held(*given: Any) -> Merging:
             attempts.append("")
             found = merging(*given)
-            assert found.newer, "a merge that only Delta can do tries nothing here"
+            assert found.newer, "only Delta's MERGE can do this merge: the test proves nothing"
             if by_delta:
                 found = replace(found, newer=None)
             if len(attempts) > 1:
@@ -349,7 +352,7 @@ def test_f24_a_merge_that_loses_to_another_commit_starts_again_from_a_fresh_look
             lambda rival=rival: kit.query(lake, rival, t=lake.lake.store.uri("silver", "items")),
             by_delta=by_delta,
         )
-        assert attempts == 2, "the merge did not lose: nothing was tried here"
+        assert attempts == 2, "the merge did not lose: the test proves nothing"
         assert merged.n == n
     assert kit.silver(lake, "items", "id, v") == [(1, "A"), (2, "c"), (3, "b"), (4, "d")]
 
@@ -357,7 +360,7 @@ def test_f24_a_merge_that_loses_to_another_commit_starts_again_from_a_fresh_look
 def test_f24_bronze_is_appended_to_compacted_and_vacuumed_during_a_merge(
     tidegate_lake: MakeLake, kit: Any, merge_beside: Callable[..., tuple[MergeResult, int]]
 ) -> None:
-    """Another table's commits are no conflict: the merge ends with what it saw, the next one has the rest."""
+    """Commits of another table do not conflict: the merge ends with the batches that it read, the next has the rest."""
     lake = tidegate_lake([LOADED])
     _land(lake, kit, "1", _row(1, 1, "a"), _row(2, 1, "b"))
     _land(lake, kit, "2", _row(2, 2, "B"))
@@ -369,7 +372,7 @@ def test_f24_bronze_is_appended_to_compacted_and_vacuumed_during_a_merge(
 
     merged, attempts = merge_beside(lake, rival)
 
-    assert kit.state(lake, "items").files == 1, "bronze was not compacted: nothing was tried here"
+    assert kit.state(lake, "items").files == 1, "bronze was not compacted: the test proves nothing"
     assert (merged.n, attempts) == (2, 1)
     assert kit.silver(lake, "items", "id, v") == [(1, "a"), (2, "B")]
     assert kit.merge(lake, "items").n == 3
@@ -396,7 +399,7 @@ def _hold(reading: Path, go_on: Path) -> Callable[[int], bool]:
 def _wait_for(path: Path) -> None:
     end = time.monotonic() + 60
     while not path.exists():
-        assert time.monotonic() < end, "the merge did not come to read its source"
+        assert time.monotonic() < end, "the merge did not read its source"
         time.sleep(0.02)
 
 

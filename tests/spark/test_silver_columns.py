@@ -1,4 +1,4 @@
-"""What a merge gives silver's columns: fields by name at every depth, and nothing that bronze does not have."""
+"""The values that a merge gives to silver's columns: fields by name at every depth, and only what bronze has."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXT = Simple("string")
 def test_fields_are_matched_by_name_at_every_depth_and_those_that_bronze_lacks_are_kept(
     tidegate_lake: MakeLake, kit: Any
 ) -> None:
-    """A new generation has its fields in another order, and not all of them; a person has added one to silver."""
+    """A new generation has fewer fields, in another order. A user has added a field to silver."""
     silver = {"keys": ["id"], "order": "at", "every": 10}
     lake = tidegate_lake([{"name": "items", "prefix": "items/", "format": "json", "silver": silver}])
 
@@ -65,11 +65,11 @@ def test_values_of_types_at_random_keep_their_fields_by_name(tidegate_lake: Make
             f"SELECT to_json(struct({changed} AS v), map('ignoreNullFields', 'false')), typeof({changed}) "
             f"FROM (SELECT from_json('{json.dumps({'v': value})}', 'v {given.sql()}').v AS v)"
         ).collect()
-        told = f"{value} of {given.sql()} as {wanted.sql()}"
-        assert json.loads(row[0])["v"] == _as(wanted, value), told
-        assert row[1] == wanted.sql().replace("`", "").replace("integer", "int"), told
-        assert is_same(given, wanted) == (given == wanted), told
-        assert [*TableSchema((Field("v", wanted),)).missing([Field("v", given)])] == [], told
+        case = f"{value} of {given.sql()} as {wanted.sql()}"
+        assert json.loads(row[0])["v"] == _as(wanted, value), case
+        assert row[1] == wanted.sql().replace("`", "").replace("integer", "int"), case
+        assert is_same(given, wanted) == (given == wanted), case
+        assert [*TableSchema((Field("v", wanted),)).missing([Field("v", given)])] == [], case
 
 
 def _type(chance: random.Random, depth: int) -> Type:
@@ -81,7 +81,7 @@ def _type(chance: random.Random, depth: int) -> Type:
 
 
 def _otherwise(kind: Type, chance: random.Random) -> Type:
-    """A type with the same fields in another order, and with some more."""
+    """Returns a type with the same fields in another order, and with more fields."""
     match kind:
         case Struct(fields):
             found = [Field(field.name, _otherwise(field.type, chance)) for field in fields]
@@ -113,7 +113,7 @@ def _as(wanted: Type, value: Any) -> Any:
         case Struct(fields), dict():
             return {field.name: _as(field.type, value.get(field.name)) for field in fields}
         case Array(element), list():
-            return [_as(element, one) for one in value]
+            return [_as(element, item) for item in value]
         case Map(_, inner), dict():
-            return {key: _as(inner, one) for key, one in value.items()}
+            return {key: _as(inner, item) for key, item in value.items()}
     return value

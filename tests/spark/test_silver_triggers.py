@@ -1,4 +1,4 @@
-"""Silver's trigger asks the tables themselves, so nothing that it missed is lost."""
+"""Silver's trigger compares the tables, so a missed tick loses nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_the_trigger_is_level_triggered(tidegate_lake: Callable[..., TestLake], 
         assert asked() is None  # no bronze yet
         lake.put("sales/a.json", b'{"id": 1, "v": 1}\n')
         kit.run(lake, "sales")
-        assert [asked(), asked()] == ["0..1", "0..1"]  # until somebody merges
+        assert [asked(), asked()] == ["0..1", "0..1"]  # until a merge
         kit.merge(lake, "sales")
         assert asked() is None
         for name in "bc":

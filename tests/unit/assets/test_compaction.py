@@ -1,4 +1,4 @@
-"""When a table's small files are merged, and that this fails no run."""
+"""Compaction: when the small files of a table are merged, and that a failure does not fail the run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_a_table_is_compacted_when_its_number_passes_a_multiple(before: int, aft
 
 
 class Door:
-    """A door to tables whose compaction ends as it is told."""
+    """Stands for Delta, with the given result or error of a compaction."""
 
     def __init__(self, end: Compacted | Exception) -> None:
         self.end = end

@@ -1,4 +1,4 @@
-"""Dead-letter queues in Dagster: in the lineage, watched, and taken in once somebody says so."""
+"""Dead-letter queues in Dagster: their place in the lineage, their checks, and the sensor that reads them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DEAD, EVENTS = dg.AssetKey(["sqs", "dead"]), dg.AssetKey(["sqs", "events"])
 
 
 class Sqs:
-    """Queues whose messages are gone once they are received, and that count what they are asked."""
+    """Queues that lose a message when it is received, and record their calls."""
 
     def __init__(self, **bodies: list[str]) -> None:
         self.bodies, self.asked = bodies, list[str]()
@@ -81,7 +81,7 @@ def test_a_dead_letter_queue_is_in_the_lineage_behind_its_queue(definitions: dg.
 def test_its_consumer_is_off_until_it_is_turned_on(
     definitions: dg.Definitions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Turned on it is the intake: hints in the inbox, a copy of what is not understood, and the messages are gone."""
+    """Turned on, it does what the intake does: it writes hints, copies unreadable messages, and deletes messages."""
     sensor = definitions.resolve_sensor_def("dead_letters")
     assert sensor.default_status == dg.DefaultSensorStatus.STOPPED
     sqs = Sqs(dead=[event("orders/a.csv"), "{ no JSON"], events=[event("orders/b.csv")])
@@ -109,7 +109,7 @@ def test_its_consumer_is_off_until_it_is_turned_on(
 
 
 def test_the_measuring_tells_its_depth_and_for_how_long_without_receiving_from_it() -> None:
-    """A measurement a line: what is in it, and what is told."""
+    """Each measurement has a line in `told`: the observations, and the results of the check."""
     cursor, told = None, []
     for minute, dead in enumerate([0, 3, 5, None, 5, 0, 0]):
         queues = (QueueHealth("events", 0, 0, dead), QueueHealth("more", 0, 0, 77), QueueHealth("third", 0, 0))
@@ -163,7 +163,7 @@ def test_a_dead_letter_says_what_the_intake_would_say(body: str, keys: tuple[str
 
 
 def test_a_dead_letter_is_deleted_after_it_was_sent_and_only_if_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dead between the two, it is there twice: never lost. What SQS does not take stays."""
+    """After a death between the two, the letter exists twice, but is not lost. A letter that SQS refuses stays."""
     handles, done = lake(Sqs()), list[str]()
     letters = [Message(f"m{number}", event(f"orders/{number}.csv"), f"r{number}") for number in range(3)]
     received = iter([letters, []] * 2)
@@ -193,7 +193,7 @@ def test_a_dead_letter_is_deleted_after_it_was_sent_and_only_if_it_was(monkeypat
 
 
 def test_what_comes_back_while_it_is_redriven_is_not_sent_a_second_time() -> None:
-    """A queue that gives everything up at once would have it going round for ever."""
+    """Or a queue whose consumer fails at once would get the same messages for ever."""
     handles, sent, waiting = lake(Sqs()), list[str](), [Message("m0", event("orders/0.csv"), "r")]
 
     def send(messages: list[Message], *, as_first: bool) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What a lake's health is, what is told of it, and what it costs to find out."""
+"""The health of a lake: its measurement, what Dagster shows of it, and what both cost."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def at(second: int) -> str:
 
 
 def waits(objects: Objects, table: str, *hints: Hint) -> None:
-    """A manifest in the inbox; S3's time of all objects is 0, unless an event is older nothing is."""
+    """Put a manifest into the inbox. The time of every object in S3 is 0."""
     LakeStore(objects, "s3://lake/root").inbox.put([Manifest.new(table, "intake", hints)])  # type: ignore[arg-type]
 
 
@@ -143,7 +143,7 @@ def test_what_does_not_answer_is_named_and_the_rest_is_measured(instance: dg.Dag
 def test_a_queue_in_trouble_keeps_no_other_from_being_measured(
     instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One is refused, one answers when all is over."""
+    """One queue is denied, and one answers only after the measurement."""
     over, waits = threading.Event(), SideBySide.wait
     names = ["denied", "hangs", *(f"q{n}" for n in range(60))]
 
@@ -241,7 +241,7 @@ def table(key: str, lag: float = 0.0, files: int = 1) -> TableHealth:
 
 
 def test_pages_are_told_of_what_waits_and_checks_of_what_changed() -> None:
-    """A tick a line: lags of orders and of a table that was discovered, and what the pages are told."""
+    """Each tick has the lags of orders and of a discovered table, and a line in `told`: what the pages show."""
     cursor: str | None = None
     told = []
     for orders, found in [(0, 0), (0, 500), (10, 500), (161, 500), (200, 0), (20, 0), (0, 0), (0, 0)]:
@@ -270,7 +270,7 @@ def test_pages_are_told_of_what_waits_and_checks_of_what_changed() -> None:
 
 
 def many(number: int, waiting: int, queues: int) -> tuple[LakeConfig, Health]:
-    """A lake of so many tables, of which some wait and are behind, and so many queues that all hold something."""
+    """Returns a lake with many tables, of which some are behind, and with many queues that all have messages."""
     config = LakeConfig.model_validate(
         {
             "lake": {"root": "s3://lake/root"},
@@ -304,7 +304,7 @@ def test_each_page_and_queue_is_told_in_its_turn_and_all_of_them_once_they_are_e
 def test_a_day_of_ten_thousand_tables_costs_dagster_s_storage_few_megabytes(
     instance: dg.DagsterInstance, tmp_path: Path
 ) -> None:
-    """With 300 tables and 30 queues in trouble all day; of SQLite, which keeps such events twice."""
+    """300 tables and 30 queues are behind all day. The storage is SQLite, which stores such events twice."""
     config, health = many(1000, 300, 30)
     earlier = [{one.name: one.lag for one in health.tables[:30]}] * 11
     said, cursor = tell(HealthReport(health, earlier), config, None)
@@ -320,7 +320,7 @@ def test_a_day_of_ten_thousand_tables_costs_dagster_s_storage_few_megabytes(
             instance.report_runless_asset_event(one)
         sizes.append(size())
     events = (sizes[1] - sizes[0]) * DAY // PERIOD
-    # A row of a tick is about a kilobyte beside its cursor; the intake's begins every nine seconds at most.
+    # The row of a tick has about a kilobyte and its cursor. A tick of the intake starts every nine seconds at most.
     ticks = (1000 + 10 * len(cursor)) * DAY // PERIOD + (1000 + 5000) * DAY // 30 + 1500 * DAY // 9
     assert events < 80_000_000
     assert ticks < 40_000_000
@@ -396,7 +396,7 @@ def test_requests_keep_to_the_limits_of_cloudwatch() -> None:
 
 
 def members(batch: list[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """A request as a query string has it, which is the longest of the forms that CloudWatch takes."""
+    """Yields the members of a request as a query string, the longest of the forms that CloudWatch accepts."""
     for number, datum in enumerate(batch, 1):
         for name, value in datum.items():
             if name != "Dimensions":

@@ -1,4 +1,4 @@
-"""Dagster's history: what is old is forgotten, what is shown as the last stays, other code's is left alone."""
+"""Dagster's history: old events are deleted, the last ones stay, and so do those of other code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def instance(tmp_path: Path) -> Any:
 
 
 def run(instance: dg.DagsterInstance, table: str, job: str = "bronze_job", **tags: str) -> str:
-    """A run that materialized a partition of bronze and ended."""
+    """Create a run that materialized a partition of bronze and ended. Returns its id."""
     made = create_run_for_test(instance, job, status=dg.DagsterRunStatus.STARTED, tags=tags)
     event = dg.DagsterEvent(
         "ASSET_MATERIALIZATION",

@@ -1,4 +1,4 @@
-"""S3 Inventory without S3: what a manifest says, what lake.yaml may say, and hints that survive a death."""
+"""S3 Inventory without S3: the manifest, its settings in `lake.yaml`, and hints that survive the death of a run."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_an_inventory_s_folder_is_no_table_s_and_its_files_are_no_sources(tmp_pa
 
 
 class Lake:
-    """A lake whose inventory and ledger differ as is said."""
+    """A lake with given differences between inventory and ledger."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, found: list[Difference], keys: int = 100) -> None:
         objects: Any = Objects()
@@ -243,7 +243,7 @@ def test_loaded_files_that_lie_there_still_are_noted_for_after_load(monkeypatch:
 def test_a_generation_that_a_reset_began_lists_its_prefix_from_the_beginning(
     n: int, folder: str, whole: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An inventory lacks the files of the last days, and how far a listing came was told of the generation before."""
+    """An inventory lacks the files of the last days, and the recorded end of a listing is of the generation before."""
     done: list[str] = []
     table: Any = SimpleNamespace(
         text="t",

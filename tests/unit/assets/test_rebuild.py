@@ -1,4 +1,4 @@
-"""Rebuild: which files are read again, in which order, and that no hint of it, early, late or twice, doubles a row."""
+"""Rebuild: which files are read again, in which order, and that no early, late or repeated hint doubles a row."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_hint_of_a_rebuild_replaces_what_the_ledger_still_says(
 
 
 class _Table:
-    """Two keys of a loaded table: S3, the ledger and the readings in the table, moved by the real decisions."""
+    """Two keys of a loaded table: in S3, in the ledger and in the table. The real plan decides their changes."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -143,7 +143,7 @@ class _Table:
             self.hints += hints_of(present, self.states, readings)
 
     def _lay(self, key: str) -> None:
-        """Each copy has an etag of its own, as in a bucket that KMS encrypts."""
+        """Give each copy an etag of its own, as a bucket does that KMS encrypts."""
         self.copies += 1
         self.objects[key] = self.last[key], f"e{self.copies}"
         self._tell(key)
@@ -152,7 +152,7 @@ class _Table:
         self.hints.append(Hint(key, f"{len(self.hints)}#0"))
 
     def batch(self, taken: list[Hint]) -> None:
-        """A run over some hints, in which some may be old ones."""
+        """Process some hints as a run does. Some may be old."""
         self.n += 1
         probes = {hint.key: self._probe(hint.key) for hint in taken}
         plan = make_plan([TakenHint(hint, "m") for hint in taken], probes, self.states, registered=False)
@@ -218,7 +218,7 @@ def test_events_go_before_a_rebuild_which_takes_what_one_batch_loads(monkeypatch
 
 @pytest.fixture
 def lake() -> Any:
-    """A lake whose one table has three files, two of them in S3."""
+    """A lake with a table of three files, of which S3 has two."""
     objects = Objects()
     store = LakeStore(objects, "s3://lake/root")  # type: ignore[arg-type]
     spec = TableSpec.model_validate({"name": "orders", "prefix": KEY.uri, "format": "csv", "max_files": 1})
@@ -253,7 +253,7 @@ def lake() -> Any:
 
 @pytest.fixture(autouse=True)
 def _every_object_is_the_table_s(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Routing is another test's."""
+    """Leaves routing to its own test."""
     monkeypatch.setattr(rebuild, "own_objects", lambda table: table.source.under(table.key.prefix))
 
 

@@ -1,4 +1,4 @@
-"""Redrive: what is meant, how fast, and that it takes the ways that everything takes."""
+"""Redrive: what it selects, how fast it is, and that its files and messages take the ordinary ways."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_what_is_meant(choice: Choice, meant: bool) -> None:
 
 
 def test_a_file_that_a_rebuild_refused_is_read_again_in_the_place_of_its_rows(lake: Any) -> None:
-    """Its rows are in the table, so a hint that only asked to decide anew would change nothing."""
+    """Its rows are in the table, so a hint that only asked for a new decision would change nothing."""
     found = [Quarantined(key, "read again, and refused", NOON) for key in STATES]
     redrive_objects(lake, ORDERS, found, Choice(), by="somebody")
     ids = [one.id for one in lake.store.inbox.waiting(ORDERS)]
@@ -109,7 +109,7 @@ def test_objects_become_hints_at_the_rate_that_was_asked_for(lake: Any, monkeypa
     (entry,) = lake.store.operations.entries()
     assert (entry["operation"], entry["by"], entry["table"], entry["objects"]) == ("redrive", "somebody", ORDERS, 250)
     assert sorted(entry["manifests"]) == sorted(one.id for one in waiting)
-    # What was asked for is told, even if nothing came of it.
+    # The log of operations records the redrive even if the run dies right after.
     with dying_in(redrive, "redrive-log"):
         go()
     assert len(list(lake.store.operations.entries())) == 2
@@ -137,7 +137,7 @@ def test_messages_leave_the_quarantine_after_they_were_sent(lake: Any, monkeypat
 
 
 def test_a_message_that_sqs_does_not_take_stays_and_the_others_go_on(lake: Any) -> None:
-    """And no more than one body is in memory."""
+    """Also, only one body is in memory at a time."""
     told: list[str] = []
     for number in range(3):
         lake.store.quarantine.keep_message(f"m{number}#0", f"body {number}", "the body is not JSON")
@@ -186,7 +186,7 @@ def test_a_row_queue_s_message_goes_back_to_its_queue_as_what_it_was(lake: Any) 
     assert "1 messages of a queue of no table any more stay in quarantine" in told[0]
     (entry,) = lake.store.operations.entries()
     assert (entry["queue"], len(entry["messages"])) == ("clicks, events", 2)
-    # What was sent is kept once more, and says where it came from.
+    # A sent message is kept as a copy, with its origin.
     (kept,) = [body for key, body in lake.store.objects.bodies.items() if key.endswith("redriven/m1-0.json")]
     assert json.loads(kept)["row"] == {"queue": "clicks", "message_id": "first", "sent_at": 17}
 
@@ -203,7 +203,7 @@ def test_a_record_that_was_cut_out_of_its_notification_is_one_again() -> None:
     good = record("orders/a.csv")
     bad = {**good, "s3": {"bucket": {}, "object": {"key": "orders/b.csv"}}}
     (reject,) = parse_body(json.dumps({"Records": [good, bad]}), "m").rejects
-    # The same record is read again, by the same reader: nothing else is found wrong with it.
+    # The reader finds the same problem when it reads the record again, and no other.
     (again,) = parse_body(as_message(reject.raw), "n").rejects
     assert again.reason == reject.reason
     assert [event.key for event in parse_body(as_message(json.dumps(good)), "n").events] == ["orders/a.csv"]

@@ -1,4 +1,4 @@
-"""However much waits for a merge, one merge takes a bounded part of it."""
+"""A merge takes a bounded part of any backlog."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FILES = 40
 
 
 def backlog(*, registered: bool, mark: int, n: int, void: int = 0, size: int = 1 << 20) -> Any:
-    """Silver's pending work: batches of ``FILES`` files each, whose objects have ``size`` bytes."""
+    """Returns a pending merge of batches of `FILES` files each, whose objects have `size` bytes."""
 
     def read(number: int) -> Batch:
         rows = tuple(LedgerRow(f"t/{number}-{i}", Status.COMMITTED, rows=10) for i in range(FILES))
@@ -38,7 +38,7 @@ def backlog(*, registered: bool, mark: int, n: int, void: int = 0, size: int = 1
 
 
 class Bronze:
-    """Takes note of the batches that each merge reads."""
+    """Records the batches that each merge reads."""
 
     def __init__(self) -> None:
         self.read: list[list[int]] = []
@@ -53,13 +53,13 @@ class Bronze:
 
 
 def merged(bronze: Bronze, work: Any) -> list[int]:
-    """The marks that a run leaves, one merge after another."""
+    """Returns the marks of the merges of a run, in their order."""
     marks = []
     while work.mark < work.n:
-        found = gather(bronze, work)  # type: ignore[arg-type]
-        work.mark = found.n
-        marks.append(found.n)
-        assert found.volume["rows"] == FILES * 10 * found.batches
+        changes = gather(bronze, work)  # type: ignore[arg-type]
+        work.mark = changes.n
+        marks.append(changes.n)
+        assert changes.volume["rows"] == FILES * 10 * changes.batches
     return marks
 
 
@@ -83,7 +83,7 @@ def test_a_backlog_is_merged_in_steps_each_with_its_mark(
 
 
 def test_what_one_merge_names_passes_to_spark_connect() -> None:
-    """A batch object says more of a file than its path, of which a character takes six in a statement at most."""
+    """A batch object contains the path of each file. In a statement, a character of a path takes at most six bytes."""
     assert silver_changes._MAX_BYTES * 6 < 128 << 20
 
 

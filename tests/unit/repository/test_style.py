@@ -51,7 +51,10 @@ SWEPT = (
     "assets/silver/",
     "assets/sources/",
     "platform/core/silver/",
+    "tests/spark/test_silver_",
     "tests/support/style.py",
+    "tests/unit/assets/test_",
+    "tests/unit/platform/core/test_merge_mode.py",
     "tests/unit/repository/test_style.py",
 )
 CHECKS = {".md": page_findings, ".py": python_findings, ".java": java_findings}
