@@ -1,1 +1,1 @@
-"""Operations: what a person asks for, once; each is a function that the command line and a Dagster job call."""
+"""Operations that a user requests: each is a function that the command line and a Dagster job call."""

@@ -1,4 +1,4 @@
-"""Whether a table could begin anew with the files that lie there, tried on a few of them before anything is changed."""
+"""The trial of a birth: before a reset changes anything, a few files show whether a new table could be created."""
 
 from __future__ import annotations
 
@@ -19,44 +19,44 @@ from tidegate.platform.core.bronze.plan import TakenHint, make_plan
 from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake import Table
 
-#: The smallest files with content; what none of these can do, the first batch mostly cannot either.
+#: Number of tried files, the smallest with content. If all of them fail, the first batch would mostly fail, too.
 _TRIED = 10
 
 
 def to_try(present: Iterable[Listed]) -> tuple[Listed, ...]:
-    """The objects of a listing that are worth a trial."""
+    """Returns the objects of a listing to try."""
     with_content = (item for item in present if item.size)
     return tuple(nsmallest(_TRIED, with_content, key=lambda item: (item.size, item.key)))
 
 
 def why_no_birth(table: Table, birth: Birth, files: Sequence[Listed]) -> str | None:
-    """Why none of these files would get into the table; None if one would, or there is none.
+    """Returns why the table would refuse all of these files. None if it would accept one, or if there are no files.
 
-    They are looked at and prepared as the first batch would do it, for a table at a place of its own, and nothing of it
-    stays. What fails otherwise, such as Spark, fails here as it would in the table's first run.
+    The files are prepared as for the first batch, but for a table at another location, and everything that is written
+    is removed. Other failures, such as those of Spark, are raised, as in the table's first run.
 
     Args:
-        table: the table as it is.
-        birth: its birth record as it would be.
-        files: of `to_try`.
+        table: the present table.
+        birth: the birth record that the reset would write.
+        files: the result of `to_try`.
 
     Raises:
         StoreError: S3 did not answer.
-        PySparkException: Spark failed, and no file is known to be at fault.
+        PySparkException: Spark failed, and the cause is not a file.
     """
     sizes = {item.key: item.size for item in files}
     keys = list(sizes)
     if not keys or table.spec.row_queue:
         return None
-    place = table.lake.store.uri("staging", table.text, str(ULID()))
-    trial = replace(birth, location=place, folder="", after_version=-1)
+    location = table.lake.store.uri("staging", table.text, str(ULID()))
+    trial = replace(birth, location=location, folder="", after_version=-1)
     taken = [TakenHint(Hint(key, event_name="Trial"), "trial") for key in keys]
     plan = make_plan(taken, probes(table, keys, {}, sizes), {}, registered=birth.registered)
     work = BatchDraft(1, trial, None, (), plan, {})
     try:
         prepared = (prepare_register if birth.registered else prepare_load)(table, work)
     finally:
-        table.lake.store.remove_folder(place)
+        table.lake.store.remove_folder(location)
     for folder in prepared.folders:
         table.lake.store.remove_folder(folder)
     rows = [*plan.rows, *prepared.rows]

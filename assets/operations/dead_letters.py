@@ -1,4 +1,4 @@
-"""Dead letters: what lies in a dead-letter queue, why, and the way back to the queue that it came from."""
+"""Dead letters: the messages of a dead-letter queue, the reason of each, and the way back to their queue."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tidegate.platform.core.routing.route import Unrouted, route
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake import Lake
 
-#: The reason of a message with which nothing is wrong: an earlier Tidegate, or the world around it, could not take it.
+#: The reason of a message that Tidegate understands now. An earlier version, or an outage, could not process it.
 UNDERSTOOD = "it is understood and has a table now: it was received too often"
-#: Seconds that what was looked at stays hidden; it is given back before, unless this process is killed.
-_HIDDEN = 300
-#: Receives that brought nothing new, one after another, after which a redrive ends.
-_FRUITLESS = 10
-_MOST_PER_SEND = 10
-_MOST_REASONS = 3
+#: Seconds that a received message stays hidden. It is made visible earlier, unless this process is killed.
+_HIDDEN_SECONDS = 300
+#: Consecutive receives without a new message after which a redrive ends.
+_MAX_FRUITLESS = 10
+_MAX_PER_SEND = 10
+_MAX_REASONS = 3
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,13 @@ class DeadLetters:
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """A message of a dead-letter queue, as intake would read it now.
+    """A message of a dead-letter queue, as the intake would read it now.
 
     Attributes:
-        keys: of the objects that its events tell of; the event id of what is no event, and of a row.
-        reason: what keeps it from a table, or `UNDERSTOOD`.
-        at: when the first of its events happened; where none says so, when the message was sent.
+        message: the message.
+        keys: object keys of its events. An event id instead for a row, and for each part that is not an event.
+        reason: why it does not reach a table, or `UNDERSTOOD`.
+        at: time of its first event, or, if no event has a time, the time when the message was sent.
     """
 
     message: Message
@@ -52,48 +53,49 @@ class DeadLetter:
 
     @classmethod
     def of(cls, message: Message, config: LakeConfig, known: Iterable[TableKey]) -> DeadLetter:
-        """Read a message; pure.
+        """Read a message of a queue of S3 events.
 
         Args:
-            message: as received.
+            message: the message.
             config: the lake.
             known: tables that exist.
         """
         parsed, tables = parse_body(message.body, message.id), set(known)
         routes = [route(event.bucket, event.key, config, tables) for event in parsed.events]
-        reasons = [*(one.reason for one in parsed.rejects), *(one.why for one in routes if isinstance(one, Unrouted))]
+        unrouted = [found for found in routes if isinstance(found, Unrouted)]
+        reasons = [*(reject.reason for reject in parsed.rejects), *(found.why for found in unrouted)]
         times = [event.event_time for event in parsed.events if event.event_time]
         return cls(
             message,
             tuple(event.key for event in parsed.events) + tuple(reject.event_id for reject in parsed.rejects)
             or (message.id,),
-            "; ".join(list(dict.fromkeys(reasons))[:_MOST_REASONS]) or UNDERSTOOD,
+            "; ".join(list(dict.fromkeys(reasons))[:_MAX_REASONS]) or UNDERSTOOD,
             min(times) if times else _sent(message),
         )
 
     @classmethod
     def of_row(cls, message: Message) -> DeadLetter:
-        """Read a message of a row queue; pure."""
+        """Read a message of a row queue."""
         try:
             row_of(message.body, message.origin)
         except ValueError as error:
             return cls(message, (f"{message.id}#0",), str(error), _sent(message))
         return cls(message, (f"{message.id}#0",), UNDERSTOOD, _sent(message))
 
-    def is_meant(self, choice: Choice) -> bool:
-        """Whether one of its keys is meant."""
-        return any(choice.takes(key, self.reason, self.at) for key in self.keys)
+    def is_chosen(self, choice: Choice) -> bool:
+        """Whether the choice includes one of its keys."""
+        return any(choice.includes(key, self.reason, self.at) for key in self.keys)
 
 
 def dead_letter_queues(lake: Lake, name: str | None = None) -> list[DeadLetters]:
-    """The dead-letter queues of the lake, as lake.yaml names them, else as SQS does; each once.
+    """Returns the dead-letter queues of the lake, each once. A queue's own is that of `lake.yaml`, or that of SQS.
 
     Args:
-        lake: handles.
-        name: of a queue or of its dead-letter queue; None for all.
+        lake: the lake.
+        name: name of a queue or of its dead-letter queue. None for all.
 
     Raises:
-        ValueError: there is none of that name; the message says which there are.
+        ValueError: there is no such queue. The message lists the queues.
     """
     found: dict[str, DeadLetters] = {}
     names: list[str] = []
@@ -101,30 +103,31 @@ def dead_letter_queues(lake: Lake, name: str | None = None) -> list[DeadLetters]
         if dead := spec.dlq or source.depths().dead_letters:
             names += [source.name, dead]
             if name in (None, source.name, dead):
-                # Two regions may have one each of that name.
+                # Two regions may have a queue of that name each.
                 found.setdefault(f"{source.url.rpartition('/')[0]}/{dead}", DeadLetters(source, source.beside(dead)))
     if name and not found:
         known = ", ".join(dict.fromkeys(names)) or "none has dead letters"
-        raise ValueError(f"{name!r} is no queue of lake.yaml and none of their dead-letter queues: {known}")
+        raise ValueError(f"{name!r} is neither a queue of lake.yaml nor one of their dead-letter queues: {known}")
     return list(found.values())
 
 
-def peek(lake: Lake, letters: DeadLetters, most: int) -> list[DeadLetter]:
-    """Look at some messages and give them back; meanwhile nobody else receives them.
+def peek(lake: Lake, letters: DeadLetters, limit: int) -> list[DeadLetter]:
+    """Receive some messages and make them visible again. Meanwhile no other consumer receives them.
+
+    SQS counts it as a receive of each message, which matters only if the queue has dead letters of its own.
 
     Args:
-        lake: handles.
+        lake: the lake.
         letters: the queues.
-        most: how many, about. Each look counts as a receive, which matters only to a queue with dead letters of its
-            own.
+        limit: number of messages after which it stops. The last receive may bring more.
     """
     dead, seen = letters.queue, dict[str, Message]()
     try:
-        while len(seen) < most:
-            batch = dead.receive(hidden=_HIDDEN)
-            if not {one.id for one in batch} - seen.keys():
+        while len(seen) < limit:
+            batch = dead.receive(hidden=_HIDDEN_SECONDS)
+            if not {message.id for message in batch} - seen.keys():
                 break
-            seen.update((one.id, one) for one in batch)
+            seen.update((message.id, message) for message in batch)
     finally:
         dead.hide(seen.values(), 0)
     return list(map(_reader(lake, letters), seen.values()))
@@ -140,18 +143,18 @@ def redrive_dead_letters(
     log: Callable[[str], None] = lambda _: None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> str:
-    """Send the messages that are meant to the queue that they came from; the entry in the operations log.
+    """Send the chosen messages to the queue that they came from. Returns the address of its operations log entry.
 
-    A message is sent before it is deleted: whatever dies between leaves a duplicate, which changes nothing. What comes
-    back to the dead-letter queue meanwhile is not sent a second time.
+    A message is sent before it is deleted, so a death between leaves a duplicate, which changes nothing. A message that
+    returns to the dead-letter queue meanwhile is not sent a second time.
 
     Args:
-        lake: handles.
+        lake: the lake.
         letters: the queues.
-        choice: what is meant.
-        by: who asks for it.
-        rate: messages a second.
-        log: takes progress, a line at a time.
+        choice: the messages to send.
+        by: the user or run that requests it.
+        rate: messages per second.
+        log: called with each line of progress.
         sleep: waits, in seconds.
     """
     source, dead = letters.source, letters.queue
@@ -162,32 +165,32 @@ def redrive_dead_letters(
     seam("redrive-log")
     read, left, own = _reader(lake, letters), dict[str, Message](), set[str]()
     rows = lake.config.table_of_rows(source.name) is not None
-    moved, told, refused, fruitless, last, size = 0, 0, 0, 0, 0, min(rate, _MOST_PER_SEND)
+    moved, logged, refused, fruitless, last, size = 0, 0, 0, 0, 0, min(rate, _MAX_PER_SEND)
     try:
-        while fruitless < _FRUITLESS and (batch := dead.receive(hidden=_HIDDEN)):
-            new = [one for one in batch if one.id not in left and one.id not in own]
+        while fruitless < _MAX_FRUITLESS and (batch := dead.receive(hidden=_HIDDEN_SECONDS)):
+            new = [message for message in batch if message.id not in left and message.id not in own]
             fruitless = 0 if new else fruitless + 1
-            meant = [one for one in new if read(one).is_meant(choice)]
-            for part in (meant[i : i + size] for i in range(0, len(meant), size)):
+            chosen = [message for message in new if read(message).is_chosen(choice)]
+            for part in (chosen[i : i + size] for i in range(0, len(chosen), size)):
                 if last:
                     sleep(last / rate)
                 sent = source.send_again(part, as_first=rows)
                 seam("redrive-sent")
-                dead.delete([one for one in part if one.id in sent])
+                dead.delete([message for message in part if message.id in sent])
                 own.update(sent.values())
                 moved, refused, last = moved + len(sent), refused + len(part) - len(sent), len(part)
-                batch = [one for one in batch if one.id not in sent]
-            left.update((one.id, replace(one, body="")) for one in batch)
-            if moved - told >= rate:
+                batch = [message for message in batch if message.id not in sent]
+            left.update((message.id, replace(message, body="")) for message in batch)
+            if moved - logged >= rate:
                 log(f"{moved} messages of {dead.name} are in {source.name}")
-                told = moved
+                logged = moved
     finally:
         dead.hide(left.values(), 0)
         lake.store.operations.put("redriven-dead-letters", by, **about, asked=address, moved=moved, left=len(left))
     log(f"{moved} messages of {dead.name} are in {source.name}; {len(left)} stay")
     if refused:
-        why = ": a row's message is sent with two attributes more, and SQS takes ten" if rows else ""
-        log(f"{refused} of these SQS did not take{why}; the sensor `dead_letters`, turned on, takes them in from there")
+        why = ": a row's message gets two more attributes, and SQS accepts ten" if rows else ""
+        log(f"SQS refused {refused} of these{why}. Turn on the sensor `dead_letters`, which reads them from there")
     return address
 
 

@@ -1,4 +1,4 @@
-"""Operations as Dagster jobs: the functions that the command line calls, with typed configuration."""
+"""Operations as Dagster jobs: the functions that the command line calls, with a typed config."""
 
 from datetime import UTC, datetime
 
@@ -6,7 +6,7 @@ import dagster as dg
 from pydantic import Field
 
 from tidegate.assets.operations.dead_letters import dead_letter_queues, peek, redrive_dead_letters
-from tidegate.assets.operations.rebuild import look_at_rebuild, rebuild_table
+from tidegate.assets.operations.rebuild import plan_rebuild, rebuild_table
 from tidegate.assets.operations.redrive import (
     RATE,
     Choice,
@@ -17,28 +17,28 @@ from tidegate.assets.operations.redrive import (
 )
 from tidegate.resources.lake_resource import LakeResource
 
-#: Dead letters of a queue that are shown before they are redriven.
-MOST_PEEKED = 100
+#: Dead letters of a queue that are shown before a redrive.
+MAX_PEEKED = 100
 
 
 class RedriveConfig(dg.Config):
-    """What of the quarantine is looked at again."""
+    """Selects objects, messages or dead letters to try again."""
 
-    table: str = Field("", description="Table key (the partition); empty: every table.")
+    table: str = Field("", description="Table key (the partition). Empty: every table.")
     messages: bool = Field(False, description="Messages that could not be understood, instead of objects.")
     dead_letters: bool = Field(False, description="Messages of dead-letter queues, instead of objects.")
-    queue: str = Field("", description="Queue, or dead-letter queue, whose dead letters are meant; empty: every one.")
+    queue: str = Field("", description="Queue, or dead-letter queue, of the dead letters. Empty: every queue.")
     reason: str = Field("", description="Part of the reason.")
     key: str = Field("*", description="Glob over object keys, or over event ids of messages.")
     since: str = Field("", description="Quarantined at or after, ISO 8601.")
     until: str = Field("", description="Quarantined before, ISO 8601.")
-    rate: int = Field(RATE, ge=1, description="Hints or messages a second.")
+    rate: int = Field(RATE, ge=1, description="Hints or messages per second.")
     dry_run: bool = Field(True, description="Only show what would be redriven.")
 
 
-@dg.op(description="Objects or messages in quarantine are looked at again.")
+@dg.op(description="Retries objects or messages in quarantine, or dead letters.")
 def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: LakeResource) -> None:
-    """Redrive what the configuration says."""
+    """Redrive what the config selects."""
     handles = lake.open()
     choice = Choice(config.reason, config.key, moment(config.since), moment(config.until))
     by, log = f"run {context.run_id}", context.log.info
@@ -46,8 +46,8 @@ def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: Lake
         for letters in dead_letter_queues(handles, config.queue or None):
             name = letters.queue.name
             log(f"{name}: {letters.queue.depth()[0]} messages")
-            for letter in peek(handles, letters, MOST_PEEKED):
-                if letter.is_meant(choice):
+            for letter in peek(handles, letters, MAX_PEEKED):
+                if letter.is_chosen(choice):
                     log(f"{name}: {letter.keys[0]}: {letter.reason}")
             if not config.dry_run:
                 log(redrive_dead_letters(handles, letters, choice, by=by, rate=config.rate, log=log))
@@ -59,42 +59,42 @@ def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: Lake
         counts["messages"] = len(messages)
         if messages and not config.dry_run:
             redrive_messages(handles, messages, choice, by=by, rate=config.rate, log=log)
-    for text in [] if config.messages else [config.table] if config.table else handles.store.births.tables():
-        objects = quarantined_objects(handles, text, choice)
-        counts[text] = len(objects)
-        partly += sum(one.partly for one in objects)
-        for one in objects[:20]:
-            log(f"{one.key}{', rows of it' if one.partly else ''}: {one.reason}")
+    for table_key in [] if config.messages else [config.table] if config.table else handles.store.births.tables():
+        objects = quarantined_objects(handles, table_key, choice)
+        counts[table_key] = len(objects)
+        partly += sum(found.partly for found in objects)
+        for found in objects[:20]:
+            log(f"{found.key}{', rows of it' if found.partly else ''}: {found.reason}")
         if objects and not config.dry_run:
-            redrive_objects(handles, text, objects, choice, by=by, rate=config.rate, log=log)
+            redrive_objects(handles, table_key, objects, choice, by=by, rate=config.rate, log=log)
     context.add_output_metadata(
         {"dry_run": config.dry_run, "redriven": counts, "objects": sum(counts.values()), "partly": partly}
     )
 
 
-@dg.job(name="redrive", executor_def=dg.in_process_executor, description="What is in quarantine is looked at again.")
+@dg.job(name="redrive", executor_def=dg.in_process_executor, description="Retries what is in quarantine.")
 def redrive_job() -> None:
-    """The job of one op."""
+    """Run `redrive_op`."""
     redrive_op()
 
 
 class RebuildConfig(dg.Config):
-    """Which table is read again."""
+    """Selects the table to read again."""
 
     table: str = Field(description="Table key (the partition) of a loaded table.")
     dry_run: bool = Field(True, description="Only show what would be read again.")
 
 
-@dg.op(description="Every file of a loaded table is put into its inbox, to be read again.")
+@dg.op(description="Puts every file of a loaded table into its inbox, so that the table's runs read it again.")
 def rebuild_op(context: dg.OpExecutionContext, config: RebuildConfig, lake: LakeResource) -> None:
-    """Rebuild the table that the configuration says."""
+    """Rebuild the table that the config selects."""
     handles, log = lake.open(), context.log.info
     if config.dry_run:
-        found = look_at_rebuild(handles, config.table)
+        found = plan_rebuild(handles, config.table)
     else:
         found = rebuild_table(handles, config.table, by=f"run {context.run_id}", log=log)
-    for one in found.kept[:20]:
-        log(f"{one.rows} rows of {one.key} stay as they are: S3 has that file no more, or with other bytes")
+    for reading in found.kept[:20]:
+        log(f"{reading.rows} rows of {reading.key} stay as they are: S3 no longer has these bytes of the file")
     context.add_output_metadata(
         {
             "dry_run": config.dry_run,
@@ -111,10 +111,10 @@ def rebuild_op(context: dg.OpExecutionContext, config: RebuildConfig, lake: Lake
 @dg.job(
     name="rebuild",
     executor_def=dg.in_process_executor,
-    description="Every file of a loaded table is read again, as lake.yaml says today; readers never see it empty.",
+    description="Reads every file of a loaded table again, by today's lake.yaml. Readers never see the table empty.",
 )
 def rebuild_job() -> None:
-    """The job of one op; runs of the table's partition do the work."""
+    """Run `rebuild_op`. Runs of the table's partition do the work."""
     rebuild_op()
 
 

@@ -1,7 +1,7 @@
-"""Rebuild: every file of a loaded table is read again as lake.yaml says today, and its rows replaced.
+"""Rebuild: every file of a loaded table is read again by the present `lake.yaml`, and its rows are replaced.
 
-It produces hints, as a listing does. A run replaces a file's rows as it does those of a redriven one, so readers see
-the old rows of a file until the commit that has the new ones (docs/decisions/0058-rebuild.md).
+A rebuild produces hints, as a listing does. A run replaces the rows of a file as it does after a redrive, so readers
+see the old rows of a file until the commit that has the new ones (docs/decisions/0058-rebuild.md).
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from tidegate.resources.ledger import Reading
 
 #: Event name of a rebuild's hints.
 REBUILD = "Rebuild"
-#: Keys that an entry of the operations log names.
-_MOST_NAMED = 100
+#: Keys of files that an entry of the operations log lists.
+_MAX_LISTED = 100
 
 
 class RebuildRefused(RuntimeError):
-    """A rebuild would not do what is wanted; the message says what does."""
+    """A rebuild would not help. The message says what would."""
 
 
 @dataclass(frozen=True)
 class Rebuild:
-    """What a rebuild finds, and does.
+    """The plan of a rebuild.
 
     Attributes:
-        table: as it is.
+        table: the present table.
         name: its SQL name.
-        n: the last batch of the ledger before; what is read again has a later one.
-        hints: what is read again, in the order in which it came.
-        others: files among them that are not in the table: quarantined, or never told of.
-        size: bytes of them all.
-        kept: readings whose bytes S3 has no more, or other ones under their key: their rows stay as they are.
-        waiting: files of an earlier rebuild that wait in the inbox.
+        n: last batch of the ledger before the rebuild. Files that are read again get a later batch.
+        hints: hints of the files to read, in the order in which the files came first.
+        others: number of files among them that are not in the table: quarantined, or never announced.
+        size: bytes of all files to read.
+        kept: readings whose bytes S3 no longer has under their key. Their rows stay as they are.
+        waiting: number of files of an earlier rebuild that wait in the inbox.
     """
 
     table: Table
@@ -59,23 +59,23 @@ class Rebuild:
 
     @property
     def again(self) -> int:
-        """Files that are in the table and are read again."""
+        """Number of files to read whose rows are in the table."""
         return len(self.hints) - self.others
 
     @property
     def kept_rows(self) -> int:
-        """Rows that stay as they are."""
-        return sum(one.rows for one in self.kept)
+        """Number of rows that stay as they are."""
+        return sum(reading.rows for reading in self.kept)
 
 
-def look_at_rebuild(lake: Lake, text: str) -> Rebuild:
-    """What a rebuild of a table would do; changes nothing.
+def plan_rebuild(lake: Lake, table_key: str) -> Rebuild:
+    """Plan the rebuild of a table. Nothing is changed.
 
     Raises:
-        RebuildRefused: there is no table, its files are the table, or lake.yaml says other columns than it has.
+        RebuildRefused: there is no table, the table is registered, or its columns differ from those of `lake.yaml`.
         StoreError: S3 does not answer.
     """
-    table = lake.table(text)
+    table = lake.table(table_key)
     birth = _loaded(table)
     _require_columns(table, birth)
     clock = table.ledger.clock()
@@ -90,20 +90,22 @@ def look_at_rebuild(lake: Lake, text: str) -> Rebuild:
         tuple(hints),
         others=sum(hint.replaces is None for hint in hints),
         size=sum(item.size for item in present),
-        kept=tuple(one for one in readings if one.rows and etags.get(one.key) != one.etag),
-        waiting=sum(one.hints for one in lake.store.inbox.waiting(text) if is_rebuild(one.id)),
+        kept=tuple(reading for reading in readings if reading.rows and etags.get(reading.key) != reading.etag),
+        waiting=sum(found.hints for found in lake.store.inbox.waiting(table_key) if is_rebuild(found.id)),
     )
 
 
 def hints_of(present: Iterable[Listed], states: Mapping[str, LastState], readings: Iterable[Reading]) -> list[Hint]:
-    """The hints of a rebuild, those first that came first: rows that lie in one data file leave it together.
+    """Returns the hints of a rebuild, in the order in which the files came first.
+
+    In this order, the rows of one data file are replaced together.
 
     Args:
-        present: the objects under the table's prefix, by the etags that the ledger knows.
-        states: what the ledger said last of keys.
+        present: the objects under the table's prefix, with the etags that the ledger knows.
+        states: the last state of each key in the ledger.
         readings: the bytes that entered the table.
     """
-    read = {(one.key, one.etag): one for one in readings}
+    read = {(reading.key, reading.etag): reading for reading in readings}
     hints = []
     for item in present:
         hint = Hint(item.key, event_name=REBUILD, size=item.size)
@@ -115,59 +117,59 @@ def hints_of(present: Iterable[Listed], states: Mapping[str, LastState], reading
     return sorted(hints, key=lambda hint: (hint.replaces is None, hint.replaces or 0, hint.key))
 
 
-def rebuild_table(lake: Lake, text: str, *, by: str, log: Callable[[str], None] = lambda _: None) -> Rebuild:
-    """Put every file of a table into its inbox, to be read again; the runs that follow do it, batch by batch.
+def rebuild_table(lake: Lake, table_key: str, *, by: str, log: Callable[[str], None] = lambda _: None) -> Rebuild:
+    """Put every file of a table into its inbox. The following runs read them again, batch by batch.
 
-    Repeating it, also one that died, has all files read again: those that wait already are read once.
+    A repeated rebuild, also after a death, reads all files again. A file that waits already is read once.
 
     Args:
-        lake: handles.
-        text: table key.
-        by: who asks for it.
-        log: takes progress, a line at a time.
+        lake: the lake.
+        table_key: key of the table.
+        by: the user or run that requests it.
+        log: called with each line of progress.
 
     Raises:
-        RebuildRefused: see `look_at_rebuild`.
+        RebuildRefused: see `plan_rebuild`.
         StoreError: S3 does not answer.
     """
-    found = look_at_rebuild(lake, text)
+    found = plan_rebuild(lake, table_key)
     address = lake.store.operations.put(
         "rebuild",
         by,
-        table=text,
+        table=table_key,
         after_batch=found.n,
         files=len(found.hints),
         kept=len(found.kept),
         kept_rows=found.kept_rows,
-        some_kept=[one.key for one in found.kept[:_MOST_NAMED]],
+        some_kept=[reading.key for reading in found.kept[:_MAX_LISTED]],
     )
     seam("rebuild-log")
     log(f"logged as {address}")
     done = 0
-    for manifest in chunked(text, "rebuild", found.hints, found.table.spec.max_files, BATCH_BYTES):
+    for manifest in chunked(table_key, "rebuild", found.hints, found.table.spec.max_files, BATCH_BYTES):
         lake.store.inbox.put([manifest])
         seam("rebuild-manifest")
         done += len(manifest.hints)
-        log(f"{done} of {len(found.hints)} files of {text} are in the inbox")
+        log(f"{done} of {len(found.hints)} files of {table_key} are in the inbox")
     return found
 
 
 def _loaded(table: Table) -> Birth:
     if table.birth is None:
         raise RebuildRefused(
-            f"{table.key.uri} has no table yet, so there is nothing to rebuild: its next file makes one"
+            f"{table.key.uri} has no table yet, so there is nothing to rebuild: its next file creates the table"
         )
     if table.birth.registered:
         raise RebuildRefused(
             f"bronze.{table.birth.name} is registered: its files are the table, so there is nothing to read again. "
-            "Write them anew under other keys and remove the old ones; or say `mode: load` in lake.yaml, and `tidegate "
-            "reset`"
+            "Write them again under other keys and remove the old ones. Or set `mode: load` in lake.yaml, and run "
+            "`tidegate reset`"
         )
     return table.birth
 
 
 def _require_columns(table: Table, birth: Birth) -> None:
-    """Rows of two types cannot lie in one column, so a rebuild keeps the types that the table has."""
+    """Raise an error if `lake.yaml` has other columns: a rebuild keeps the types, as a column has only one."""
     schema = table.lake.delta.table_state(birth.location).schema
     now = Create(schema.to_spark(), schema.partitions, {}, birth.name)
     if differs := drift(table.lake.config.table_for(table.key), birth.registered, now):

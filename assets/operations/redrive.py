@@ -1,7 +1,7 @@
-"""Redrive: what is in the quarantine is looked at again, after its cause was mended.
+"""Redrive: objects and messages in quarantine are tried again, after their cause was fixed.
 
-It produces hints, as a notification does, or messages, as a producer does; what becomes of them is decided where it
-always is.
+A redrive produces hints, as a notification does, or messages, as a producer does. Runs and the intake process them like
+all others.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from tidegate.resources.lake import Lake, Table
 from tidegate.resources.lake_root.quarantine import KeptMessage
 from tidegate.resources.ledger import Quarantined
 
-#: Hints or messages a second, unless told otherwise.
+#: Default rate: hints or messages per second.
 RATE = 500
-#: What SQS says of a message that it takes from nobody.
+#: Error codes of SQS for a message that it never accepts.
 _REFUSED = frozenset({"InvalidMessageContents", "InvalidParameterValue"})
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What of the quarantine is meant.
+    """Selects objects or messages in quarantine.
 
     Attributes:
-        reason: part of the reason, in any case of letters.
-        key: glob over object keys; of a message, over its event id.
-        since: quarantined at or after.
-        until: quarantined before.
+        reason: part of the reason. Case does not matter.
+        key: glob over object keys, or over the event ids of messages.
+        since: quarantined at or after this time.
+        until: quarantined before this time.
     """
 
     reason: str = ""
@@ -48,8 +48,14 @@ class Choice:
     since: datetime | None = None
     until: datetime | None = None
 
-    def takes(self, key: str, reason: str, at: datetime) -> bool:
-        """Whether it is meant."""
+    def includes(self, key: str, reason: str, at: datetime) -> bool:
+        """Whether an object or message is selected.
+
+        Args:
+            key: object key, or event id of a message.
+            reason: why it is in quarantine.
+            at: since when it is in quarantine.
+        """
         return (
             self.reason.lower() in reason.lower()
             and fnmatchcase(key, self.key)
@@ -58,7 +64,7 @@ class Choice:
         )
 
     def plain(self) -> dict[str, str]:
-        """What was given, as an entry of the operations log has it."""
+        """Returns the given conditions in the form of the operations log."""
         given = {name: value for name, value in asdict(self).items() if value is not None}
         return {
             name: value.astimezone(UTC).isoformat() if isinstance(value, datetime) else value
@@ -66,16 +72,16 @@ class Choice:
         }
 
 
-def quarantined_objects(lake: Lake, text: str, choice: Choice) -> list[Quarantined]:
-    """The objects of a table that are in quarantine now, all of them or rows of them, and are meant, by key."""
-    ledger = lake.table(text).ledger
+def quarantined_objects(lake: Lake, table_key: str, choice: Choice) -> list[Quarantined]:
+    """Returns the chosen objects of a table that are in quarantine now, as a whole or with some rows, by key."""
+    ledger = lake.table(table_key).ledger
     version, _ = ledger.clock()
-    return [one for one in ledger.quarantined(version) if choice.takes(one.key, one.reason, one.at)]
+    return [found for found in ledger.quarantined(version) if choice.includes(found.key, found.reason, found.at)]
 
 
 def redrive_objects(
     lake: Lake,
-    text: str,
+    table_key: str,
     found: Sequence[Quarantined],
     choice: Choice,
     *,
@@ -84,24 +90,31 @@ def redrive_objects(
     log: Callable[[str], None] = lambda _: None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> str:
-    """Have quarantined objects looked at again, whatever their bytes; the entry in the operations log.
+    """Put hints of quarantined objects into the inbox, so that the next run decides them again.
+
+    Returns the address of the entry in the operations log.
 
     Args:
-        lake: handles.
-        text: table key.
+        lake: the lake.
+        table_key: key of the table.
         found: the objects.
-        choice: what they were chosen by, for the log.
-        by: who asks for it.
-        rate: hints a second.
-        log: takes progress, a line at a time.
+        choice: the choice that selected them, for the log.
+        by: the user or run that requests it.
+        rate: hints per second.
+        log: called with each line of progress.
         sleep: waits, in seconds.
     """
-    table = lake.table(text)
+    table = lake.table(table_key)
     size = min(rate, table.spec.max_files)
     hints = _hints(table, found)
-    manifests = list(chunked(text, "redrive", hints, size))
+    manifests = list(chunked(table_key, "redrive", hints, size))
     address = lake.store.operations.put(
-        "redrive", by, table=text, choice=choice.plain(), objects=len(found), manifests=[one.id for one in manifests]
+        "redrive",
+        by,
+        table=table_key,
+        choice=choice.plain(),
+        objects=len(found),
+        manifests=[manifest.id for manifest in manifests],
     )
     seam("redrive-log")
     done = 0
@@ -111,17 +124,17 @@ def redrive_objects(
         lake.store.inbox.put([manifest])
         seam("redrive-manifest")
         done += len(manifest.hints)
-        log(f"{done} of {len(found)} objects of {text} are in the inbox")
+        log(f"{done} of {len(found)} objects of {table_key} are in the inbox")
     return address
 
 
 def _hints(table: Table, found: Sequence[Quarantined]) -> list[Hint]:
-    """Hints of objects; one whose rows are in the table, and that a rebuild refused, is read again in their place."""
+    """Returns hints of objects. If a rebuild refused an object whose rows are in the table, its hint replaces them."""
     version, n = table.ledger.clock()
-    states = table.ledger.memory(version, n, [one.key for one in found])[1]
-    gone_since = any(one.in_table and one.status != Status.COMMITTED for one in states.values())
-    # The last word of an object that was moved or removed is of a batch that brought no rows.
-    readings = {(one.key, one.etag): one.n for one in table.ledger.committed(version)} if gone_since else {}
+    states = table.ledger.memory(version, n, [item.key for item in found])[1]
+    gone_since = any(state.in_table and state.status != Status.COMMITTED for state in states.values())
+    # The last ledger row of a moved or removed object is of a batch that brought no rows.
+    readings = {(row.key, row.etag): row.n for row in table.ledger.committed(version)} if gone_since else {}
 
     def hint(key: str) -> Hint:
         plain = Hint(key, event_name="Redriven", redriven=True)
@@ -131,13 +144,15 @@ def _hints(table: Table, found: Sequence[Quarantined]) -> list[Hint]:
         brought = state.n if state.status == Status.COMMITTED else readings.get((key, state.etag or ""))
         return replace(plain, replaces=brought, decided=state.n)
 
-    return [hint(one.key) for one in found]
+    return [hint(item.key) for item in found]
 
 
 def quarantined_messages(lake: Lake, choice: Choice) -> list[KeptMessage]:
-    """The messages in quarantine that are meant, in the order of their event ids, without their bodies."""
+    """Returns the chosen messages in quarantine, in the order of their event ids, without their bodies."""
     kept = lake.store.quarantine.messages()
-    return [replace(one, body="") for one in kept if choice.takes(one.event_id, one.reason, one.at)]
+    return [
+        replace(message, body="") for message in kept if choice.includes(message.event_id, message.reason, message.at)
+    ]
 
 
 def redrive_messages(
@@ -150,31 +165,42 @@ def redrive_messages(
     log: Callable[[str], None] = lambda _: None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> str:
-    """Send quarantined messages to their queue again; the entry in the operations log.
+    """Send quarantined messages to their queue again. Returns the address of the entry in the operations log.
 
-    Those of S3's events go to the lake's first queue, those of a row queue to their own, as what they were when they
-    came first. A message leaves the quarantine after it was sent; one that was sent twice is a duplicate like any
-    other. One that SQS does not take stays there, and the others go on.
+    Messages with S3 events go to the lake's first queue. Messages of a row queue go to their queue, with their original
+    id and time. A message leaves the quarantine after it was sent. If it is sent twice, it is a duplicate like any
+    other. A message that SQS refuses stays in quarantine, and the others are sent.
+
+    Args:
+        lake: the lake.
+        found: the messages.
+        choice: the choice that selected them, for the log.
+        by: the user or run that requests it.
+        rate: messages per second.
+        log: called with each line of progress.
+        sleep: waits, in seconds.
 
     Raises:
-        ClientError: SQS refuses more than a message.
-        BotoCoreError: it does not answer.
+        ClientError: SQS refuses not only a message, but the caller or the queue.
+        BotoCoreError: SQS does not answer.
     """
     queues = {queue.name: queue for queue in lake.queues}
-    ready = [one for one in found if not one.origin or one.queue in queues]
-    for name, kept in Counter(one.queue for one in found if one.origin and one.queue not in queues).items():
+    ready = [message for message in found if not message.origin or message.queue in queues]
+    without_table = Counter(message.queue for message in found if message.origin and message.queue not in queues)
+    for name, kept in without_table.items():
         log(f"{kept} messages of {name} stay in quarantine: lake.yaml has no table with this row queue any more")
     address = lake.store.operations.put(
         "redrive-messages",
         by,
         choice=choice.plain(),
-        queue=", ".join(dict.fromkeys(one.queue or lake.queues[0].name for one in ready)),
-        messages=[one.key for one in ready],
+        queue=", ".join(dict.fromkeys(message.queue or lake.queues[0].name for message in ready)),
+        messages=[message.key for message in ready],
     )
     seam("redrive-log")
     sent = 0
-    for done, one in enumerate(ready, 1):
-        if (message := lake.store.quarantine.message(one)) and _send(queues.get(one.queue), lake, message, log):
+    for done, kept_message in enumerate(ready, 1):
+        message = lake.store.quarantine.message(kept_message)
+        if message and _send(queues.get(message.queue), lake, message, log):
             seam("redrive-sent")
             lake.store.quarantine.release(message)
             sent += 1
@@ -186,7 +212,7 @@ def redrive_messages(
 
 
 def _send(own: Queue | None, lake: Lake, message: KeptMessage, log: Callable[[str], None]) -> bool:
-    """Send a message; False, and a line of the log, where SQS does not take this one."""
+    """Send a message. If SQS refuses this message, log it and return False."""
     try:
         if message.origin and own:
             own.send(message.body, message.origin)
@@ -195,13 +221,13 @@ def _send(own: Queue | None, lake: Lake, message: KeptMessage, log: Callable[[st
     except ClientError as error:
         if error.response.get("Error", {}).get("Code") not in _REFUSED:
             raise
-        log(f"{message.event_id} stays in quarantine, for SQS does not take it: {first_line(error)}")
+        log(f"{message.event_id} stays in quarantine because SQS refuses it: {first_line(error)}")
         return False
     return True
 
 
 def as_message(body: str) -> str:
-    """A kept body as it came: a single record of a notification was cut out of it."""
+    """Returns a kept body as a message. A record that was cut out of a notification becomes a notification again."""
     try:
         content = json.loads(body)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Reset: a table begins anew, with another generation; the way out of a wedge and of a wrong birth."""
+"""Reset: a table starts over as a new generation, after a wrong birth or a batch that can never commit."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.ledger import Reading
 
-#: The seams of a reset, in order; each lies right after the step that it is named for.
+#: The seams of a reset, in order. Each is right after the step that it is named for.
 SEAMS = ("retire", "empty", "renew", "birth", "list")
 
-#: What stands for a generation where a table was and is no more: a later mode has it elsewhere.
-_NOBODY = "retired"
+#: Generation recorded at a location that the table has left, because its new mode stores it elsewhere.
+_LEFT = "retired"
 
 
 class ResetRefused(RuntimeError):
-    """A reset would do harm, or cannot begin; the message says what to do."""
+    """A reset would do harm, or cannot start. The message says what to do."""
 
 
 @dataclass(frozen=True)
 class Reset:
-    """What a reset finds, and does.
+    """The plan of a reset.
 
     Attributes:
-        table: as it is before.
-        birth: its birth record before.
-        n: the last batch of the ledger before.
-        registered: whether the table follows its files from now on; by lake.yaml, else by its first file.
-        location: `s3a://` URI of the table from now on.
-        objects: objects that lie under its prefix and are looked at again.
-        committed: objects whose rows the ledger has.
-        rows: of those.
-        lost: objects among them that S3 has no more, or with other bytes: their rows do not come back.
-        lost_rows: of those.
-        live_files: of the table before.
-        to_try: some of the objects, to prove the new birth with.
+        table: the table before the reset.
+        birth: its birth record before the reset.
+        n: last batch of its ledger before the reset.
+        registered: whether the new table is registered, by `lake.yaml` or else by its first file.
+        location: `s3a://` URI of the new table.
+        objects: number of objects under the prefix, which the next run decides again.
+        committed: number of objects that are committed in the ledger.
+        rows: number of their rows.
+        lost: keys of committed objects whose bytes S3 no longer has. Their rows do not come back.
+        lost_rows: number of these rows.
+        live_files: number of live files of the table before the reset.
+        to_try: some of the objects, for a trial of the new birth.
     """
 
     table: Table
@@ -62,26 +62,28 @@ class Reset:
 
     @property
     def renamed(self) -> str | None:
-        """What becomes of the table's SQL name, where lake.yaml gives it another one than it has; else None."""
+        """What happens to the table's SQL names if `lake.yaml` renames it. None if it does not."""
         was, now = self.birth.name, self.table.spec.name
         if was == now:
             return None
         return (
-            f"the table is bronze.{now} from now on, by lake.yaml; bronze.{was} and ledger.{was} go on standing for "
-            "what was before. Once no query needs these names: DROP TABLE, which deletes no file. To keep the name, "
-            "say it in lake.yaml before the reset"
+            f"the table is bronze.{now} from now on, by lake.yaml; bronze.{was} and ledger.{was} remain names of the "
+            "old table. Once no query needs these names: DROP TABLE, which deletes no file. To keep the name, set it "
+            "in lake.yaml before the reset"
         )
 
 
-def look_at_reset(lake: Lake, text: str) -> Reset:
-    """What a reset of a table would do; changes nothing.
+def plan_reset(lake: Lake, table_key: str) -> Reset:
+    """Plan the reset of a table. Nothing is changed.
 
     Raises:
-        ResetRefused: there is nothing to reset, or a table of somebody else is in the way.
+        ResetRefused: there is nothing to reset, or there is a table at the new location that is not the lake's.
     """
-    table = lake.table(text)
+    table = lake.table(table_key)
     if table.birth is None:
-        raise ResetRefused(f"{table.key.uri} has no table yet, so there is nothing to reset: its next file makes one")
+        raise ResetRefused(
+            f"{table.key.uri} has no table yet, so there is nothing to reset: its next file creates the table"
+        )
     clock = table.ledger.clock()
     committed = table.ledger.committed(clock.version)
     present, lost = _lost(table, committed)
@@ -101,34 +103,34 @@ def look_at_reset(lake: Lake, text: str) -> Reset:
         location,
         objects=len(present),
         committed=len(committed),
-        rows=sum(one.rows for one in committed),
-        lost=tuple(one.key for one in lost),
-        lost_rows=sum(one.rows for one in lost),
+        rows=sum(reading.rows for reading in committed),
+        lost=tuple(reading.key for reading in lost),
+        lost_rows=sum(reading.rows for reading in lost),
         live_files=lake.delta.table_state(table.birth.location).files,
         to_try=to_try(present),
     )
 
 
 def reset_table(
-    lake: Lake, text: str, *, by: str, accept_loss: bool = False, log: Callable[[str], None] = lambda _: None
+    lake: Lake, table_key: str, *, by: str, accept_loss: bool = False, log: Callable[[str], None] = lambda _: None
 ) -> Reset:
-    """Begin a table anew: an empty table, batch 1, an empty ledger, and every file of its prefix in the inbox.
+    """Start a table over: an empty table, an empty ledger, batch 1 next, and every file of its prefix in the inbox.
 
-    What is decided is decided first, in the place of the old generation's next batch; from there on a run of that
-    generation can neither decide nor commit anything. Repeating a reset that died finishes it.
+    First, the retirement is put at the place of the old generation's next batch. From then on, a run of the old
+    generation can neither decide nor commit a batch. Repeating a reset that died completes it.
 
     Args:
-        lake: handles.
-        text: table key.
-        by: who asks for it.
-        accept_loss: go on although rows will not come back, and without trying files.
-        log: takes progress, a line at a time.
+        lake: the lake.
+        table_key: key of the table.
+        by: the user or run that requests it.
+        accept_loss: reset the table even if rows will not come back, and without a trial of files.
+        log: called with each line of progress.
 
     Raises:
-        ResetRefused: see `look_at_reset`; or rows would not come back, or went while it was at work, or no file that
-            was tried would get in.
+        ResetRefused: see `plan_reset`. Also, if rows would not come back, or are lost during the reset, or if all tried
+            files would be refused.
     """
-    found = look_at_reset(lake, text)
+    found = plan_reset(lake, table_key)
     if found.lost and not accept_loss:
         raise ResetRefused(_would_lose(found.table, found.lost, found.lost_rows))
     if found.renamed:
@@ -136,44 +138,44 @@ def reset_table(
     if not _is_new(found):
         as_wanted = replace(found.birth, registered=found.registered, location=found.location)
         if not accept_loss and (why := why_no_birth(found.table, as_wanted, found.to_try)):
-            raise ResetRefused(f"{why}. The table is as it was: mend that first, or accept the loss")
+            raise ResetRefused(f"{why}. The table was not changed: fix that first, or accept the loss")
         _begin(lake, found, by, log)
-    table = lake.table(text)
+    table = lake.table(table_key)
     listed = list_prefix(table, table.ledger.clock())
     seam("list")
-    if went := _went(lake, found):
-        # A run that was in the midst of a group of files when the generation ended.
+    if lost := _lost_meanwhile(found):
+        # By the after-load of a run that was removing a group of files when its generation ended.
         log(
-            f"WARNING: {len(went)} objects with {sum(one.rows for one in went)} rows went while the reset was at work; "
-            f"one is {went[0].key}. {_way_back(found.table)}. Their rows can be read in the versions of "
+            f"WARNING: {len(lost)} objects with {sum(reading.rows for reading in lost)} rows were lost during the "
+            f"reset, such as {lost[0].key}. {_way_back(found.table)}. Their rows can be read in the versions of "
             f"{found.birth.location} before the reset"
         )
-    log(f"{listed} objects are in the inbox; the next run takes them")
+    log(f"{listed} objects are in the inbox; the next run reads them")
     return found
 
 
 def _lost(table: Table, committed: Sequence[Reading]) -> tuple[list[Listed], list[Reading]]:
-    """The objects under the prefix in key order, and the readings whose bytes are not among them any more."""
-    # A registered table's rows are its files', and those are not touched.
+    """Returns the objects under the prefix in key order, and the readings whose bytes are no longer there."""
+    # The rows of a registered table are in its files, which a reset does not touch.
     kept = [] if table.birth is not None and table.birth.registered else committed
     present = by_known_etags(table, list(own_objects(table)), kept)
     etags = {item.key: item.etag for item in present}
-    return present, [one for one in kept if etags.get(one.key) != one.etag]
+    return present, [reading for reading in kept if etags.get(reading.key) != reading.etag]
 
 
 def _would_lose(table: Table, keys: Sequence[str], rows: int) -> str:
     return (
-        f"{rows} rows came from {len(keys)} objects that S3 has no more, or with other bytes, and would not come back; "
-        f"one is {keys[0]}. {_way_back(table)}, or accept the loss"
+        f"{rows} rows came from {len(keys)} objects, such as {keys[0]}, whose bytes S3 no longer has, and would not "
+        f"come back. {_way_back(table)}, or accept the loss"
     )
 
 
-def _went(lake: Lake, found: Reset) -> list[Reading]:
-    """What is lost beside what was found at first: until the generation ended, a run may have taken files away."""
-    # What a run has recorded meanwhile counts as well.
+def _lost_meanwhile(found: Reset) -> list[Reading]:
+    """Returns readings that were lost since the plan: until the old generation ends, a run may remove files."""
+    # Rows that a run has recorded since the plan count, too.
     committed = found.table.ledger.committed(found.table.ledger.clock().version)
     known = set(found.lost)
-    return [one for one in _lost(found.table, committed)[1] if one.key not in known]
+    return [reading for reading in _lost(found.table, committed)[1] if reading.key not in known]
 
 
 def _way_back(table: Table) -> str:
@@ -184,44 +186,44 @@ def _way_back(table: Table) -> str:
             f"(aws s3 mv --recursive {folder} {prefix}), and repeat the reset"
         )
     if takes_away(after_load):
-        return "after_load deleted them: set it to `keep`, and put them back first"
-    return "Put them back under new keys first"
+        return "after_load deleted them: set it to `keep`, and restore them first"
+    return "Restore them under new keys first"
 
 
 def _begin(lake: Lake, found: Reset, by: str, log: Callable[[str], None]) -> None:
-    table, text = found.table, found.table.text
+    table, table_key = found.table, found.table.text
     lake.store.operations.put(
-        "reset", by, table=text, generation=found.birth.generation, batches=found.n, lost_rows=found.lost_rows
+        "reset", by, table=table_key, generation=found.birth.generation, batches=found.n, lost_rows=found.lost_rows
     )
     retirement = table.batches.retire(found.n, by)
     seam("retire")
     generation = retirement.generation
     log(f"generation {found.birth.generation} is retired, {generation} follows")
-    if went := _went(lake, found):
-        told = _would_lose(table, [one.key for one in went], sum(one.rows for one in went))
+    if lost := _lost_meanwhile(found):
+        loss = _would_lose(table, [reading.key for reading in lost], sum(reading.rows for reading in lost))
         raise ResetRefused(
-            f"{told}. They went after the reset had counted them. The table still has its rows, but takes nothing in "
-            "until the reset is repeated"
+            f"{loss}. They were lost after the reset had been planned. The table still has its rows, but does not "
+            "ingest files until the reset is repeated"
         )
-    for place in {_prefix(table), _own(table), found.birth.location} - {found.location}:
-        if lake.delta.table_state(place).properties.get("tidegate.lake") == lake.id:
-            properties = table_properties(table, _NOBODY, registered=place == _prefix(table))
-            lake.delta.renew(place, properties, table.spec.name)
-            log(f"{place} was emptied: the table is elsewhere from now on")
+    for location in {_prefix(table), _own(table), found.birth.location} - {found.location}:
+        if lake.delta.table_state(location).properties.get("tidegate.lake") == lake.id:
+            properties = table_properties(table, _LEFT, registered=location == _prefix(table))
+            lake.delta.renew(location, properties, table.spec.name)
+            log(f"{location} was emptied: the table is elsewhere from now on")
     seam("empty")
     properties = table_properties(table, generation, registered=found.registered)
     version = lake.delta.renew(found.location, properties, table.spec.name)
     seam("renew")
     log(f"{found.location} is empty with version {version}")
-    folder = f"{text}..{generation}"  # no table's key has two dots in a row
+    folder = f"{table_key}..{generation}"  # no table key has two dots in a row
     lake.store.births.replace(
-        text, Birth(generation, found.location, table.spec.name, found.registered, folder, version)
+        table_key, Birth(generation, found.location, table.spec.name, found.registered, folder, version)
     )
     seam("birth")
 
 
 def _is_new(found: Reset) -> bool:
-    """Whether a reset died after the birth record: nothing has come to this generation yet, and it is as wanted."""
+    """Whether a reset died after it wrote the birth record: the new generation is as planned and has no batch."""
     as_wanted = (found.birth.registered, found.birth.location) == (found.registered, found.location)
     return bool(found.birth.folder) and as_wanted and found.n == 0 and not found.table.batches.is_decided(1)
 

@@ -1,4 +1,4 @@
-"""Trace: one object's way from S3 to its table, or where it waits and why."""
+"""Trace: the way of an object from S3 to its table, or where it waits and why."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.ledger import Decision
 
-#: Manifests of the table's inbox that are looked into.
-_MOST_MANIFESTS = 1_000
+#: Manifests of the table's inbox that are read.
+_MAX_MANIFESTS = 1_000
 
 
 @dataclass(frozen=True)
 class Stop:
-    """A place on the object's way.
+    """A stop on the object's way.
 
     Attributes:
-        what: where that is, in a word or two.
-        detail: what is known there.
-        at: when it was there, if that is known.
+        what: the place, in a word or two.
+        detail: what is recorded there.
+        at: time of the stop, if it is known.
     """
 
     what: str
@@ -41,12 +41,12 @@ class Stop:
 
 @dataclass(frozen=True)
 class Trace:
-    """An object's way.
+    """The way of an object.
 
     Attributes:
-        stops: in the order of the way.
-        verdict: how things stand with its present bytes, and what to do if they are not in the table.
-        waits_for: the table whose next run it waits for; None if it does not.
+        stops: the stops, in their order.
+        verdict: whether the table has the object's present bytes, and what to do if it does not.
+        waits_for: key of the table whose next run decides the object. None if the object does not wait.
     """
 
     stops: tuple[Stop, ...]
@@ -56,7 +56,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class _Way:
-    """What is known of the object's way to its table."""
+    """The records of an object that belongs to a table."""
 
     table: Table
     probe: Probe
@@ -69,18 +69,18 @@ class _Way:
 
     @property
     def last(self) -> Decision | None:
-        """The last decision that saw the object, or saw that it is gone."""
-        told = [one for one in self.decisions if one.row.status is not Status.DUPLICATE]
-        return told[-1] if told else None
+        """The last decision that is not a duplicate's."""
+        decisions = [decision for decision in self.decisions if decision.row.status is not Status.DUPLICATE]
+        return decisions[-1] if decisions else None
 
 
 def trace(lake: Lake, bucket: str, key: str) -> Trace:
-    """Follow an object.
+    """Follow an object from S3 to its table.
 
     Args:
-        lake: handles.
-        bucket: the object's bucket.
-        key: its key, decoded.
+        lake: the lake.
+        bucket: bucket of the object.
+        key: key of the object, decoded.
 
     Raises:
         StoreError: S3 did not answer.
@@ -92,11 +92,13 @@ def trace(lake: Lake, bucket: str, key: str) -> Trace:
     stops.append(Stop("route", found.why))
     if not isinstance(found, Routed):
         stops += _missed(lake, bucket, key)
-        return Trace(tuple(stops), "it enters no table, see the route")
+        return Trace(tuple(stops), "it belongs to no table, see the route")
     table = lake.table(found.table.encode())
     version, n = table.ledger.clock()
     way = _Way(table, probe, table.ledger.history(version, key), [*_decided(table, n, key), *_waiting(table, key)])
-    stops += [Stop(f"batch {one.stamp.n}", _told(way, one), _time(one.stamp.recorded_at)) for one in way.decisions]
+    for decision in way.decisions:
+        stamp = decision.stamp
+        stops.append(Stop(f"batch {stamp.n}", _decision_detail(way, decision), _time(stamp.recorded_at)))
     return Trace((*stops, *way.undecided), _verdict(lake, way, key), table.text if way.undecided else None)
 
 
@@ -107,8 +109,8 @@ def _present(probe: Probe) -> str:
         case S3Gone():
             return "no such object"
         case S3Forbidden():
-            return f"S3 does not give it to us (403): {probe.detail}"
-    return f"S3 does not answer for it now: {probe.detail}"
+            return f"S3 denies access to it (403): {probe.detail}"
+    return f"S3 does not answer now: {probe.detail}"
 
 
 def _modified(probe: Probe) -> datetime | None:
@@ -120,7 +122,7 @@ def _time(micros: int) -> datetime:
 
 
 def _missed(lake: Lake, bucket: str, key: str) -> Iterator[Stop]:
-    """What the intake log of today says of it."""
+    """Yields the entries of the object in today's intake log."""
     for entry in lake.store.intake_log.entries(datetime.now(UTC).strftime("%Y-%m-%d")):
         for row in entry["rows"]:
             if (row.get("bucket"), row.get("key")) == (bucket, key):
@@ -132,7 +134,7 @@ def _decided(table: Table, n: int, key: str) -> Iterator[Stop]:
     rows = [row for row in batch.rows if row.key == key] if batch else []
     if batch is None or not rows:
         return
-    how_far = f"{_landed(table, batch)}. The next run of the table goes on with that batch first"
+    how_far = f"{_landed(table, batch)}. The next run of the table continues with that batch"
     at = datetime.fromisoformat(batch.decided_at) if batch.decided_at else None
     for row in rows:
         decided = f"run {batch.run_id or 'unknown'} decided that it is {row.status}"
@@ -140,17 +142,17 @@ def _decided(table: Table, n: int, key: str) -> Iterator[Stop]:
 
 
 def _landed(table: Table, batch: Batch) -> str:
-    """How far a batch came that the ledger does not have."""
+    """Returns how far a batch came that is not in the ledger."""
     if not batch.commits:
-        return "the ledger does not have it: that run is at it, or failed"
+        return "the batch is not in the ledger: that run is still active, or failed"
     if (table.lake.delta.table_state(batch.location, batch.app_id).txn or 0) >= batch.n:
-        return "its commit landed, which the ledger does not have: that run is at it, or failed after its commit"
-    return "its commit did not land: that run is at it, or failed in or before its commit"
+        return "the batch was committed, but is not in the ledger: that run is still active, or failed after its commit"
+    return "the batch was not committed: that run is still active, or failed in or before its commit"
 
 
 def _waiting(table: Table, key: str) -> Iterator[Stop]:
-    waiting = table.inbox.waiting()[:_MOST_MANIFESTS]
-    since = {one.id: one.since for one in waiting}
+    waiting = table.inbox.waiting()[:_MAX_MANIFESTS]
+    since = {manifest.id: manifest.since for manifest in waiting}
     for manifest in table.inbox.read(since):
         for hint in manifest.hints:
             if hint.key == key:
@@ -162,11 +164,11 @@ def _waiting(table: Table, key: str) -> Iterator[Stop]:
                 )
 
 
-def _told(way: _Way, one: Decision) -> str:
-    row = one.row
-    parts = [f"{row.status} by run {one.stamp.run_id or 'unknown'}"]
+def _decision_detail(way: _Way, decision: Decision) -> str:
+    row, stamp = decision.row, decision.stamp
+    parts = [f"{row.status} by run {stamp.run_id or 'unknown'}"]
     if row.status is Status.COMMITTED:
-        parts.append(f"{row.rows} rows in {way.name} as of version {one.stamp.bronze_version}")
+        parts.append(f"{row.rows} rows in {way.name} as of version {stamp.bronze_version}")
     if row.etag:
         parts.append(f"etag {row.etag}")
     parts.append(f"{row.event_name or 'no event'} {row.event_id or ''}".strip() + f", manifest {row.manifest}")
@@ -176,7 +178,7 @@ def _told(way: _Way, one: Decision) -> str:
 def _verdict(lake: Lake, way: _Way, key: str) -> str:
     if way.undecided:
         return (
-            f"it waits for the next run of {way.table.text}: the sensor asks for one within {way.table.spec.window} "
+            f"it waits for the next run of {way.table.text}: the sensor requests a run within {way.table.spec.window} "
             "seconds, or materialize that partition of bronze"
         )
     last = way.last
@@ -186,47 +188,47 @@ def _verdict(lake: Lake, way: _Way, key: str) -> str:
         return _unseen(way, key)
     present = way.probe if isinstance(way.probe, S3Found) else None
     if last is None:
-        return _untold(lake, way)
+        return _unannounced(lake, way)
     if last.row.status is Status.QUARANTINED and (
         present is None or last.row.etag is None or same_bytes(present, last.row)
     ):
-        return f"it is in quarantine; once the cause is mended: tidegate redrive {way.table.text} --key '{key}' --yes"
+        return f"it is in quarantine; fix the cause, then: tidegate redrive {way.table.text} --key '{key}' --yes"
     if isinstance(way.probe, S3Gone):
         if last.row.status is Status.MOVED:
             folder = moves_to(way.table.spec.after_load)
-            return f"it was {f'moved to {folder}' if folder else 'taken away by after_load'} once it was in {way.name}"
+            return f"it was {f'moved to {folder}' if folder else 'removed by after_load'} once it was in {way.name}"
         if last.row.status in SETTLED:
-            return f"it is gone, and nothing has told of that: materialize the partition {way.table.text}"
+            return f"it is gone, and no event announced that: materialize the partition {way.table.text}"
         follows = way.table.birth is not None and way.table.birth.registered
         return f"it is gone, and {way.name} knows: " + ("its rows left with it" if follows else "loaded rows stay")
     rows_stay = last.row.status in SETTLED or (last.row.status is Status.REMOVED and last.row.etag is not None)
     if rows_stay and present is not None and same_bytes(present, last.row):
         return f"its present bytes are in {way.name} since version {last.stamp.bronze_version}"
-    return f"its present bytes are not in {way.name}, and nothing has told of them. {_remedy(lake, way)}"
+    return f"its present bytes are not in {way.name}, and no event announced them. {_remedy(lake, way)}"
 
 
 def _unseen(way: _Way, key: str) -> str:
-    """What S3 did not show cannot be compared with what the table has."""
-    known = f"whether {way.name} has its present bytes cannot be told"
+    """Returns the verdict on an object whose present bytes S3 does not show."""
+    unknown = f"it is unknown whether {way.name} has its present bytes"
     if isinstance(way.probe, S3Forbidden):
-        # Without the second, S3 refuses what is not there too.
+        # Without s3:ListBucket, S3 also answers 403 if there is no such object.
         bucket = f"arn:aws:s3:::{way.table.key.bucket}"
-        return f"{known}: allow s3:GetObject on {bucket}/{key} and s3:ListBucket on {bucket}, and ask again"
-    return f"{known}: ask again when S3 answers"
+        return f"{unknown}: allow s3:GetObject on {bucket}/{key} and s3:ListBucket on {bucket}, and trace it again"
+    return f"{unknown}: trace it again when S3 answers"
 
 
-def _untold(lake: Lake, way: _Way) -> str:
+def _unannounced(lake: Lake, way: _Way) -> str:
     if isinstance(way.probe, S3Gone):
-        return "nothing is known of such an object"
-    return f"it is not in {way.name}, and nothing has told of it. {_remedy(lake, way)}"
+        return "there is no record of such an object"
+    return f"it is not in {way.name}, and no event announced it. {_remedy(lake, way)}"
 
 
 def _remedy(lake: Lake, way: _Way) -> str:
     queues = ", ".join(map(_depth, lake.queues))
     known = way.table.birth is not None or lake.config.table_for(way.table.key) is not None
     partition = f"the partition {way.table.text} of bronze"
-    # Dagster knows the partition of a folder of which nothing was ever told as little as we do.
-    then = "" if known else f"Nothing has told of its folder: add {partition} in Dagster (*Add a partition*) first. "
+    # Dagster has no partition for a folder from which no event came yet.
+    then = "" if known else f"No event came from its folder: add {partition} in Dagster (*Add a partition*) first. "
     return (
         f"Its message may wait in a queue ({queues}); `tidegate check` says whether the bucket notifies one. "
         f"{then}A run that materializes {partition} lists the prefix and finds it"
@@ -237,5 +239,5 @@ def _depth(queue: Queue) -> str:
     try:
         waiting, flight = queue.depth()
     except (BotoCoreError, ClientError) as error:
-        return f"{queue.name} does not say: {first_line(error)}"
+        return f"{queue.name} does not answer: {first_line(error)}"
     return f"{queue.name} has {waiting} messages and {flight} in flight"

@@ -83,8 +83,8 @@ def unanswered(proxy: FaultProxy) -> None:
 @pytest.mark.parametrize(
     ("fault", "stop", "remedy"),
     [
-        (refused, "S3 does not give it to us (403): ", "allow s3:GetObject on arn:aws:s3:::{}/sales/a.csv"),
-        (unanswered, "S3 does not answer for it now: ", "ask again when S3 answers"),
+        (refused, "S3 denies access to it (403): ", "allow s3:GetObject on arn:aws:s3:::{}/sales/a.csv"),
+        (unanswered, "S3 does not answer now: ", "trace it again when S3 answers"),
     ],
 )
 def test_what_s3_does_not_show_is_not_said_to_be_missing(
@@ -96,22 +96,22 @@ def test_what_s3_does_not_show_is_not_said_to_be_missing(
     fault(proxy)
     found = way.trace()
     assert found.stops[0].detail.startswith(stop)
-    assert found.verdict.startswith("whether bronze.sales has its present bytes cannot be told: ")
+    assert found.verdict.startswith("it is unknown whether bronze.sales has its present bytes: ")
     assert remedy.format(way.bucket) in found.verdict
 
 
 def test_what_is_in_quarantine_is_said_though_s3_refuses_it(way: Way, proxy: FaultProxy) -> None:
     way.decided(Status.QUARANTINED, way.put("?"))
     refused(proxy)
-    assert way.trace().verdict.startswith("it is in quarantine; once the cause is mended: tidegate redrive ")
+    assert way.trace().verdict.startswith("it is in quarantine; fix the cause, then: tidegate redrive ")
 
 
 @pytest.mark.parametrize(
     ("status", "after_load", "verdict"),
     [
         (Status.MOVED, "move", "it was moved to s3://{}/done/ once it was in bronze.sales"),
-        (Status.MOVED, "delete", "it was taken away by after_load once it was in bronze.sales"),
-        (Status.COMMITTED, "keep", "it is gone, and nothing has told of that: materialize the partition {}.sales"),
+        (Status.MOVED, "delete", "it was removed by after_load once it was in bronze.sales"),
+        (Status.COMMITTED, "keep", "it is gone, and no event announced that: materialize the partition {}.sales"),
         (Status.REMOVED, "keep", "it is gone, and bronze.sales knows: loaded rows stay"),
     ],
 )
@@ -127,7 +127,7 @@ def test_bytes_that_are_in_the_table_and_bytes_that_came_since(way: Way) -> None
     way.decided(Status.DUPLICATE, way.decisions[0].row.etag)
     assert way.trace().verdict == "its present bytes are in bronze.sales since version 1"
     way.put("id\n2\n")
-    assert way.trace().verdict.startswith("its present bytes are not in bronze.sales, and nothing has told of them. ")
+    assert way.trace().verdict.startswith("its present bytes are not in bronze.sales, and no event announced them. ")
 
 
 def test_rows_of_a_registered_table_leave_with_their_file(way: Way) -> None:

@@ -35,27 +35,27 @@ def test_an_object_is_followed_to_its_table(
     (s3, route), verdict = told()
     assert s3 == "S3: no such object"
     assert route.startswith("route: it lies below s3://")
-    assert verdict == "nothing is known of such an object"
+    assert verdict == "there is no record of such an object"
 
     lake.put("orders/a.json", '{"id": 1}')
     _, verdict = told()
-    assert verdict.startswith("it is not in bronze.orders, and nothing has told of it. Its message may wait in a queue")
+    assert verdict.startswith("it is not in bronze.orders, and no event announced it. Its message may wait in a queue")
     assert "messages and 0 in flight" in verdict
 
     lake.intake()
     (_, _, inbox), verdict = told()
     assert inbox.startswith("inbox: ObjectCreated:Put (event ")
     assert trace(lake.lake, bucket, "orders/a.json").waits_for == text
-    assert verdict.startswith(f"it waits for the next run of {text}: the sensor asks for one within ")
+    assert verdict.startswith(f"it waits for the next run of {text}: the sensor requests a run within ")
 
     with seams_watched(), dying_at("decide"):
         run_table(lake.lake.table(text), RunOptions(run_id="r1"))
     stops, verdict = told()
-    assert stops[2].startswith("batch 1: run r1 decided that it is committed, and its commit did not land: that run")
+    assert stops[2].startswith("batch 1: run r1 decided that it is committed, and the batch was not committed: that")
     assert verdict.startswith("it waits for the next run")
     with seams_watched(), dying_at("commit"):
         run_table(lake.lake.table(text), RunOptions(run_id="r1"))
-    assert "and its commit landed, which the ledger does not have: that run is at it, or failed" in told()[0][2]
+    assert "and the batch was committed, but is not in the ledger: that run is still active, or failed" in told()[0][2]
 
     run_table(lake.lake.table(text), RunOptions(run_id="r2"))
     (_, _, batch), verdict = told()
@@ -63,15 +63,13 @@ def test_an_object_is_followed_to_its_table(
     assert verdict == "its present bytes are in bronze.orders since version 0"
 
     lake.put("orders/a.json", '{"id": "?"}')
-    assert told()[1].startswith("its present bytes are not in bronze.orders, and nothing has told of them")
+    assert told()[1].startswith("its present bytes are not in bronze.orders, and no event announced them")
     lake.intake()
     run_table(lake.lake.table(text), RunOptions(run_id="r3"))
     stops, verdict = told()
     assert stops[3].startswith("batch 2: quarantined by run r3; etag ")
     assert "none of its 1 rows fits the table" in stops[3]
-    assert (
-        verdict == f"it is in quarantine; once the cause is mended: tidegate redrive {text} --key 'orders/a.json' --yes"
-    )
+    assert verdict == f"it is in quarantine; fix the cause, then: tidegate redrive {text} --key 'orders/a.json' --yes"
     redrive_objects(lake.lake, text, quarantined_objects(lake.lake, text, Choice()), Choice(), by="somebody")
     stops, _ = told()
     assert stops[4].startswith("inbox: Redriven waits in manifest ")
@@ -89,7 +87,7 @@ def test_an_object_is_followed_to_its_table(
     assert route.startswith("route: it lies below no table's prefix")
     assert logged.startswith("intake log: event ")
     assert "counted as no_table" in logged
-    assert verdict == "it enters no table, see the route"
+    assert verdict == "it belongs to no table, see the route"
 
     environment(lake)
     run_trace(console, f"s3://{bucket}/orders/a.json", None, None)

@@ -9,7 +9,7 @@ import yaml
 from rich.console import Console
 
 from tests.support.lakes.seams import dying_at, seams_watched
-from tidegate.assets.operations.rebuild import look_at_rebuild
+from tidegate.assets.operations.rebuild import plan_rebuild
 from tidegate.platform.cli.commands.rebuild import run_rebuild
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.config.load import load_lake
@@ -63,7 +63,7 @@ def test_a_rebuild_replaces_the_rows_of_every_file_and_each_version_has_all_of_t
     run_rebuild(console, "sales", None, None, yes=True)
     inbox = lake.lake.store.inbox
     hints = [hint for one in inbox.of(text).read([one.id for one in inbox.waiting(text)]) for hint in one.hints]
-    first = look_at_rebuild(lake.lake, text)
+    first = plan_rebuild(lake.lake, text)
     assert first.waiting == 5
 
     with seams_watched(), dying_at("commit"):

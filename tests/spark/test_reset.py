@@ -15,7 +15,7 @@ from tests.support.lakes.seams import Standing, dying_in, seams_watched
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.operations import reset
 from tidegate.assets.operations.jobs import redrive_job
-from tidegate.assets.operations.reset import SEAMS, ResetRefused, look_at_reset, reset_table
+from tidegate.assets.operations.reset import SEAMS, ResetRefused, plan_reset, reset_table
 from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.cli.commands.redrive import choice_of, run_redrive
 from tidegate.platform.cli.commands.reset import run_reset
@@ -169,7 +169,7 @@ def test_a_wrong_birth_is_put_right_and_rows_that_would_not_come_back_are_asked_
     """Registered, then loaded, then registered again."""
     lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "format": "parquet"}])
     with pytest.raises(ResetRefused, match="nothing to reset"):
-        look_at_reset(lake.lake, lake.key("orders"))
+        plan_reset(lake.lake, lake.key("orders"))
     for id in (1, 2):
         lake.put(f"orders/{id}.parquet", kit.parquet([{"id": id}]))
     kit.run(lake, "orders")
@@ -178,7 +178,7 @@ def test_a_wrong_birth_is_put_right_and_rows_that_would_not_come_back_are_asked_
     _configure(lake, mode="load")
     (drifted,) = lake.lake.drift(lake.lake.table(lake.key("orders")))
     assert "born with mode register, lake.yaml says load" in drifted
-    found = look_at_reset(lake.lake, lake.key("orders"))
+    found = plan_reset(lake.lake, lake.key("orders"))
     assert (found.registered, found.objects, found.committed, found.rows, found.lost) == (False, 2, 2, 2, ())
     _reset(lake, "orders")
     kit.run(lake, "orders", listing=False)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tidegate.assets.operations.rebuild import rebuild_table
-from tidegate.assets.operations.reset import look_at_reset
+from tidegate.assets.operations.reset import plan_reset
 from tidegate.platform.core.bronze.ledger import COLUMNS
 from tidegate.platform.testing import TestLake
 from tidegate.resources.spark.session import command
@@ -66,7 +66,7 @@ def test_the_same_bytes_are_the_same_rows_whatever_became_of_the_object_meanwhil
     assert etag != reading.etag
     run()
     assert kit.bronze(lake, "sales", "id, _source_etag") == [(1, reading.etag)]
-    assert look_at_reset(lake.lake, lake.key("sales")).lost == ()
+    assert plan_reset(lake.lake, lake.key("sales")).lost == ()
     found = rebuild_table(lake.lake, lake.key("sales"), by="somebody")
     assert (found.again, found.kept) == (1, ())
     kit.run(lake, "sales", listing=False)

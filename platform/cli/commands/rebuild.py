@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.assets.operations.rebuild import Rebuild, RebuildRefused, look_at_rebuild, rebuild_table
+from tidegate.assets.operations.rebuild import Rebuild, RebuildRefused, plan_rebuild, rebuild_table
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
@@ -40,7 +40,7 @@ def run_rebuild(console: Console, name: str, lake: Path | None, home: Path | Non
         text = table_named(opened, name)
         try:
             by = getpass.getuser()
-            found = rebuild_table(opened, text, by=by, log=say) if yes else look_at_rebuild(opened, text)
+            found = rebuild_table(opened, text, by=by, log=say) if yes else plan_rebuild(opened, text)
         except RebuildRefused as refused:
             raise CommandError(str(refused)) from None
         for line in plan_lines(opened, found):

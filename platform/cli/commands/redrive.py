@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tidegate.assets.operations.dead_letters import dead_letter_queues, peek, redrive_dead_letters
-from tidegate.assets.operations.jobs import MOST_PEEKED, moment
+from tidegate.assets.operations.jobs import MAX_PEEKED, moment
 from tidegate.assets.operations.redrive import (
     Choice,
     quarantined_messages,
@@ -126,8 +126,8 @@ def run_redrive_dead_letters(
             depth = dead.depths()
             waiting += depth.waiting
             say(f"{dead.name}: {depth.waiting} messages, dead letters of {letters.source.name}")
-            seen = peek(opened, letters, MOST_PEEKED) if depth.waiting else []
-            meant = [one for one in seen if one.is_meant(choice)]
+            seen = peek(opened, letters, MAX_PEEKED) if depth.waiting else []
+            meant = [one for one in seen if one.is_chosen(choice)]
             _show(console, dead.name, f"meant, of {len(seen)} looked at", [(one.keys[0], one.reason) for one in meant])
             if depth.waiting and yes:
                 say(f"logged as {redrive_dead_letters(opened, letters, choice, by=by, rate=rate, log=say)}")

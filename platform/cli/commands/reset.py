@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.assets.operations.reset import Reset, ResetRefused, look_at_reset, reset_table
+from tidegate.assets.operations.reset import Reset, ResetRefused, plan_reset, reset_table
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
@@ -44,7 +44,7 @@ def run_reset(
                     log=lambda line: console.print(Text(line)),
                 )
             else:
-                for line in plan_lines(opened, look_at_reset(opened, text)):
+                for line in plan_lines(opened, plan_reset(opened, text)):
                     console.print(Text(line))
                 console.print(Text(f"\nNothing was changed. To do it: tidegate reset {name} --yes", style="bold"))
         except ResetRefused as refused:

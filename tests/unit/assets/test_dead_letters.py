@@ -141,7 +141,7 @@ def test_each_dead_letter_queue_is_found_once_by_either_name() -> None:
     assert (found.source.name, found.queue.url) == ("events", "https://sqs.example/1/dead")
     named = [dead_letter_queues(handles, name) for name in ("dead", "events", "more")]
     assert [[one.queue.name for one in found] for found in named] == [["dead"]] * 3
-    with pytest.raises(ValueError, match=r"'nothing' is no queue of lake\.yaml .*: events, dead, more"):
+    with pytest.raises(ValueError, match=r"'nothing' is neither a queue of lake\.yaml .*: events, dead, more"):
         dead_letter_queues(handles, "nothing")
 
 
@@ -189,7 +189,7 @@ def test_a_dead_letter_is_deleted_after_it_was_sent_and_only_if_it_was(monkeypat
     told: list[str] = []
     redrive_dead_letters(handles, pair, Choice(), by="somebody", log=told.append)
     assert done == ["send m0", "send m2", "delete m0", "delete m2", "give back m1"]
-    assert told[-1].startswith("1 of these SQS did not take; the sensor `dead_letters`, turned on, takes them in")
+    assert told[-1].startswith("SQS refused 1 of these. Turn on the sensor `dead_letters`")
 
 
 def test_what_comes_back_while_it_is_redriven_is_not_sent_a_second_time() -> None:

@@ -20,7 +20,7 @@ from tidegate.assets.operations.rebuild import (
     Rebuild,
     RebuildRefused,
     hints_of,
-    look_at_rebuild,
+    plan_rebuild,
     rebuild_table,
 )
 from tidegate.assets.reconcile.known_etags import by_known_etags
@@ -303,7 +303,7 @@ def test_what_a_rebuild_cannot_do_is_refused_before_anything_is_done(lake: Any) 
     assert "column id of bronze.orders was born as bigint, lake.yaml says double" in reason
     assert "only a reset gives them other types" in reason
     lake.config.table_for = lambda key: spec.model_copy(update={"columns": {"id": "bigint", "new": "double"}})
-    assert isinstance(look_at_rebuild(lake, ORDERS), Rebuild), "a column that is new has no type yet"
+    assert isinstance(plan_rebuild(lake, ORDERS), Rebuild), "a column that is new has no type yet"
     lake.birth.registered = True
     assert "bronze.orders is registered: its files are the table" in _refusal(lake)
     of = lake.table

@@ -73,7 +73,7 @@ def lake() -> Any:
     ],
 )
 def test_what_is_meant(choice: Choice, meant: bool) -> None:
-    assert choice.takes("orders/2026/a b.csv", "its name ends in .gz, but it is not gzip", NOON) == meant
+    assert choice.includes("orders/2026/a b.csv", "its name ends in .gz, but it is not gzip", NOON) == meant
 
 
 def test_a_file_that_a_rebuild_refused_is_read_again_in_the_place_of_its_rows(lake: Any) -> None:
@@ -154,7 +154,7 @@ def test_a_message_that_sqs_does_not_take_stays_and_the_others_go_on(lake: Any) 
     redrive_messages(lake, found, Choice(), by="somebody", log=told.append)
     assert lake.sent == ["body 0", "body 2"]
     assert [one.event_id for one in quarantined_messages(lake, Choice())] == ["m1#0"]
-    assert told[0].startswith("m1#0 stays in quarantine, for SQS does not take it: ")
+    assert told[0].startswith("m1#0 stays in quarantine because SQS refuses it: ")
     assert told[-1] == "2 of 3 messages were sent again"
     code = "AccessDenied"
     with pytest.raises(ClientError):

@@ -46,6 +46,7 @@ EXEMPT = ("docs/decisions/",)
 SWEPT = (
     "assets/health/",
     "assets/maintenance/",
+    "assets/operations/",
     "assets/presentation/",
     "assets/runs/",
     "assets/silver/",

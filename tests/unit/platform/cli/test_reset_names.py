@@ -20,4 +20,4 @@ def test_a_reset_says_that_the_table_gets_another_name(name: str) -> None:
     found = Reset(table, birth, 3, False, "s3a://l/b", 1, 1, 1, (), 0, 1)
     lines = [line for line in plan_lines(SimpleNamespace(), found) if "NAME" in line]  # type: ignore[arg-type]
     assert len(lines) == (name != "landing__iot")
-    assert all("bronze.iot from now on" in line and "ledger.landing__iot go on standing" in line for line in lines)
+    assert all("bronze.iot from now on" in line and "ledger.landing__iot remain names" in line for line in lines)
