@@ -28,7 +28,8 @@ from tidegate.resources.lake_root.inbox import TableInbox
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.lake_views import name_lake_objects, name_lake_tables, quarantine_query
 from tidegate.resources.ledger import Ledger
-from tidegate.resources.spark.delta import Delta, TableName
+from tidegate.resources.spark.catalog import TableName
+from tidegate.resources.spark.delta import Delta
 from tidegate.resources.spark.remote import SparkRemote
 from tidegate.resources.threads import parallel
 
@@ -86,7 +87,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Unnamed:
-    """A table that could not be given its SQL names; ``reason`` is one line."""
+    """A table that could not be given its SQL names; `reason` is one line."""
 
     table: str
     reason: str
@@ -176,7 +177,7 @@ class Lake:
         """
         unnamed: list[Unnamed] = []
         ledgers = self._give(self._names(sorted(self.store.births.tables()), unnamed), unnamed)
-        self._attempt(unnamed, "lake.quarantine", partial(name_lake_tables, self.delta, self.store, ledgers))
+        self._attempt(unnamed, "lake.quarantine", partial(name_lake_tables, self.delta.catalog, self.store, ledgers))
         return unnamed
 
     def name_asked(self, asked: Collection[str]) -> list[Unnamed]:
@@ -186,7 +187,7 @@ class Lake:
             asked: SQL names in lower case, without schemas.
 
         Returns:
-            As ``name_tables``.
+            As `name_tables`.
         """
         unnamed: list[Unnamed] = []
         wanted = {name.removesuffix(WITH_TOMBSTONES) for name in asked}
@@ -216,8 +217,8 @@ class Lake:
         return None
 
     def name_objects(self) -> None:
-        """Give ``lake.intake``, and what ``lake.quarantine`` reads beside ledgers, their names."""
-        name_lake_objects(self.delta, self.store)
+        """Give `lake.intake`, and what `lake.quarantine` reads beside ledgers, their names."""
+        name_lake_objects(self.delta.catalog, self.store)
 
     def quarantining(self) -> list[Table]:
         """The tables that may have something in quarantine, by key: of the others no ledger has to be read."""
@@ -227,7 +228,7 @@ class Lake:
         return [table for table, one in zip(found, may, strict=True) if one]
 
     def quarantine_query(self) -> str:
-        """What ``lake.quarantine`` is, of those tables alone; needs ``name_objects``."""
+        """What `lake.quarantine` is, of those tables alone; needs `name_objects`."""
         return quarantine_query(
             [(one.text, one.birth.name, f"delta.`{one.ledger.location}`") for one in self.quarantining() if one.birth]
         )
@@ -255,7 +256,7 @@ class Lake:
     def _give(self, names: Sequence[tuple[str, TableName]], unnamed: list[Unnamed]) -> list[tuple[str, str]]:
         """Give names in one call; table key and SQL name of the tables whose ledger has one."""
         ledgers = []
-        for (text, one), naming in zip(names, self.delta.name_tables([one for _, one in names]), strict=True):
+        for (text, one), naming in zip(names, self.delta.catalog.name_tables([one for _, one in names]), strict=True):
             if naming.trouble is not None:
                 unnamed.append(Unnamed(text, first_line(naming.trouble)))
             if naming.named and one.schema == "ledger":
@@ -263,7 +264,7 @@ class Lake:
             if naming.named and one.schema == "silver":
                 view = one.name.removesuffix(WITH_TOMBSTONES)
                 query = silver_query(f"silver.{one.name}")
-                self._attempt(unnamed, text, partial(self.delta.name_view, "silver", view, query, grows=True))
+                self._attempt(unnamed, text, partial(self.delta.catalog.name_view, "silver", view, query, grows=True))
         return ledgers
 
     def _names_of(self, text: str) -> list[TableName]:
@@ -284,7 +285,7 @@ class Lake:
         try:
             return name()
         except Exception as error:
-            self.delta.require_session()
+            self.delta.check_session_alive()
             unnamed.append(Unnamed(table, first_line(error)))
             return None
 
@@ -333,7 +334,7 @@ def open_lake(config: LakeConfig, aws: Aws, remote: SparkRemote, connect: Callab
     queues = []
     for spec in config.every_queue:
         client = sqs(spec.region)
-        queues.append(Queue(client, spec.url or spec.name or "", _queue_urls(aws, client.meta.endpoint_url)))
+        queues.append(Queue(client, spec.url or spec.name, _queue_urls(aws, client.meta.endpoint_url)))
     # No retries: where there is no way to CloudWatch, as from a private network, a tick would pass with them, and the
     # next measurement is minutes away.
     once = replace(aws, max_attempts=0)

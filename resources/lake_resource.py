@@ -24,11 +24,11 @@ from tidegate.resources.spark.session import connecting, release
 class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     """Opens the lake for a run.
 
-    Dagster's UI shows the values of a resource's fields: what may hold a secret is given as ``dg.EnvVar``.
+    Dagster's UI shows the values of a resource's fields: what may hold a secret is given as `dg.EnvVar`.
 
     Attributes:
         lake_yaml: path of the configuration.
-        spark_remote: ``sc://host:port`` of the Spark Connect server.
+        spark_remote: `sc://host:port` of the Spark Connect server.
         spark_token: what the server asks its clients for, if anything.
         aws: clients for S3 and SQS.
     """
@@ -41,7 +41,7 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     @classmethod
     def from_environment(cls) -> LakeResource:
-        """The lake that the environment names; see ``Settings.from_environment``."""
+        """The lake that the environment names; see `Settings.from_environment`."""
         settings = Settings.from_environment()
         return cls(
             lake_yaml=str(settings.lake_yaml),
@@ -84,11 +84,11 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     @contextmanager
     def opened(self) -> Iterator[Lake]:
-        """Handles with a Spark session of their own; see ``Settings.opened``."""
+        """Handles with a Spark session of their own; see `Settings.opened`."""
         with self.settings.opened() as lake:
             yield lake
 
 
 def lake_path() -> str:
-    """The lake.yaml in use: TIDEGATE_LAKE, or ``lake.yaml`` in the working directory."""
+    """The lake.yaml in use: TIDEGATE_LAKE, or `lake.yaml` in the working directory."""
     return str(Settings.from_environment().lake_yaml)

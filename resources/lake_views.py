@@ -1,19 +1,20 @@
-"""SQL names for what the lake keeps beside its tables: ``lake.intake`` and ``lake.quarantine``."""
+"""SQL views of the lake's records: `lake.intake` and `lake.quarantine`."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
 
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake_root.root import LakeRoot
-from tidegate.resources.spark.delta import Delta
+from tidegate.resources.spark.catalog import SqlCatalog
 
 SCHEMA = "lake"
 _BELOW = "lake_objects"
 
 #: Objects under the root that are read as rows: folder below the root and columns, by SQL name in the schema
-#: ``lake_objects``. Where a name stands already its columns are not compared: other columns need another name.
+#: `lake_objects`. The columns of a name that exists already are not compared: other columns need another name.
 _OBJECTS = {
     "intake": (
         "intake",
@@ -23,10 +24,10 @@ _OBJECTS = {
     "messages": ("quarantine/messages", "event_id STRING, reason STRING, body STRING"),
     "rows": ("quarantine/rows", "_source_path STRING, reason STRING, raw STRING"),
 }
-#: A folder of rows set apart, as paths and the ledger's reasons name it.
+#: A folder of quarantined rows, as paths and the ledger's reasons name it.
 _FOLDER = "'[0-9]{20}-[0-9A-HJKMNP-TV-Z]{26}'"
 
-#: What intake counted, with a row for each event that it kept a word of, and one for the others of a tick.
+#: The counts of intake: a row for each event that intake logged, and one row for the other events of a tick.
 _INTAKE = """
 WITH logged AS (
     SELECT counters, rows, _metadata.file_modification_time AS at FROM lake_objects.intake
@@ -42,8 +43,8 @@ UNION ALL
 SELECT at, outcome, events, NULL, NULL, NULL, NULL, NULL, NULL FROM others WHERE events > 0
 """
 
-#: Messages and objects that could not be ingested, each time that they came, and the rows of an object's last reading.
-#: Each ledger is read once, and all of them are sorted together: work for each of hundreds would take minutes.
+#: Messages and objects that could not be ingested, for each arrival, and the bad rows of an object's last reading.
+#: Each ledger is read once, and all of them are sorted together: a sort for each of hundreds would take minutes.
 _QUARANTINE = """
 WITH logged AS (
     {logged}
@@ -67,14 +68,13 @@ WHERE kind = 'object' OR _source_path IS NOT NULL
 """
 
 
-def name_lake_tables(delta: Delta, root: LakeRoot, ledgers: Sequence[tuple[str, str]]) -> None:
-    """Make ``lake.intake`` and ``lake.quarantine`` on the Spark server, unless they are there as they should be.
+def name_lake_tables(catalog: SqlCatalog, root: LakeRoot, ledgers: Sequence[tuple[str, str]]) -> None:
+    """Make `lake.intake` and `lake.quarantine` on the Spark server, unless both exist and are up to date.
 
-    Where nothing lies in a folder, a table is empty. A ledger that is made later is in ``lake.quarantine`` from the
-    next call on.
+    An empty folder gives an empty view. A ledger that is created later is in `lake.quarantine` from the next call on.
 
     Args:
-        delta: the door to tables.
+        catalog: the server's names.
         root: the lake root.
         ledgers: table key and SQL name of every table whose ledger has one.
     """
@@ -82,41 +82,42 @@ def name_lake_tables(delta: Delta, root: LakeRoot, ledgers: Sequence[tuple[str, 
     without, quarantine = quarantine_query([]), quarantine_query(named)
     views = {"intake": _INTAKE, "quarantine": quarantine}
     made_of = hashlib.sha256(repr((root.uri(), _OBJECTS, views)).encode()).hexdigest()
-    if delta.view_mark(SCHEMA, "quarantine") == made_of:
+    if catalog.view_mark(SCHEMA, "quarantine") == made_of:
         return
-    name_lake_objects(delta, root)
-    # The columns are the same without any ledger, and Spark opens each ledger of a query that it is to analyze.
-    delta.name_view(_BELOW, "quarantine", without)
-    delta.derive_view(SCHEMA, "quarantine", _BELOW, quarantine, mark=made_of)
+    name_lake_objects(catalog, root)
+    # The columns are the same without any ledger, and Spark opens each ledger of a query that it analyzes.
+    catalog.name_view(_BELOW, "quarantine", without)
+    catalog.derive_view(SCHEMA, "quarantine", _BELOW, quarantine, mark=made_of)
 
 
-def name_lake_objects(delta: Delta, root: LakeRoot) -> None:
-    """Make ``lake.intake``, and the tables that it and ``lake.quarantine`` read, unless they are as they should be.
+def name_lake_objects(catalog: SqlCatalog, root: LakeRoot) -> None:
+    """Make `lake.intake`, and the tables that it and `lake.quarantine` read, unless they are up to date.
 
     Args:
-        delta: the door to tables.
+        catalog: the server's names.
         root: the lake root.
     """
     made_of = hashlib.sha256(repr((root.uri(), _OBJECTS, _INTAKE)).encode()).hexdigest()
-    if delta.view_mark(SCHEMA, "intake") == made_of:
+    if catalog.view_mark(SCHEMA, "intake") == made_of:
         return
     for name, (folder, columns) in _OBJECTS.items():
-        delta.name_table(_BELOW, name, root.uri(folder), f"({columns}) USING json OPTIONS (recursiveFileLookup 'true')")
-    delta.make_schema(SCHEMA)
-    delta.name_view(SCHEMA, "intake", _INTAKE, mark=made_of)
+        definition = f"({columns}) USING json OPTIONS (recursiveFileLookup 'true')"
+        catalog.name_table(_BELOW, name, root.uri(folder), definition)
+    catalog.make_schema(SCHEMA)
+    catalog.name_view(SCHEMA, "intake", _INTAKE, mark=made_of)
 
 
 def quarantine_query(ledgers: Sequence[tuple[str, str, str]]) -> str:
-    """The query of ``lake.quarantine`` over some ledgers.
+    """The query of `lake.quarantine` over some ledgers.
 
     Args:
-        ledgers: table key, SQL name, and what SQL calls the ledger.
+        ledgers: table key, SQL name of the table, and SQL name of the ledger.
     """
     return _QUARANTINE.format(logged=_logged(ledgers), folder=_FOLDER)
 
 
 def _logged(ledgers: Sequence[tuple[str, str, str]]) -> str:
-    """The ledgers' rows that tell whether an object was read, of all tables."""
+    """The query of all ledgers' rows that show whether an object was read."""
     none = (
         "SELECT CAST(NULL AS STRING) AS table_name, CAST(NULL AS STRING) AS bucket, CAST(NULL AS STRING) AS status, "
         "CAST(NULL AS STRING) AS key, CAST(NULL AS STRING) AS etag, CAST(NULL AS STRING) AS reason, "
@@ -126,8 +127,8 @@ def _logged(ledgers: Sequence[tuple[str, str, str]]) -> str:
         [
             none,
             *(
-                f"SELECT '{name}', 's3://{TableKey.decode(text).bucket}/', status, key, etag, reason, recorded_at, n, "
-                f"bad_rows FROM {ledger} WHERE kind = 'row' AND status IN ('committed', 'quarantined')"
+                f"SELECT '{name}', '{S3Address(TableKey.decode(text).bucket)}', status, key, etag, reason, "
+                f"recorded_at, n, bad_rows FROM {ledger} WHERE kind = 'row' AND status IN ('committed', 'quarantined')"
                 for text, name, ledger in ledgers
             ),
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -23,10 +23,11 @@ from tidegate.platform.core.bronze.ledger import (
     bounded,
     columns_of,
 )
-from tidegate.resources.spark.delta import CommitResult, Delta, TableState
+from tidegate.platform.core.times import from_micros, parse_time, to_micros
+from tidegate.resources.spark.delta import Delta
+from tidegate.resources.spark.results import CommitResult, TableState
 from tidegate.resources.spark.session import command
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HEADER, _STATE = list(columns_of(Header)), list(columns_of(LastState))
 #: Keys that a query names one by one; more are sent as a table.
 _LISTED_KEYS = 1000
@@ -93,7 +94,7 @@ class Ledger:
 
     Args:
         delta: the door to tables.
-        location: ``s3a://`` URI of the ledger.
+        location: `s3a://` URI of the ledger.
         table: table key.
     """
 
@@ -124,7 +125,7 @@ class Ledger:
         """The header row of batch n, and the last state of each of these keys that is known, as of a ledger version.
 
         Raises:
-            RuntimeError: as ``header``.
+            RuntimeError: as `header`.
         """
         if version < 0 or n == 0:
             return None, {}
@@ -140,7 +141,7 @@ class Ledger:
         return headers[0], {row["key"]: _state(row) for row in found if row["kind"] == "row"}
 
     def _queried(self, version: int, n: int, keys: Collection[str]) -> list[Row]:
-        """What ``memory`` needs, by a query; the decisions on a key in order."""
+        """What `memory` needs, by a query; the decisions on a key in order."""
         is_header = (F.col("kind") == "header") & (F.col("n") == n)
         rows = self._at(version)
         if len(keys) > _LISTED_KEYS:
@@ -224,7 +225,7 @@ class Ledger:
 
         Written once per batch number, whoever comes first.
         """
-        stamp = Stamp("header", batch.n, run_id, landed.version, _micros(datetime.now(UTC)))
+        stamp = Stamp("header", batch.n, run_id, landed.version, to_micros(datetime.now(UTC)))
         header = Header(batch.n, landed.digest, landed.outcome, batch.generation, landed.version)
         rows: list[dict[str, Any]] = [{**vars(stamp), **vars(header), "reason": bounded(landed.reason)}]
         if landed.outcome == "committed":
@@ -306,14 +307,9 @@ def _plain(row: LedgerRow) -> dict[str, Any]:
     # Batches that were decided long ago have reasons of any length, and have to be recorded.
     body = replace(row, reason=bounded(row.reason)).to_dict()
     if row.event_time:
-        body["event_time"] = _micros(datetime.fromisoformat(row.event_time))
+        body["event_time"] = to_micros(parse_time(row.event_time))
     return body
 
 
 def _iso(micros: int | None) -> str | None:
-    return None if micros is None else (_EPOCH + timedelta(microseconds=micros)).isoformat()
-
-
-def _micros(time: datetime) -> int:
-    """Since 1970; a time without a zone is in UTC."""
-    return ((time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH) // timedelta(microseconds=1)
+    return None if micros is None else from_micros(micros).isoformat()

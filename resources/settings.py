@@ -1,4 +1,4 @@
-"""What a process has to know to work on a lake: made once, then passed on."""
+"""The settings that a process needs to work on a lake. They are made once and passed on."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _DEFAULT_LAKE = "lake.yaml"
 
 @dataclass(frozen=True)
 class Settings:
-    """Which lake, and through what it is reached.
+    """The lake, and the servers through which it is reached.
 
     Attributes:
         lake_yaml: path of the configuration.
         spark: the Spark Connect server.
         aws: clients of S3, SQS and DynamoDB.
-        environ: what ``${NAME}`` in the configuration stands for.
+        environ: values of `${NAME}` in the configuration.
     """
 
     lake_yaml: Path
@@ -39,32 +39,32 @@ class Settings:
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Settings:
-        """Those that the variables of an environment make, this process's or a local platform's.
+        """The settings that an environment gives: the environment of this process or of a local platform.
 
         Raises:
-            ValueError: SPARK_REMOTE is no address.
+            ValueError: SPARK_REMOTE is not an address.
         """
         lake = Path(environ.get(LAKE) or _DEFAULT_LAKE)
         return cls(lake, SparkRemote.of(environ), Aws.of(environ), dict(environ))
 
     @classmethod
     def from_environment(cls) -> Settings:
-        """Those of this process.
+        """The settings that the environment of this process gives.
 
         Raises:
-            ValueError: SPARK_REMOTE is no address.
+            ValueError: SPARK_REMOTE is not an address.
         """
         return cls.of(os.environ)
 
     def with_lake(self, lake_yaml: Path | None) -> Settings:
-        """The same on another lake.yaml, where one is given."""
+        """These settings with another lake.yaml, if one is given."""
         return self if lake_yaml is None else replace(self, lake_yaml=lake_yaml)
 
     def config(self) -> LakeConfig:
         """The lake.yaml.
 
         Raises:
-            LakeConfigError: it is wrong.
+            LakeConfigError: the file has errors.
         """
         return load_lake(self.lake_yaml, self.environ)
 

@@ -1,4 +1,4 @@
-"""Calls of what may be in trouble, side by side: none waits for another, and who asks waits for none for ever."""
+"""Parallel calls to services that may hang: no call waits for another, and the caller never waits for ever."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Outcome(Generic[T, R]):
-    """What came of a call for an item.
+    """The outcome of a call for an item.
 
     Attributes:
-        value: what it returned; None where it did not.
-        error: what it raised; None where it did not.
-        begun: whether it was begun at all.
+        value: the returned value; None if the call did not return.
+        error: the raised error; None if it raised none.
+        begun: whether the call was begun at all.
     """
 
     item: T
@@ -28,19 +28,19 @@ class Outcome(Generic[T, R]):
 
     @property
     def ended(self) -> bool:
-        """Whether it returned or raised."""
+        """Whether the call returned or raised."""
         return self.value is not None or self.error is not None
 
 
 class SideBySide(Generic[T, R]):
-    """Calls for items, begun in order.
+    """Calls for items, begun in the order of the items.
 
-    A call that has not ended when nobody waits for it any more goes on by itself: its client's timeouts end it.
+    A call that has not ended when the wait ends continues by itself, until its client's timeouts end it.
 
     Args:
-        call: returns something that is not None.
-        items: what it is called for.
-        threads: calls that are under way at a time.
+        call: the function. It returns a value that is not None.
+        items: the arguments of the calls.
+        threads: number of calls that run at a time.
     """
 
     def __init__(self, call: Callable[[T], R], items: Iterable[T], threads: int) -> None:
@@ -49,15 +49,15 @@ class SideBySide(Generic[T, R]):
         self._calls: list[Future[R]] = [self._pool.submit(call, item) for item in self._items]
 
     def wait(self, seconds: float, only: Collection[T] | None = None) -> None:
-        """Wait until the calls have ended, all or those for some items, but no longer than this."""
+        """Wait until all calls, or the calls for some items, have ended, but no longer than so many seconds."""
         calls = zip(self._items, self._calls, strict=True)
         wait([call for item, call in calls if only is None or item in only], max(0.0, seconds))
 
     def outcomes(self) -> list[Outcome[T, R]]:
-        """What came of them, in order; nothing is begun any more.
+        """The outcomes, in the order of the items. No further call is begun.
 
         Raises:
-            BaseException: what a call raised that is no Exception.
+            BaseException: a call raised it, and it is no Exception.
         """
         self._pool.shutdown(wait=False, cancel_futures=True)
         return [_outcome(item, call) for item, call in zip(self._items, self._calls, strict=True)]

@@ -43,7 +43,7 @@ def tell(shown: HealthReport, config: LakeConfig, cursor: str | None) -> tuple[T
     before = json.loads(cursor or "{}")
     health = shown.health
     tables = [spec.table_key.encode() for spec in config.tables]
-    names = [spec.known_as for spec in config.every_queue]
+    names = [spec.name for spec in config.every_queue]
     digest = hashlib.sha256(json.dumps([[spec.name for spec in config.tables], names]).encode()).hexdigest()[:16]
     known = before.get("names") == digest
     behind, waited = (_members(before.get(name) if known else None, tables) for name in ("behind", "waiting"))

@@ -89,7 +89,7 @@ def due(
 def intervals_of(config: LakeConfig, known: Collection[str]) -> dict[str, int]:
     """Seconds between two listings, by table key, of every table that is to be listed."""
     keys = {*(TableKey.decode(text) for text in known), *config.keys()}
-    found = {key.encode(): config.reconciled_every(key) for key in keys}
+    found = {key.encode(): config.settings(key).reconcile_interval for key in keys}
     return {text: interval for text, interval in sorted(found.items()) if interval}
 
 

@@ -20,7 +20,7 @@ from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
 from tidegate.platform.core.bronze.same_bytes import same_bytes
 from tidegate.platform.core.config.after_load import MoveOrTag, moved_key, takes_away
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.keys.object_key import parse_s3_uri
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.aws.s3 import ObjectChanged, ObjectGone, ObjectTaken, StoreError
 from tidegate.resources.lake import Table
 from tidegate.resources.lake_root.after_notes import oldest
@@ -268,7 +268,7 @@ def _copy(table: Table, key: str, bytes: Loaded, folder: str) -> bool:
 
     It goes under its plain name where that is free, else under one with its etag, which only such a copy has.
     """
-    bucket, path = parse_s3_uri(folder)
+    bucket, path = S3Address.parse(folder)
     relative = key[len(table.key.prefix) :]
     source = (table.key.bucket, key, bytes.etag)
     plain, own = moved_key(path, relative), moved_key(path, relative, bytes.etag)
@@ -281,7 +281,7 @@ def _copy(table: Table, key: str, bytes: Loaded, folder: str) -> bool:
             case S3Gone():
                 return None
             case answer:
-                raise StoreError(f"s3://{bucket}/{target}: {answer}")
+                raise StoreError(f"{S3Address(bucket, target)}: {answer}")
 
     for target in (plain, own):
         there = lies(target)
@@ -299,7 +299,7 @@ def _copy(table: Table, key: str, bytes: Loaded, folder: str) -> bool:
                 return False
         if there is not None and (target == own or same_bytes(there, bytes)):
             return True
-    raise StoreError(f"s3://{bucket}/{own} comes and goes: somebody else writes there")
+    raise StoreError(f"{S3Address(bucket, own)} comes and goes: somebody else writes there")
 
 
 def _delete(table: Table, bucket: str, key: str, etag: str) -> bool:
@@ -321,7 +321,7 @@ def _tag(table: Table, bucket: str, key: str, etag: str, wanted: Mapping[str, st
     if isinstance(lies, S3Gone):
         return False
     if not isinstance(lies, S3Found):
-        raise StoreError(f"s3://{bucket}/{key}: {lies}")
+        raise StoreError(f"{S3Address(bucket, key)}: {lies}")
     if lies.etag != etag:
         return _untag(table, bucket, key, wanted)
     try:

@@ -17,6 +17,7 @@ from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.first_line import one_line
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake import Table
 from tidegate.resources.lake_resource import LakeResource
@@ -145,7 +146,7 @@ def show(table: Table, done: Sequence[BatchResult], before: PreviousReport) -> S
         before, done, state.version, lambda: table.delta.session.read.format("delta").load(birth.location).count()
     )
     return Shown(
-        done, TableSnapshot(birth.name, birth.location.replace("s3a://", "s3://"), state, rows, waits), before, last
+        done, TableSnapshot(birth.name, S3Address.parse_s3a(birth.location).s3, state, rows, waits), before, last
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.resources.lake import Table
-from tidegate.resources.spark.delta import CommitResult
+from tidegate.resources.spark.results import CommitResult
 
 
 def commit(table: Table, batch: Batch, *, verify_files: bool) -> CommitResult:

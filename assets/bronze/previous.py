@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.bronze.run import BatchResult
-from tidegate.resources.spark.delta import TableState
+from tidegate.resources.spark.results import TableState
 
 
 @dataclass(frozen=True)

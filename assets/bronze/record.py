@@ -11,7 +11,7 @@ from tidegate.platform.core.failpoints import seam
 from tidegate.resources.lake import Table
 from tidegate.resources.lake_root.inbox import WaitingManifest
 from tidegate.resources.ledger import Clock
-from tidegate.resources.spark.delta import CommitResult
+from tidegate.resources.spark.results import CommitResult
 
 
 def record(table: Table, batch: Batch, landed: CommitResult, run_id: str, log: Callable[[str], None]) -> None:

@@ -35,7 +35,7 @@ from tidegate.platform.core.failpoints import seam
 from tidegate.resources.lake import Table
 from tidegate.resources.lake_root.inbox import WaitingManifest
 from tidegate.resources.ledger import Clock
-from tidegate.resources.spark.delta import CommitResult
+from tidegate.resources.spark.results import CommitResult
 
 #: The seams of one run, in order; each is right after the step that it is named for.
 SEAMS = ("look", "prepare", "decide", "commit", "record-ledger", "record-deferred", "after-load", "record-manifests")

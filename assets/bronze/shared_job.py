@@ -45,7 +45,7 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
 
         def lost() -> str | None:
             try:
-                handles.delta.require_session()
+                handles.delta.check_session_alive()
             except Exception as error:
                 return f"the Spark server was lost: {first_line(error)}"
             return None

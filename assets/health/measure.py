@@ -75,7 +75,7 @@ def measure(
 def _table(lake: Lake, table_key: str, now: float, backlog: Backlog | None = None) -> TableHealth:
     key = TableKey.decode(table_key)
     spec = lake.config.table_for(key)
-    name, limit = spec.name if spec else table_key, lake.config.most_lag(key)
+    name, limit = spec.name if spec else table_key, lake.config.settings(key).lag_limit
     if backlog is None:
         return TableHealth(table_key, name, limit=limit)
     lag = max(0.0, now - backlog.oldest)

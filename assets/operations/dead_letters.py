@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from tidegate.assets.operations.redrive import RATE, Choice
 from tidegate.platform.core.config.lake import LakeConfig
@@ -14,6 +14,7 @@ from tidegate.platform.core.events.s3_event import parse_body
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import Unrouted, route
+from tidegate.platform.core.times import from_millis
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake import Lake
 
@@ -202,4 +203,4 @@ def _reader(lake: Lake, letters: DeadLetters) -> Callable[[Message], DeadLetter]
 
 
 def _sent(message: Message) -> datetime:
-    return datetime.fromtimestamp(message.sent_at / 1000, UTC)
+    return from_millis(message.sent_at)

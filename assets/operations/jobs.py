@@ -1,7 +1,5 @@
 """Operations as Dagster jobs: the functions that the command line calls, with a typed config."""
 
-from datetime import UTC, datetime
-
 import dagster as dg
 from pydantic import Field
 
@@ -15,6 +13,7 @@ from tidegate.assets.operations.redrive import (
     redrive_messages,
     redrive_objects,
 )
+from tidegate.platform.core.times import parse_time
 from tidegate.resources.lake_resource import LakeResource
 
 #: Dead letters of a queue that are shown before a redrive.
@@ -40,7 +39,8 @@ class RedriveConfig(dg.Config):
 def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: LakeResource) -> None:
     """Redrive what the config selects."""
     handles = lake.open()
-    choice = Choice(config.reason, config.key, moment(config.since), moment(config.until))
+    since, until = (parse_time(text) if text else None for text in (config.since, config.until))
+    choice = Choice(config.reason, config.key, since, until)
     by, log = f"run {context.run_id}", context.log.info
     if config.dead_letters:
         for letters in dead_letter_queues(handles, config.queue or None):
@@ -116,15 +116,3 @@ def rebuild_op(context: dg.OpExecutionContext, config: RebuildConfig, lake: Lake
 def rebuild_job() -> None:
     """Run `rebuild_op`. Runs of the table's partition do the work."""
     rebuild_op()
-
-
-def moment(text: str) -> datetime | None:
-    """A time in ISO 8601, in UTC where it has no zone; None for an empty text.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if not text:
-        return None
-    found = datetime.fromisoformat(text)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)

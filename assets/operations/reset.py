@@ -13,6 +13,7 @@ from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.after_load import moves_to, takes_away
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.file_format import format_of, mode_of
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.ledger import Reading
@@ -237,7 +238,7 @@ def _registers(table: Table, birth: Birth, present: Sequence[Listed]) -> bool:
 
 
 def _prefix(table: Table) -> str:
-    return f"s3a://{table.key.bucket}/{table.key.prefix}".rstrip("/")
+    return S3Address(table.key.bucket, table.key.prefix).s3a.rstrip("/")
 
 
 def _own(table: Table) -> str:

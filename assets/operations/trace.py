@@ -16,6 +16,7 @@ from tidegate.platform.core.config.after_load import moves_to
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import Routed, route, rows_route
+from tidegate.platform.core.times import from_micros, parse_time
 from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.ledger import Decision
@@ -98,7 +99,7 @@ def trace(lake: Lake, bucket: str, key: str) -> Trace:
     way = _Way(table, probe, table.ledger.history(version, key), [*_decided(table, n, key), *_waiting(table, key)])
     for decision in way.decisions:
         stamp = decision.stamp
-        stops.append(Stop(f"batch {stamp.n}", _decision_detail(way, decision), _time(stamp.recorded_at)))
+        stops.append(Stop(f"batch {stamp.n}", _decision_detail(way, decision), from_micros(stamp.recorded_at)))
     return Trace((*stops, *way.undecided), _verdict(lake, way, key), table.text if way.undecided else None)
 
 
@@ -114,11 +115,7 @@ def _present(probe: Probe) -> str:
 
 
 def _modified(probe: Probe) -> datetime | None:
-    return _time(probe.modification_time * 1000) if isinstance(probe, S3Found) else None
-
-
-def _time(micros: int) -> datetime:
-    return datetime.fromtimestamp(micros / 1_000_000, UTC)
+    return from_micros(probe.modification_time * 1000) if isinstance(probe, S3Found) else None
 
 
 def _missed(lake: Lake, bucket: str, key: str) -> Iterator[Stop]:
@@ -135,7 +132,7 @@ def _decided(table: Table, n: int, key: str) -> Iterator[Stop]:
     if batch is None or not rows:
         return
     how_far = f"{_landed(table, batch)}. The next run of the table continues with that batch"
-    at = datetime.fromisoformat(batch.decided_at) if batch.decided_at else None
+    at = parse_time(batch.decided_at) if batch.decided_at else None
     for row in rows:
         decided = f"run {batch.run_id or 'unknown'} decided that it is {row.status}"
         yield Stop(f"batch {batch.n}", f"{decided}, and {how_far}", at)

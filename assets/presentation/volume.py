@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.ledger import Status
+from tidegate.platform.core.times import parse_time
 
 _AGE = "oldest_event_age_seconds"
 
@@ -21,7 +22,7 @@ def volume(batches: Sequence[Batch]) -> dict[str, int | float]:
     """
     adds = [add for batch in batches for add in batch.adds]
     committed = [row for batch in batches for row in batch.rows if row.status == Status.COMMITTED]
-    times = [datetime.fromisoformat(row.event_time) for row in committed if row.event_time]
+    times = [parse_time(row.event_time) for row in committed if row.event_time]
     rows, size = sum(row.rows or 0 for row in committed), sum(add.size for add in adds)
     return as_volume(len(committed), rows, size, min(times, default=None))
 

@@ -57,7 +57,7 @@ def compare_inventory(
     left = takes_away(table.spec.after_load)
     while True:
         found = inventory_differences(
-            table.delta, inventory, table.key.prefix, states, after=after, most=LISTED_AT_ONCE, left=left
+            table.delta, inventory, table.key.prefix, states, after=after, limit=LISTED_AT_ONCE, left=left
         )
         keys = found.keys
         if not keys:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from tidegate.assets.silver.aligned import aligned
 from tidegate.assets.silver.changes import Changes
 from tidegate.assets.silver.pending import PendingMerge
-from tidegate.platform.core.config.table import SilverSpec
+from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_types import Field, Type, quoted
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, SILVER_COLUMNS
 from tidegate.platform.core.silver.merge_mode import MergeMode, merge_mode
-from tidegate.resources.spark.delta import Merging
+from tidegate.resources.spark.results import Merging
 
 #: Types of a column: in bronze, and in silver.
 _Types = Mapping[str, tuple[Type, Type]]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.platform.core.config.table import SilverSpec, TableSpec
+from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.resources.lake import Lake, Table
-from tidegate.resources.spark.delta import TableState
+from tidegate.resources.spark.results import TableState
 
 #: A property that an operator sets on a bronze table to accept a change that Tidegate did not make.
 _ACKNOWLEDGED = "tidegate.acknowledged_version"

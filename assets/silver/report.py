@@ -9,8 +9,9 @@ from pyspark.sql import SparkSession
 from tidegate.assets.presentation.columns import column_schema
 from tidegate.assets.presentation.volume import volume
 from tidegate.assets.silver.merge import MergeResult
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.silver.columns import DELETED
-from tidegate.resources.spark.delta import TableState
+from tidegate.resources.spark.results import TableState
 
 
 def merge_metadata(merged: MergeResult | None) -> dict[str, Any]:
@@ -42,7 +43,7 @@ def table_metadata(session: SparkSession, name: str, location: str, state: Table
         return {}
     return {
         "dagster/row_count": _visible_rows(session, f"delta.`{location}`"),
-        "dagster/uri": location.replace("s3a://", "s3://"),
+        "dagster/uri": S3Address.parse_s3a(location).s3,
         "dagster/table_name": f"silver.{name}",
         "dagster/column_schema": column_schema(state.schema),
     }

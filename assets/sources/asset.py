@@ -5,6 +5,7 @@ from __future__ import annotations
 import dagster as dg
 
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.keys.s3_address import S3Address
 
 
 def queue_key(name: str) -> dg.AssetKey:
@@ -14,7 +15,7 @@ def queue_key(name: str) -> dg.AssetKey:
 
 def queue_keys(config: LakeConfig) -> list[dg.AssetKey]:
     """Returns the asset keys of all queues."""
-    return [queue_key(spec.known_as) for spec in config.every_queue]
+    return [queue_key(spec.name) for spec in config.every_queue]
 
 
 def dead_letters_of(config: LakeConfig) -> dict[str, str]:
@@ -22,7 +23,7 @@ def dead_letters_of(config: LakeConfig) -> dict[str, str]:
     sources: dict[str, str] = {}
     for spec in config.every_queue:
         if spec.dlq:
-            sources.setdefault(spec.dlq, spec.known_as)
+            sources.setdefault(spec.dlq, spec.name)
     return sources
 
 
@@ -41,7 +42,7 @@ def source_assets(config: LakeConfig) -> list[dg.AssetSpec]:
             kinds={"s3"},
             description=f"Source bucket s3://{bucket}: producers put files here, and S3 sends a notification of each "
             "file to a queue. The asset is never materialized.",
-            metadata={"dagster/uri": f"s3://{bucket}/"},
+            metadata={"dagster/uri": S3Address(bucket).s3},
         )
         for bucket in config.buckets
     ]
@@ -54,11 +55,11 @@ def source_assets(config: LakeConfig) -> list[dg.AssetSpec]:
             kinds={"sqs"},
             description="SQS queue of S3 event notifications. The intake sensor moves them to the lake's inbox.",
         )
-        for key in (queue_key(spec.known_as) for spec in config.queues)
+        for key in (queue_key(spec.name) for spec in config.queues)
     ]
     row_queues = [
         dg.AssetSpec(
-            queue_key(spec.row_queue.known_as),
+            queue_key(spec.row_queue.name),
             group_name="sources",
             owners=list(spec.owners),
             kinds={"sqs"},

@@ -47,7 +47,7 @@ def build_queue_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
 
     The sensor that drains a queue evaluates its check, and a user may run it.
     """
-    names = [*(spec.known_as for spec in config.every_queue), *dead_letters_of(config)]
+    names = [*(spec.name for spec in config.every_queue), *dead_letters_of(config)]
     queues = {queue_key(name): name for name in names}
 
     @dg.multi_asset_check(

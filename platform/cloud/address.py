@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidegate.platform.cloud.statement import literal
 from tidegate.platform.core.config.lake import LakeConfig, QueueSpec
-from tidegate.platform.core.keys.object_key import parse_s3_uri
+from tidegate.platform.core.keys.s3_address import S3Address
 
 _ACCOUNT = re.compile(r"/(\d{12})/[^/]+/?$")
 #: What stands for a region or an account that lake.yaml does not say.
@@ -38,7 +38,7 @@ class Address:
         """The ARN of a queue, or of the one of that name beside it."""
         found = _ACCOUNT.search(spec.url or "")
         account = found[1] if found else self.account
-        return f"arn:aws:sqs:{spec.region or self.region}:{account}:{name or spec.known_as}"
+        return f"arn:aws:sqs:{spec.region or self.region}:{account}:{name or spec.name}"
 
     def commit_table(self, name: str) -> str:
         """The ARN of a DynamoDB table."""
@@ -57,4 +57,4 @@ def objects_arn(bucket: str, prefix: str = "") -> str:
 
 def folder_arn(uri: str) -> str:
     """The ARN of all objects below an ``s3://`` folder."""
-    return objects_arn(*parse_s3_uri(uri))
+    return objects_arn(*S3Address.parse(uri))

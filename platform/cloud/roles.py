@@ -11,7 +11,7 @@ from tidegate.platform.core.config.after_load import moves_to, takes_away
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.health.metrics import NAMESPACE
-from tidegate.platform.core.keys.object_key import parse_s3_uri
+from tidegate.platform.core.keys.s3_address import S3Address
 
 #: The log store's own default.
 COMMIT_TABLE = "delta_log"
@@ -238,7 +238,7 @@ class _Needs:
 
     def _buckets(self, *folders: str) -> tuple[str, ...]:
         folders = (*folders, *(spec.inventory for spec in self.config.tables if spec.inventory))
-        elsewhere = [parse_s3_uri(folder)[0] for folder in folders]
+        elsewhere = [S3Address.parse(folder).bucket for folder in folders]
         return tuple(map(bucket_arn, dict.fromkeys([*self.config.buckets, self.config.lake.bucket, *elsewhere])))
 
     def _moved_to(self) -> list[str]:

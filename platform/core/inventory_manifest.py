@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from tidegate.platform.core.keys.s3_address import S3Address
+
 InventoryFormat = Literal["csv", "orc", "parquet"]
 #: What Tidegate reads of an object's line.
 InventoryField = Literal["key", "size", "etag", "islatest", "isdeletemarker"]
@@ -46,10 +48,10 @@ class Inventory:
     """A delivery of an S3 Inventory that is complete.
 
     Attributes:
-        uri: ``s3://`` address of its manifest.json.
+        uri: `s3://` address of its manifest.json.
         bucket: where that and its files lie.
         created: epoch seconds at which S3 began to look at the source bucket.
-        columns: names in the order of ``fileSchema``, as the files have them.
+        columns: names in the order of `fileSchema`, as the files have them.
         files: with the lines, in no order.
     """
 
@@ -66,7 +68,7 @@ class Inventory:
 
         Args:
             body: its bytes.
-            uri: its ``s3://`` address.
+            uri: its `s3://` address.
             source: the bucket that it should be of.
 
         Raises:
@@ -92,14 +94,14 @@ class Inventory:
         if format not in _FORMATS:
             raise InventoryError(f"{uri}: its format {format} is not read; choose CSV, ORC or Parquet")
         known = _FORMATS[format]
-        found = cls(uri, uri.split("/")[2], created, known, tuple(_NAMES[known].findall(schema)), files)
+        found = cls(uri, S3Address.parse(uri).bucket, created, known, tuple(_NAMES[known].findall(schema)), files)
         if found.column("key") is None:
             raise InventoryError(f"{uri}: its fileSchema has no column Key: {schema}")
         return found
 
     @property
     def began(self) -> str:
-        """``created`` as people read it, to the minute."""
+        """`created` as people read it, to the minute."""
         return f"{datetime.fromtimestamp(self.created, UTC):%Y-%m-%d %H:%M} UTC"
 
     def column(self, field: InventoryField) -> str | None:

@@ -116,7 +116,7 @@ def _bucket(s3: S3Client, bucket: str) -> None:
 
 
 def _names(queue: QueueSpec) -> tuple[str, str]:
-    return queue.known_as, queue.dlq or f"{queue.known_as}-dlq"
+    return queue.name, queue.dlq or f"{queue.name}-dlq"
 
 
 def _queue_with_dlq(sqs: SQSClient, resources: Resources, name: str, dlq: str) -> str:

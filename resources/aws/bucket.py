@@ -24,7 +24,7 @@ class Bucket:
     name: str
 
     def exists(self) -> bool:
-        """Return whether the bucket exists; see ``ObjectStore.bucket_exists``."""
+        """Return whether the bucket exists; see `ObjectStore.bucket_exists`."""
         return self.objects.bucket_exists(self.name)
 
     def head(self, key: str) -> Probe:
@@ -36,13 +36,13 @@ class Bucket:
         return self.objects.head_many(self.name, keys)
 
     def under(self, prefix: str, after: str = "") -> Iterator[Listed]:
-        """List the objects under a prefix in key order, from the first key after ``after`` on."""
+        """List the objects under a prefix in key order, from the first key after `after` on."""
         return self.objects.under(self.name, prefix, after)
 
     def first_bytes(self, key: str, etag: str, length: int) -> bytes:
-        """Return the first bytes of an object that still has the etag; see ``ObjectStore.first_bytes``."""
+        """Return the first bytes of an object that still has the etag; see `ObjectStore.first_bytes`."""
         return self.objects.first_bytes(self.name, key, etag, length)
 
     def reading(self, key: str, etag: str) -> AbstractContextManager[BinaryIO]:
-        """Open an object that still has the etag; see ``ObjectStore.reading``."""
+        """Open an object that still has the etag; see `ObjectStore.reading`."""
         return self.objects.reading(self.name, key, etag)

@@ -12,20 +12,21 @@ from botocore.config import Config
 from botocore.loaders import Loader
 from botocore.session import Session
 
-#: Connections of one client: as many as its widest thread pool has threads. One more is made anew each time.
+#: Connections of one client: as many as its widest thread pool has threads. Every further connection is opened for
+#: one request only.
 _CONNECTIONS = {"sqs": 256}
 _FEWER_CONNECTIONS = 64
-#: Services of which a tick asks for many things in few seconds: the one that does not answer is asked again by the next
-#: tick. A receive waits for four seconds at most.
+#: Services that a tick sends many requests in few seconds. If one of them does not answer, the next tick asks again.
+#: A receive waits for four seconds at most.
 _QUICK = ("sqs", "cloudwatch")
 
 
 class _Descriptions(Loader):
-    """AWS's descriptions of its services, parsed once per process: a megabyte of JSON for a client of S3."""
+    """AWS's descriptions of its services, parsed once per process. A client of S3 needs a megabyte of JSON."""
 
     @property
     def search_paths(self) -> list[str]:
-        """A copy: each session of boto3 appends a folder to it that no client reads."""
+        """A copy, because each session of boto3 appends a folder that no client reads."""
         return list(super().search_paths)
 
 
@@ -52,7 +53,7 @@ class Aws:
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Aws:
-        """What the variables of an environment say, whatever those of this process are."""
+        """The settings that the variables of an environment give. The environment of this process plays no part."""
         return cls(
             endpoint_url=environ.get("AWS_ENDPOINT_URL") or None,
             region_name=environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or None,
@@ -63,9 +64,9 @@ class Aws:
         )
 
     def queues(self, region: str | None) -> Any:
-        """A client of SQS in a region; None for that of the credentials.
+        """A client of SQS in a region; None for the region of the credentials.
 
-        It tries twice, so that a queue that does not answer is known as such within half a minute, and mostly at once.
+        It tries twice, so that a queue that does not answer is recognized within half a minute, and usually at once.
         """
         here = replace(self, region_name=region) if region else self
         return replace(here, max_attempts=min(1, self.max_attempts)).client("sqs")
@@ -75,7 +76,7 @@ class Aws:
         return replace(self, region_name=region, endpoint_url=endpoint)
 
     def session(self) -> boto3.session.Session:
-        """Region and credentials, as they are found now."""
+        """A session with the region and the credentials that are found now."""
         core = Session()
         core.register_component("data_loader", _DESCRIPTIONS)
         return boto3.session.Session(
@@ -88,7 +89,7 @@ class Aws:
         )
 
     def client(self, service: str) -> Any:
-        """A thread-safe client of a service (``s3``, ``sqs``)."""
+        """A thread-safe client of a service (`s3`, `sqs`)."""
         make: Any = self.session().client  # boto3-stubs types it per service name; here the name is a variable
         connect, read = (3, 10) if service in _QUICK else (10, 60)
         return make(
@@ -106,7 +107,7 @@ class Aws:
 
 
 def parse_descriptions() -> None:
-    """Parse what clients need, ahead of the first one; no request is made."""
+    """Parse the descriptions that clients need before the first client is made. Sends no request."""
     nobody = Aws(region_name="us-east-1", aws_access_key_id="-", aws_secret_access_key="-")
     for service in ("s3", "sqs"):
         nobody.client(service).close()

@@ -1,4 +1,4 @@
-"""CloudWatch, as far as metrics are published there."""
+"""Publishes metrics to CloudWatch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tidegate.platform.core.health.metrics import NAMESPACE, requests
 
 
 class CloudWatch:
-    """Where a lake's metrics go.
+    """Publishes a lake's metrics.
 
     Args:
         connect: makes the client, at its first use.
@@ -24,7 +24,7 @@ class CloudWatch:
         return self._connect()
 
     def publish(self, data: Iterable[dict[str, Any]]) -> int:
-        """Publish metrics; in how many requests.
+        """Publish metrics. Returns the number of requests.
 
         Raises:
             ClientError: CloudWatch refuses them.

@@ -1,4 +1,4 @@
-"""The DynamoDB table through which Delta commits are coordinated, for looking at it and for closing old entries."""
+"""The DynamoDB table that coordinates Delta commits: reads its entries and closes old ones."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-#: UUIDs of this version are made by our log store only.
+#: Only our log store makes UUIDs of this version.
 _OURS = 8
-#: What writers that encode paths leave as it is.
+#: Characters that writers that encode paths leave as they are.
 _PLAIN = "/!$&'()*+,;=:@~"
 
 
 def is_ours(temp_path: str) -> bool:
-    """Whether our log store staged this: it acknowledges nothing before it is published, others do once it is claimed.
+    """Whether our log store staged this file.
+
+    Our log store acknowledges a commit after its publication, others acknowledge it once it is claimed.
 
     Args:
-        temp_path: relative to ``_delta_log``.
+        temp_path: relative to `_delta_log`.
     """
     try:
         return uuid.UUID(temp_path.rpartition(".")[2]).version == _OURS
@@ -28,10 +30,10 @@ def is_ours(temp_path: str) -> bool:
 
 
 def spellings(location: str) -> list[str]:
-    """The spellings of a table's path under which its entries may be kept, its own first.
+    """The spellings of a table's path under which its entries may be kept. The table's own spelling comes first.
 
     Args:
-        location: the table's ``s3a://`` URI, not percent-encoded.
+        location: the table's `s3a://` URI, not percent-encoded.
     """
     rest = location.removeprefix("s3a://").rstrip("/")
     paths = dict.fromkeys((rest, quote(rest, safe=_PLAIN)))
@@ -39,33 +41,33 @@ def spellings(location: str) -> list[str]:
 
 
 def chosen(newest: Mapping[str, CommitEntry]) -> str:
-    """Under which spelling the log store keeps a table's entries: where another kind of writer does, else the newest.
+    """The spelling under which the log store keeps a table's entries: that of another kind of writer, else the newest.
 
     Args:
-        newest: the newest entry of each spelling that has one; one at least.
+        newest: the newest entry of each spelling that has entries. Not empty.
 
     Raises:
-        ValueError: other kinds of writers use two, and do not see each other.
+        ValueError: other kinds of writers use two spellings, and do not see each other.
     """
-    others = [one for one, entry in newest.items() if not is_ours(entry.temp_path)]
+    others = [spelling for spelling, entry in newest.items() if not is_ours(entry.temp_path)]
     if len(others) > 1:
         raise ValueError(
             f"there are entries under {' and '.join(others)}, whose writers do not see each other: stop them all, "
             "delete the items of one, and let all use the other"
         )
-    return others[0] if others else max(newest, key=lambda one: (newest[one].version, one))
+    return others[0] if others else max(newest, key=lambda spelling: (newest[spelling].version, spelling))
 
 
 @dataclass(frozen=True)
 class CommitTableAddress:
-    """Where a log store keeps its entries.
+    """The address of the table in which a log store keeps its entries.
 
     Attributes:
         name: of the DynamoDB table.
-        region: AWS region, None where nobody says one.
-        endpoint: URL, None for the region's own.
+        region: AWS region; None if no setting names one.
+        endpoint: URL; None for the region's own.
         ttl: seconds that a completed entry stays at least.
-        possibly_lost: commits of other writers that the server closed since it began, and that are in no log.
+        possibly_lost: number of other writers' commits that the server closed since its start, and that are in no log.
     """
 
     name: str
@@ -81,8 +83,8 @@ class CommitEntry:
 
     Attributes:
         file_name: the commit's file, its version in 20 digits.
-        temp_path: where its bytes are staged, relative to ``_delta_log``.
-        complete: seen published, or given up.
+        temp_path: where its bytes are staged, relative to `_delta_log`.
+        complete: whether the commit was published, or given up.
     """
 
     file_name: str
@@ -100,9 +102,9 @@ class CommitTableState:
     """The DynamoDB table itself.
 
     Attributes:
-        status: DynamoDB's word, ``ACTIVE`` when it can be used.
-        billing: ``PAY_PER_REQUEST`` or ``PROVISIONED``.
-        ttl: the attribute that expires items, None when TTL is off.
+        status: DynamoDB's status; `ACTIVE` if the table can be used.
+        billing: `PAY_PER_REQUEST` or `PROVISIONED`.
+        ttl: the attribute that expires items; None if TTL is off.
     """
 
     status: str
@@ -111,11 +113,11 @@ class CommitTableState:
 
 
 class CommitTable:
-    """Looks at the entries of Delta tables.
+    """Reads the entries of Delta tables.
 
     Args:
         client: a DynamoDB client.
-        address: where it is; the client goes there.
+        address: the table's address, which the client uses.
     """
 
     def __init__(self, client: Any, address: CommitTableAddress) -> None:
@@ -133,10 +135,10 @@ class CommitTable:
         return f"{self._client.meta.region_name} at {self._client.meta.endpoint_url}"
 
     def state(self) -> CommitTableState | None:
-        """The table itself, None when there is none.
+        """The state of the table; None if there is no table.
 
         Raises:
-            ClientError: DynamoDB refused, for example for want of ``dynamodb:DescribeTable``.
+            ClientError: DynamoDB refused, for example for lack of `dynamodb:DescribeTable`.
         """
         try:
             found = self._client.describe_table(TableName=self.name)["Table"]
@@ -159,7 +161,7 @@ class CommitTable:
         return next(self._query(table_path, ScanIndexForward=False, Limit=1), None)
 
     def entries(self, table_path: str) -> list[CommitEntry]:
-        """The entries of a Delta table, by version: those of about the last day, and open ones."""
+        """The entries of a Delta table, by version: the entries of about the last day, and open ones."""
         return list(self._query(table_path))
 
     def _query(self, table_path: str, **how: Any) -> Iterator[CommitEntry]:
@@ -181,14 +183,14 @@ class CommitTable:
 
         Args:
             table_path: the table's root, as the entry has it.
-            entry: as it was read; nothing is done when it has changed since.
-            evidence: it tells of a commit that is possibly lost, so it never expires.
+            entry: the entry as it was read. An entry that has changed since is left alone.
+            evidence: whether the entry shows a commit that is possibly lost, so that it must never expire.
 
         Returns:
-            Whether it was open still.
+            Whether it was still open.
 
         Raises:
-            ClientError: DynamoDB refused, for example for want of ``dynamodb:UpdateItem``.
+            ClientError: DynamoDB refused, for example for lack of `dynamodb:UpdateItem`.
         """
         expires = {} if evidence else {":expires": {"N": str(int(time.time()) + self.address.ttl)}}
         try:

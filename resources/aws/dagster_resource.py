@@ -10,10 +10,10 @@ from tidegate.resources.aws.clients import Aws
 class AwsResource(ResourceWithBoto3Configuration):
     """The fields of every AWS resource of Dagster; dagster-aws has no SQS resource and does not size connection pools.
 
-    Apart from what it makes, because dagster-aws imports Dagster's daemon: commands need neither.
+    It is a module of its own, because dagster-aws imports Dagster's daemon, which commands do not need.
     """
 
     @property
     def aws(self) -> Aws:
-        """Clients, as the fields say."""
+        """Clients with the settings of the fields."""
         return Aws(**self.model_dump())

@@ -1,4 +1,4 @@
-"""S3 as the platform uses it: probes, listings, tails and conditional puts."""
+"""S3 as the platform uses it: probes, listings, partial reads and conditional writes."""
 
 from __future__ import annotations
 
@@ -14,59 +14,48 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.resources.aws.found import found_in
 from tidegate.resources.threads import parallel
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 _CONFLICT_RETRIES = 8
-#: Refusals of an object, not of who asks.
+#: Error codes that refuse an object, not the caller.
 _FORBIDDEN = frozenset({"AccessDenied", "InvalidObjectState", "AllAccessDisabled", "Forbidden", "403"})
-#: The same, with status 400: its producer encrypts it with a key that every request has to bring (SSE-C). Other codes
-#: of that status are about who asks, such as an expired token.
+#: Error codes with status 400 that refuse an object: its producer encrypts it with a key that every request has to
+#: bring (SSE-C). Other codes with status 400 refuse the caller, for example for an expired token.
 _REFUSED = frozenset({"InvalidRequest"})
-#: S3's checksums of an object, the best first: where it has several, those of two sights have to be of one kind.
-_CHECKSUMS = (
-    "SHA512",
-    "SHA256",
-    "XXHASH128",
-    "CRC64NVME",
-    "XXHASH3",
-    "XXHASH64",
-    "SHA1",
-    "MD5",
-    "CRC32C",
-    "CRC32",
-)
 
 
 class StoreError(RuntimeError):
-    """S3 refused or could not be reached; the message names the object."""
+    """S3 refused or could not be reached. The message names the object."""
 
 
 class ObjectChanged(StoreError):
-    """The object is no longer the one that was looked at."""
+    """The object is no longer the object that was read before."""
 
 
 class ObjectGone(ObjectChanged):
-    """There is no such object any more."""
+    """The object exists no longer."""
 
 
 class ObjectTaken(StoreError):
-    """There is an object already where one was to be made."""
+    """The object that should be created exists already."""
 
 
 class ObjectForbidden(StoreError):
-    """S3 will not give this object to us: no permission for it or its key, or it is archived."""
+    """S3 refuses this object: we lack the permission for it or for its key, or it is archived."""
 
 
 class NotWritable(StoreError):
-    """S3 does not let us write where we have to: a permission of ours is missing, and no object is at fault."""
+    """S3 refuses a write: a permission of ours is missing, and no object is at fault."""
 
 
 @dataclass(frozen=True)
 class Listed:
-    """One line of a listing; ``modified`` is epoch seconds by S3's clock."""
+    """One object of a listing. `modified` is epoch seconds by S3's clock."""
 
     key: str
     etag: str
@@ -86,7 +75,7 @@ class ObjectStore:
         return self._client.meta.endpoint_url
 
     def head(self, bucket: str, key: str) -> Probe:
-        """Ask for an object's present state; never raises."""
+        """Ask for an object's present state. Never raises."""
         try:
             answer = self._head_object(bucket, key)
         except ClientError as error:
@@ -100,10 +89,10 @@ class ObjectStore:
             return S3Unavailable(first_line(error))
         except BotoCoreError as error:
             return S3Unavailable(first_line(error))
-        return _found(answer, answer["ContentLength"])
+        return found_in(answer, answer["ContentLength"])
 
     def _why_refused(self, bucket: str, key: str) -> Probe:
-        """What a 400 means, of which HEAD brings no reason: the object is refused for ever, or who asks is."""
+        """The meaning of a 400, for which HEAD gives no reason: S3 refuses the object for ever, or the caller."""
         try:
             self._client.get_object(Bucket=bucket, Key=key, Range="bytes=0-0")["Body"].close()
         except ClientError as error:
@@ -119,13 +108,13 @@ class ObjectStore:
         except ClientError as error:
             if _status(error) != 403:
                 raise
-            # Of an object under a key of KMS that is not ours S3 tells all but the checksum.
+            # If an object is encrypted with a KMS key that is not ours, S3 gives everything but the checksum.
             return self._client.head_object(Bucket=bucket, Key=key)
 
     def head_with_tail(self, bucket: str, key: str, length: int) -> tuple[Probe, bytes]:
-        """An object's present state and its last ``length`` bytes, in one request; never raises.
+        """An object's present state and its last `length` bytes, in one request. Never raises.
 
-        Where S3 does not give the bytes, as of an empty object, its state is asked for alone.
+        If S3 does not give the bytes, for example of an empty object, a second request asks for the state alone.
         """
         try:
             answer = self._client.get_object(Bucket=bucket, Key=key, Range=f"bytes=-{length}")
@@ -135,34 +124,34 @@ class ObjectStore:
         except BotoCoreError:
             return self.head(bucket, key), b""
         size = answer.get("ContentRange", "").rpartition("/")[2]
-        return _found(answer, int(size) if size.isdigit() else len(body)), body
+        return found_in(answer, int(size) if size.isdigit() else len(body)), body
 
-    def head_with_body(self, bucket: str, key: str, most: int) -> tuple[Probe, bytes | None]:
-        """An object's present state, and its bytes if these are no more than ``most``, in one request; never raises.
+    def head_with_body(self, bucket: str, key: str, max_bytes: int) -> tuple[Probe, bytes | None]:
+        """An object's present state, and its bytes if there are at most `max_bytes`, in one request. Never raises.
 
-        Where S3 does not give the bytes its state is asked for alone.
+        If S3 does not give the bytes, a second request asks for the state alone.
         """
         try:
-            # Not a range: S3 tells the checksum of all of an object only with all of it.
+            # Not a range: S3 gives the checksum of a whole object only with the whole object.
             answer = self._client.get_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")
             with answer["Body"] as stream:
-                # What is not read is not sent, but for what is on its way.
-                body = stream.read() if answer["ContentLength"] <= most else None
+                # Bytes that are not read are not sent, except those that are on their way.
+                body = stream.read() if answer["ContentLength"] <= max_bytes else None
         except ClientError as error:
             return (S3Gone() if _status(error) == 404 else self.head(bucket, key)), None
         except BotoCoreError:
             return self.head(bucket, key), None
-        return _found(answer, answer["ContentLength"]), body
+        return found_in(answer, answer["ContentLength"]), body
 
     def head_many(self, bucket: str, keys: Iterable[str]) -> dict[str, Probe]:
-        """``head`` for many keys at once."""
+        """Ask for the present state of many keys in parallel."""
         return dict(parallel(lambda key: (key, self.head(bucket, key)), keys))
 
     def bucket_exists(self, bucket: str) -> bool:
-        """Whether the bucket is there: a 404 of its keys means nothing otherwise.
+        """Whether the bucket exists. A 404 of one of its keys means nothing if it does not.
 
         Raises:
-            StoreError: S3 did not say.
+            StoreError: S3 did not answer.
         """
         try:
             self._client.head_bucket(Bucket=bucket)
@@ -173,28 +162,28 @@ class ObjectStore:
         return True
 
     def tail(self, bucket: str, key: str, etag: str, length: int) -> bytes:
-        """The object's last ``length`` bytes, if it still has this etag.
+        """The last `length` bytes of the object, if it still has this etag.
 
         Raises:
-            ObjectChanged: other etag, or gone.
+            ObjectChanged: the object has another etag, or is gone.
             StoreError: S3 did not answer.
         """
         return self._get(bucket, key, IfMatch=f'"{etag}"', Range=f"bytes=-{length}")
 
     def first_bytes(self, bucket: str, key: str, etag: str, length: int) -> bytes:
-        """The object's first ``length`` bytes, if it still has this etag; raises as ``tail`` does."""
+        """The first `length` bytes of the object, if it still has this etag. Raises what `tail` raises."""
         return self._get(bucket, key, IfMatch=f'"{etag}"', Range=f"bytes=0-{length - 1}")
 
     @contextmanager
     def reading(self, bucket: str, key: str, etag: str) -> Iterator[BinaryIO]:
-        """The object, to be read from its beginning, if it still has this etag; raises as ``tail`` does."""
+        """Read the object from its beginning, if it still has this etag. Raises what `tail` raises."""
         with self._asking(bucket, key):
             body = self._client.get_object(Bucket=bucket, Key=key, IfMatch=f'"{etag}"')["Body"]
             with body:
                 yield cast(BinaryIO, body)
 
     def get(self, bucket: str, key: str) -> bytes | None:
-        """A whole object, or None if there is none.
+        """The whole object; None if there is no object.
 
         Raises:
             StoreError: S3 did not answer.
@@ -205,36 +194,36 @@ class ObjectStore:
             return None
 
     def put(self, bucket: str, key: str, body: str | bytes) -> None:
-        """Write an object, whatever was there."""
+        """Write an object. An older object of that key is replaced."""
         self._client.put_object(Bucket=bucket, Key=key, Body=_encoded(body))
 
     def upload(self, bucket: str, key: str, file: Path) -> S3Found:
-        """Write a file as an object, whatever was there; what lies there then.
+        """Write a file as an object. An older object of that key is replaced. Returns the new object's state.
 
         Raises:
-            NotWritable: we may not write there.
-            StoreError: S3 does not take it, or did not answer.
+            NotWritable: we lack the permission to write there.
+            StoreError: S3 refused it, or did not answer.
         """
         try:
             self._client.upload_file(str(file), bucket, key)
         except (Boto3Error, ClientError, BotoCoreError) as error:
-            # boto3 tells in its own error what S3 answered, and keeps S3's as the context.
+            # boto3 raises an error of its own with S3's answer as text, and keeps S3's error as the context.
             answer = error if isinstance(error, ClientError) else error.__context__
             denied = isinstance(answer, ClientError) and _is_forbidden(answer)
             kind = NotWritable if denied else StoreError
-            raise kind(f"s3://{bucket}/{key} cannot be written: {first_line(error)}") from error
+            raise kind(f"{S3Address(bucket, key)} cannot be written: {first_line(error)}") from error
         found = self.head(bucket, key)
         if not isinstance(found, S3Found):
-            raise StoreError(f"s3://{bucket}/{key} was written, and now S3 says {found}")
+            raise StoreError(f"{S3Address(bucket, key)} was written, and now S3 says {found}")
         return found
 
     def put_if_absent(self, bucket: str, key: str, body: str | bytes) -> bool:
-        """Create an object; False if there is one already.
+        """Create an object. Returns False if there is an object already.
 
-        A lost reply makes the retry lose against itself, so who must know whose object it is reads it back.
+        After a lost reply the retry finds its own object, so a caller that must know whose object it is reads it back.
 
         Raises:
-            StoreError: S3 kept answering 409 (a conflicting request in flight).
+            StoreError: S3 answered 409 (a conflicting request in flight) each time.
         """
         for attempt in range(_CONFLICT_RETRIES):
             try:
@@ -247,7 +236,7 @@ class ObjectStore:
                     raise
                 time.sleep(0.05 * 2**attempt)
         raise StoreError(
-            f"s3://{bucket}/{key}: S3 answered 409 (conflicting request) {_CONFLICT_RETRIES} times; try again"
+            f"{S3Address(bucket, key)}: S3 answered 409 (conflicting request) {_CONFLICT_RETRIES} times; try again"
         )
 
     def copy(
@@ -256,17 +245,17 @@ class ObjectStore:
         """Copy an object inside S3, if it still has this etag.
 
         Args:
-            source_bucket: where it lies.
-            source_key: likewise.
-            etag: its etag.
-            bucket: where the copy is to lie.
-            key: likewise.
-            only_new: never over an object that lies there; as far as the endpoint heeds ``If-None-Match`` of a copy.
+            source_bucket: bucket of the object.
+            source_key: key of the object.
+            etag: etag that the object must have.
+            bucket: bucket of the copy.
+            key: key of the copy.
+            only_new: fail if an object of the copy's key exists, provided that the endpoint heeds `If-None-Match`.
 
         Raises:
-            ObjectTaken: there is one.
-            ObjectChanged: other etag; ``ObjectGone``: no such object.
-            ObjectForbidden: S3 will not copy this object, for want of a permission or for its size (above 5 GB).
+            ObjectTaken: an object of the copy's key exists.
+            ObjectChanged: the object has another etag. `ObjectGone`: the object does not exist.
+            ObjectForbidden: S3 refuses to copy this object: a permission is missing, or it is larger than 5 GB.
             StoreError: S3 did not answer, or there is no such bucket.
         """
         condition: Any = {"IfNoneMatch": "*"} if only_new else {}
@@ -280,53 +269,53 @@ class ObjectStore:
             )
         except ClientError as error:
             if _code(error) == "NoSuchBucket":
-                raise StoreError(f"s3://{bucket}/{key}: {first_line(error)}") from error
+                raise StoreError(f"{S3Address(bucket, key)}: {first_line(error)}") from error
             if _status(error) == 412 and only_new and self._has(bucket, key):
-                raise ObjectTaken(f"s3://{bucket}/{key} is there already") from error
+                raise ObjectTaken(f"{S3Address(bucket, key)} is there already") from error
             if _status(error) in (404, 412):
                 kind = ObjectGone if _status(error) == 404 else ObjectChanged
-                raise kind(f"s3://{source_bucket}/{source_key} changed while it was read") from error
+                raise kind(f"{S3Address(source_bucket, source_key)} changed while it was read") from error
             if _status(error) == 400:
-                raise ObjectForbidden(f"s3://{source_bucket}/{source_key}: {first_line(error)}") from error
+                raise ObjectForbidden(f"{S3Address(source_bucket, source_key)}: {first_line(error)}") from error
             raise _refused(source_bucket, source_key, error) from error
         except BotoCoreError as error:
-            raise StoreError(f"s3://{source_bucket}/{source_key}: {first_line(error)}") from error
+            raise StoreError(f"{S3Address(source_bucket, source_key)}: {first_line(error)}") from error
 
     def _has(self, bucket: str, key: str) -> bool:
-        """Which of the two conditions of a copy did not hold S3 does not say."""
+        """S3 does not say which of the two conditions of a copy did not hold."""
         return not isinstance(self.head(bucket, key), S3Gone)
 
     def delete_if(self, bucket: str, key: str, etag: str) -> None:
         """Delete an object, if it still has this etag.
 
         Raises:
-            ObjectChanged: other etag; ``ObjectGone``: no such object.
+            ObjectChanged: the object has another etag. `ObjectGone`: the object does not exist.
             StoreError: S3 refused, or did not answer.
         """
         with self._asking(bucket, key):
             self._client.delete_object(Bucket=bucket, Key=key, IfMatch=f'"{etag}"')
 
     def tags(self, bucket: str, key: str, version_id: str | None = None) -> dict[str, str]:
-        """The tags of an object, of its present version unless one is named; raises as ``delete_if`` does."""
+        """The tags of an object, or of one version of it. Raises what `delete_if` raises."""
         with self._asking(bucket, key):
             found = self._client.get_object_tagging(Bucket=bucket, Key=key, **_version(version_id))
         return {tag["Key"]: tag["Value"] for tag in found["TagSet"]}
 
     def put_tags(self, bucket: str, key: str, tags: Mapping[str, str], version_id: str | None = None) -> None:
-        """Give an object exactly these tags; raises as ``delete_if`` does."""
+        """Replace the tags of an object. Raises what `delete_if` raises."""
         body: Any = {"TagSet": [{"Key": name, "Value": value} for name, value in tags.items()]}
         with self._asking(bucket, key):
             self._client.put_object_tagging(Bucket=bucket, Key=key, Tagging=body, **_version(version_id))
 
     def under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Listed]:
-        """Every object under a prefix, in key order; from the first key after ``after`` on."""
+        """All objects under a prefix with keys after `after`, in the order of keys."""
         start: Any = {"StartAfter": after} if after else {}
         for page in self._client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix, **start):
             for item in page.get("Contents", []):
                 yield Listed(item["Key"], item["ETag"].strip('"'), item["Size"], item["LastModified"].timestamp())
 
     def is_empty(self, bucket: str, prefix: str) -> bool:
-        """Whether no object is under a prefix."""
+        """Whether there is no object under a prefix."""
         return not self._client.list_objects_v2(Bucket=bucket, Prefix=prefix, MaxKeys=1).get("Contents")
 
     def folders(self, bucket: str, prefix: str) -> list[str]:
@@ -335,7 +324,7 @@ class ObjectStore:
         return [item["Prefix"][len(prefix) : -1] for page in pages for item in page.get("CommonPrefixes", [])]
 
     def delete(self, bucket: str, keys: Iterable[str]) -> None:
-        """Delete objects; missing ones are no error."""
+        """Delete objects. Missing objects are no error."""
         for _ in parallel(lambda key: self._client.delete_object(Bucket=bucket, Key=key), keys):
             pass
 
@@ -350,44 +339,20 @@ class ObjectStore:
         except ClientError as error:
             if _status(error) in (404, 412):
                 kind = ObjectGone if _status(error) == 404 else ObjectChanged
-                raise kind(f"s3://{bucket}/{key} changed or went while it was read") from error
+                raise kind(f"{S3Address(bucket, key)} changed or went while it was read") from error
             raise _refused(bucket, key, error) from error
         except BotoCoreError as error:
-            raise StoreError(f"s3://{bucket}/{key}: {first_line(error)}") from error
-
-
-def _found(answer: Mapping[str, Any], size: int) -> S3Found:
-    version = answer.get("VersionId")
-    modified = int(answer["LastModified"].timestamp() * 1000)
-    etag = answer["ETag"].strip('"')
-    return S3Found(
-        etag,
-        size,
-        modified,
-        None if version == "null" else version,
-        _checksum(answer),
-        # That of an upload in parts depends on the size of its parts.
-        digested="-" not in etag and not answer.get("ServerSideEncryption", "").startswith("aws:kms"),
-    )
-
-
-def _checksum(answer: Mapping[str, Any]) -> str | None:
-    for algorithm in _CHECKSUMS:
-        value = answer.get(f"Checksum{algorithm}")
-        # That of one part, which S3 gives for its range, is the object's only where there are no others.
-        if value and (answer.get("ChecksumType") != "COMPOSITE" or "-" in value):
-            return f"{algorithm}:{value}"
-    return None
+            raise StoreError(f"{S3Address(bucket, key)}: {first_line(error)}") from error
 
 
 def _refused(bucket: str, key: str, error: ClientError) -> StoreError:
-    # Wrong or expired credentials are 403 too, and no object's fault.
+    # Wrong or expired credentials give 403 too, and are no object's fault.
     kind = ObjectForbidden if _is_forbidden(error) else StoreError
-    return kind(f"s3://{bucket}/{key}: {first_line(error)}")
+    return kind(f"{S3Address(bucket, key)}: {first_line(error)}")
 
 
 def _is_forbidden(error: ClientError) -> bool:
-    # A key of KMS that is disabled or was deleted (`KMS.DisabledException`, …) is the object's, whatever the status is.
+    # A KMS key that is disabled or deleted (`KMS.DisabledException`, …) is the object's fault, whatever the status.
     return (_status(error) == 403 and _code(error) in _FORBIDDEN) or _code(error).startswith("KMS.")
 
 

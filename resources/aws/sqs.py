@@ -1,37 +1,31 @@
-"""An SQS queue: long-polled receives within a budget, and calls on many messages whose answers are checked."""
+"""An SQS queue: long-polled receives within a budget, and batch calls with checked answers."""
 
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.resources.aws.drain import Drain, Turn
 from tidegate.resources.aws.held_messages import HeldMessages
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
-_MOST_PER_CALL = 10  # SQS's limit for receives and calls on many messages
-#: What a call may send at once, in bytes of bodies and attributes; SQS takes a larger message, but alone.
-_MOST_BYTES = 200_000
+_MAX_PER_CALL = 10  # SQS's limit for receives and calls on many messages
+#: Bytes of bodies and attributes that one call may send. SQS takes a larger message in a call of its own.
+_MAX_BYTES = 200_000
 _ATTEMPTS = 3
-#: Seconds of long polling; what finds nothing in it ends.
+#: Seconds of long polling. A receiver that finds nothing in them ends.
 _POLL = 1
-#: Attributes of a message that is sent again: what it was when it came first.
+#: Attributes of a message that is sent again: its id and time at its first arrival.
 _FIRST_ID, _FIRST_SENT = "tidegate-message-id", "tidegate-sent-at"
-#: Messages that are worth being worked off while more are received: fewer would make many small manifests. Twice as
-#: many are held at most: their visibility runs out, and so does the tick's time.
-_CHUNK = 4000
-#: Characters of bodies that are worth it, whatever their number; twice as many are held at most. A body has up to a
-#: million.
-_CHUNK_SIZE = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -39,10 +33,10 @@ class Message:
     """A received message.
 
     Attributes:
-        receipt: what a delete needs.
-        sent_at: epoch milliseconds, the same however often the message comes; 0 where the queue does not say it.
-        first: what it was when it came first, of a message that was sent again.
-        attributes: what its sender put beside the body, as SQS gives it; only where all of it was asked for.
+        receipt: the handle that a delete needs.
+        sent_at: epoch milliseconds, equal at each delivery of the message; 0 if the queue does not give it.
+        first: id and time of the first arrival, for a message that was sent again.
+        attributes: the attributes that its sender added, as SQS gives them; only if all of them were requested.
     """
 
     id: str
@@ -54,7 +48,7 @@ class Message:
 
     @property
     def origin(self) -> RowOrigin:
-        """What tells the message from every other one."""
+        """The id and time that identify the message."""
         return self.first or RowOrigin(self.id, self.sent_at)
 
 
@@ -63,32 +57,14 @@ class Depth:
     """SQS's approximate counts of a queue's messages.
 
     Attributes:
-        waiting: can be received.
-        in_flight: were received and not deleted yet.
-        dead_letters: name of its dead-letter queue; empty where there is none.
+        waiting: messages that can be received.
+        in_flight: messages that were received and not deleted yet.
+        dead_letters: name of the dead-letter queue; empty if there is none.
     """
 
     waiting: int
     in_flight: int
     dead_letters: str = ""
-
-
-class Turn:
-    """How far a drain goes beyond a first receive that brought something; this one is alone, and has no limits.
-
-    Attributes:
-        part: what is held at a time is this part of what one drain alone may hold.
-    """
-
-    part = 1
-
-    def place(self) -> AbstractContextManager[None]:
-        """Entered before more is received, and left when all of it is worked off."""
-        return nullcontext()
-
-    def goes_on(self, received: int) -> bool:
-        """Whether more may be received, after so many messages."""
-        return True
 
 
 _ALONE = Turn()
@@ -100,9 +76,9 @@ class Queue:
     Args:
         client: boto3 client.
         address: the queue's URL, or its name in the account and region of the credentials.
-        urls: URLs by name that were looked up before; what is looked up is added.
-        neighbour: a queue of the same account and region, whose URL tells this one's: that of a dead-letter queue may
-            not be asked for by every role.
+        urls: cache of URLs by name; new lookups are added.
+        neighbour: a queue of the same account and region, from whose URL this queue's URL is derived: not every role
+            may look up the URL of a dead-letter queue.
     """
 
     def __init__(
@@ -119,7 +95,7 @@ class Queue:
 
     @property
     def url(self) -> str:
-        """The queue's URL; a name is looked up at first use, for most runs never touch the queue."""
+        """The queue's URL. A name is looked up at first use, because most runs never use the queue."""
         if "/" in self._address:
             return self._address
         if self._neighbour:
@@ -135,7 +111,7 @@ class Queue:
 
     @cached_property
     def visibility(self) -> int:
-        """Seconds that a received message stays hidden, as the queue is set; asked for once."""
+        """Seconds that a received message stays hidden by the queue's settings. Asked for once."""
         asked = self._client.get_queue_attributes(QueueUrl=self.url, AttributeNames=["VisibilityTimeout"])
         return int(asked["Attributes"].get("VisibilityTimeout", 0))
 
@@ -151,35 +127,34 @@ class Queue:
     ) -> Generator[list[Message]]:
         """Receive until the queue looks empty or the budget is spent.
 
-        What has come in is given out in chunks of a few thousand messages, or fewer where bodies are large, while more
-        is received: whoever takes it deletes it meanwhile. Until then it stays hidden from other consumers. Close the
+        Yields the received messages in chunks of a few thousand, or fewer if bodies are large, while more are received.
+        The caller deletes the messages of a chunk. Until then they stay hidden from other consumers. Close the
         iterator to stop.
 
         Args:
             seconds: time budget of the receives.
-            messages: count budget; threads may overshoot it by 10 each.
-            threads: receivers, once a first receive has found something.
-            patience: seconds that the first receive waits for a message. It ends with the first one to come.
-            hold: seconds from now for which what was received and is not worked off stays hidden, however soon the
-                queue would show it again. After that it comes back at the queue's own timeout, as it does when this
-                process dies.
-            turn: what others leave to this drain.
+            messages: count budget. Each thread may exceed it by 10.
+            threads: receivers, after a first receive has found messages.
+            patience: seconds that the first receive waits for a message. It ends with the first message.
+            hold: seconds from now for which received messages that are not processed stay hidden, however short the
+                queue's timeout is. After that they come back at the queue's own timeout, as if this process had died.
+            turn: limits of this drain, shared with others.
 
         Raises:
-            Exception: what a receive raised, once everything that did come in was given out.
+            Exception: the error of a receive, after all received messages were yielded.
         """
-        with closing(HeldMessages(self, hold)) as hidden:
+        with closing(HeldMessages(self.hide, lambda: self.visibility, hold)) as hidden:
             yield from self._drain(hidden, seconds, messages, threads, patience, turn)
 
     def _drain(
-        self, hidden: HeldMessages, seconds: float, messages: int, threads: int, patience: int, turn: Turn
+        self, hidden: HeldMessages[Message], seconds: float, messages: int, threads: int, patience: int, turn: Turn
     ) -> Generator[list[Message]]:
         deadline = time.monotonic() + seconds
 
         def received(wait: int, left: float) -> list[Message]:
             answer = self._client.receive_message(
                 QueueUrl=self.url,
-                MaxNumberOfMessages=_MOST_PER_CALL,
+                MaxNumberOfMessages=_MAX_PER_CALL,
                 WaitTimeSeconds=min(wait, int(left)),
                 AttributeNames=["SentTimestamp"],
                 MessageAttributeNames=[_FIRST_ID, _FIRST_SENT],
@@ -189,60 +164,20 @@ class Queue:
                 hidden.add(batch)
             return batch
 
-        # A long poll asks all of SQS's servers, so of an idle queue one receiver is told as much as many.
-        held = received(patience, seconds) if seconds > 0 else []
-        if not held:
+        # A long poll asks all of SQS's servers, so one receiver learns as much about an idle queue as many.
+        first = received(patience, seconds) if seconds > 0 else []
+        if not first:
             return
-        chunk_of, chunk_size = _CHUNK // turn.part, _CHUNK_SIZE // turn.part
-        changed = threading.Condition()
-        total, size, working, closed = len(held), sum(len(one.body) for one in held), threads, False
-
-        def room() -> bool:
-            return closed or (len(held) < 2 * chunk_of and size < 2 * chunk_size)
-
-        def enough() -> bool:
-            return not working or len(held) >= chunk_of or size >= chunk_size
-
-        def receive() -> None:
-            nonlocal total, size, working
-            try:
-                while (left := deadline - time.monotonic()) > 0 and total < messages and not closed:
-                    if not turn.goes_on(total):
-                        return
-                    batch = received(_POLL, left)
-                    if not batch:
-                        return
-                    with changed:
-                        held.extend(batch)
-                        total += len(batch)
-                        size += sum(len(one.body) for one in batch)
-                        changed.notify_all()
-                        changed.wait_for(room)
-            finally:
-                with changed:
-                    working -= 1
-                    changed.notify_all()
-
-        with turn.place(), ThreadPoolExecutor(threads) as pool:
-            receivers = [pool.submit(receive) for _ in range(threads)]
-            try:
-                while working or held:
-                    with changed:
-                        changed.wait_for(enough)
-                        chunk, held[:], size = held[:], [], 0
-                        changed.notify_all()
-                    if chunk:
-                        yield chunk
-                        hidden.remove(chunk)
-            finally:
-                with changed:
-                    closed = True
-                    changed.notify_all()
-        for receiver in receivers:
-            receiver.result()
+        drain = Drain(
+            lambda left: received(_POLL, left), first, deadline=deadline, messages=messages, threads=threads, turn=turn
+        )
+        with closing(drain.chunks()) as chunks:
+            for chunk in chunks:
+                yield chunk
+                hidden.remove(chunk)
 
     def receive(self, *, hidden: int, wait: int = 1) -> list[Message]:
-        """Receive a few messages with all that was sent with them; none where the queue looks empty.
+        """Receive a few messages with all of their attributes; none if the queue looks empty.
 
         Args:
             hidden: seconds until others may receive them, unless they are deleted.
@@ -250,7 +185,7 @@ class Queue:
         """
         answer = self._client.receive_message(
             QueueUrl=self.url,
-            MaxNumberOfMessages=_MOST_PER_CALL,
+            MaxNumberOfMessages=_MAX_PER_CALL,
             WaitTimeSeconds=wait,
             VisibilityTimeout=hidden,
             MessageAttributeNames=["All"],
@@ -259,46 +194,46 @@ class Queue:
         return [_message(item) for item in answer.get("Messages", [])]
 
     def delete(self, messages: Iterable[Message]) -> int:
-        """Delete messages; how many could not be.
+        """Delete messages. Returns the number of failed deletes.
 
-        What is left comes back after the visibility timeout and is a duplicate then, so a failure loses nothing.
+        A message that is left comes back after the visibility timeout and is a duplicate then. A failure loses nothing.
         """
         entries = [{"ReceiptHandle": message.receipt} for message in messages]
-        return len(self._by_tens(self._client.delete_message_batch, entries))
+        return len(self._failed_entries(self._client.delete_message_batch, entries))
 
     def hide(self, messages: Iterable[Message], seconds: int) -> int:
-        """Keep received messages from others for so many seconds from now, 0 to give them back; how many could not be.
+        """Set the visibility timeout of received messages, in seconds; 0 releases them. Returns how many SQS refused.
 
-        One that is deleted meanwhile is among these, and nothing is wrong with that.
+        SQS also refuses messages that were deleted in the meantime, which is no error.
         """
         entries = [{"ReceiptHandle": message.receipt, "VisibilityTimeout": seconds} for message in messages]
-        return len(self._by_tens(self._client.change_message_visibility_batch, entries))
+        return len(self._failed_entries(self._client.change_message_visibility_batch, entries))
 
     def send_again(self, messages: Sequence[Message], *, as_first: bool = False) -> dict[str, str]:
-        """Send messages as they were received, body and attributes.
+        """Send messages again with their body and attributes.
 
         Args:
             messages: as received, with all of their attributes.
-            as_first: let them carry what they were when they came first, as a row queue's have to.
+            as_first: add the id and time of the first arrival, which messages of a row queue need.
 
         Returns:
-            The new id of each that was sent, by its old one.
+            The new id of each sent message, by its old id.
         """
         sent: dict[str, str] = {}
 
         def note(answer: Any) -> None:
             sent.update((messages[int(one["Id"])].id, one["MessageId"]) for one in answer.get("Successful", []))
 
-        told = [{**one.attributes, **(_carried(one.origin) if as_first else {})} for one in messages]
+        attributes = [{**one.attributes, **(_carried(one.origin) if as_first else {})} for one in messages]
         entries = [
-            {"MessageBody": one.body, **({"MessageAttributes": beside} if beside else {})}
-            for one, beside in zip(messages, told, strict=True)
+            {"MessageBody": one.body, **({"MessageAttributes": added} if added else {})}
+            for one, added in zip(messages, attributes, strict=True)
         ]
         sizes = [
-            len(one.body.encode(errors="replace")) + len(str(beside))
-            for one, beside in zip(messages, told, strict=True)
+            len(one.body.encode(errors="replace")) + len(str(added))
+            for one, added in zip(messages, attributes, strict=True)
         ]
-        self._by_tens(self._client.send_message_batch, entries, sizes, note)
+        self._failed_entries(self._client.send_message_batch, entries, sizes, note)
         return sent
 
     def send(self, body: str, first: RowOrigin | None = None) -> None:
@@ -306,10 +241,10 @@ class Queue:
 
         Args:
             body: its text.
-            first: what it was when it came first, of a row queue's message that is sent again.
+            first: id and time of the first arrival, for a row queue's message that is sent again.
         """
-        beside = _carried(first) if first else {}
-        self._client.send_message(QueueUrl=self.url, MessageBody=body, MessageAttributes=beside)
+        attributes = _carried(first) if first else {}
+        self._client.send_message(QueueUrl=self.url, MessageBody=body, MessageAttributes=attributes)
 
     def depth(self) -> tuple[int, int]:
         """Approximate numbers of messages waiting and in flight."""
@@ -317,7 +252,7 @@ class Queue:
         return found.waiting, found.in_flight
 
     def depths(self) -> Depth:
-        """How many messages there are, and where those go that nobody could take."""
+        """Approximate numbers of messages, and the name of the dead-letter queue."""
         names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "RedrivePolicy"]
         found = self._client.get_queue_attributes(QueueUrl=self.url, AttributeNames=names)["Attributes"]  # type: ignore[arg-type]
         policy = json.loads(found.get("RedrivePolicy") or "{}")
@@ -325,22 +260,22 @@ class Queue:
         return Depth(int(found[names[0]]), int(found[names[1]]), dead_letters)  # type: ignore[index]
 
     def beside(self, name: str) -> Queue:
-        """Another queue of the same account and region, as a dead-letter queue has to be; nothing is asked for."""
+        """Another queue of the same account and region, such as the dead-letter queue. Sends no request."""
         return Queue(self._client, name, self._urls, self)
 
-    def _by_tens(
+    def _failed_entries(
         self,
         call: Callable[..., Any],
         entries: Sequence[Mapping[str, Any]],
         sizes: Sequence[int] = (),
         note: Callable[[Any], None] = lambda _: None,
     ) -> list[int]:
-        """Call for many entries, and again for those that SQS says have failed; the places of those that still do."""
+        """Call for many entries, and repeat failed ones. Returns the positions of those that failed each time."""
         parts: list[list[int]] = []
         size = 0
         for place in range(len(entries)):
             size += sizes[place] if sizes else 0
-            if not parts or len(parts[-1]) == _MOST_PER_CALL or size > _MOST_BYTES:
+            if not parts or len(parts[-1]) == _MAX_PER_CALL or size > _MAX_BYTES:
                 parts.append([])
                 size = sizes[place] if sizes else 0
             parts[-1].append(place)
@@ -360,7 +295,7 @@ class Queue:
             try:
                 return [place for failed in pool.map(repeatedly, parts) for place in failed]
             except BaseException:
-                # The rest would fail the same way, each after its client's timeouts.
+                # The rest would fail as well, each after its client's timeouts.
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
@@ -372,11 +307,11 @@ def _message(item: Mapping[str, Any]) -> Message:
 
 
 def _carried(origin: RowOrigin) -> dict[str, Any]:
-    told = {_FIRST_ID: origin.message_id, _FIRST_SENT: str(origin.sent_at)}
-    return {name: {"DataType": "String", "StringValue": value} for name, value in told.items()}
+    values = {_FIRST_ID: origin.message_id, _FIRST_SENT: str(origin.sent_at)}
+    return {name: {"DataType": "String", "StringValue": value} for name, value in values.items()}
 
 
 def _first(attributes: Mapping[str, Any]) -> RowOrigin | None:
-    told = {name: value.get("StringValue", "") for name, value in attributes.items()}
-    first, sent = told.get(_FIRST_ID, ""), told.get(_FIRST_SENT, "")
+    values = {name: value.get("StringValue", "") for name, value in attributes.items()}
+    first, sent = values.get(_FIRST_ID, ""), values.get(_FIRST_SENT, "")
     return RowOrigin(first, int(sent)) if first and sent.isascii() and sent.isdigit() else None

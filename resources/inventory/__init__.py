@@ -1,1 +1,1 @@
-"""Deliveries of S3 Inventory, and what they say that the ledger does not."""
+"""Deliveries of S3 Inventory, and their differences from the ledger."""

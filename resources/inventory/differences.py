@@ -1,4 +1,4 @@
-"""Where an inventory and a ledger differ, asked of Spark: neither fits into this process."""
+"""The differences between an inventory and a ledger, computed by Spark: neither fits into this process."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from pyspark.sql import functions as F
 from tidegate.platform.core.bronze.ledger import IN_TABLE, PRESENT, LastState, Status
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.inventory_manifest import Inventory, InventoryError, InventoryField
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.spark.delta import Delta
 
-#: Work files of Spark, Delta and Tidegate, of which a registered table's prefix may have as many as sources. Whatever
-#: is a source is not among them; who takes the differences looks closer.
+#: Work files of Spark, Delta and Tidegate. A registered table's prefix may have as many of them as sources. No source
+#: matches; the caller applies the exact rule.
 _HIDDEN = "(^|/)[_.][^/=]*(/|$)"
 _TYPES: dict[InventoryField, str] = {
     "key": "STRING",
@@ -28,14 +29,14 @@ _TYPES: dict[InventoryField, str] = {
 
 @dataclass(frozen=True)
 class Difference:
-    """A key of which an inventory and a ledger say different things, or a loaded file that lies there still.
+    """A key on which an inventory and a ledger differ, or a loaded file that still exists.
 
     Attributes:
-        kind: ``listed``: the ledger does not know it, or knows other bytes; ``missing``: the ledger has it and the
-            inventory has not; ``left``: both have it, and its rows are in the table.
-        size: bytes, as the inventory says.
-        etag: as the inventory says.
-        state: what the ledger last said.
+        kind: `listed`: the ledger does not know the key, or knows other bytes; `missing`: the ledger has the key and
+            the inventory does not; `left`: both have it, and its rows are in the table.
+        size: bytes, from the inventory.
+        etag: from the inventory.
+        state: the last state of the key in the ledger.
     """
 
     key: str
@@ -47,50 +48,50 @@ class Difference:
 
 @dataclass(frozen=True)
 class Differences:
-    """The first differences in the order of keys; and how many keys the inventory has below the prefix."""
+    """The first differences in the order of keys, and the number of keys that the inventory has below the prefix."""
 
     found: list[Difference]
     keys: int
 
 
 def inventory_differences(
-    delta: Delta, inventory: Inventory, prefix: str, states: DataFrame, *, after: str, most: int, left: bool
+    delta: Delta, inventory: Inventory, prefix: str, states: DataFrame, *, after: str, limit: int, left: bool
 ) -> Differences:
     """Compare an inventory with a ledger.
 
-    A state that was recorded after the inventory was begun is newer than what the inventory says, and no difference.
+    A state that was recorded after the inventory was begun is newer than the inventory, and no difference.
 
     Args:
-        delta: the door to Spark.
-        inventory: a complete one.
+        delta: the handle on Spark.
+        inventory: a complete inventory.
         prefix: key prefix of the table.
-        states: ``Ledger.last_states``.
-        after: the key behind which differences are wanted.
-        most: how many at most.
-        left: whether files that are loaded and lie there still are wanted too.
+        states: `Ledger.last_states`.
+        after: only differences of later keys are returned.
+        limit: at most this many differences are returned.
+        left: whether loaded files that still exist are returned too.
 
     Raises:
         InventoryError: Spark cannot read the inventory.
         PySparkException: the server is gone, or was restarted.
-        SparkUnreachable: likewise.
+        SparkUnreachable: the server is gone.
     """
     try:
-        return _ask(_rows(delta, inventory, prefix), inventory, states, after, most, left)
+        return _ask(_rows(delta, inventory, prefix), inventory, states, after, limit, left)
     except PySparkException as error:
-        delta.require_session()
+        delta.check_session_alive()
         raise InventoryError(
             f"Spark cannot compare the inventory {inventory.uri} with the ledger: {first_line(error)}. If S3 refused "
             "it: Spark's role needs s3:GetObject on the inventory's files, and kms:Decrypt where KMS encrypts them"
         ) from error
 
 
-def _ask(listed: DataFrame, inventory: Inventory, states: DataFrame, after: str, most: int, left: bool) -> Differences:
+def _ask(listed: DataFrame, inventory: Inventory, states: DataFrame, after: str, limit: int, left: bool) -> Differences:
     counted = Observation()
     listed = listed.observe(counted, F.count(F.lit(1)).alias("keys"))
     here, there = listed.alias("here"), states.alias("there")
     both = here.join(there, F.col("here.key") == F.col("there.key"), "full_outer")
     began = F.timestamp_seconds(F.lit(inventory.created))
-    told = both.select(
+    compared = both.select(
         F.coalesce("here.key", "there.key").alias("key"),
         _kind(left).alias("kind"),
         F.col("here.size").alias("here_size"),
@@ -98,8 +99,8 @@ def _ask(listed: DataFrame, inventory: Inventory, states: DataFrame, after: str,
         *(F.col(f"there.{name}") for name in ("status", "etag", "n", "reason", "bad_rows")),
         F.coalesce(F.col("there.recorded_at") >= began, F.lit(False)).alias("newer"),
     )
-    differ = told.where(F.col("kind").isNotNull() & ~F.col("newer") & (F.col("key") > after))
-    rows = differ.orderBy("key").limit(most).toArrow()
+    differ = compared.where(F.col("kind").isNotNull() & ~F.col("newer") & (F.col("key") > after))
+    rows = differ.orderBy("key").limit(limit).toArrow()
     found = [_difference(row) for batch in rows.to_batches() for row in batch.to_pylist()]
     return Differences(found, cast(int, counted.get.get("keys", 0)))
 
@@ -110,13 +111,13 @@ def _rows(delta: Delta, inventory: Inventory, prefix: str) -> DataFrame:
         return delta.session.createDataFrame([], "key STRING, size BIGINT, etag STRING")
     reader = delta.session.read.format(inventory.format)
     if inventory.format == "csv":
-        # As RFC 4180 has it, and without a header.
+        # The format of RFC 4180, without a header.
         reader = reader.options(header="false", quote='"', escape='"')
         schema = ", ".join(f"`{name}` STRING" for name in inventory.columns)
     else:
         named = {inventory.column(field): kind for field, kind in _TYPES.items()}
         schema = ", ".join(f"`{name}` {kind}" for name, kind in named.items() if name)
-    files = [f"s3a://{inventory.bucket}/{file.key}" for file in inventory.files]
+    files = [S3Address(inventory.bucket, file.key).s3a for file in inventory.files]
     raw = reader.schema(schema).load(files)
 
     def column(field: InventoryField) -> Column:
@@ -124,7 +125,7 @@ def _rows(delta: Delta, inventory: Inventory, prefix: str) -> DataFrame:
         kind = _TYPES[field].lower()
         if name is None:
             return F.lit(None).cast(kind)
-        # An empty cell of a CSV file is no value.
+        # An empty cell of a CSV file is a missing value.
         return F.nullif(F.col(f"`{name}`"), F.lit("")).try_cast(kind) if inventory.format == "csv" else F.col(name)
 
     key = F.url_decode(column("key")) if inventory.format == "csv" else column("key")
@@ -136,13 +137,13 @@ def _rows(delta: Delta, inventory: Inventory, prefix: str) -> DataFrame:
 def _kind(left: bool) -> Column:
     here, known = F.col("here.key").isNotNull(), F.col("there.key").isNotNull()
     etag, status = F.col("here.etag"), F.col("there.status")
-    # Without an etag an inventory tells what came and what went, and not what was overwritten.
+    # Without etags an inventory shows new and missing objects, but not overwritten ones.
     same = F.coalesce(etag.eqNullSafe(F.col("there.etag")), F.lit(False))
     back = etag.isNull() & status.isin(str(Status.REMOVED), str(Status.UNAPPLIED))
     kind = F.when(here & (~known | (etag.isNotNull() & ~same) | back), "listed")
     kind = kind.when(~here & status.isin(*sorted(map(str, PRESENT))), "missing")
     if left:
-        # What was removed has an etag where its rows stay.
+        # A removed file has an etag if its rows stay in the table.
         loaded = status.isin(*sorted(map(str, IN_TABLE | {Status.REMOVED})))
         kind = kind.when(here & loaded & same, "left")
     return kind

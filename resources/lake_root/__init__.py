@@ -1,1 +1,1 @@
-"""What lies under the lake root, a small class for each kind of object."""
+"""The objects under the lake root, with a small class for each kind of object."""

@@ -1,4 +1,4 @@
-"""After-load notes: files whose rows are in their table, and that have yet to be taken away or tagged."""
+"""After-load notes: loaded files that after-load has yet to remove or tag."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tidegate.resources.lake_root.root import LakeRoot
 from tidegate.resources.threads import parallel
 
 _NAME = re.compile(r"^[0-9A-HJKMNP-TV-Z]{26}-(\d+)\.json$", re.ASCII)
-#: Keys of one note: no more than a run does.
-_MOST_KEYS = 1000
-#: Notes of a table that are counted.
-_MOST_COUNTED = 1000
+#: Keys of one note: as many as one run processes.
+_MAX_KEYS = 1000
+#: At most this many notes of a table are counted.
+_MAX_COUNTED = 1000
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class AfterNote:
     """Files that wait for after-load.
 
     Attributes:
-        id: the object's name without ``.json``; ends in how many keys there are.
-        keys: object keys, each with the reason for which it could not be done; empty where nobody has tried yet.
+        id: the object's name without `.json`; ends in the number of keys.
+        keys: object keys, each with the reason why the last attempt failed; empty before the first attempt.
     """
 
     id: str
@@ -39,15 +39,15 @@ class AfterNote:
 
 
 class AfterNotes:
-    """The notes of one table: ``after/<table key>/<note id>.json``."""
+    """The notes of one table: `after/<table key>/<note id>.json`."""
 
     def __init__(self, root: LakeRoot, table: str) -> None:
         self._root, self._table = root, table
 
-    def put(self, keys: Mapping[str, str], most: int) -> None:
-        """Write notes of these keys, each of ``most`` or a thousand at most."""
+    def put(self, keys: Mapping[str, str], max_keys: int) -> None:
+        """Write notes of these keys. Each note has at most `max_keys` keys, and never more than a thousand."""
         rest = iter(keys.items())
-        while part := dict(islice(rest, min(most, _MOST_KEYS))):
+        while part := dict(islice(rest, min(max_keys, _MAX_KEYS))):
             note = AfterNote.new(part)
             body = json.dumps({"format": 1, "keys": part}, ensure_ascii=False, separators=(",", ":"))
             self._root.objects.put(self._root.bucket, self._key(note.id), body)
@@ -55,43 +55,43 @@ class AfterNotes:
     def ids(self) -> list[str]:
         """Ids of the table's notes, oldest first."""
         start = self._root.key("after", self._table, "")
-        listed = islice(self._root.objects.under(self._root.bucket, start), _MOST_COUNTED)
+        listed = islice(self._root.objects.under(self._root.bucket, start), _MAX_COUNTED)
         return [item.key[len(start) : -len(".json")] for item in listed if _NAME.match(item.key[len(start) :])]
 
     def read(self, ids: Iterable[str]) -> list[AfterNote]:
-        """Read notes; one deleted meanwhile is left out."""
+        """Read notes. A note that was deleted in the meantime is left out."""
 
-        def read(one: str) -> AfterNote | None:
-            body = self._root.objects.get(self._root.bucket, self._key(one))
-            return AfterNote(one, json.loads(body)["keys"]) if body is not None else None
+        def read(note: str) -> AfterNote | None:
+            body = self._root.objects.get(self._root.bucket, self._key(note))
+            return AfterNote(note, json.loads(body)["keys"]) if body is not None else None
 
         return [note for note in parallel(read, ids) if note]
 
     def delete(self, ids: Iterable[str]) -> None:
         """Delete exactly these notes."""
-        self._root.objects.delete(self._root.bucket, [self._key(one) for one in ids])
+        self._root.objects.delete(self._root.bucket, [self._key(note) for note in ids])
 
     def _key(self, note: str) -> str:
         return self._root.key("after", self._table, f"{note}.json")
 
 
-def oldest(ids: Sequence[str], most: int, before: float | None = None) -> list[str]:
-    """The first of some notes, oldest first, up to ``most`` files and one note at least.
+def oldest(ids: Sequence[str], max_files: int, before: float | None = None) -> list[str]:
+    """The oldest notes that together have at most `max_files` files, but at least one note.
 
     Args:
         ids: oldest first.
-        most: files.
+        max_files: limit of the files.
         before: epoch seconds; later notes are left out.
     """
     found: list[str] = []
-    for one in ids:
-        late = before is not None and ULID.from_str(one[:26]).timestamp > before
-        if late or (found and files_of([*found, one]) > most):
+    for note in ids:
+        late = before is not None and ULID.from_str(note[:26]).timestamp > before
+        if late or (found and files_of([*found, note]) > max_files):
             break
-        found.append(one)
+        found.append(note)
     return found
 
 
 def files_of(ids: Sequence[str]) -> int:
-    """How many files wait in notes, by their ids."""
-    return sum(int(one.rpartition("-")[2]) for one in ids)
+    """Number of files that wait in notes, read from the ids of the notes."""
+    return sum(int(note.rpartition("-")[2]) for note in ids)

@@ -1,4 +1,4 @@
-"""Batches: decided once, never deleted."""
+"""Batches: each is decided once and never deleted."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from datetime import UTC, datetime
 
 from tidegate.platform.core.bronze.batch import Batch, Create
 from tidegate.platform.core.bronze.object_state import S3Gone
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake_root.root import LakeRoot
 
-#: Batches among which a table's birth is looked for: those before it only refused files.
+#: Batches that are searched for a table's birth: the batches before the birth only refused files.
 _BORN_WITHIN = 100
 
 
 @dataclass(frozen=True)
 class Retirement:
-    """The end of a generation, in the place of the batch that it would have decided next.
+    """The end of a generation. It takes the number of the batch that the generation would have decided next.
 
     Attributes:
-        generation: the one that follows.
-        by: who asked for it.
+        generation: the generation that follows.
+        by: the person that asked for it.
         at: ISO 8601.
     """
 
@@ -37,11 +38,11 @@ class GenerationRetired(RuntimeError):
 
 
 class Batches:
-    """``batches/<folder>/<n, 20 digits>.json``, and ``.void`` beside those that landed void.
+    """`batches/<folder>/<n, 20 digits>.json`, and a `.void` object for each batch that landed void.
 
     Args:
         root: the lake root.
-        folder: the generation's own: the table key, or what its birth record says.
+        folder: the folder of the generation: the table key, or the folder that the birth record names.
     """
 
     def __init__(self, root: LakeRoot, folder: str) -> None:
@@ -49,14 +50,14 @@ class Batches:
         self._folder = folder
 
     def uri(self, n: int) -> str:
-        """``s3a://`` URI of batch n."""
-        return f"s3a://{self._root.bucket}/{self._key(n)}"
+        """`s3a://` URI of batch n."""
+        return S3Address(self._root.bucket, self._key(n)).s3a
 
     def read(self, n: int) -> Batch | None:
         """Batch n, or None if it was not decided yet.
 
         Raises:
-            GenerationRetired: a reset took its place.
+            GenerationRetired: a reset ended the generation at this number.
             ValueError: the object is no valid batch.
         """
         body = self._root.objects.get(self._root.bucket, self._key(n))
@@ -70,7 +71,7 @@ class Batches:
         return Batch.from_json(body, self._root.address(self._key(n)))
 
     def require_current(self, n: int) -> int:
-        """The last batch that was decided, from batch ``n`` on, of a generation that goes on.
+        """The last batch that was decided, from batch `n` on, of a generation that is still in use.
 
         Raises:
             GenerationRetired: a reset ended it.
@@ -80,9 +81,10 @@ class Batches:
         return n
 
     def birth(self) -> Create | None:
-        """What the table began with; None while no file has fitted, or where the first hundred batches do not say.
+        """The columns that the table began with.
 
-        A batch that landed void gave the table nothing.
+        None while no file has fitted, or if none of the first hundred batches created the table. A batch that landed
+        void does not count.
 
         Raises:
             GenerationRetired: a reset ended the generation before it had a table.
@@ -95,18 +97,18 @@ class Batches:
         return self._root.objects.get(self._root.bucket, self._key(n, "void")) is not None
 
     def is_decided(self, n: int) -> bool:
-        """Whether batch n was decided; True also where S3 does not say."""
+        """Whether batch n was decided. True also if S3 does not answer."""
         return not isinstance(self._root.objects.head(self._root.bucket, self._key(n)), S3Gone)
 
     def void(self, after: int) -> set[int]:
-        """Numbers of the batches after ``after`` that landed void; all of them that the ledger has recorded.
+        """Numbers of the batches after `after` that landed void. Contains each void batch that the ledger has recorded.
 
-        ``add_files`` puts the void object before it says that a batch landed so, and only then it is recorded.
+        `add_files` writes the void object before it reports that a batch landed void. The ledger records it later.
         """
         return {n for n, size in self.sizes(after).items() if size is None}
 
     def sizes(self, after: int) -> dict[int, int | None]:
-        """Bytes of each batch object after ``after`` that is there, by number; None for a batch that landed void."""
+        """Size in bytes of each batch object after `after`, by number; None for a batch that landed void."""
         folder = self._root.key("batches", self._folder, "")
         found: dict[int, int | None] = {}
         for item in self._root.objects.under(self._root.bucket, folder, after=f"{folder}{after:020d}.void"):
@@ -116,7 +118,7 @@ class Batches:
         return found
 
     def decide(self, batch: Batch) -> Batch:
-        """Put batch n if there is none; the batch that stands, which may be another writer's.
+        """Create batch n unless another run already has. Returns the batch that exists afterwards.
 
         Raises:
             GenerationRetired: a reset was faster.
@@ -129,11 +131,13 @@ class Batches:
         return winner
 
     def retire(self, recorded: int, by: str) -> Retirement:
-        """End the generation: take the first number that is free, so that no batch is decided after; what stands.
+        """End the generation: take the first free number, so that no batch is decided afterwards.
+
+        Returns the retirement that exists afterwards, which may be another caller's.
 
         Args:
-            recorded: the last batch that the ledger has.
-            by: who asks for it.
+            recorded: the last batch that the ledger has recorded.
+            by: the person that asks for it.
         """
         mine = Retirement(str(uuid.uuid4()), by, datetime.now(UTC).isoformat(timespec="seconds"))
         body = json.dumps({"format": 1, "retired": vars(mine)}, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Births: what was decided for ever when a table was first written."""
+"""Births: the choices fixed at a table's first write."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import uuid
 from collections.abc import Iterator
 
 from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.aws.s3 import Listed, StoreError
 from tidegate.resources.lake_root.root import LakeRoot, is_table_key
 
 
 class Births:
-    """``tables/<table key>.json``."""
+    """`tables/<table key>.json`."""
 
     def __init__(self, root: LakeRoot) -> None:
         self._root = root
@@ -22,7 +23,7 @@ class Births:
         """The table's birth record, if it has been born.
 
         Raises:
-            ValueError: the object is none; the message names it.
+            ValueError: the object is not a birth record. The message names it.
         """
         body = self._root.objects.get(self._root.bucket, self._key(table))
         try:
@@ -33,9 +34,9 @@ class Births:
             ) from error
 
     def bear(self, table: str, name: str, registered: bool) -> Birth:
-        """Choose the table's generation by put-if-absent; the record that stands."""
+        """Write the table's birth record unless another run already has. Returns the record that exists afterwards."""
         key = TableKey.decode(table)
-        location = f"s3a://{key.bucket}/{key.prefix}".rstrip("/") if registered else self._root.uri("bronze", table)
+        location = S3Address(key.bucket, key.prefix).s3a.rstrip("/") if registered else self._root.uri("bronze", table)
         birth = Birth(str(uuid.uuid4()), location, name, registered)
         self._root.objects.put_if_absent(self._root.bucket, self._key(table), json.dumps(vars(birth)))
         found = self.read(table)
@@ -44,19 +45,19 @@ class Births:
         return found
 
     def replace(self, table: str, birth: Birth) -> None:
-        """Write the birth record of the generation that follows: the end of a reset, and of nothing else."""
+        """Write the birth record of the next generation. Only the end of a reset does that."""
         self._root.objects.put(self._root.bucket, self._key(table), json.dumps(vars(birth)))
 
     def tables(self) -> list[str]:
-        """Keys of every table that was born."""
+        """Table keys of all tables that were born."""
         return list(self.times())
 
     def times(self) -> dict[str, float]:
-        """Epoch seconds at which each table's birth record was written, by S3's clock; a reset writes it anew."""
+        """Epoch seconds at which each table's birth record was written, by S3's clock. A reset writes it again."""
         return {name.removesuffix(".json"): item.modified for name, item in self._listed() if _is_birth(name)}
 
     def strays(self) -> list[str]:
-        """A sentence for each object that is no birth record; it names the object, and what to do."""
+        """A sentence for each object that is not a birth record. It names the object and the remedy."""
         return [
             f"{self._root.address(self._root.key('tables', name))} is no table's birth record and is skipped. "
             "Move it away"

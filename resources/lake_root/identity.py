@@ -1,4 +1,4 @@
-"""The lake's identity: one UUID for ever, on an endpoint whose conditional put was proven."""
+"""The lake's identity: a UUID that never changes, on an endpoint whose conditional put is proven."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tidegate.resources.lake_root.root import LakeRoot
 
 
 class Identity:
-    """``lake.json``, and ``proven/<endpoint>.json`` beside it."""
+    """`lake.json` and `proven/<endpoint>.json`."""
 
     def __init__(self, root: LakeRoot) -> None:
         self._root = root
@@ -39,10 +39,10 @@ class Identity:
         return chosen
 
     def chosen(self) -> str | None:
-        """The lake's UUID if it has been chosen; nothing is proven or written for it.
+        """The lake's UUID, or None if it has not been chosen yet. Proves and writes nothing.
 
         Raises:
-            ValueError: ``lake.json`` is damaged; the message names it.
+            ValueError: `lake.json` is damaged. The message names the object.
         """
         key = self._root.key("lake.json")
         body = self._root.objects.get(self._root.bucket, key)
@@ -54,10 +54,10 @@ class Identity:
             ) from error
 
     def prove_conditional_delete(self) -> None:
-        """Prove once that this endpoint heeds ``If-Match`` of deletes and copies: after-load rests on it.
+        """Prove once that this endpoint heeds `If-Match` of deletes and copies, which after-load relies on.
 
         Raises:
-            StoreError: it does not, or did not answer.
+            StoreError: the endpoint ignores it, or did not answer.
         """
         if not self._deletes_proven:
             self._prove_once(".delete", partial(prove_conditional_delete, self._root.objects))
@@ -74,7 +74,7 @@ class Identity:
         self._prove_once("", prove)
 
     def _prove_once(self, what: str, prove: Callable[[str, str], None]) -> None:
-        """Once for each endpoint: a lake may be moved to another one, or reached through it."""
+        """Run a proof once for each endpoint: a lake may be moved to, or reached through, another endpoint."""
         objects, bucket = self._root.objects, self._root.bucket
         proven = self._root.key("proven", f"{quote(objects.endpoint, safe='')}{what}.json")
         if objects.get(bucket, proven) is not None:

@@ -13,8 +13,8 @@ from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake_root.root import LakeRoot, is_table_key
 from tidegate.resources.threads import parallel
 
-#: Objects of one table that a tour of the inbox looks at: a page of S3's listing, the oldest ones.
-_MOST_OF_ONE = 1000
+#: Objects of one table that a tour of the inbox reads: one page of S3's listing, the oldest ones.
+_MAX_OF_ONE = 1000
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class WaitingManifest:
 
     Attributes:
         since: epoch seconds of its writing, by S3's clock.
-        size: bytes of the objects, as far as they were told.
-        oldest: epoch seconds of the oldest event, or ``since`` where no event told one; infinite of a rebuild's, in
-            which nothing waits that is not in the table.
+        size: bytes of the objects whose size is known.
+        oldest: epoch seconds of the oldest event, or `since` if no event has a time. Infinite for a rebuild's manifest:
+            all of its rows are in the table already.
     """
 
     table: str
@@ -38,11 +38,11 @@ class WaitingManifest:
 
 @dataclass(frozen=True)
 class Contents:
-    """What lies in the inbox.
+    """The objects of the inbox.
 
     Attributes:
         waiting: its manifests, oldest first within a table.
-        strays: a sentence for each object that is none; it names the object, and what to do.
+        strays: a sentence for each object that is not a manifest. It names the object and the remedy.
     """
 
     waiting: list[WaitingManifest]
@@ -51,16 +51,16 @@ class Contents:
 
 @dataclass(frozen=True)
 class Backlog:
-    """What waits for one table, as far as a tour of the inbox lists it.
+    """The backlog of one table, as far as a tour of the inbox lists it.
 
     Attributes:
-        folder: its name in the inbox: the table key, unless it holds nothing but strays.
-        hints: how many wait; more may, where manifests are a thousand or more.
+        folder: name of the folder in the inbox: the table key, unless it contains nothing but strays.
+        hints: number of waiting hints; a lower bound if there are a thousand manifests or more.
         since: epoch seconds of the oldest manifest, by S3's clock.
-        strays: as in ``Contents``.
-        size: bytes of the objects that wait, as far as they were told.
-        oldest: epoch seconds of the oldest event that waits; infinite where only a rebuild's hints do.
-        whole: whether that is all; if not, more wait.
+        strays: as in `Contents`.
+        size: bytes of the waiting objects whose size is known.
+        oldest: epoch seconds of the oldest waiting event; infinite if only hints of a rebuild wait.
+        whole: whether the backlog was listed completely.
     """
 
     folder: str
@@ -73,7 +73,7 @@ class Backlog:
 
 
 class Inbox:
-    """``inbox/<table key>/<manifest id>.json``."""
+    """`inbox/<table key>/<manifest id>.json`."""
 
     def __init__(self, root: LakeRoot) -> None:
         self._root = root
@@ -85,7 +85,7 @@ class Inbox:
             pass
 
     def contents(self, table: str | None = None) -> Contents:
-        """What lies in the inbox; of one table or of all."""
+        """The objects of the inbox, of one table or of all tables."""
         prefix = self._root.key("inbox", "" if table is None else f"{table}/")
         found: list[WaitingManifest] = []
         strays: list[str] = []
@@ -94,10 +94,10 @@ class Inbox:
         return Contents(sorted(found, key=lambda one: (one.table, one.since, one.id)), strays)
 
     def tour(self, after: str = "") -> Iterator[Backlog]:
-        """What waits, table by table, once around: from the folder behind ``after`` to the end, then from the start.
+        """The backlogs of all tables, once around: from the folder after `after` to the end, then from the start.
 
-        Pages are asked for as the tour goes on, and of a table with more than a page of manifests the rest is left out:
-        whoever stops early has paid for what was seen.
+        Pages are requested as the tour proceeds. If a table has more than one page of manifests, the rest is left out.
+        So a caller that stops early has paid only for what it has seen.
         """
         yield from self._leg(after, "")
         if after:
@@ -111,9 +111,9 @@ class Inbox:
             for folder, items in groupby(listed, lambda item: item.key[len(start) :].partition("/")[0]):
                 if last and f"{folder}/" > f"{last}/":
                     return
-                first = list(islice(items, _MOST_OF_ONE))
+                first = list(islice(items, _MAX_OF_ONE))
                 yield self._backlog(folder, first)
-                if len(first) == _MOST_OF_ONE:
+                if len(first) == _MAX_OF_ONE:
                     behind = f"{start}{folder}0"
                     break
             else:
@@ -132,7 +132,7 @@ class Inbox:
             tuple(strays),
             sum(one.size for one in found),
             min((one.oldest for one in found), default=0.0),
-            len(items) < _MOST_OF_ONE,
+            len(items) < _MAX_OF_ONE,
         )
 
     def _sort(self, item: Listed, found: list[WaitingManifest], strays: list[str]) -> None:
@@ -149,7 +149,7 @@ class Inbox:
             strays.append(f"{self._root.address(item.key)} is no manifest and is skipped: {error}. Move it away")
 
     def waiting(self, table: str | None = None) -> list[WaitingManifest]:
-        """The manifests alone, oldest first within a table; of one table or of all."""
+        """The manifests of one table or of all tables, oldest first within a table."""
         return self.contents(table).waiting
 
     def of(self, table: str) -> TableInbox:
@@ -157,7 +157,7 @@ class Inbox:
         return TableInbox(self, self._root, table)
 
     def tables(self) -> list[str]:
-        """Keys of the tables that have hints waiting."""
+        """Table keys of the tables that have waiting hints."""
         folders = self._root.objects.folders(self._root.bucket, self._root.key("inbox", ""))
         return [name for name in folders if is_table_key(name)]
 
@@ -166,7 +166,7 @@ class Inbox:
 
 
 class TableInbox:
-    """The inbox of one table: ``inbox/<table key>/``."""
+    """The inbox of one table: `inbox/<table key>/`."""
 
     def __init__(self, inbox: Inbox, root: LakeRoot, table: str) -> None:
         self._inbox, self._root, self._table = inbox, root, table

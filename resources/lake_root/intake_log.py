@@ -1,4 +1,4 @@
-"""The intake log: what was received and is no table's event."""
+"""The intake log: received messages and events that lead to no table."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tidegate.resources.threads import parallel
 
 
 class IntakeLog:
-    """``intake/<yyyy-mm-dd>/<ULID>.json``."""
+    """`intake/<yyyy-mm-dd>/<ULID>.json`."""
 
     def __init__(self, root: LakeRoot) -> None:
         self._root = root
 
     def put(self, counters: dict[str, int], rows: list[dict[str, Any]]) -> None:
-        """Write what a tick received that is no table's event."""
+        """Write what a tick received that leads to no table."""
         day = datetime.now(UTC).strftime("%Y-%m-%d")
         self._root.objects.put(
             self._root.bucket,
@@ -29,7 +29,7 @@ class IntakeLog:
         )
 
     def entries(self, day: str | None = None) -> Iterator[dict[str, Any]]:
-        """Every entry of the log, or those of a day (yyyy-mm-dd, UTC)."""
+        """All entries of the log, or those of one day (yyyy-mm-dd, UTC)."""
         objects, bucket = self._root.objects, self._root.bucket
         prefix = self._root.key("intake", *([day] if day else []), "")
         keys = [item.key for item in objects.under(bucket, prefix)]

@@ -1,4 +1,4 @@
-"""When each table's listing was asked for last: what the reconcile sensor remembers."""
+"""The times at which each table's listing was last requested: the memory of the reconcile sensor."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from tidegate.resources.lake_root.root import LakeRoot
 
 
 class ListingTimes:
-    """``reconcile.json``.
+    """`reconcile.json`.
 
-    An object and no cursor: Dagster keeps the cursor of every tick, half a megabyte of them for ten thousand tables.
+    An object, not a cursor: Dagster keeps the cursor of every tick, which is half a megabyte for ten thousand tables.
     """
 
     def __init__(self, root: LakeRoot) -> None:
         self._root = root
 
     def read(self) -> dict[str, int]:
-        """Epoch seconds by table key; empty where nothing was written yet, or what is there is not ours."""
+        """Epoch seconds by table key; empty if nothing was written yet or the object is damaged."""
         body = self._root.objects.get(self._root.bucket, self._root.key("reconcile.json"))
         try:
             asked = json.loads(body or "{}").get("asked", {})
             return {str(table): int(at) for table, at in asked.items()}
         except (ValueError, AttributeError, TypeError):
-            return {}  # It is lost: that costs each table the rest of an interval.
+            return {}  # The times are lost, which costs each table the rest of an interval.
 
     def write(self, asked: Mapping[str, int]) -> None:
-        """Write them, whatever was there."""
+        """Write the times, whatever the object contained."""
         body = json.dumps({"format": 1, "asked": asked}, ensure_ascii=False)
         self._root.objects.put(self._root.bucket, self._root.key("reconcile.json"), body)

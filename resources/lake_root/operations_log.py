@@ -1,4 +1,4 @@
-"""The operations log: what people asked for, who and when."""
+"""The operations log: which person requested which operation, and when."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tidegate.resources.lake_root.root import LakeRoot
 
 
 class OperationsLog:
-    """``operations/<yyyy-mm-dd>/<ULID>.json``."""
+    """`operations/<yyyy-mm-dd>/<ULID>.json`."""
 
     def __init__(self, root: LakeRoot) -> None:
         self._root = root
 
     def put(self, operation: str, by: str, **facts: Any) -> str:
-        """Write an entry, before what it tells of is done; its ``s3://`` address."""
+        """Write an entry before the operation begins. Returns the entry's `s3://` address."""
         now = datetime.now(UTC)
         body = {"format": 1, "operation": operation, "by": by, "at": now.isoformat(timespec="seconds"), **facts}
         key = self._root.key("operations", now.strftime("%Y-%m-%d"), f"{ULID()}.json")
@@ -27,7 +27,7 @@ class OperationsLog:
         return self._root.address(key)
 
     def entries(self) -> Iterator[dict[str, Any]]:
-        """Every entry of the log, oldest first."""
+        """All entries of the log, oldest first."""
         for item in self._root.objects.under(self._root.bucket, self._root.key("operations", "")):
             if body := self._root.objects.get(self._root.bucket, item.key):
                 yield json.loads(body)

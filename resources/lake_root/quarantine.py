@@ -14,7 +14,7 @@ from tidegate.platform.core.events.row_message import RowOrigin
 from tidegate.resources.lake_root.root import LakeRoot
 from tidegate.resources.threads import parallel
 
-#: Messages that are read at a time: each has up to a megabyte.
+#: Messages that are read at a time; each has up to a megabyte.
 _AT_ONCE = 32
 
 
@@ -23,10 +23,10 @@ class KeptMessage:
     """A message in quarantine, or one record of it.
 
     Attributes:
-        key: its object's.
-        at: S3's time of that.
-        queue: the row queue that it goes back to; empty for a message of S3's events.
-        origin: what a row queue's message was when it came first.
+        key: key of its object.
+        at: time at which that object was written, by S3's clock.
+        queue: the row queue that it returns to; empty for a message of S3's events.
+        origin: id and time of a row queue's message at its first arrival.
     """
 
     key: str
@@ -39,7 +39,7 @@ class KeptMessage:
 
 
 class Quarantine:
-    """``quarantine/messages/`` and ``quarantine/rows/<table key>/``; quarantined objects stay where they are."""
+    """`quarantine/messages/` and `quarantine/rows/<table key>/`; quarantined objects stay where they are."""
 
     def __init__(self, root: LakeRoot) -> None:
         self._root = root
@@ -47,10 +47,10 @@ class Quarantine:
     def keep_message(
         self, event_id: str, body: str, reason: str, queue: str = "", origin: RowOrigin | None = None
     ) -> str:
-        """Keep a message, or one record of it, that cannot be understood; its ``s3://`` address.
+        """Keep a message, or one record of it, that cannot be understood. Returns its `s3://` address.
 
         Args:
-            event_id: ``<SQS message id>#<record index>``.
+            event_id: `<SQS message id>#<record index>`.
             body: its text.
             reason: what is wrong with it.
             queue: the queue that it came from.
@@ -65,7 +65,7 @@ class Quarantine:
         return self._root.address(key)
 
     def messages(self) -> Iterator[KeptMessage]:
-        """The messages kept, by key; few of them are in memory at a time."""
+        """The kept messages, by key. Few of them are in memory at a time."""
         objects, bucket = self._root.objects, self._root.bucket
         listed = iter(objects.under(bucket, self._root.key("quarantine", "messages", "")))
         while some := list(islice(listed, _AT_ONCE)):
@@ -74,12 +74,12 @@ class Quarantine:
                     yield _kept(one.key, body, datetime.fromtimestamp(one.modified, UTC))
 
     def message(self, kept: KeptMessage) -> KeptMessage | None:
-        """A message as it is kept now; None if it is no more."""
+        """A message as it is kept now; None if it is kept no longer."""
         body = self._root.objects.get(self._root.bucket, kept.key)
         return None if body is None else _kept(kept.key, body, kept.at)
 
     def release(self, message: KeptMessage) -> None:
-        """Take a message out: it is kept once more, below ``quarantine/redriven/``."""
+        """Move a message out of quarantine, to `quarantine/redriven/`."""
         objects, bucket = self._root.objects, self._root.bucket
         body = _content(message.event_id, message.body, message.reason, message.queue, message.origin)
         released = self._root.key("quarantine", "redriven", message.key.rsplit("/", 1)[-1])
@@ -87,7 +87,7 @@ class Quarantine:
         objects.delete(bucket, [message.key])
 
     def new_folder(self, table: str, n: int) -> str:
-        """``s3a://`` URI of a new folder for the rows of batch n that do not fit."""
+        """`s3a://` URI of a new folder for the rows of batch n that do not fit."""
         return self._root.uri("quarantine", "rows", table, f"{n:020d}-{ULID()}")
 
 
@@ -95,8 +95,8 @@ def _kept(key: str, text: bytes, at: datetime) -> KeptMessage:
     content = json.loads(text)
     row = content.get("row") or {}
     origin = RowOrigin(row["message_id"], row["sent_at"]) if row else None
-    told = (content["event_id"], content["reason"], content["body"])
-    return KeptMessage(key, *told, at, row.get("queue", ""), origin)
+    known = (content["event_id"], content["reason"], content["body"])
+    return KeptMessage(key, *known, at, row.get("queue", ""), origin)
 
 
 def _content(event_id: str, body: str, reason: str, queue: str, origin: RowOrigin | None) -> str:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from tidegate.platform.core.keys.object_key import parse_s3_uri
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.aws.s3 import ObjectStore
 
 
 class LakeRoot:
-    """Where the lake's own objects lie.
+    """The bucket and prefix that hold the lake's own objects.
 
     Args:
         objects: handle on S3.
-        root: ``s3://bucket/prefix``.
+        root: `s3://bucket/prefix`.
     """
 
     def __init__(self, objects: ObjectStore, root: str) -> None:
         self.objects = objects
-        self.bucket, prefix = parse_s3_uri(root)
+        self.bucket, prefix = S3Address.parse(root)
         self._prefix = f"{prefix.rstrip('/')}/" if prefix.strip("/") else ""
 
     def key(self, *parts: str) -> str:
@@ -25,21 +25,21 @@ class LakeRoot:
         return self._prefix + "/".join(parts)
 
     def uri(self, *parts: str) -> str:
-        """``s3a://`` URI under the root, as Spark takes it."""
-        return f"s3a://{self.bucket}/{self.key(*parts)}"
+        """`s3a://` URI under the root, as Spark takes it."""
+        return S3Address(self.bucket, self.key(*parts)).s3a
 
     def remove_folder(self, folder: str) -> None:
-        """Delete the objects in a folder under the root, given as ``uri`` gives it: one that nothing names."""
-        prefix = folder.removeprefix(f"s3a://{self.bucket}/")
-        self.objects.delete(self.bucket, [one.key for one in self.objects.under(self.bucket, f"{prefix}/")])
+        """Delete the objects of a folder (`s3a://` URI) under the root that nothing refers to any more."""
+        bucket, prefix = S3Address.parse_s3a(folder)
+        self.objects.delete(bucket, [item.key for item in self.objects.under(bucket, f"{prefix}/")])
 
     def address(self, key: str) -> str:
-        """``s3://`` address of a key, as people read it."""
-        return f"s3://{self.bucket}/{key}"
+        """`s3://` address of a key, as people read it."""
+        return S3Address(self.bucket, key).s3
 
 
 def is_table_key(text: str) -> bool:
-    """Whether a name that was found under the root is a table's."""
+    """Whether a name found under the root is a table key."""
     try:
         TableKey.decode(text)
     except ValueError:

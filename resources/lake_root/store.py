@@ -1,20 +1,20 @@
 """Everything that the lake keeps under its root.
 
-Layout, fixed for ever (docs/internals/architecture.md, "What lies under the lake root")::
+The layout never changes; docs/internals/architecture.md describes it::
 
     lake.json                               the lake's identity
     proven/<endpoint>.json                  its conditional put was proven
     inbox/<table key>/<manifest id>.json
     batches/<table key>/<n, 20 digits>.json and .void
-    after/<table key>/<ULID>-<keys>.json    files that after-load could not take away or tag yet
+    after/<table key>/<ULID>-<keys>.json    files that after-load could not remove or tag yet
     tables/<table key>.json                 birth: generation, location, SQL name
     bronze/<table key>/  silver/<name>/  ledger/<table key>/
     rows/<name>/<yyyy-mm-dd>/<ULID>-<rows>-<first>-<last>.jsonl     messages of row queues
     batches/<table key>..<generation>/  ledger/<table key>..<generation>/     after a reset
     quarantine/messages/  quarantine/rows/  staging/
-    intake/<yyyy-mm-dd>/<ULID>.json         what was received and is no table's event
-    operations/<yyyy-mm-dd>/<ULID>.json     what people asked for
-    reconcile.json                          when each table's listing was asked for last
+    intake/<yyyy-mm-dd>/<ULID>.json         what was received and leads to no table
+    operations/<yyyy-mm-dd>/<ULID>.json     requested operations
+    reconcile.json                          times of each table's last listing
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class LakeStore(LakeRoot):
     """The objects under one lake root, by kind."""
 
     def __init__(self, objects: ObjectStore, root: str) -> None:
-        """Open the store; nothing is asked of S3 before it is used.
+        """Open the store. It sends no request to S3 before its first use.
 
         Args:
             objects: handle on S3.
-            root: ``s3://bucket/prefix``.
+            root: `s3://bucket/prefix`.
         """
         super().__init__(objects, root)
         self.identity = Identity(self)
@@ -60,9 +60,9 @@ class LakeStore(LakeRoot):
         return AfterNotes(self, table)
 
     def table_keys(self) -> set[str]:
-        """Keys of every table that was born or has hints waiting."""
+        """Table keys of all tables that were born or have waiting hints."""
         return set(self.table_births())
 
     def table_births(self) -> dict[str, float | None]:
-        """The same, with the epoch seconds of its birth; None for one that is not born yet."""
+        """Epoch seconds of birth of each table in `table_keys`; None for a table that is not born yet."""
         return {**dict.fromkeys(self.inbox.tables()), **self.births.times()}

@@ -1,4 +1,4 @@
-"""Copies of Parquet objects that Spark reads as their writers meant them, made in child processes."""
+"""Copies of Parquet objects that Spark would misread. They are made in child processes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _DEADLINE = 1800.0
 
 @dataclass(frozen=True)
 class ParquetCopy:
-    """A copy that lies in S3.
+    """A copy in S3.
 
     Attributes:
         size: bytes.
         modification_time: epoch milliseconds.
-        footer: what its own footer says.
+        footer: the copy's own footer.
     """
 
     size: int
@@ -38,19 +38,19 @@ class ParquetCopy:
 def copy_parquet(
     objects: ObjectStore, source: tuple[str, str, str], bucket: str, key: str, renames: Mapping[str, str]
 ) -> ParquetCopy:
-    """Put a copy of an object under another key.
+    """Write a copy of an object under another key.
 
     Args:
         objects: handle on S3.
         source: the object's bucket, key and etag.
-        bucket: where the copy goes.
-        key: its key.
-        renames: what the copy calls some columns, by their names in the object.
+        bucket: bucket of the copy.
+        key: key of the copy.
+        renames: new names of columns in the copy, by their names in the object.
 
     Raises:
-        BadParquet: no copy can be made; the message is the reason.
+        BadParquet: no copy can be made. The message is the reason.
         ObjectChanged: the object has another etag, or is gone.
-        StoreError: S3 did not answer, or does not take the copy.
+        StoreError: S3 did not answer, or refuses the copy.
     """
     with TemporaryDirectory(prefix="tidegate-copy-") as folder:
         copy = _converted(objects, source, Path(folder), renames)
@@ -67,7 +67,7 @@ def copy_parquet(
 
 
 def _converted(objects: ObjectStore, source: tuple[str, str, str], folder: Path, renames: Mapping[str, str]) -> Path:
-    """A copy in a folder of this machine."""
+    """Make the copy in a folder of this machine."""
     original, copy = folder / "original", folder / "copy"
     with objects.reading(*source) as body, original.open("wb") as file:
         while chunk := body.read(1 << 20):

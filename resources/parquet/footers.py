@@ -41,7 +41,7 @@ def read_footers(tails: Sequence[tuple[bytes, int]]) -> list[Footer | BadParquet
     A footer that kills or hangs its reader is bad Parquet like any other; the ones behind it are read by a new child.
 
     Args:
-        tails: for each object its last bytes, at least ``footer_bytes`` of them, and its size in bytes.
+        tails: for each object its last bytes, at least `footer_bytes` of them, and its size in bytes.
     """
     if not tails:
         return []

@@ -1,4 +1,4 @@
-"""The address of a Spark Connect server, and the token that must never be seen."""
+"""The address of a Spark Connect server, and its token, which must never be shown."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote, unquote, urlsplit
 
-#: Variables of PySpark's own client, so that what works for Tidegate works for any PySpark beside it.
+#: Variables of PySpark's own client: an environment that works for Tidegate works for any PySpark client.
 REMOTE, TOKEN = "SPARK_REMOTE", "SPARK_CONNECT_AUTHENTICATE_TOKEN"
 _DEFAULT = "sc://localhost:15002"
 _EXAMPLE = "write sc://host:port, or sc://host:443/;use_ssl=true"
@@ -14,11 +14,11 @@ _EXAMPLE = "write sc://host:port, or sc://host:443/;use_ssl=true"
 
 @dataclass(frozen=True, repr=False)
 class SparkRemote:
-    """Where a Spark Connect server is. Printed, it is host and port.
+    """The address of a Spark Connect server. Its printed form is host and port.
 
     Attributes:
-        address: ``sc://host:port`` with PySpark's parameters if any, but without a token.
-        token: what the server asks its clients for; None if it asks for none.
+        address: `sc://host:port` with PySpark's parameters if any, but without a token.
+        token: the token that the server requires; None if it requires none.
     """
 
     address: str
@@ -26,10 +26,10 @@ class SparkRemote:
 
     @classmethod
     def parse(cls, text: str, token: str | None = None) -> SparkRemote:
-        """An address as PySpark takes it; a token in it goes before the one given.
+        """Parse an address as PySpark writes it. A token in the address takes precedence over the argument.
 
         Raises:
-            ValueError: it is none; the message does not repeat it.
+            ValueError: the text is not such an address. The message does not repeat the text.
         """
         base, *parameters = text.split(";")
         try:
@@ -54,27 +54,27 @@ class SparkRemote:
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> SparkRemote:
-        """The server that an environment names; by default one on this machine.
+        """The server that an environment names; by default a server on this machine.
 
         Raises:
-            ValueError: see ``parse``.
+            ValueError: see `parse`.
         """
         return cls.parse(environ.get(REMOTE) or _DEFAULT, environ.get(TOKEN))
 
     @property
     def url(self) -> str:
-        """All of it, for PySpark and nobody else."""
+        """The whole address with the token. Only PySpark may receive it."""
         if self.token is None:
             return self.address
         return f"{self.address}{';' if ';' in self.address else '/;'}token={quote(self.token, safe='')}"
 
     @property
     def environ(self) -> dict[str, str]:
-        """The variables that name it to another process."""
+        """The variables that give this address to another process."""
         return {REMOTE: self.address} | ({} if self.token is None else {TOKEN: self.token})
 
     def hide(self, text: str) -> str:
-        """A text of another's making, without the token."""
+        """A text from elsewhere, without the token."""
         if self.token is None:
             return text
         return text.replace(quote(self.token, safe=""), "…").replace(self.token, "…")

@@ -19,31 +19,31 @@ from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from tidegate.resources.spark.remote import TOKEN, SparkRemote
 
-# PySpark prints every exception before it raises it, as JSON or with both traces: kilobytes before the sentence that
-# whoever catches it has to say. And a released session makes the client's own late clean-up calls fail, with warnings.
+# PySpark prints every exception before it raises it, as JSON or with both traces: kilobytes before the message of the
+# code that catches it. And after a session's release the client's late clean-up calls fail, with warnings.
 for _name in ("pyspark.sql.connect.logging", "SQLQueryContextLogger", "DataFrameQueryContextLogger"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 
 class SparkUnreachable(RuntimeError):
-    """No Spark Connect server answers at the address; the message says what to do."""
+    """No Spark Connect server answers at the address. The message says what to do."""
 
 
 def probe(remote: SparkRemote, deadline: float = 5.0) -> str:
     """Ask the server at `remote` for its version.
 
     PySpark's own client retries a dead server for ten minutes and `getOrCreate` succeeds on a closed port, so
-    this is asked first.
+    this call comes first.
 
     Args:
-        remote: Its address.
-        deadline: Seconds for the whole call.
+        remote: its address.
+        deadline: seconds for the whole call.
 
     Returns:
         The server's Spark version.
 
     Raises:
-        SparkUnreachable: Nothing listens there, what listens does not answer in time, or it refuses us.
+        SparkUnreachable: nothing listens there, the listener does not answer in time, or it refuses us.
     """
     builder = DefaultChannelBuilder(remote.url)
     session = str(uuid.uuid4())
@@ -81,10 +81,10 @@ def _say(remote: SparkRemote, deadline: float, error: grpc.RpcError) -> str:
 
 
 def command(session: SparkSession, text: str) -> list[Row]:
-    """Run a SQL command (CALL, DDL, MERGE, …); its rows.
+    """Run a SQL command (CALL, DDL, MERGE, …) and return its rows.
 
-    They come with the answer to ``sql()``, which runs a command at once. ``collect()`` would send them back to the
-    server as a query of its own, which costs as much again as a short command.
+    The rows come with the answer to `sql()`, which runs a command at once. `collect()` would send them back to the
+    server as a query of its own, which costs as much as a short command.
     """
     frame = session.sql(text)
     plan = getattr(frame, "_plan", None)
@@ -99,10 +99,10 @@ def command(session: SparkSession, text: str) -> list[Row]:
 
 @contextmanager
 def connecting(remote: SparkRemote) -> Iterator[None]:
-    """Make a session inside: what PySpark says against an address repeats all of it, the token too.
+    """Make a session in this context. PySpark's errors about an address repeat all of it, with the token.
 
     Raises:
-        SparkUnreachable: it says something.
+        SparkUnreachable: PySpark raised an error. The message has no token.
     """
     try:
         yield
@@ -111,10 +111,12 @@ def connecting(remote: SparkRemote) -> Iterator[None]:
 
 
 def release(session: SparkSession, remote: SparkRemote, deadline: float = 5.0) -> None:
-    """Close a session on the server, then here. A server that does not answer keeps nobody, and forgets it in an hour.
+    """Close a session on the server, then here.
+
+    If the server does not answer in time, give up: it drops idle sessions after an hour.
 
     Args:
-        session: closed already is fine.
+        session: may be closed already.
         remote: its server's address.
         deadline: seconds for the server's answer; PySpark's own call retries for ten minutes.
     """
@@ -139,7 +141,7 @@ def session_of_its_own(remote: SparkRemote) -> Iterator[SparkSession]:
     """A new session, closed afterwards.
 
     Raises:
-        SparkUnreachable: see ``probe``.
+        SparkUnreachable: see `probe`.
     """
     probe(remote)
     with connecting(remote):

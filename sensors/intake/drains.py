@@ -130,13 +130,13 @@ class Drains:
             [
                 manifest
                 for table, hints in intake.hints.items()
-                for manifest in chunked(table.encode(), "intake", hints, config.pace(table).max_files)
+                for manifest in chunked(table.encode(), "intake", hints, config.settings(table).max_files)
             ]
         )
 
         rows = config.table_of_rows(queue)
         # A dead letter goes back to the queue that it came from.
-        home = rows.row_queue.known_as if rows and rows.row_queue else queue
+        home = rows.row_queue.name if rows and rows.row_queue else queue
 
         def keep(reject: Reject) -> str:
             return store.quarantine.keep_message(reject.event_id, reject.raw, reject.reason, home, reject.origin)

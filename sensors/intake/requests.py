@@ -49,7 +49,7 @@ def tables_in_backoff(runs: TableRuns, config: LakeConfig, now: float) -> set[st
     return {
         table
         for table, failures in runs.failures.items()
-        if is_table_key(table) and failures.backoff_left(config.pace(TableKey.decode(table)).window, now)
+        if is_table_key(table) and failures.backoff_left(config.settings(TableKey.decode(table)).window, now)
     }
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_message import Row, row_of
 from tidegate.platform.core.events.row_object import RowObject
 from tidegate.platform.core.events.s3_event import Reject
+from tidegate.platform.core.times import from_millis
 from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.aws.sqs import Message
 from tidegate.resources.threads import parallel
@@ -74,5 +74,5 @@ def _write(group: Sequence[Row], table: TableSpec, objects: ObjectStore) -> Hint
     key = RowObject(len(group), first, last).new_key(table.table_key.prefix)
     body = "".join(f"{row.line}\n" for row in group).encode()
     objects.put(table.table_key.bucket, key, body)
-    time = datetime.fromtimestamp(first / 1000, UTC).isoformat(timespec="milliseconds")
+    time = from_millis(first).isoformat(timespec="milliseconds")
     return Hint(key, event_name=ROWS_SENT, event_time=time, size=len(body))

@@ -65,7 +65,7 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
         for stray in turns.strays[:_MAX_STRAYS]:
             context.log.error(stray)
         today = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
-        verdicts = evaluate_checks(context.cursor, today, [spec.known_as for spec in config.every_queue], taken.rows)
+        verdicts = evaluate_checks(context.cursor, today, [spec.name for spec in config.every_queue], taken.rows)
         for name, error in taken.failures.items():
             context.log.error(f"queue {name} could not be drained: {error}")
             if not requests and not verdicts.failed and turns.whole:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from tidegate.resources.aws.sqs import Turn
+from tidegate.resources.aws.drain import Turn
 
 
 class TickOver(Exception):

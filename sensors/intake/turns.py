@@ -42,9 +42,9 @@ def is_ready(backlog: Backlog, config: LakeConfig, now: float) -> bool:
         config: the lake.
         now: epoch seconds.
     """
-    pace = config.pace(TableKey.decode(backlog.folder))
-    full = backlog.hints >= pace.max_files or backlog.size >= BATCH_BYTES
-    return full or now - backlog.since >= pace.window
+    settings = config.settings(TableKey.decode(backlog.folder))
+    full = backlog.hints >= settings.max_files or backlog.size >= BATCH_BYTES
+    return full or now - backlog.since >= settings.window
 
 
 def take_turns(

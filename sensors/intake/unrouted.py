@@ -13,6 +13,7 @@ import dagster as dg
 from tidegate.assets.presentation.check_events import as_event
 from tidegate.assets.sources.queue_checks import MISSES, queue_check_result
 from tidegate.platform.core.first_line import one_line
+from tidegate.platform.core.keys.s3_address import S3Address
 
 #: Events that a tick's log tells one by one.
 _MAX_TOLD = 10
@@ -44,7 +45,7 @@ def log_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """
     lines = []
     for row in [row for row in rows if row["outcome"] != "own_file"][:_MAX_TOLD]:
-        what = f"s3://{row['bucket']}/{row['key']}" if "key" in row else row["detail"]
+        what = S3Address(row["bucket"], row["key"]).s3 if "key" in row else row["detail"]
         lines.append(one_line(f"{row['outcome']}: {what}: {row['reason']}"))
     return lines
 

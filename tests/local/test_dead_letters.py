@@ -21,6 +21,7 @@ from tidegate.assets.operations.dead_letters import (
 )
 from tidegate.assets.operations.redrive import Choice
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.times import parse_time
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
 from tidegate.resources.aws.sqs import Message, Queue
@@ -125,7 +126,8 @@ def test_dead_letters_are_looked_at_chosen_and_taken_in(make_lake: MakeLake) -> 
         return got
 
     assert [one.body for one in redriven(reason="not JSON")] == ["{ no JSON"]
-    assert [json.loads(one.body)["Records"][0]["eventTime"] for one in redriven(since=when("2026-02-01"))] == [late]
+    since = redriven(since=parse_time("2026-02-01"))
+    assert [json.loads(one.body)["Records"][0]["eventTime"] for one in since] == [late]
     (carried,) = redriven(key="orders/c*")
     assert (carried.body, carried.attributes) == (event("orders/c.csv"), attributes)
     assert redriven(key="orders/zzz") == []
@@ -161,12 +163,6 @@ def test_dead_letters_of_a_row_queue_are_rows_and_keep_what_tells_them_apart(mak
     assert [hint.event_name for one in taken.hints.values() for hint in one] == ["RowsSent"]
     (kept,) = lake.store.quarantine.messages()
     assert (kept.body, kept.queue) == ("1, 2", name)
-
-
-def when(day: str) -> Any:
-    from tidegate.assets.operations.jobs import moment
-
-    return moment(day)
 
 
 def test_f31_ten_thousand_dead_letters_go_back_once_at_a_rate_and_on_record(

@@ -54,7 +54,7 @@ def differences(
     wanted = {"after": "", "left": False, **options}
     found: list[Difference] = []
     while True:
-        page = inventory_differences(lake.lake.delta, inventory, "t/", known, most=most, **wanted)
+        page = inventory_differences(lake.lake.delta, inventory, "t/", known, limit=most, **wanted)
         found += page.found
         if len(page.found) < most:
             return found, page.keys
@@ -139,7 +139,7 @@ def test_pages_fields_that_are_left_out_and_files_that_lie_there_still(tidegate_
     lake.clients.s3.delete_object(Bucket=at.bucket, Key=inventory.files[0].key)
     empty = lake.lake.table(lake.key("t")).ledger.last_states(-1)
     with pytest.raises(InventoryError, match=f"Spark cannot compare the inventory {inventory.uri} with the ledger: "):
-        inventory_differences(lake.lake.delta, inventory, "t/", empty, after="", most=9, left=False)
+        inventory_differences(lake.lake.delta, inventory, "t/", empty, after="", limit=9, left=False)
     for later, files in ((120, 1), (180, 0)):
         at.deliver(lake, [], created=NOW + later, files=files)
         found, keys = differences(lake, at.folder, {"t/a": (committed, BEFORE)})

@@ -30,7 +30,7 @@ from tidegate.assets.silver.merge import MergeResult
 from tidegate.assets.silver.pending import PendingMerge, pending_merge
 from tidegate.platform.testing import TestLake
 from tidegate.resources.lake_root.batches import Batches
-from tidegate.resources.spark.delta import Merging
+from tidegate.resources.spark.results import Merging
 
 MakeLake = Callable[..., TestLake]
 TXN_CONFS = ("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion")

@@ -22,7 +22,7 @@ from tidegate.platform.cli.check.findings import (
 )
 from tidegate.platform.core.config.after_load import moves_to, takes_away
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.keys.object_key import parse_s3_uri
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _allowed(s3: S3Client, spec: TableSpec) -> str:
     key, name = spec.table_key, f"_tidegate-check-{uuid.uuid4()}"
     objects, where = f"arn:aws:s3:::{key.bucket}/{key.prefix}*", {"Bucket": key.bucket, "Key": f"{key.prefix}{name}"}
     if folder := moves_to(spec.after_load):
-        bucket, path = parse_s3_uri(folder)
+        bucket, path = S3Address.parse(folder)
         there = {"Bucket": bucket, "Key": f"{path}{name}"}
         target = f"arn:aws:s3:::{bucket}/{path}*"
         # Without this permission S3 would answer 403 for every name without an object.

@@ -36,7 +36,7 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cloud.roles import giving
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError
-from tidegate.platform.core.keys.object_key import parse_s3_uri
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import Routed, route
 from tidegate.resources.aws.clients import Aws
@@ -223,7 +223,7 @@ def parse_address(text: str) -> tuple[str, str]:
         CommandError: the text is not such an address.
     """
     try:
-        bucket, key = parse_s3_uri(text)
+        bucket, key = S3Address.parse(text)
     except ValueError as error:
         raise CommandError(f"{error}; for example s3://landing/flights/part-0.parquet") from None
     if not key:
@@ -233,7 +233,7 @@ def parse_address(text: str) -> tuple[str, str]:
 
 def _explain(console: Console, config: LakeConfig, known: set[TableKey], bucket: str, key: str) -> None:
     found = route(bucket, key, config, known)
-    console.print(Text(f"\ns3://{bucket}/{key}"))
+    console.print(Text(f"\n{S3Address(bucket, key)}"))
     if isinstance(found, Routed):
         how = "registered where it is" if found.spec.mode == "register" else f"loaded as {found.spec.format}"
         console.print(Text(f"  goes to bronze.{found.spec.name} ({found.table.encode()}), {how}", style="bold"))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, checked
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake_root.store import LakeStore
 
@@ -21,7 +22,7 @@ def check_foreign(store: LakeStore, bucket: str, folders: Iterable[str]) -> Find
     """
 
     def none_there() -> str:
-        found = [f"s3://{bucket}/{folder}" for folder in folders if _is_foreign(store, bucket, folder)]
+        found = [S3Address(bucket, folder).s3 for folder in folders if _is_foreign(store, bucket, folder)]
         if found:
             raise Failed(
                 f"{', '.join(found)} contains a Delta table of another owner (its _delta_log is not this lake's). It "

@@ -16,7 +16,7 @@ from tidegate.platform.core.config.after_load import moves_to
 from tidegate.platform.core.config.drift import drift
 from tidegate.platform.core.config.lake import LakeConfig, TableSpec
 from tidegate.platform.core.first_line import first_line
-from tidegate.platform.core.keys.object_key import parse_s3_uri
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.aws.proofs import prove_conditional_put
 from tidegate.resources.aws.s3 import StoreError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 def check_root(s3: S3Client, store: LakeStore) -> Iterator[Finding]:
     """Check that the lake root can be written, listed, read and deleted, and that conditional puts work."""
-    root = f"s3://{store.bucket}/{store.key('')}".rstrip("/")
+    root = S3Address(store.bucket, store.key("")).s3.rstrip("/")
     first = checked(Check.LAKE_REACHABLE, root, lambda: _reachable(s3, store.bucket))
     yield first
     if not first.ok:
@@ -126,8 +126,8 @@ def _as_born(store: LakeStore, spec: TableSpec) -> str:
         raise Failed(str(retired)) from None
     if differences := drift(spec, birth.registered, began):
         raise Failed("; ".join(differences))
-    log = birth.location.replace("s3a://", "s3://") + "/_delta_log/"
-    if began and store.objects.is_empty(*parse_s3_uri(log)):
+    log = S3Address.parse_s3a(f"{birth.location}/_delta_log/")
+    if began and store.objects.is_empty(*log):
         raise Failed(
             f"there is nothing at {log}, and the table has batches. If a run is creating the table now, check again; "
             f"else restore the log, or start the table over with `tidegate reset {spec.name}`"

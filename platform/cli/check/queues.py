@@ -41,7 +41,7 @@ def check_queue(sqs: SQSClient, spec: QueueSpec, found: list[CheckedQueue]) -> I
         spec: the configuration of the queue.
         found: takes the queue if it answers.
     """
-    name = spec.known_as
+    name = spec.name
     attributes: dict[str, str] = {}
 
     def reachable() -> str:

@@ -22,7 +22,7 @@ from tidegate.platform.core.infer.sniff import (
     sniff_json,
     unpacked,
 )
-from tidegate.platform.core.keys.object_key import parse_s3_uri
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.parquet.footers import read_footers
@@ -62,7 +62,7 @@ def run_infer(console: Console, address: str, home: Path | None) -> bool:
         StoreError: S3 did not answer.
     """
     if address.startswith("s3://"):
-        bucket, prefix = parse_s3_uri(address)
+        bucket, prefix = S3Address.parse(address)
         files: Files = _Bucket(client(home).settings.aws, bucket, prefix)
     else:
         folder = Path(address)

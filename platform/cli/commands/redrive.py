@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tidegate.assets.operations.dead_letters import dead_letter_queues, peek, redrive_dead_letters
-from tidegate.assets.operations.jobs import MAX_PEEKED, moment
+from tidegate.assets.operations.jobs import MAX_PEEKED
 from tidegate.assets.operations.redrive import (
     Choice,
     quarantined_messages,
@@ -22,6 +22,7 @@ from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.first_line import one_line
+from tidegate.platform.core.times import parse_time
 
 _SHOWN = 20
 _PARTLY = "partly in quarantine: they are read again, and their rows in the table are replaced in one commit"
@@ -34,9 +35,10 @@ def choice_of(reason: str, key: str, since: str, until: str) -> Choice:
         CommandError: a time is not valid.
     """
     try:
-        return Choice(reason, key, moment(since), moment(until))
+        after, before = (parse_time(text) if text else None for text in (since, until))
     except ValueError as error:
         raise CommandError(f"{error}; give a time like 2026-01-31 or 2026-01-31T12:00:00+01:00") from None
+    return Choice(reason, key, after, before)
 
 
 def run_redrive(

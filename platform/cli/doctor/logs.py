@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, checked
-from tidegate.platform.core.keys.object_key import parse_s3_uri
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.aws.commit_table import CommitEntry, CommitTable, chosen, is_ours, spellings
 from tidegate.resources.aws.s3 import Listed, ObjectStore
 
@@ -97,7 +97,7 @@ class LogDoctor:
         )
 
     def _read(self, location: str) -> _Log:
-        bucket, prefix = parse_s3_uri(location.replace("s3a://", "s3://", 1))
+        bucket, prefix = S3Address.parse_s3a(location)
         log = _Log(bucket, f"{prefix.rstrip('/')}/_delta_log/")
         for item in self._objects.under(bucket, log.folder):
             name = item.key[len(log.folder) :]

@@ -6,13 +6,13 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from math import inf
 from typing import Any
 
 from ulid import ULID
 
 from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.times import parse_time
 
 FORMAT = 1
 _STEM = re.compile(
@@ -162,13 +162,8 @@ def chunked(table: str, origin: str, hints: Sequence[Hint], cap: int, most_bytes
 
 
 def _tally(hints: Sequence[Hint]) -> str:
-    times = [_epoch(hint.event_time) for hint in hints if hint.event_time]
+    times = [max(0, int(parse_time(hint.event_time).timestamp())) for hint in hints if hint.event_time]
     return f"{len(hints)}-{min(sum(hint.size or 0 for hint in hints), _MOST_BYTES)}-{min(times, default=0)}"
-
-
-def _epoch(time: str) -> int:
-    moment = datetime.fromisoformat(time)
-    return max(0, int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()))
 
 
 def _lean(hint: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pydantic import Discriminator, Field, StringConstraints, Tag, model_validat
 from tidegate.platform.core.config.fields import Folder, Model
 
 #: Of S3.
-_MOST_TAGS = 10
+_MAX_TAGS = 10
 
 TagName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 TagValue = Annotated[str, StringConstraints(max_length=256)]
@@ -20,7 +20,7 @@ class MoveOrTag(Model):
 
     move: Folder | None = None
     """`s3://bucket/folder/` that the object is moved to, below it under the key that it has below the prefix."""
-    tag: Annotated[dict[TagName, TagValue], Field(min_length=1, max_length=_MOST_TAGS)] | None = None
+    tag: Annotated[dict[TagName, TagValue], Field(min_length=1, max_length=_MAX_TAGS)] | None = None
     """S3 object tags that it gets, beside those that it has."""
 
     @model_validator(mode="after")
@@ -47,7 +47,7 @@ def takes_away(after_load: Literal["keep", "delete"] | MoveOrTag) -> bool:
 
 
 def moves_to(after_load: Literal["keep", "delete"] | MoveOrTag) -> str | None:
-    """The ``s3://`` folder that objects are moved to."""
+    """The `s3://` folder that objects are moved to."""
     return after_load.move if isinstance(after_load, MoveOrTag) else None
 
 

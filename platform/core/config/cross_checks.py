@@ -1,4 +1,4 @@
-"""What the parts of `lake.yaml` must not do to each other."""
+"""Conflicts between parts of `lake.yaml`."""
 
 from __future__ import annotations
 
@@ -6,51 +6,50 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from tidegate.platform.core.config.queues import QueueSpec
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.config.yaml_document import Problem
 from tidegate.platform.core.events.row_object import rows_prefix
-from tidegate.platform.core.keys.object_key import parse_s3_uri
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 
 
 @dataclass(frozen=True)
 class TablePart:
-    """What a table says of itself, as far as it is valid: None for what is not there, or is not.
+    """The valid parts of a table that is not valid as a whole: None for what is missing or invalid.
 
     Attributes:
         name: its SQL name.
-        prefix: where its files land; of a table with a row queue, what is given as such.
-        has_rows: whether its rows come in a queue.
+        prefix: where its files land.
+        has_rows: whether a row queue is given.
         row_queue: that queue.
-        folder: what its files are moved to after they were loaded.
-        inventory: where S3 delivers the inventory that it is compared with.
+        moved_to: the folder that its files are moved to after they were loaded.
+        inventory: the folder that S3 delivers its inventory to.
     """
 
     name: str | None
     prefix: str | None
     has_rows: bool
     row_queue: QueueSpec | None
-    folder: str | None
+    moved_to: str | None
     inventory: str | None
 
-    @property
-    def files(self) -> str | None:
-        """The prefix of a table whose files a producer puts."""
-        return None if self.has_rows else self.prefix
+
+Table = TableSpec | TablePart
 
 
 def lake_problems(
     root: str | None,
     buckets: Collection[str] | None,
     queues: Collection[QueueSpec],
-    tables: Mapping[int, TablePart],
+    tables: Mapping[int, Table],
 ) -> Iterator[Problem]:
-    """What does not fit together, as far as the parts are known.
+    """The conflicts, as far as the parts are known.
 
     Args:
         root: `s3://` address of the lake root, None when it is invalid.
-        buckets: The source buckets, None when they are invalid.
-        queues: The queues of events.
-        tables: The tables by their index.
+        buckets: the source buckets, None when they are invalid.
+        queues: the queues of events.
+        tables: the tables by their index.
     """
     yield from _prefix_problems(root, buckets, tables)
     yield from _queue_problems(queues)
@@ -63,7 +62,7 @@ def _queue_problems(queues: Collection[QueueSpec]) -> Iterator[Problem]:
     """A queue is known by its name everywhere: in the lineage, in metrics, and where its dead letters go back to."""
     before: dict[str, int] = {}
     for index, queue in enumerate(queues):
-        name, place = queue.known_as, ("queues", index)
+        name, place = queue.name, ("queues", index)
         if name.endswith(".fifo"):
             message = "a queue of events is a standard queue: the dead letters of a FIFO queue could not be sent again"
             yield Problem(place, message)
@@ -88,7 +87,7 @@ def _apart(one: QueueSpec, other: QueueSpec) -> bool:
     return len(places) == 2 and places[0] != places[1]
 
 
-def _row_queue_problems(root: str | None, queues: set[str], tables: Mapping[int, TablePart]) -> Iterator[Problem]:
+def _row_queue_problems(root: str | None, queues: set[str], tables: Mapping[int, Table]) -> Iterator[Problem]:
     before: dict[str, int] = {}
     for index, table in tables.items():
         if not table.has_rows:
@@ -99,7 +98,7 @@ def _row_queue_problems(root: str | None, queues: set[str], tables: Mapping[int,
         if table.row_queue is None:
             continue
         place = ("tables", index, "row_queue")
-        if table.row_queue.known_as.endswith(".fifo"):
+        if table.row_queue.name.endswith(".fifo"):
             yield Problem(place, "a row queue is a standard queue: a FIFO queue gives its dead letters another time")
         for name in table.row_queue.names:
             if name in queues:
@@ -112,9 +111,9 @@ def _row_queue_problems(root: str | None, queues: set[str], tables: Mapping[int,
 
 
 def _prefix_problems(
-    root: str | None, buckets: Collection[str] | None, tables: Mapping[int, TablePart]
+    root: str | None, buckets: Collection[str] | None, tables: Mapping[int, Table]
 ) -> Iterator[Problem]:
-    lake_bucket = parse_s3_uri(root)[0] if root else None
+    lake_bucket = S3Address.parse(root).bucket if root else None
     if lake_bucket and buckets and lake_bucket in buckets:
         yield Problem(
             ("lake", "root"),
@@ -122,39 +121,40 @@ def _prefix_problems(
             f"about themselves; put the lake in a bucket of its own (say s3://{lake_bucket}-lake/), or take "
             f"{lake_bucket!r} off `buckets`",
         )
-    for index, table in tables.items():
-        name, prefix = table.name, table.files
+    # Named once: the loop looks at each pair of tables.
+    known = {index: (table.name, _files(table)) for index, table in tables.items()}
+    for index, (name, prefix) in known.items():
         bucket = TableKey.from_uri(prefix).bucket if prefix else None
         if bucket and buckets and bucket not in buckets:
             yield Problem(("tables", index, "prefix"), f"the bucket {bucket!r} is not in `buckets`; add it there")
-        for other, before in tables.items():
+        for other, (other_name, other_prefix) in known.items():
             if other >= index:
-                continue
-            if name and name == before.name:
+                break
+            if name and name == other_name:
                 message = f"{name!r} is also the name of tables[{other}]; names are unique"
                 yield Problem(("tables", index, "name"), message, beside=("tables", other, "name"))
-            if prefix and before.files and _overlap(prefix, before.files):
-                message = f"{prefix} overlaps {before.files} of tables[{other}]; table prefixes never overlap"
+            if prefix and other_prefix and _overlap(prefix, other_prefix):
+                message = f"{prefix} overlaps {other_prefix} of tables[{other}]; table prefixes never overlap"
                 yield Problem(("tables", index, "prefix"), message, beside=("tables", other, "prefix"))
 
 
-def _folder_problems(root: str | None, tables: Mapping[int, TablePart]) -> Iterator[Problem]:
+def _folder_problems(root: str | None, tables: Mapping[int, Table]) -> Iterator[Problem]:
     for index, table in tables.items():
-        folder = table.folder
+        folder = table.moved_to
         where = ("tables", index, "after_load", "move")
         if not folder:
             continue
         if root and _overlap(folder, f"{root.rstrip('/')}/"):
             yield Problem(where, f"{folder} overlaps the lake root {root}; move to a folder beside it")
         for other, before in tables.items():
-            if other < index and before.folder and _overlap(folder, before.folder):
+            if other < index and before.moved_to and _overlap(folder, before.moved_to):
                 yield Problem(
                     where,
-                    f"{folder} overlaps {before.folder}, where the files of tables[{other}] are moved to: files of one "
-                    "name would meet there; give each table a folder of its own",
+                    f"{folder} overlaps {before.moved_to}, where the files of tables[{other}] are moved to: files of "
+                    "one name would meet there; give each table a folder of its own",
                     beside=("tables", other, "after_load", "move"),
                 )
-        for other, prefix in ((other, one.files) for other, one in tables.items()):
+        for other, prefix in ((other, _files(one)) for other, one in tables.items()):
             if prefix and _overlap(folder, prefix):
                 yield Problem(
                     where,
@@ -164,9 +164,9 @@ def _folder_problems(root: str | None, tables: Mapping[int, TablePart]) -> Itera
                 )
 
 
-def _inventory_problems(tables: Mapping[int, TablePart]) -> Iterator[Problem]:
+def _inventory_problems(tables: Mapping[int, Table]) -> Iterator[Problem]:
     for index, table in tables.items():
-        for other, prefix in ((other, one.files) for other, one in tables.items()):
+        for other, prefix in ((other, _files(one)) for other, one in tables.items()):
             if table.inventory and prefix and _overlap(table.inventory, prefix):
                 yield Problem(
                     ("tables", index, "inventory"),
@@ -174,6 +174,11 @@ def _inventory_problems(tables: Mapping[int, TablePart]) -> Iterator[Problem]:
                     "for its own; have it delivered elsewhere",
                     beside=("tables", other, "prefix"),
                 )
+
+
+def _files(table: Table) -> str | None:
+    """The prefix of a table whose files a producer puts."""
+    return None if table.has_rows else table.prefix
 
 
 def _overlap(one: str, other: str) -> bool:

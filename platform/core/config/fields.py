@@ -10,16 +10,15 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
-    Field,
     StringConstraints,
     TypeAdapter,
     ValidationError,
 )
 
-from tidegate.platform.core.keys.object_key import is_hidden, parse_s3_uri
+from tidegate.platform.core.keys.object_key import is_hidden
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import BUCKET, MAX_ENCODED_LENGTH, TableKey
 from tidegate.platform.core.schema.sql_types import any_type, simple_type
-from tidegate.platform.core.schema.table_schema import Policy
 
 # What Python or SQL would read as its own word in `silver_<name>` or `SELECT … FROM bronze.<name>`.
 _SQL_WORDS = """
@@ -54,7 +53,7 @@ def _checked_prefix(uri: str) -> str:
 
 
 def _checked_folder(uri: str) -> str:
-    bucket, path = parse_s3_uri(uri)
+    bucket, path = S3Address.parse(uri)
     _checked_bucket(bucket)
     if not path or not path.endswith("/"):
         raise ValueError(f'{uri!r} is no folder: it has a path, and ends with "/"')
@@ -64,7 +63,7 @@ def _checked_folder(uri: str) -> str:
 
 
 def _checked_root(uri: str) -> str:
-    bucket, prefix = parse_s3_uri(uri.rstrip("/"))
+    bucket, prefix = S3Address.parse(uri.rstrip("/"))
     _checked_bucket(bucket)
     if "//" in prefix:
         raise ValueError("the path must not have an empty folder (//)")
@@ -164,14 +163,6 @@ SimpleType = Annotated[Text, AfterValidator(_checked_simple_type)]
 Type = Annotated[Text, AfterValidator(_checked_type)]
 Condition = Annotated[Text, AfterValidator(_checked_condition)]
 Owner = Annotated[Text, AfterValidator(_checked_owner)]
-Window = Annotated[int, Field(ge=0)]
-MaxFiles = Annotated[int, Field(ge=1, le=10_000)]
-MaxLag = Annotated[int, Field(ge=1)]
-ReconcileInterval = Annotated[int, Field(ge=60)]
-POLICY_DEFAULT: Policy = "evolve"
-WINDOW_DEFAULT = 60
-MAX_FILES_DEFAULT = 10_000
-MAX_LAG_DEFAULT = 1800
 
 
 class Model(BaseModel):

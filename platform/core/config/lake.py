@@ -5,44 +5,28 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
-
-from tidegate.platform.core.config.after_load import moves_to
-from tidegate.platform.core.config.cross_checks import TablePart, lake_problems
-from tidegate.platform.core.config.fields import (
-    MAX_FILES_DEFAULT,
-    MAX_LAG_DEFAULT,
-    POLICY_DEFAULT,
-    WINDOW_DEFAULT,
-    Bucket,
-    MaxFiles,
-    MaxLag,
-    Model,
-    Name,
-    ReconcileInterval,
-    Root,
-    Window,
-    valid,
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
 )
+
+from tidegate.platform.core.config.cross_checks import lake_problems
+from tidegate.platform.core.config.defaults import TableDefaults, described_as_defaults
+from tidegate.platform.core.config.fields import Bucket, Model, Name, Root, valid
 from tidegate.platform.core.config.queues import QueueSpec as QueueSpec
-from tidegate.platform.core.config.table import SilverSpec as SilverSpec
 from tidegate.platform.core.config.table import TableSpec as TableSpec
 from tidegate.platform.core.events.row_object import rows_prefix
 from tidegate.platform.core.keys.file_format import Format, mode_of
-from tidegate.platform.core.keys.object_key import parse_s3_uri
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.schema.table_schema import Policy
-
-#: Fields of the lake that its tables inherit.
-_INHERITED: dict[str, Any] = {
-    "window": Window,
-    "max_files": MaxFiles,
-    "max_lag": MaxLag,
-    "schema": Policy,
-    "reconcile_interval": ReconcileInterval,
-}
 
 
 class LakeSpec(Model):
@@ -54,12 +38,12 @@ class LakeSpec(Model):
     @property
     def bucket(self) -> str:
         """The bucket of the root."""
-        return parse_s3_uri(self.root)[0]
+        return S3Address.parse(self.root).bucket
 
     @property
     def prefix(self) -> str:
         """The root's key prefix with its trailing "/", or "" when the root is a whole bucket."""
-        path = parse_s3_uri(self.root)[1]
+        path = S3Address.parse(self.root).key
         return f"{path}/" if path else ""
 
 
@@ -92,20 +76,10 @@ def _discovery(given: Any) -> Any:
         raise ValueError("must be true, false, or a mapping with per_day") from None
 
 
-class Pace(NamedTuple):
-    """How a table's hints become runs.
+class LakeConfig(TableDefaults):
+    """A lake: its root, its queues, its source buckets, its tables, and the settings that its tables share."""
 
-    Attributes:
-        window: Seconds that hints are gathered before a run.
-        max_files: Most files of one batch.
-    """
-
-    window: int
-    max_files: int
-
-
-class LakeConfig(Model):
-    """A lake: its root, its queues, its source buckets, its tables."""
+    model_config = ConfigDict(json_schema_extra=described_as_defaults)
 
     lake: LakeSpec
     """Where the lake lies."""
@@ -120,16 +94,6 @@ class LakeConfig(Model):
     ] = DiscoverySpec()
     """Whether the folder of a file that belongs to no configured table becomes a table by itself, and how many a day
     may. `true` is the default, `false` turns it off."""
-    window: Window = WINDOW_DEFAULT
-    """Default of the tables' `window`, in seconds."""
-    max_files: MaxFiles = MAX_FILES_DEFAULT
-    """Default of the tables' `max_files`."""
-    max_lag: MaxLag = MAX_LAG_DEFAULT
-    """Default of the tables' `max_lag`, in seconds."""
-    reconcile_interval: ReconcileInterval | None = None
-    """Default of the tables' `reconcile_interval`, in seconds."""
-    policy: Annotated[Policy, Field(alias="schema")] = POLICY_DEFAULT
-    """Default of the tables' `schema`."""
     metrics: Literal["cloudwatch"] | None = None
     """Where the lake's metrics are published, beside Dagster."""
     tables: tuple[TableSpec, ...] = ()
@@ -137,25 +101,30 @@ class LakeConfig(Model):
 
     @model_validator(mode="before")
     @classmethod
-    def _fill_table_defaults(cls, data: Any) -> Any:
+    def _fill_prefixes_of_rows(cls, data: Any) -> Any:
         if not isinstance(data, Mapping) or not isinstance(data.get("tables"), list | tuple):
             return data
-        defaults = {name: data[name] for name in _INHERITED if valid(_INHERITED[name], data.get(name)) is not None}
         tables = [
-            {**defaults, **_prefix_of_rows(data, table), **table} if isinstance(table, Mapping) else table
+            {**_prefix_of_rows(data, table), **table} if isinstance(table, Mapping) else table
             for table in data["tables"]
         ]
         return {**data, "tables": tables}
 
+    @field_validator("tables")
+    @classmethod
+    def _fill_defaults(cls, tables: tuple[TableSpec, ...], info: ValidationInfo) -> tuple[TableSpec, ...]:
+        # An invalid default is not there; its own error says so.
+        given = {name: info.data[name] for name in TableDefaults.model_fields if name in info.data}
+        return tuple(
+            table.model_copy(
+                update={name: value for name, value in given.items() if name not in table.model_fields_set}
+            )
+            for table in tables
+        )
+
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        parts = {
-            index: TablePart(
-                spec.name, spec.prefix, bool(spec.row_queue), spec.row_queue, moves_to(spec.after_load), spec.inventory
-            )
-            for index, spec in enumerate(self.tables)
-        }
-        problems = list(lake_problems(self.lake.root, self.buckets, self.queues, parts))
+        problems = list(lake_problems(self.lake.root, self.buckets, self.queues, dict(enumerate(self.tables))))
         if problems:
             raise ValueError("; ".join(str(problem) for problem in problems))
         return self
@@ -167,9 +136,7 @@ class LakeConfig(Model):
 
     def table_of_rows(self, queue: str) -> TableSpec | None:
         """The table whose rows come in the queue of that name, or lie in it as dead letters; None for one of events."""
-        return next(
-            (spec for spec in self.tables if (rows := spec.row_queue) and queue in (rows.known_as, rows.dlq)), None
-        )
+        return next((spec for spec in self.tables if (rows := spec.row_queue) and queue in (rows.name, rows.dlq)), None)
 
     def keys(self) -> dict[TableKey, TableSpec]:
         """The configured tables by table key."""
@@ -179,19 +146,9 @@ class LakeConfig(Model):
         """The configured table of that key, None for a discovered one."""
         return self._tables_by_key.get(key)
 
-    def pace(self, key: TableKey) -> Pace:
-        """When a table is run, and with how much: as configured for it, or the lake's defaults."""
-        spec = self.table_for(key) or self
-        return Pace(spec.window, spec.max_files)
-
-    def most_lag(self, key: TableKey) -> int:
-        """How old, in seconds, the oldest event that waits for a table may be before the table counts as behind."""
-        spec = self.table_for(key) or self
-        return spec.window + spec.max_lag
-
-    def reconciled_every(self, key: TableKey) -> int | None:
-        """Seconds between two listings of a table's prefix; None where nothing asks for any."""
-        return (self.table_for(key) or self).reconcile_interval
+    def settings(self, key: TableKey) -> TableDefaults:
+        """The settings of a table: those configured for it, or the lake's defaults."""
+        return self.table_for(key) or self
 
     def table_holding(self, bucket: str, key: str) -> TableSpec | None:
         """The configured table below whose prefix an object lies."""
@@ -210,7 +167,11 @@ class LakeConfig(Model):
 
     def discovered(self, key: TableKey, format: Format) -> TableSpec:
         """The table that discovery makes of a prefix whose files have that format."""
-        return _discovered(key, format, self.window, self.max_files, self.max_lag, self.policy)
+        return _discovered(key, format, self._defaults)
+
+    @cached_property
+    def _defaults(self) -> TableDefaults:
+        return TableDefaults.model_construct(**{name: getattr(self, name) for name in TableDefaults.model_fields})
 
     @cached_property
     def _tables_by_key(self) -> dict[TableKey, TableSpec]:
@@ -218,7 +179,7 @@ class LakeConfig(Model):
 
     @cached_property
     def _folders_of_moved(self) -> list[str]:
-        return sorted({folder for spec in self.tables if (folder := moves_to(spec.after_load))})
+        return sorted({folder for spec in self.tables if (folder := spec.moved_to)})
 
     @cached_property
     def _folders_of_inventories(self) -> list[str]:
@@ -245,23 +206,18 @@ class LakeConfig(Model):
 
 def _folder_of(folders: Iterable[str], bucket: str, key: str) -> str | None:
     """The first of some `s3://` folders below which an object lies."""
-    address = f"s3://{bucket}/{key}"
+    address = S3Address(bucket, key).s3
     return next((folder for folder in folders if address.startswith(folder)), None)
 
 
 @lru_cache(1000)  # asked for each event, of the same few tables
-def _discovered(key: TableKey, format: Format, window: int, max_files: int, max_lag: int, policy: Policy) -> TableSpec:
+def _discovered(key: TableKey, format: Format, defaults: TableDefaults) -> TableSpec:
     return TableSpec.model_construct(
         name=key.sql_name,
         prefix=key.uri,
         format=format,
         mode=mode_of(format),
-        columns={},
-        partition_columns={},
-        window=window,
-        max_files=max_files,
-        max_lag=max_lag,
-        policy=policy,
+        **dict(defaults),
     )
 
 

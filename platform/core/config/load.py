@@ -20,7 +20,7 @@ class LakeConfigError(ValueError):
     """A `lake.yaml` that cannot be used; its text has one line a problem: `file:line: field: message`.
 
     Attributes:
-        problems: The lines.
+        problems: the lines.
     """
 
     def __init__(self, problems: list[str]) -> None:
@@ -32,11 +32,11 @@ def load_lake(path: str | PathLike[str], env: Mapping[str, str] | None = None) -
     """Reads and checks a `lake.yaml`.
 
     Args:
-        path: The file.
+        path: the file.
         env: Values for `${NAME}` and `${NAME:-default}`; the process's environment when None.
 
     Raises:
-        LakeConfigError: All problems of the file at once.
+        LakeConfigError: all problems of the file at once.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")

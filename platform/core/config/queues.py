@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from tidegate.platform.core.config.fields import Model, QueueName, QueueUrl
 
@@ -18,28 +18,28 @@ class QueueSpec(Model):
 
     url: QueueUrl | None = None
     """URL of the queue."""
-    name: QueueName | None = None
+    given_name: Annotated[QueueName | None, Field(alias="name")] = None
     """Name of the queue, in the account and region of the credentials."""
     dlq: QueueName | None = None
     """Name of its dead-letter queue."""
 
     @model_validator(mode="after")
     def _one_address(self) -> Self:
-        if (self.url is None) == (self.name is None):
+        if (self.url is None) == (self.given_name is None):
             raise ValueError("give exactly one of url and name")
-        if self.dlq == self.known_as:
+        if self.dlq == self.name:
             raise ValueError(f"{self.dlq!r} is the queue itself; `dlq` takes the name of the queue of its dead letters")
         return self
 
     @property
-    def known_as(self) -> str:
+    def name(self) -> str:
         """The queue's name, from its URL where that is what is configured."""
-        return self.name or (self.url or "").rstrip("/").rsplit("/", 1)[-1]
+        return self.given_name or (self.url or "").rstrip("/").rsplit("/", 1)[-1]
 
     @property
     def names(self) -> tuple[str, ...]:
         """The queue's name and that of its dead-letter queue, if lake.yaml says it."""
-        return (self.known_as, self.dlq) if self.dlq else (self.known_as,)
+        return (self.name, self.dlq) if self.dlq else (self.name,)
 
     @property
     def region(self) -> str | None:

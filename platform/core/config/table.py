@@ -1,73 +1,29 @@
-"""The configuration of one table and of its silver table."""
+"""The configuration of one table."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Self
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from tidegate.platform.core.config.after_load import AfterLoad, takes_away
+from tidegate.platform.core.config.after_load import AfterLoad, moves_to, takes_away
 from tidegate.platform.core.config.csv_options import CsvOptions
+from tidegate.platform.core.config.defaults import TableDefaults
 from tidegate.platform.core.config.fields import (
-    MAX_FILES_DEFAULT,
-    MAX_LAG_DEFAULT,
-    POLICY_DEFAULT,
-    WINDOW_DEFAULT,
-    Condition,
-    Cron,
     Folder,
-    MaxFiles,
-    MaxLag,
-    Model,
     Name,
     Owner,
     Prefix,
-    ReconcileInterval,
     SimpleType,
     Text,
     Type,
-    Window,
 )
 from tidegate.platform.core.config.queues import QueueSpec
+from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
 from tidegate.platform.core.keys.file_format import Format, Mode, mode_of
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.schema.table_schema import Policy
-
-
-class SilverSpec(Model):
-    """How the silver table is merged from bronze. Exactly one of `schedule` and `every`."""
-
-    keys: Annotated[tuple[Text, ...], Field(min_length=1)]
-    """Columns that identify a row."""
-    order: Text
-    """Column that says which of two rows of one key is newer."""
-    delete_when: Condition | None = None
-    """SQL condition over the row: where it holds, the row is deleted."""
-    on_removed: Literal["ignore", "full"] = "ignore"
-    """What a file's removal from bronze does: nothing, or a full merge."""
-    schedule: Cron | None = None
-    """Cron schedule of five fields."""
-    every: Annotated[int, Field(ge=1)] | None = None
-    """Seconds between two looks, by a sensor."""
-    tombstone_days: Annotated[int, Field(ge=1)] = 30
-    """Days for which a deleted key is remembered, so that a late older row does not bring it back."""
-
-    @field_validator("keys")
-    @classmethod
-    def _distinct(cls, keys: tuple[str, ...]) -> tuple[str, ...]:
-        # Spark resolves columns case-insensitively.
-        twice = {key for key in keys if [other.lower() for other in keys].count(key.lower()) > 1}
-        if twice:
-            raise ValueError(f"{', '.join(sorted(twice))} is named twice")
-        return keys
-
-    @model_validator(mode="after")
-    def _one_trigger(self) -> Self:
-        if (self.schedule is None) == (self.every is None):
-            raise ValueError('give exactly one of schedule (cron, "*/10 * * * *") and every (seconds)')
-        return self
 
 
 def _either_source(schema: dict[str, Any]) -> None:
@@ -75,10 +31,10 @@ def _either_source(schema: dict[str, Any]) -> None:
     schema["oneOf"] = [{"required": ["prefix"]}, {"required": ["row_queue"]}]
 
 
-class TableSpec(Model):
+class TableSpec(TableDefaults):
     """One table: where its files or rows come from and what becomes of them. Either `prefix` or `row_queue`."""
 
-    # Whoever reads a configuration finds a prefix in each table: that of a row queue's is filled in before.
+    # Every table has a prefix. For row-queue tables it is derived before validation.
     model_config = ConfigDict(json_schema_extra=_either_source)
 
     name: Name
@@ -96,18 +52,8 @@ class TableSpec(Model):
     """Spark SQL types of columns, instead of the inferred ones, at the table's birth."""
     partition_columns: dict[Text, SimpleType] = Field(default_factory=dict)
     """Spark SQL types of the `k=v` folders, all of them or none; string each where none is given."""
-    policy: Annotated[Policy, Field(alias="schema")] = POLICY_DEFAULT
-    """What a file with new columns does. `evolve`: they are added to the table. `strict`: the file is quarantined."""
     csv: CsvOptions = CsvOptions()
     """How the table's CSV files are written, where they are not as RFC 4180 says."""
-    window: Window = WINDOW_DEFAULT
-    """Seconds that hints are gathered before a run."""
-    max_files: MaxFiles = MAX_FILES_DEFAULT
-    """Most files of one batch."""
-    max_lag: MaxLag = MAX_LAG_DEFAULT
-    """Seconds that an event may wait beyond the window before the table counts as behind."""
-    reconcile_interval: ReconcileInterval | None = None
-    """Seconds between two listings of the prefix, which find what no event told."""
     inventory: Folder | None = None
     """`s3://` folder in which S3 delivers an inventory of the bucket, which is read instead of listing the prefix."""
     owners: tuple[Owner, ...] = ()
@@ -177,6 +123,16 @@ class TableSpec(Model):
             return False
         mode = self.mode or (mode_of(self.format) if self.format else None)
         return None if mode is None else mode == "register"
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the table's rows come in a queue of its own."""
+        return self.row_queue is not None
+
+    @property
+    def moved_to(self) -> str | None:
+        """The `s3://` folder that files are moved to after they were loaded."""
+        return moves_to(self.after_load)
 
     def resolved(self, format: Format) -> TableSpec:
         """The same table with its format and mode filled in, `format` being what the file's ending says."""

@@ -29,8 +29,8 @@ class Problem:
     """What is wrong at one place of the document.
 
     Attributes:
-        where: The place.
-        message: What is wrong and what to do.
+        where: the place.
+        message: what is wrong and what to do.
         line: Line (from 1) where the document has no value at `where`.
         beside: Another place that it is about; its line is named too.
     """
@@ -51,7 +51,7 @@ class YamlDocument:
     Attributes:
         data: Mappings, lists and scalars, with environment variables expanded.
         lines: Line (from 1) of every value; a mapping's value has the line of its key.
-        problems: What was wrong with the text itself.
+        problems: what was wrong with the text itself.
     """
 
     data: Any = None
@@ -73,7 +73,7 @@ def read_yaml(text: str, env: Mapping[str, str] | None = None) -> YamlDocument:
     """Reads one YAML document and expands `${NAME}` and `${NAME:-default}` in its values.
 
     Args:
-        text: The document.
+        text: the document.
         env: Values of the variables; the process's environment when None.
 
     Returns:
@@ -177,7 +177,7 @@ def validation_problems(model: type[BaseModel], error: ValidationError) -> Itera
             case "value_error":
                 message = str(detail["ctx"]["error"])
             case "extra_forbidden":
-                names = list(_model_at(model, where[:-1]).model_fields)
+                names = _field_names(_model_at(model, where[:-1]))
                 near = difflib.get_close_matches(str(where[-1]), names, n=1)
                 message = "unknown field; " + (
                     f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(names)}"
@@ -203,6 +203,12 @@ def validation_problems(model: type[BaseModel], error: ValidationError) -> Itera
 
 def _lies_below(inner: Location, outer: Location) -> bool:
     return len(inner) > len(outer) and inner[: len(outer)] == outer
+
+
+def _field_names(model: type[BaseModel]) -> list[str]:
+    """The fields as `lake.yaml` spells them: those of the section, then those that it shares with others."""
+    own_first = sorted(model.model_fields.items(), key=lambda named: named[0] not in model.__annotations__)
+    return [field.alias or name for name, field in own_first]
 
 
 def _model_at(model: type[BaseModel], where: Location) -> type[BaseModel]:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tidegate.platform.core.events.envelopes import published
 from tidegate.platform.core.events.row_object import LATEST
+from tidegate.platform.core.times import from_millis, parse_time, to_millis
 
 #: The columns that a row queue's table begins with, and their SQL types.
 ROW_COLUMNS = {"_message_id": "string", "_sent_at": "timestamp"}
 _ID, _SENT_AT = ROW_COLUMNS
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LINE_ENDS = re.compile(r"[\r\n]+")
 _SPACE = " \t\r\n"
 
@@ -64,7 +63,7 @@ def row_of(body: str, origin: RowOrigin) -> Row:
     for name in members:
         if name.lower() in ROW_COLUMNS:
             raise ValueError(f"its member {name} has the name of a column that Tidegate adds; send another name")
-    time = (_EPOCH + timedelta(milliseconds=origin.sent_at)).isoformat(timespec="milliseconds")
+    time = from_millis(origin.sent_at).isoformat(timespec="milliseconds")
     ours = json.dumps({_ID: origin.message_id, _SENT_AT: time.replace("+00:00", "Z")}, separators=(",", ":"))
     line = f"{ours[:-1]}{',' if members else ''}{_LINE_ENDS.sub(' ', text[1:])}"
     line.encode()  # UnicodeEncodeError, a ValueError, for what no file of ours could hold
@@ -90,7 +89,6 @@ def _no_json(name: str) -> None:
 
 def _millis(time: str) -> int:
     try:
-        moment = datetime.fromisoformat(time)
+        return to_millis(parse_time(time))
     except ValueError:
         raise ValueError(f"the SNS notification's Timestamp {time!r} is no time") from None
-    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // timedelta(milliseconds=1)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Self
 
 from ulid import ULID
+
+from tidegate.platform.core.times import from_millis
 
 #: Spans of time that a condition names, at most.
 _MOST_SPANS = 32
@@ -57,7 +58,7 @@ class RowObject:
 
     def new_key(self, prefix: str) -> str:
         """A fresh key below a table's prefix, in the folder of the day (UTC) on which the oldest row was sent."""
-        day = datetime.fromtimestamp(self.first / 1000, UTC).strftime("%Y-%m-%d")
+        day = from_millis(self.first).strftime("%Y-%m-%d")
         return f"{prefix}{day}/{ULID()}-{self.rows}-{self.first}-{self.last}.jsonl"
 
 

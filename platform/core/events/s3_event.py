@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from tidegate.platform.core.events.envelopes import is_s3_record, open_body, shown
 from tidegate.platform.core.events.row_message import RowOrigin
 from tidegate.platform.core.keys.object_key import checked_key, decode_event_key
+from tidegate.platform.core.times import parse_time
 
 # EventBridge's names of what S3's notifications call otherwise (AWS: "Using EventBridge" and "Supported event
 # types" in the S3 user guide). Creations and deletions depend on more than the name, see _eventbridge_name.
@@ -227,12 +228,10 @@ def _size(value: Any) -> int | None:
 
 def _time(value: Any) -> datetime | None:
     try:
-        moment = datetime.fromisoformat(value)
+        time = parse_time(value)
     except (TypeError, ValueError):
         return None
-    if not _FIRST_YEAR <= moment.year < 9999:
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return time if _FIRST_YEAR <= time.year < 9999 else None
 
 
 def _representable(text: str) -> str:

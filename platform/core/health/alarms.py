@@ -12,8 +12,8 @@ from tidegate.platform.core.health.metrics import NAMESPACE, Metric, lake_dimens
 #: Seconds between two measurements, and the period of every alarm.
 PERIOD = 300
 #: A template has at most 500 resources; the tables beyond are covered by the alarm on `TablesBehind`.
-_MOST_TABLES = 400
-_MOST_NAME = 255
+_MAX_TABLES = 400
+_MAX_NAME = 255
 #: Seconds that a message may lie in a queue: thirty ticks of the intake.
 _OLDEST_MESSAGE = 900
 
@@ -37,7 +37,7 @@ def template(config: LakeConfig) -> dict[str, Any]:
 
 def without_dead_letters(config: LakeConfig) -> list[str]:
     """Queues that get no alarm on dead letters, for lake.yaml does not name their dead-letter queue."""
-    return [queue.known_as for queue in config.every_queue if not queue.dlq]
+    return [queue.name for queue in config.every_queue if not queue.dlq]
 
 
 def _of_lake(config: LakeConfig) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def _of_lake(config: LakeConfig) -> dict[str, Any]:
 def _of_queues(config: LakeConfig) -> dict[str, Any]:
     found = {}
     for queue in config.every_queue:
-        name = queue.known_as
+        name = queue.name
         own = Metric("ApproximateAgeOfOldestMessage", (("QueueName", name),))
         found[_id("Undrained", name)] = _alarm(
             config,
@@ -112,10 +112,10 @@ def _of_tables(config: LakeConfig) -> dict[str, Any]:
             f"{spec.name} is behind",
             f"The oldest event that waits for {spec.name} is too old. Owners: {', '.join(spec.owners) or 'not named'}.",
             metric(config, "OldestEventAge", Table=spec.name),
-            above=config.most_lag(spec.table_key),
+            above=spec.lag_limit,
             times=2,
         )
-        for spec in config.tables[:_MOST_TABLES]
+        for spec in config.tables[:_MAX_TABLES]
     }
 
 
@@ -136,7 +136,7 @@ def _alarm(
     return {
         "Type": "AWS::CloudWatch::Alarm",
         "Properties": {
-            "AlarmName": f"Tidegate {lake_dimension(config)}: {name}"[:_MOST_NAME],
+            "AlarmName": f"Tidegate {lake_dimension(config)}: {name}"[:_MAX_NAME],
             "AlarmDescription": description,
             "Namespace": namespace,
             "MetricName": watched.name,

@@ -43,7 +43,7 @@ class QueueHealth:
         waiting: messages that can be received.
         in_flight: messages that were received and not deleted yet.
         dead: messages in its dead-letter queue; None where there is none, or it does not say.
-        missed: events of the day (UTC) that no table takes, by outcome: ``no_table``, ``malformed``.
+        missed: events of the day (UTC) that no table takes, by outcome: `no_table`, `malformed`.
     """
 
     name: str

@@ -13,8 +13,8 @@ from tidegate.platform.core.health.measurement import Health
 NAMESPACE = "Tidegate"
 
 #: Limits of one request of PutMetricData: a thousand metrics, and a megabyte, of which some is left for its frame.
-_MOST_DATA = 1000
-_MOST_BYTES = 900_000
+_MAX_DATA = 1000
+_MAX_BYTES = 900_000
 #: Bytes of one metric as a query string says it, names of fields and numbers included, without names of ours.
 _FRAME = 700
 
@@ -27,12 +27,12 @@ class Metric(NamedTuple):
 
 
 def lake_dimension(config: LakeConfig) -> str:
-    """The lake's value of the dimension ``Lake``: its root without ``s3://``, in ASCII."""
+    """The lake's value of the dimension `Lake`: its root without `s3://`, in ASCII."""
     return quote(config.lake.root.removeprefix("s3://"), safe="/ !\"#$&'()*+,:;<=>?@[]^`{|}")
 
 
 def metric(config: LakeConfig, name: str, **dimensions: str) -> Metric:
-    """A metric of a lake, or of one of its tables or queues: ``Table="orders"``, ``Queue="events"``."""
+    """A metric of a lake, or of one of its tables or queues: `Table="orders"`, `Queue="events"`."""
     return Metric(name, (("Lake", lake_dimension(config)), *dimensions.items()))
 
 
@@ -85,7 +85,7 @@ def requests(data: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     size = 0
     for datum in data:
         cost = _FRAME + sum(len(quote(one["Value"], safe="")) for one in datum["Dimensions"])
-        if batch and (len(batch) == _MOST_DATA or size + cost > _MOST_BYTES):
+        if batch and (len(batch) == _MAX_DATA or size + cost > _MAX_BYTES):
             yield batch
             batch, size = [], 0
         batch.append(datum)

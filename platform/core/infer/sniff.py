@@ -16,7 +16,7 @@ from typing import Any
 from tidegate.platform.core.config.csv_options import USUAL_NULLS
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts, type_of
 from tidegate.platform.core.keys.file_format import Format
-from tidegate.platform.core.schema.column_types import MOST_LEVELS, quoted
+from tidegate.platform.core.schema.column_types import MAX_LEVELS, quoted
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 
 #: Bytes of a file that are looked at.
@@ -24,7 +24,7 @@ SAMPLE = 1 << 16
 #: Lines among which a header is looked for.
 _PREAMBLE = 20
 _DELIMITERS = (",", ";", "\t", "|")
-_TOO_DEEP = f"its objects are nested deeper than {MOST_LEVELS} levels; write what lies deeper as text"
+_TOO_DEEP = f"its objects are nested deeper than {MAX_LEVELS} levels; write what lies deeper as text"
 
 
 @dataclass
@@ -65,7 +65,7 @@ def format_of_bytes(head: bytes) -> Format:
 
 
 def sniff_csv(head: bytes, *, whole: bool) -> Sniffed:
-    """Look at the first bytes of a CSV file; ``whole`` when there are no more.
+    """Look at the first bytes of a CSV file; `whole` when there are no more.
 
     Raises:
         ValueError: they cannot be taken for rows; the message is the problem.
@@ -134,7 +134,7 @@ def _sniffed_json(text: str, sniffed: Sniffed, *, whole: bool) -> Sniffed:
     objects = list(_objects(text.lstrip("[").lstrip(), whole and not text.startswith("["), sniffed))
     for one in objects:
         _check_names(list(one), sniffed)
-        if _levels(one) > MOST_LEVELS + 1 and _TOO_DEEP not in sniffed.problems:
+        if _levels(one) > MAX_LEVELS + 1 and _TOO_DEEP not in sniffed.problems:
             sniffed.problems.append(_TOO_DEEP)
         for name, value in one.items():
             kind = _json_type(value)

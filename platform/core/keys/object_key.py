@@ -10,8 +10,8 @@ HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 #: Folders of a registered table that commits write: Delta's log, and our copies of its files.
 _OF_COMMITS = frozenset({"_delta_log", "_tidegate"})
-_MOST_BYTES = 1024  # S3's limit for a key
-_TOO_LONG = f"the object key has more than {_MOST_BYTES:,} bytes, which is S3's limit"
+_MAX_BYTES = 1024  # S3's limit for a key
+_TOO_LONG = f"the object key has more than {_MAX_BYTES:,} bytes, which is S3's limit"
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 _YEAR, _MONTH, _DAY = "(?:19|20)[0-9]{2}", "(?:0?[1-9]|1[0-2])", "(?:0?[1-9]|[12][0-9]|3[01])"
@@ -27,28 +27,15 @@ _DATES = re.compile(
 )
 
 
-def parse_s3_uri(uri: str) -> tuple[str, str]:
-    """Splits `s3://bucket/key` into bucket and key (key "" for the bucket itself).
-
-    Raises:
-        ValueError: The text does not begin with `s3://` and a bucket.
-    """
-    scheme, _, rest = uri.partition("://")
-    bucket, _, key = rest.partition("/")
-    if scheme != "s3" or not bucket:
-        raise ValueError(f"{uri!r} is not of the form s3://bucket/key")
-    return bucket, key
-
-
 def decode_event_key(raw: str) -> str:
     """Decodes the key of an S3 notification ("+" is a space, then percent escapes, as UTF-8).
 
     Raises:
-        ValueError: The key is empty, longer than S3 allows, has a broken escape, or is not UTF-8 when decoded.
+        ValueError: the key is empty, longer than S3 allows, has a broken escape, or is not UTF-8 when decoded.
     """
     if not raw:
         raise ValueError("the object key is empty")
-    if len(raw) > 3 * _MOST_BYTES:
+    if len(raw) > 3 * _MAX_BYTES:
         raise ValueError(_TOO_LONG)
     broken = _BAD_ESCAPE.search(raw)
     if broken:
@@ -71,7 +58,7 @@ def checked_key(key: str) -> str:
         encoded = key.encode()
     except UnicodeEncodeError as error:
         raise ValueError(f"the object key {key!r} is not valid Unicode: {error.reason}") from None
-    if len(encoded) > _MOST_BYTES:
+    if len(encoded) > _MAX_BYTES:
         raise ValueError(_TOO_LONG)
     return key
 
@@ -118,13 +105,13 @@ def partition_values(key: str, prefix: str) -> dict[str, str | None]:
 
     Args:
         key: Decoded object key.
-        prefix: The table prefix that the key begins with.
+        prefix: the table prefix that the key begins with.
 
     Returns:
         Column to value in the order of the folders; None for Hive's null.
 
     Raises:
-        ValueError: The key is not below the prefix, or names a column twice.
+        ValueError: the key is not below the prefix, or names a column twice.
     """
     if not key.startswith(prefix):
         raise ValueError(f"the key {key!r} does not lie below the table prefix {prefix!r}")

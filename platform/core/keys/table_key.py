@@ -10,7 +10,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-from tidegate.platform.core.keys.object_key import parse_s3_uri
+from tidegate.platform.core.keys.s3_address import S3Address
 
 MAX_ENCODED_LENGTH = 512
 """Longest table key in use: an S3 key has 1,024 bytes, and lake root, folder and manifest name share them."""
@@ -35,7 +35,7 @@ class TableKey:
         prefix: Decoded key prefix with its trailing "/", or "" for the whole bucket.
 
     Raises:
-        ValueError: The bucket is no bucket name, the prefix does not end with "/", or it is not
+        ValueError: the bucket is no bucket name, the prefix does not end with "/", or it is not
             representable in UTF-8.
     """
 
@@ -60,9 +60,9 @@ class TableKey:
         """Reads `s3://bucket/prefix/`.
 
         Raises:
-            ValueError: The text is not such a URI.
+            ValueError: the text is not such a URI.
         """
-        return cls(*parse_s3_uri(uri))
+        return cls(*S3Address.parse(uri))
 
     @classmethod
     def decode(cls, text: str) -> TableKey:
@@ -93,7 +93,7 @@ class TableKey:
     @property
     def uri(self) -> str:
         """`s3://bucket/prefix/`."""
-        return f"s3://{self.bucket}/{self.prefix}"
+        return S3Address(self.bucket, self.prefix).s3
 
     @property
     def sql_name(self) -> str:

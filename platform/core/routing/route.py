@@ -96,7 +96,7 @@ def rows_route(bucket: str, key: str, config: LakeConfig) -> Routed | None:
     spec = config.table_holding(bucket, key)
     if spec is None or spec.row_queue is None or RowObject.of(key) is None:
         return None
-    why = f"it holds messages of the row queue {spec.row_queue.known_as} of table {spec.name!r}"
+    why = f"it holds messages of the row queue {spec.row_queue.name} of table {spec.name!r}"
     return Routed(spec.table_key, spec.resolved("json"), why)
 
 

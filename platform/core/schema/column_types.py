@@ -21,7 +21,7 @@ _WIDENS = {
 
 #: How deep structs, arrays and maps may lie in each other. From 32 levels on, Spark Connect's client cannot read a
 #: schema (protobuf's limit); some hundreds take the server down.
-MOST_LEVELS = 30
+MAX_LEVELS = 30
 
 _ID = "delta.columnMapping.id"
 _PHYSICAL = "delta.columnMapping.physicalName"
@@ -29,7 +29,7 @@ _PHYSICAL = "delta.columnMapping.physicalName"
 
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """A type without parts, by its name in Spark's schema JSON: ``long``, ``string``, ``timestamp_ntz`` …"""
+    """A type without parts, by its name in Spark's schema JSON: `long`, `string`, `timestamp_ntz` …"""
 
     name: str
 
@@ -44,7 +44,7 @@ class Simple:
 
 @dataclass(frozen=True, slots=True)
 class Decimal:
-    """A decimal of ``precision`` digits, ``scale`` of them behind the point."""
+    """A decimal of `precision` digits, `scale` of them behind the point."""
 
     precision: int
     scale: int

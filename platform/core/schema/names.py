@@ -15,9 +15,9 @@ SOURCE_COLUMNS = ("_source_path", "_source_etag", "_source_event_time", "_ingest
 _HIDDEN = "_metadata"
 #: Most fields, nested ones too, that rows of text bring to a table at once. Where keys of objects are data, such as
 #: ids, there is no end of them, and the schema is part of every batch and of the log.
-MOST_FIELDS = 10_000
+MAX_FIELDS = 10_000
 #: Most characters of a name.
-_MOST_NAME = 1_000
+_MAX_NAME = 1_000
 #: Delta takes such a name only in a table that maps its columns; the restriction was Parquet's once.
 _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")
 
@@ -47,7 +47,7 @@ def check_names(fields: Iterable[Field], *, reserved: Collection[str] = ()) -> N
 def usable(fields: Iterable[Field]) -> list[Field]:
     """The fields that a loaded table can have as columns; a row that has others is refused for them."""
     found: dict[str, Field] = {}
-    left = MOST_FIELDS
+    left = MAX_FIELDS
     for field in fields:
         try:
             check_names([field], reserved=SOURCE_COLUMNS)
@@ -64,9 +64,9 @@ def _check_level(fields: Iterable[Field], path: str) -> None:
     for field in fields:
         if not field.name:
             raise Misfit(f"{f'a field of {path[:-1]}' if path else 'a column'} has no name; give it one")
-        if len(field.name) > _MOST_NAME:
+        if len(field.name) > _MAX_NAME:
             raise Misfit(
-                f"column {path}{field.name[:60]}… has a name of more than {_MOST_NAME:,} characters; shorten it"
+                f"column {path}{field.name[:60]}… has a name of more than {_MAX_NAME:,} characters; shorten it"
             )
         twin = seen.get(field.name.lower())
         if twin is not None:

@@ -74,7 +74,7 @@ def _holds(kind: Type, value: str) -> bool:
 
 
 def _keeps(value: str, name: str) -> bool:
-    """Whether a number is the double, or float, that is made of it; ``Digits`` of platform/jvm says when it is."""
+    """Whether a number is the double, or float, that is made of it; `Digits` of platform/jvm says when it is."""
     said = decimal.Decimal(value)
     made = float(value)
     if name == "float":

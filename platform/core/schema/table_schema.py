@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from tidegate.platform.core.schema.column_types import (
-    MOST_LEVELS,
+    MAX_LEVELS,
     Array,
     Field,
     Map,
@@ -38,7 +38,7 @@ class TableSchema:
 
     Attributes:
         fields: all columns, those of the path last.
-        partitions: names of the columns whose values come from the path, as ``fields`` spells them.
+        partitions: names of the columns whose values come from the path, as `fields` spells them.
         fixed: lower-case names of columns whose type the configuration says.
         born: the table exists; before, a wider type of a later file of the first batch is taken.
     """
@@ -118,9 +118,9 @@ class TableSchema:
         fields = tuple(fields)
         check_names(fields, reserved=reserved)
         for field in fields:
-            if levels(field.type) > MOST_LEVELS:
+            if levels(field.type) > MAX_LEVELS:
                 raise Misfit(
-                    f"column {field.name} is nested deeper than {MOST_LEVELS} levels, which Spark cannot read; "
+                    f"column {field.name} is nested deeper than {MAX_LEVELS} levels, which Spark cannot read; "
                     "write what lies deeper as text"
                 )
         from_path = {name.lower() for name in self.partitions}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tidegate.platform.core.config.table import SilverSpec
+from tidegate.platform.core.config.silver import SilverSpec
 
 #: Tidegate's own columns: whether the key is deleted, and the batch and the time that last changed the row.
 DELETED, CHANGED_BATCH, CHANGED_AT = SILVER_COLUMNS = ("_deleted", "_changed_batch", "_changed_at")

@@ -18,7 +18,7 @@ from tests.support.foreign.case import Case, File, Made, Row, Workshop, refused,
 from tests.support.foreign.csv_files import _frame
 from tests.support.foreign.odd_names import ODD_NAMES
 from tests.support.foreign.same import Json
-from tidegate.platform.core.schema.column_types import MOST_LEVELS
+from tidegate.platform.core.schema.column_types import MAX_LEVELS
 
 
 def good_json(id: int) -> tuple[str, bytes]:
@@ -162,7 +162,7 @@ CASES = (
             File("sparse.json", lines({"only_here": 1}, {"only_there": [1]}, {})),
             File("mixed.json", _mixed),
             File("numbers.json", lines({"int": 2**53 + 1, "big": 2**64, "real": 0.1, "exp": 1e300, "zero": -0.0})),
-            File("deepest that goes.json", lines({"nested": _nested(MOST_LEVELS)})),
+            File("deepest that goes.json", lines({"nested": _nested(MAX_LEVELS)})),
             File("nothing.json", lines({"never": None}, {"never": None})),
             File("empty inside.json", lines({"no_fields": {}, "no_items": []})),
         ),

@@ -11,7 +11,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
 from tests.support.foreign.case import Row
-from tidegate.platform.core.keys.object_key import parse_s3_uri
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.local.provision import Clients
 
 _EXTENSION = next(Path(duckdb_extension_delta.__path__[0]).rglob("*.duckdb_extension"))
@@ -19,7 +19,7 @@ _EXTENSION = next(Path(duckdb_extension_delta.__path__[0]).rglob("*.duckdb_exten
 
 def copied_down(clients: Clients, location: str, folder: Path) -> Path:
     """A table of the local S3 as a folder."""
-    bucket, prefix = parse_s3_uri(location.replace("s3a://", "s3://"))
+    bucket, prefix = S3Address.parse_s3a(location)
     for page in clients.s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=f"{prefix.rstrip('/')}/"):
         for item in page.get("Contents", []):
             path = folder / item["Key"].removeprefix(prefix).lstrip("/")

@@ -8,7 +8,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tidegate.assets.maintenance.compaction import EVERY, compact, is_due
-from tidegate.resources.spark.delta import Compacted
+from tidegate.resources.spark.results import Compacted
 
 
 @pytest.mark.parametrize(

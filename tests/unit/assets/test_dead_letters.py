@@ -56,7 +56,7 @@ class Sqs:
 
 
 def lake(sqs: Sqs) -> Any:
-    queues = [Queue(sqs, spec.url or spec.known_as) for spec in CONFIG.queues]  # type: ignore[arg-type]
+    queues = [Queue(sqs, spec.url or spec.name) for spec in CONFIG.queues]  # type: ignore[arg-type]
     return SimpleNamespace(config=CONFIG, queues=queues, store=LakeStore(Objects(), "s3://lake/root"))  # type: ignore[arg-type]
 
 

@@ -139,9 +139,9 @@ class Lake:
             told = Inventory.from_manifest(self.body, URI, source)
             return Inventory(told.uri, told.bucket, self.created, told.format, told.columns, told.files)
 
-        def differ(*given: Any, after: str, most: int, left: bool) -> Differences:
+        def differ(*given: Any, after: str, limit: int, left: bool) -> Differences:
             here = [one for one in found if one.key > after and (left or one.kind != "left")]
-            return Differences(sorted(here, key=lambda one: one.key)[:most], keys)
+            return Differences(sorted(here, key=lambda one: one.key)[:limit], keys)
 
         monkeypatch.setattr(inventoried, "newest_inventory", newest)
         monkeypatch.setattr(inventoried, "inventory_differences", differ)

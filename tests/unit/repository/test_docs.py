@@ -18,7 +18,8 @@ from tidegate.platform.cloud.queue_policy import lets_send
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.lake import DiscoverySpec, IntakeSpec, LakeConfig, LakeSpec, QueueSpec
 from tidegate.platform.core.config.load import load_lake
-from tidegate.platform.core.config.table import SilverSpec, TableSpec
+from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.health.alarms import template
 from tidegate.platform.core.health.measurement import Health, QueueHealth, TableHealth
 from tidegate.platform.core.health.metrics import NAMESPACE, metric_data

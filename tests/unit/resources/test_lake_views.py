@@ -14,7 +14,7 @@ from tidegate.resources import lake as lake_module
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_root.root import LakeRoot
 from tidegate.resources.lake_views import name_lake_tables
-from tidegate.resources.spark.delta import Naming, TableName
+from tidegate.resources.spark.catalog import Naming, TableName
 
 ROOT = LakeRoot(SimpleNamespace(), "s3://lake/root")  # type: ignore[arg-type]
 
@@ -82,8 +82,12 @@ class Namer:
         self.calls = 0
         self.names: list[str] = []
 
-    def require_session(self) -> None:
+    def check_session_alive(self) -> None:
         pass
+
+    @property
+    def catalog(self) -> Namer:
+        return self
 
     def quarantining(self, ledgers: Sequence[str]) -> list[bool]:
         self.calls += 1

@@ -272,7 +272,7 @@ def test_nothing_is_hidden_after_the_deadline_or_where_the_queue_hides_nothing(h
 
 
 def test_few_large_messages_are_given_out_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidegate.resources.aws.sqs._CHUNK_SIZE", 1000)
+    monkeypatch.setattr("tidegate.resources.aws.drain._CHUNK_SIZE", 1000)
     client = Sqs(["b" * 100] * 200)
     chunks = [len(chunk) for chunk in queue(client).drain(seconds=30, messages=200, threads=2)]
     # Up to twice the size is held, and what each of two threads was about to receive then.

@@ -230,7 +230,7 @@ def test_a_table_of_a_row_queue_lies_below_the_lake_root(tmp_path: Path) -> None
     lake = config(tmp_path, CLICKS + "  - {name: files, prefix: s3://landing/files/}\n")
     clicks, _ = lake.tables
     assert (clicks.prefix, clicks.registers) == ("s3://my-lake/lake/rows/clicks/", False)
-    assert [queue.known_as for queue in lake.every_queue] == ["events", "clicks-rows"]
+    assert [queue.name for queue in lake.every_queue] == ["events", "clicks-rows"]
     assert (lake.table_of_rows("clicks-rows"), lake.table_of_rows("events")) == (clicks, None)
     key = RowObject(1, 5, 6).new_key(clicks.table_key.prefix)
     # An event about such an object is about a file of Tidegate itself, as for everything below the root.

@@ -10,7 +10,7 @@ from tidegate.assets.bronze.prepare.formats.format import Format, Look, SourceFi
 from tidegate.assets.bronze.prepare.formats.json_shape import OneObjectALine, needs_rewrite
 from tidegate.assets.bronze.prepare.formats.json_values import check_keys
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.schema.column_types import MOST_LEVELS, Field, field_from_json
+from tidegate.platform.core.schema.column_types import MAX_LEVELS, Field, field_from_json
 from tidegate.platform.core.schema.names import usable
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.spark.delta import Delta
@@ -36,7 +36,7 @@ class Json(Format):
         A column of doubles is text if a double would change some value. Objects that are nested deeper than a table can
         be say nothing; their rows will be refused.
         """
-        told = delta.infer_json({"reader": self.name, "files": [file.place() for file in files]}, MOST_LEVELS)
+        told = delta.infer_json({"reader": self.name, "files": [file.place() for file in files]}, MAX_LEVELS)
         return usable([field_from_json(field) for field in told["fields"]])
 
     def new_names(self, file: SourceFile, schema: TableSchema) -> Collection[str]:

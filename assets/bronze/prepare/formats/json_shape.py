@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from tidegate.assets.bronze.prepare.formats.format import Rewrite
-from tidegate.platform.core.schema.column_types import MOST_LEVELS
+from tidegate.platform.core.schema.column_types import MAX_LEVELS
 from tidegate.platform.core.schema.misfit import Misfit
 
 #: Most bytes of a file that is rewritten, unpacked: it is parsed as a whole.
@@ -20,7 +20,7 @@ _SEPARATOR = re.compile(r"[ \t\r\n]*,?[ \t\r\n]*")
 _LINE_END = re.compile(r"[\r\n]+")
 _BOMS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DECODER = json.JSONDecoder()
-_TOO_DEEP = f"its objects are nested deeper than {MOST_LEVELS} levels; write what lies deeper as text"
+_TOO_DEEP = f"its objects are nested deeper than {MAX_LEVELS} levels; write what lies deeper as text"
 
 
 class OneObjectALine(Rewrite):

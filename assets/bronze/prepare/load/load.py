@@ -171,7 +171,7 @@ class _Load:
     def _require_server(self, files: Sequence[SourceFile]) -> None:
         """Tell a failure from the loss of the server while it read these files, which is noted."""
         try:
-            self.table.delta.require_session()
+            self.table.delta.check_session_alive()
         except (SparkUnreachable, PySparkException) as error:
             raise server_lost(self.table, files) from error
 

@@ -25,6 +25,7 @@ from tidegate.assets.bronze.prepare.room import SMALL, SMALL_FILE, Bounded, TooL
 from tidegate.assets.bronze.small_objects import CONTENT_BYTES, SMALL_BYTES, Held, content
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.keys.file_format import format_of
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.lake import Table
 
@@ -46,7 +47,7 @@ class Staged:
     @property
     def path(self) -> str:
         """Its ``s3a://`` path."""
-        return f"s3a://{self.bucket}/{quote(self.key)}"
+        return S3Address(self.bucket, quote(self.key)).s3a
 
 
 def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:
@@ -164,7 +165,7 @@ def head_of(table: Table, candidate: Candidate) -> tuple[bytes, bool]:
 
 def source_path(bucket: str, key: str) -> str:
     """The ``s3a://`` path of an object."""
-    return f"s3a://{bucket}/{key}"
+    return S3Address(bucket, key).s3a
 
 
 def _first_bytes(table: Table, candidate: Candidate, length: int) -> bytes:

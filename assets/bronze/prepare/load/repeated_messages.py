@@ -25,7 +25,7 @@ from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
 from tidegate.platform.core.events.row_object import LATEST, sent_in, spans
-from tidegate.platform.core.keys.object_key import parse_s3_uri
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Table
@@ -102,7 +102,7 @@ class _Once:
         return bool(both.groupBy(_ID).count().where("count > 1").limit(1).collect())
 
     def _ids(self, add: Add) -> pa.ChunkedArray[Any]:
-        bucket, key = parse_s3_uri(self._path(add).replace("s3a://", "s3://", 1))
+        bucket, key = S3Address.parse_s3a(self._path(add))
         body = self._table.lake.store.objects.get(bucket, key)
         if body is None:
             raise StoreError(f"{self._path(add)} is gone right after it was staged")
@@ -121,7 +121,7 @@ class _Once:
         delta.session.catalog.dropTempView(view)
         self._prepared.adds = [add for add in adds if add.records]
         counted, bucket = self._counted(self._prepared.adds), self._table.key.bucket
-        self._prepared.rows = [_told(row, counted.get(f"s3://{bucket}/{row.key}", 0)) for row in self._prepared.rows]
+        self._prepared.rows = [_told(row, counted.get(S3Address(bucket, row.key).s3, 0)) for row in self._prepared.rows]
 
     def _counted(self, adds: Sequence[Add]) -> dict[str, int]:
         """Rows by their object's address."""

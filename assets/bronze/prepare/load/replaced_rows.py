@@ -15,6 +15,7 @@ from tidegate.platform.core.bronze.batch import Add, Remove
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.plan import Candidate
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Table
@@ -130,7 +131,7 @@ class Replacing:
         )
         readings = self._readings(candidates)
         found = told.join(F.broadcast(readings), self._same(told, readings), "left_semi").groupBy("path", "size")
-        start, location = len(f"s3://{self._table.key.bucket}/"), f"{self._work.birth.location}/"
+        start, location = len(S3Address(self._table.key.bucket).s3), f"{self._work.birth.location}/"
         return [
             _DataFile(row["path"].removeprefix(location), row["size"], frozenset(path[start:] for path in row["paths"]))
             for row in found.agg(F.collect_set("_source_path").alias("paths")).orderBy("path").collect()
@@ -155,9 +156,11 @@ class Replacing:
         return adds
 
     def _readings(self, candidates: Sequence[Candidate]) -> DataFrame:
-        bucket, states = f"s3://{self._table.key.bucket}/", self._work.states
+        bucket, states = self._table.key.bucket, self._work.states
         # The etag that they were read with: a copy of the same bytes may have another.
-        values = zip(*((f"{bucket}{one.key}", states[one.key].etag, one.replaces) for one in candidates), strict=True)
+        values = zip(
+            *((S3Address(bucket, one.key).s3, states[one.key].etag, one.replaces) for one in candidates), strict=True
+        )
         types = (pa.string(), pa.string(), pa.int64())
         columns = [pa.array(list(column), kind) for column, kind in zip(values, types, strict=True)]
         return self._table.delta.session.createDataFrame(pa.table(columns, [f"left{name}" for name in _READING]))

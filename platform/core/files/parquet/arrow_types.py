@@ -29,7 +29,7 @@ _SIMPLE: dict[pa.DataType, str] = {
     pa.date32(): "date",
     pa.date64(): "date",
 }
-_MOST_DIGITS = 38
+_MAX_DIGITS = 38
 #: Digits of the largest unsigned 64-bit number.
 _UINT64 = Decimal(20, 0)
 
@@ -44,7 +44,7 @@ def table_type(kind: Any, column: str) -> Type:
         return Simple(_SIMPLE[kind])
     if pa.types.is_dictionary(kind):
         return table_type(kind.value_type, column)
-    if pa.types.is_decimal(kind) and kind.precision <= _MOST_DIGITS and 0 <= kind.scale <= kind.precision:
+    if pa.types.is_decimal(kind) and kind.precision <= _MAX_DIGITS and 0 <= kind.scale <= kind.precision:
         return Decimal(kind.precision, kind.scale)
     if pa.types.is_timestamp(kind):
         return Simple("timestamp" if kind.tz else "timestamp_ntz")

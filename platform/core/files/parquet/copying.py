@@ -1,7 +1,7 @@
 """A copy of a Parquet file that Spark reads as the writer meant it.
 
-Run as a process of its own, ``python -m … <source> <target> <renames as JSON>``: Arrow's C++ aborts on some corrupt
-files. It ends with ``BAD`` and prints the reason where the file is at fault.
+Run as a process of its own, `python -m … <source> <target> <renames as JSON>`: Arrow's C++ aborts on some corrupt
+files. It ends with `BAD` and prints the reason where the file is at fault.
 """
 
 from __future__ import annotations

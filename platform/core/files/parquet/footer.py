@@ -107,17 +107,17 @@ def footer_bytes(tail: bytes, size: int) -> int:
 
 
 def read_footer(tail: bytes, size: int) -> Footer:
-    """Parse the footer at the end of ``tail``.
+    """Parse the footer at the end of `tail`.
 
     Args:
-        tail: the object's last bytes, at least ``footer_bytes`` of them.
+        tail: the object's last bytes, at least `footer_bytes` of them.
         size: the object's size in bytes.
 
     Raises:
         BadParquet: the footer cannot be read, points past the file's end, contradicts itself, or has a type that no
             table has.
 
-    Some corrupt footers make Arrow abort the process: ``tidegate.resources.parquet.footers`` calls this in a child.
+    Some corrupt footers make Arrow abort the process: `tidegate.resources.parquet.footers` calls this in a child.
     """
     length = footer_bytes(tail, size)
     try:

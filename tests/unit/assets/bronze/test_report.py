@@ -23,7 +23,7 @@ from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.resources.spark.delta import CommitResult, TableState
+from tidegate.resources.spark.results import CommitResult, TableState
 
 ORDERS, PAGE = "landing.orders", dg.AssetKey(["bronze", "orders"])
 GOOD = LedgerRow("orders/good.json", Status.COMMITTED, rows=2)

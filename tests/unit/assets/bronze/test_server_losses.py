@@ -116,11 +116,11 @@ def test_only_the_loss_of_the_server_is_noted(lake: Any, gone: Exception, monkey
     table: Any = SimpleNamespace(text=ORDERS, lake=lake, inbox=lake.store.inbox.of(ORDERS))
     loading = load._Load(table, work)
     monkeypatch.setattr(load._Load, "_stage_once", fail)
-    table.delta = SimpleNamespace(require_session=lambda: None)
+    table.delta = SimpleNamespace(check_session_alive=lambda: None)
     with pytest.raises(PySparkException, match="the connection broke"):
         loading._stage([_file("a"), _file("b")])
     assert lake.store.inbox.waiting() == []
-    table.delta = SimpleNamespace(require_session=lose)
+    table.delta = SimpleNamespace(check_session_alive=lose)
     with pytest.raises(ServerLost, match=r"while it read 2 files of landing\.orders"):
         loading._stage([_file("a"), _file("b")])
     with pytest.raises(ServerLost, match=r"while it read a alone of landing\.orders"):

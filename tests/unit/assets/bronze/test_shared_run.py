@@ -30,7 +30,7 @@ from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.resources.spark.delta import CommitResult, TableState
+from tidegate.resources.spark.results import CommitResult, TableState
 
 PAGE = dg.AssetKey(["bronze", "orders"])
 GOOD, BAD = LedgerRow("good.json", Status.COMMITTED, rows=2), LedgerRow("bad.json", Status.QUARANTINED, "no row fits")
@@ -81,7 +81,7 @@ class World:
         self.brings: dict[str, LedgerRow | Exception] = {}
         self.given: dict[str, Any] = {}
         handles = SimpleNamespace(
-            delta=SimpleNamespace(require_session=lambda: None), table=lambda text: SimpleNamespace(text=text)
+            delta=SimpleNamespace(check_session_alive=lambda: None), table=lambda text: SimpleNamespace(text=text)
         )
         monkeypatch.setattr(LakeResource, "open", lambda _: handles)
         monkeypatch.setattr(asset, "run_table", self._run_table)

@@ -16,8 +16,10 @@ from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.ledger import COLUMNS, SETTLED, LedgerRow, Status, bounded
 from tidegate.platform.core.bronze.plan import TakenHint, ledger_row
 from tidegate.resources.ledger import Ledger
-from tidegate.resources.spark.delta import CommitResult, Delta, _literal
+from tidegate.resources.spark.delta import Delta
+from tidegate.resources.spark.procedures import literal
 from tidegate.resources.spark.remote import SparkRemote
+from tidegate.resources.spark.results import CommitResult
 
 TEXT = st.text(max_size=10)
 
@@ -111,14 +113,14 @@ def test_the_longest_batch_goes_to_the_server_in_one_message(batch: Batch) -> No
     older = replace(row, reason="é" * 300_000)  # decided before there was a bound
     sent: list[str] = []
     delta = Delta(SparkRemote.parse("sc://localhost:1"), lambda: None)  # type: ignore[arg-type, return-value]
-    delta._call_one = lambda name, rows, **_: sent.append(rows) or {"version": 1}  # type: ignore[method-assign]
+    delta._procedures.call_one = lambda name, rows, **_: sent.append(rows) or {"version": 1}  # type: ignore[method-assign]
     for one in (row, older):
         sent.clear()
         some = replace(batch, rows=(one,) * 10)
         Ledger(delta, "s3a://lake/ledger/t", "t").append(
             some, CommitResult(7, "committed", batch.digest, None, False), "run"
         )
-        assert 1_000 * len(_literal(sent[0]).encode()) < 120 << 20
+        assert 1_000 * len(literal(sent[0]).encode()) < 120 << 20
 
 
 def test_a_reason_that_is_not_long_stays_as_it_is() -> None:

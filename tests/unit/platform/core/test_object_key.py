@@ -12,7 +12,6 @@ from tidegate.platform.core.keys.object_key import (
     conventional_prefix,
     decode_event_key,
     is_hidden,
-    parse_s3_uri,
     partition_values,
 )
 
@@ -172,11 +171,3 @@ def test_partition_values(key: str, values: dict[str, str | None]) -> None:
 def test_contradicting_partition_values(key: str, prefix: str) -> None:
     with pytest.raises(ValueError, match=r"twice|does not lie below"):
         partition_values(key, prefix)
-
-
-def test_uris() -> None:
-    assert parse_s3_uri("s3://b/a//c d") == ("b", "a//c d")
-    assert parse_s3_uri("s3://b") == ("b", "")
-    for wrong in ("", "b/a", "s3a://b/a", "s3:///a", "https://b/a"):
-        with pytest.raises(ValueError, match="s3://bucket/key"):
-            parse_s3_uri(wrong)

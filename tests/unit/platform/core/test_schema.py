@@ -18,7 +18,7 @@ from tidegate.platform.core.schema.column_types import (
     widens,
 )
 from tidegate.platform.core.schema.misfit import Misfit
-from tidegate.platform.core.schema.names import MOST_FIELDS, SOURCE_COLUMNS, check_names, needs_mapping, usable
+from tidegate.platform.core.schema.names import MAX_FIELDS, SOURCE_COLUMNS, check_names, needs_mapping, usable
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.sql_types import any_type, simple_type
 from tidegate.platform.core.schema.table_schema import BY_NAME, TableSchema
@@ -247,7 +247,7 @@ def test_names_that_no_table_can_have(text: str, reason: str) -> None:
 def test_rows_whose_keys_are_data_bring_no_schema_without_end() -> None:
     """Columns are part of every batch and of the log; and a hundred thousand are judged in one pass over them."""
     some = [Field(f"id{n}", Struct((Field("x", Simple("long")),))) for n in range(100_000)]
-    assert len(usable(some)) == MOST_FIELDS // 2
+    assert len(usable(some)) == MAX_FIELDS // 2
 
 
 def _parsed(text: str) -> list[Field]:

@@ -44,7 +44,7 @@ def problems(tmp_path: Path, text: str, **env: str) -> list[str]:
 def test_everything_it_can_say() -> None:
     config = load_lake(DATA / "lake.yaml", {"TIDEGATE_QUEUE_URL": "https://sqs/queue", "WINDOW": "7"})
     assert (config.lake.bucket, config.lake.prefix, config.lake.root) == ("lake", "root/", "s3://lake/root")
-    assert [(queue.url, queue.name, queue.dlq) for queue in config.queues] == [
+    assert [(queue.url, queue.given_name, queue.dlq) for queue in config.queues] == [
         ("https://sqs/queue", None, "events-dlq"),
         (None, "more-events", None),
     ]
@@ -93,10 +93,11 @@ def test_tables_by_key(tmp_path: Path) -> None:
     assert config.table_holding("other", "t/a.csv") is None
 
 
-def test_pace_is_the_table_s_or_the_lake_s(tmp_path: Path) -> None:
+def test_settings_are_the_table_s_or_the_lake_s(tmp_path: Path) -> None:
     config = load(tmp_path, SMALL + "window: 9\n" + TABLE + "    window: 7\n    max_files: 3\n")
-    assert config.pace(TableKey("landing", "t/")) == (7, 3)
-    assert config.pace(TableKey("landing", "u/")) == (9, 10_000)
+    own, default = config.settings(TableKey("landing", "t/")), config.settings(TableKey("landing", "u/"))
+    assert (own.window, own.max_files) == (7, 3)
+    assert (default.window, default.max_files) == (9, 10_000)
 
 
 @pytest.mark.parametrize(("format", "mode"), [("parquet", "register"), ("csv", "load"), ("json", "load")])
@@ -142,6 +143,7 @@ def test_the_config_is_frozen(tmp_path: Path) -> None:
             ["lake.yaml:4: intake.thread: unknown field; did you mean 'threads'?"],
         ),
         (SMALL + "zzz: 1\n", ["lake.yaml:4: zzz: unknown field; known here: lake, queues, buckets"]),
+        (SMALL + "shema: strict\n", ["lake.yaml:4: shema: unknown field; did you mean 'schema'?"]),
         (
             SMALL + "tables:\n  - name: t\n    prefix: s3://landing/t/\n    columns: {x: decimal(50,2)}\n",
             [

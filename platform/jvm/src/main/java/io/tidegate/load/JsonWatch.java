@@ -19,7 +19,7 @@ final class JsonWatch extends JsonParserDelegate {
   /** Most unknown fields of a row that are kept. */
   private static final int MOST_UNKNOWN = 1_000;
   /** As deep as a table's columns may lie; the row itself is a level, too. */
-  private static final int MOST_LEVELS = 31;
+  private static final int MAX_LEVELS = 31;
 
   /** Paths of the fields with values that the columns have no place for, each with the reason if there is one. */
   final Set<String> unknown = new LinkedHashSet<>();
@@ -265,7 +265,7 @@ final class JsonWatch extends JsonParserDelegate {
         return " (it differs from " + Reason.cut(known) + " by case only)";
       }
     }
-    return deepest > MOST_LEVELS ? " (it goes deeper than 30 levels; write what lies deeper as text)" : "";
+    return deepest > MAX_LEVELS ? " (it goes deeper than 30 levels; write what lies deeper as text)" : "";
   }
 
   private String path() {

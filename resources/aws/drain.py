@@ -1,0 +1,134 @@
+"""Receives messages in several threads, and hands them out in chunks."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from typing import Generic, Protocol, TypeVar
+
+#: Messages of one chunk, which is processed while more are received: smaller chunks would make many small manifests. At
+#: most twice as many are held: their visibility runs out, and so does the tick's time.
+_CHUNK = 4000
+#: Characters of bodies of one chunk, whatever their number. At most twice as many are held. A body has up to a
+#: million.
+_CHUNK_SIZE = 16 << 20
+
+
+class Sized(Protocol):
+    """A message with a text."""
+
+    @property
+    def body(self) -> str:
+        """The text."""
+
+
+M = TypeVar("M", bound=Sized)
+
+
+class Turn:
+    """The limits of a drain after a first receive that found messages. This class has no limits: the drain is alone.
+
+    Attributes:
+        part: the drain holds at most one `part`-th of the messages that a drain alone may hold.
+    """
+
+    part = 1
+
+    def place(self) -> AbstractContextManager[None]:
+        """A context that is entered before more is received, and left when all of it is processed."""
+        return nullcontext()
+
+    def goes_on(self, received: int) -> bool:
+        """Whether more messages may be received after so many."""
+        return True
+
+
+class Drain(Generic[M]):
+    """The receivers of one queue, and the messages that they received and nobody has taken yet.
+
+    Args:
+        receive: receives messages, with the seconds that are left as its argument. No messages end the receiver.
+        first: messages that were received already.
+        deadline: end of the receives, by `time.monotonic`.
+        messages: number of messages after which no receive begins.
+        threads: number of receivers.
+        turn: limits that are shared with other drains.
+    """
+
+    def __init__(
+        self,
+        receive: Callable[[float], list[M]],
+        first: list[M],
+        *,
+        deadline: float,
+        messages: int,
+        threads: int,
+        turn: Turn,
+    ) -> None:
+        self._receive = receive
+        self._deadline = deadline
+        self._messages = messages
+        self._turn = turn
+        self._chunk, self._chunk_size = _CHUNK // turn.part, _CHUNK_SIZE // turn.part
+        self._changed = threading.Condition()
+        self._held, self._size, self._total = first, _characters(first), len(first)
+        self._threads = self._working = threads
+        self._closed = False
+
+    def chunks(self) -> Generator[list[M]]:
+        """Yield the received messages in chunks until all receivers have ended. Close the iterator to stop.
+
+        Raises:
+            Exception: the error of a receive, after all received messages were yielded.
+        """
+        with self._turn.place(), ThreadPoolExecutor(self._threads) as pool:
+            receivers = [pool.submit(self._work) for _ in range(self._threads)]
+            try:
+                while self._working or self._held:
+                    if chunk := self._take():
+                        yield chunk
+            finally:
+                with self._changed:
+                    self._closed = True
+                    self._changed.notify_all()
+        for receiver in receivers:
+            receiver.result()
+
+    def _take(self) -> list[M]:
+        with self._changed:
+            self._changed.wait_for(self._is_enough)
+            chunk, self._held, self._size = self._held, [], 0
+            self._changed.notify_all()
+        return chunk
+
+    def _work(self) -> None:
+        try:
+            while (left := self._deadline - time.monotonic()) > 0 and self._total < self._messages and not self._closed:
+                if not self._turn.goes_on(self._total):
+                    return
+                received = self._receive(left)
+                if not received:
+                    return
+                with self._changed:
+                    self._held.extend(received)
+                    self._total += len(received)
+                    self._size += _characters(received)
+                    self._changed.notify_all()
+                    self._changed.wait_for(self._has_room)
+        finally:
+            with self._changed:
+                self._working -= 1
+                self._changed.notify_all()
+
+    def _is_enough(self) -> bool:
+        return not self._working or len(self._held) >= self._chunk or self._size >= self._chunk_size
+
+    def _has_room(self) -> bool:
+        return self._closed or (len(self._held) < 2 * self._chunk and self._size < 2 * self._chunk_size)
+
+
+def _characters(messages: Sequence[Sized]) -> int:
+    return sum(len(message.body) for message in messages)

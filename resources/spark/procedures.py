@@ -1,0 +1,54 @@
+"""Calls of the procedures of platform/jvm (`CALL tidegate.system.…`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import Row, SparkSession
+
+from tidegate.resources.spark.session import command
+
+
+class Procedures:
+    """The procedures, called in one session.
+
+    Args:
+        session: gives the session.
+    """
+
+    def __init__(self, session: Callable[[], SparkSession]) -> None:
+        self._session = session
+
+    def call(self, procedure: str, **arguments: str | bool | int) -> list[Row]:
+        """Call a procedure by its name, and return its rows."""
+        # CALL binds no parameters (UNBOUND_SQL_PARAMETER), so arguments are written as literals.
+        named = ", ".join(f"{name} => {literal(value)}" for name, value in arguments.items())
+        return self.command(f"CALL tidegate.system.{procedure}({named})")
+
+    def call_one(self, procedure: str, **arguments: str | bool | int) -> Row:
+        """Call a procedure that returns one row.
+
+        Raises:
+            RuntimeError: it returned another number of rows: the jars on the server are of another version.
+        """
+        rows = self.call(procedure, **arguments)
+        if len(rows) != 1:
+            raise RuntimeError(
+                f"tidegate.system.{procedure} returned {len(rows)} rows instead of one: the jars on the "
+                "Spark server do not belong to this version of Tidegate; rebuild them with `make jars`"
+            )
+        return rows[0]
+
+    def command(self, sql: str) -> list[Row]:
+        """Run a SQL command once, and return its rows."""
+        return command(self._session(), sql)
+
+
+def literal(value: str | bool | int) -> str:
+    """A value as a SQL literal."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return f"{value}L"
+    # Spark substitutes ${…} in a SQL text, inside literals too.
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024") + "'"

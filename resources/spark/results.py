@@ -1,0 +1,96 @@
+"""Arguments and results of the calls of `Delta`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tidegate.platform.core.schema.table_schema import TableSchema
+
+
+@dataclass(frozen=True)
+class TableState:
+    """The state of a table in its log.
+
+    Attributes:
+        version: Delta version, -1 if there is no table.
+        txn: last transaction version of the requested application, or None.
+        table_id: Delta's own id of the table.
+        schema: its columns.
+        files: number of live files.
+    """
+
+    version: int
+    txn: int | None
+    table_id: str | None
+    properties: dict[str, str]
+    schema: TableSchema
+    files: int
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a table."""
+        return self.version >= 0
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether the table has columns. A table that was reset has none until its first file."""
+        return bool(self.schema.fields)
+
+
+@dataclass(frozen=True)
+class CommitResult:
+    """What the commit of a batch did, as the commit records it.
+
+    Attributes:
+        version: Delta version of the commit.
+        outcome: `committed` or `void`.
+        digest: digest of the batch that landed.
+        reason: why a void commit is void.
+        replayed: whether it had landed before this call.
+    """
+
+    version: int
+    outcome: str
+    digest: str
+    reason: str | None
+    replayed: bool
+
+
+@dataclass(frozen=True)
+class Merging:
+    """Rows that are merged into a table by key.
+
+    Attributes:
+        rows: a query of the table's columns. No two of its rows have equal keys.
+        keys: columns that identify a row.
+        newer: a condition over a row `s` and the table's row `t` of its key: `s` replaces `t`. None if the merge does
+            more than that, which only the statement expresses, or if the number of rows is unknown.
+        max_rows: upper bound of the number of rows of the query. Without effect if `newer` is None.
+        statement: an equivalent MERGE statement, for tables and amounts of rows that the fast path does not support.
+    """
+
+    rows: str
+    keys: Sequence[str]
+    newer: str | None
+    max_rows: int
+    statement: str
+
+
+@dataclass(frozen=True)
+class Merge:
+    """Numbers of rows that a merge changed; afterwards the table's version, and the last txn of its application."""
+
+    inserted: int
+    updated: int
+    deleted: int
+    version: int
+    txn: int | None
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """Numbers of data files that a compaction added and removed."""
+
+    added: int
+    removed: int
