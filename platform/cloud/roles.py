@@ -71,7 +71,7 @@ class _Needs:
                     "sqs:DeleteMessage",
                     "sqs:ChangeMessageVisibility",
                     "sqs:GetQueueAttributes",
-                    *(("sqs:GetQueueUrl",) if any(one.name for one in self.config.every_queue) else ()),
+                    *(("sqs:GetQueueUrl",) if any(one.given_name for one in self.config.every_queue) else ()),
                 ),
                 self._queues(),
                 "each tick drains the queues, keeps from others what it works on, and asks how much is in them",

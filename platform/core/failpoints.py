@@ -10,11 +10,11 @@ _VARIABLE = "TIDEGATE_FAILPOINT"
 
 
 def seam(name: str) -> None:
-    """Mark the point between two steps; does nothing unless TIDEGATE_FAILPOINT names it.
+    """Mark the point between two steps. Does nothing unless TIDEGATE_FAILPOINT names it.
 
-    The variable reads `<seam>:<action>:<marker file>`. The marker file is written first, so that a test can tell
-    a seam that was reached from one that never was. Actions: `kill` (SIGKILL to this process) and `stop`
-    (SIGSTOP, until the test sends SIGCONT). With the marker file there, the point is passed by: it acts once.
+    The variable reads `<seam>:<action>:<marker file>`. The marker file is written first, so that a test can
+    distinguish a seam that was reached from one that was not. Actions: `kill` (SIGKILL to this process) and `stop`
+    (SIGSTOP, until the test sends SIGCONT). If the marker file exists, the seam does nothing: it acts once.
 
     Raises:
         ValueError: the variable names an unknown action.

@@ -7,7 +7,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069
 
 
 def first_line(said: Exception | str) -> str:
-    """The first line of an error, or of its text; of an error without any, the name of its class."""
+    """The first line of an error or of a text. For an error without a text, the name of its class."""
     lines = str(said).strip().splitlines()
     if lines:
         return lines[0]
@@ -17,11 +17,11 @@ def first_line(said: Exception | str) -> str:
 def one_line(text: str) -> str:
     """A text with its line ends and control characters written out as Python does: a backslash and a code.
 
-    Keys, cells and messages are a producer's: what is in them must not act on a terminal, or forge a line of a log.
+    Producers write keys, cells and messages. These must not control a terminal or forge a line of a log.
     """
     return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def visible(text: str) -> str:
-    """The same, but for line ends, which stay."""
+    """A text with its control characters written out, like `one_line`, but with its line ends."""
     return "\n".join(map(one_line, text.split("\n")))

@@ -27,7 +27,7 @@ _DELIVERY = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\dZ", re.ASCII)
 
 
 class InventoryError(RuntimeError):
-    """An inventory that cannot be used; the message names the object and says what to do."""
+    """An inventory that cannot be used. The message names the object and says what to do."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Inventory:
             raise InventoryError(f"{uri} is no manifest of an S3 Inventory: {error}") from None
         if of != source:
             raise InventoryError(
-                f"{uri} is an inventory of the bucket {of}, and the table's files lie in {source}: let `inventory` "
+                f"{uri} is an inventory of the bucket {of}, and the table's files are in {source}: let `inventory` "
                 "name the folder of that bucket's"
             )
         if format not in _FORMATS:

@@ -89,7 +89,7 @@ def test_a_file_whose_etag_is_no_md5_is_read_to_prove_it(at: Destination, proxy:
 def test_an_inventory_that_cannot_be_used_says_which_object_and_what_to_do(at: Destination) -> None:
     at.fails("no complete inventory is below .*, only: nothing", FOLDER, "<source bucket>/<configuration>/")
     found = at.deliver()
-    with pytest.raises(InventoryError, match="is an inventory of the bucket landing, and the table's files lie in sea"):
+    with pytest.raises(InventoryError, match="is an inventory of the bucket landing, and the table's files are in sea"):
         newest_inventory(at.objects, FOLDER, "sea")
     with pytest.raises(InventoryError, match="only: daily"):
         newest_inventory(at.objects, f"s3://{BUCKET}/all/landing/", "landing")

@@ -1,4 +1,4 @@
-"""What becomes of a source object once its rows are in the table."""
+"""What happens to a source object after its rows are in the table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import Discriminator, Field, StringConstraints, Tag, model_validat
 
 from tidegate.platform.core.config.fields import Folder, Model
 
-#: Of S3.
+#: S3's limit.
 _MAX_TAGS = 10
 
 TagName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
@@ -19,9 +19,9 @@ class MoveOrTag(Model):
     """Exactly one of `move` and `tag`."""
 
     move: Folder | None = None
-    """`s3://bucket/folder/` that the object is moved to, below it under the key that it has below the prefix."""
+    """`s3://bucket/folder/` that the object is moved to. It keeps its key below the prefix."""
     tag: Annotated[dict[TagName, TagValue], Field(min_length=1, max_length=_MAX_TAGS)] | None = None
-    """S3 object tags that it gets, beside those that it has."""
+    """S3 object tags that are added to the object's own tags."""
 
     @model_validator(mode="after")
     def _one(self) -> Self:
@@ -34,7 +34,7 @@ def _shape(value: Any) -> str:
     return "[word]" if isinstance(value, str) else "[mapping]"
 
 
-#: `keep`, `delete`, `{move: …}` or `{tag: …}`. The names of the two shapes are left out of what is told of problems.
+#: `keep`, `delete`, `{move: …}` or `{tag: …}`. Error messages leave out the names of the two shapes.
 AfterLoad = Annotated[
     Annotated[Literal["keep", "delete"], Tag("[word]")] | Annotated[MoveOrTag, Tag("[mapping]")],
     Discriminator(_shape),
@@ -42,22 +42,22 @@ AfterLoad = Annotated[
 
 
 def takes_away(after_load: Literal["keep", "delete"] | MoveOrTag) -> bool:
-    """Whether objects leave the place where they landed."""
+    """Whether objects leave their original place."""
     return after_load == "delete" or moves_to(after_load) is not None
 
 
 def moves_to(after_load: Literal["keep", "delete"] | MoveOrTag) -> str | None:
-    """The `s3://` folder that objects are moved to."""
+    """The `s3://` folder that objects are moved to; None if they are not moved."""
     return after_load.move if isinstance(after_load, MoveOrTag) else None
 
 
 def moved_key(folder: str, relative: str, etag: str = "") -> str:
-    """The key of an object that was moved.
+    """The key of an object after its move.
 
     Args:
-        folder: the key prefix that it is moved below.
+        folder: key prefix of the destination.
         relative: its key below the table's prefix.
-        etag: of its bytes, where other bytes lie under its plain name: those stay too.
+        etag: added to the name if another object has the plain name, so that both stay.
     """
     path, slash, name = relative.rpartition("/")
     stem, dot, ending = name.partition(".")

@@ -69,16 +69,16 @@ def _queue_problems(queues: Collection[QueueSpec]) -> Iterator[Problem]:
         if name in before:
             other = before[name]
             message = f"{name!r} is also the name of queues[{other}]; queues are told apart by name, in all regions"
-            yield Problem(place, message, beside=("queues", other))
+            yield Problem(place, message, related=("queues", other))
         before.setdefault(name, index)
     for index, queue in enumerate(queues):
         if queue.dlq in before and before[queue.dlq] != index:
             message = f"{queue.dlq!r} is a queue of `queues` as well; dead letters need a queue of their own"
-            yield Problem(("queues", index, "dlq"), message, beside=("queues", before[queue.dlq]))
+            yield Problem(("queues", index, "dlq"), message, related=("queues", before[queue.dlq]))
         for other, earlier in enumerate(queues):
             if other < index and queue.dlq and queue.dlq == earlier.dlq and _apart(queue, earlier):
                 message = f"{queue.dlq!r} is also that of queues[{other}], which is elsewhere: give them two names"
-                yield Problem(("queues", index, "dlq"), message, beside=("queues", other, "dlq"))
+                yield Problem(("queues", index, "dlq"), message, related=("queues", other, "dlq"))
 
 
 def _apart(one: QueueSpec, other: QueueSpec) -> bool:
@@ -94,7 +94,7 @@ def _row_queue_problems(root: str | None, queues: set[str], tables: Mapping[int,
             continue
         if table.prefix and root and table.name and table.prefix != rows_prefix(root, table.name):
             message = "the rows of a row queue are kept below the lake root, not at a prefix; remove one of the two"
-            yield Problem(("tables", index, "prefix"), message, beside=("tables", index, "row_queue"))
+            yield Problem(("tables", index, "prefix"), message, related=("tables", index, "row_queue"))
         if table.row_queue is None:
             continue
         place = ("tables", index, "row_queue")
@@ -106,7 +106,7 @@ def _row_queue_problems(root: str | None, queues: set[str], tables: Mapping[int,
             elif name in before:
                 other = before[name]
                 message = f"{name!r} is also of the row queue of tables[{other}]; each table needs its own"
-                yield Problem(place, message, beside=("tables", other, "row_queue"))
+                yield Problem(place, message, related=("tables", other, "row_queue"))
             before.setdefault(name, index)
 
 
@@ -132,10 +132,10 @@ def _prefix_problems(
                 break
             if name and name == other_name:
                 message = f"{name!r} is also the name of tables[{other}]; names are unique"
-                yield Problem(("tables", index, "name"), message, beside=("tables", other, "name"))
+                yield Problem(("tables", index, "name"), message, related=("tables", other, "name"))
             if prefix and other_prefix and _overlap(prefix, other_prefix):
                 message = f"{prefix} overlaps {other_prefix} of tables[{other}]; table prefixes never overlap"
-                yield Problem(("tables", index, "prefix"), message, beside=("tables", other, "prefix"))
+                yield Problem(("tables", index, "prefix"), message, related=("tables", other, "prefix"))
 
 
 def _folder_problems(root: str | None, tables: Mapping[int, Table]) -> Iterator[Problem]:
@@ -145,22 +145,22 @@ def _folder_problems(root: str | None, tables: Mapping[int, Table]) -> Iterator[
         if not folder:
             continue
         if root and _overlap(folder, f"{root.rstrip('/')}/"):
-            yield Problem(where, f"{folder} overlaps the lake root {root}; move to a folder beside it")
+            yield Problem(where, f"{folder} overlaps the lake root {root}; move to a folder outside it")
         for other, before in tables.items():
             if other < index and before.moved_to and _overlap(folder, before.moved_to):
                 yield Problem(
                     where,
                     f"{folder} overlaps {before.moved_to}, where the files of tables[{other}] are moved to: files of "
                     "one name would meet there; give each table a folder of its own",
-                    beside=("tables", other, "after_load", "move"),
+                    related=("tables", other, "after_load", "move"),
                 )
         for other, prefix in ((other, _files(one)) for other, one in tables.items()):
             if prefix and _overlap(folder, prefix):
                 yield Problem(
                     where,
                     f"{folder} overlaps {prefix} of tables[{other}], which would take the moved files for its own; "
-                    "move to a folder beside it",
-                    beside=("tables", other, "prefix"),
+                    "move to a folder outside it",
+                    related=("tables", other, "prefix"),
                 )
 
 
@@ -172,7 +172,7 @@ def _inventory_problems(tables: Mapping[int, Table]) -> Iterator[Problem]:
                     ("tables", index, "inventory"),
                     f"{table.inventory} overlaps {prefix} of tables[{other}], which would take the inventory's files "
                     "for its own; have it delivered elsewhere",
-                    beside=("tables", other, "prefix"),
+                    related=("tables", other, "prefix"),
                 )
 
 

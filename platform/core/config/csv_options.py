@@ -42,7 +42,7 @@ class CsvOptions(Model):
     header: bool = True
     """Whether the first line names the columns; without, they are called `_c0`, `_c1`, …"""
     nulls: tuple[str, ...] = ()
-    """Texts that mean null, beside an empty cell without quotes."""
+    """Texts that mean null, in addition to an empty cell without quotes."""
     decimal: Annotated[str, Field(pattern=r"^[.,]$")] = "."
     """Character before the decimals of a number."""
     comment: OneCharacter | None = None

@@ -1,4 +1,4 @@
-"""Where lake.yaml says other than what was fixed at a table's birth, and therefore has no effect."""
+"""Settings of lake.yaml that differ from what was fixed at a table's birth, and so have no effect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tidegate.platform.core.schema.table_schema import TableSchema
 
 
 def drift(spec: TableSpec | None, registered: bool, create: Create | None) -> list[str]:
-    """A sentence for each difference, with what to do.
+    """A sentence for each difference, with the remedy.
 
     Args:
         spec: the table's configuration, if it has one.

@@ -30,10 +30,10 @@ from tidegate.platform.core.keys.table_key import TableKey
 
 
 class LakeSpec(Model):
-    """Where the lake lies."""
+    """The location of the lake."""
 
     root: Root
-    """`s3://bucket/path`: everything of Tidegate's own lies below it. Its bucket is no source bucket."""
+    """`s3://bucket/path`: Tidegate keeps all of its own objects below it. Its bucket must not be a source bucket."""
 
     @property
     def bucket(self) -> str:
@@ -42,7 +42,7 @@ class LakeSpec(Model):
 
     @property
     def prefix(self) -> str:
-        """The root's key prefix with its trailing "/", or "" when the root is a whole bucket."""
+        """The root's key prefix with its trailing "/"; "" if the root is a whole bucket."""
         path = S3Address.parse(self.root).key
         return f"{path}/" if path else ""
 
@@ -61,7 +61,7 @@ class IntakeSpec(Model):
 
 
 class DiscoverySpec(Model):
-    """How folders that no table names become tables by themselves."""
+    """How folders that no table names become tables automatically."""
 
     per_day: Annotated[int, Field(ge=1)] = 100
     """New tables that a day (UTC) may bring. Beyond it events are counted as `no_table`, with this as the reason."""
@@ -82,11 +82,11 @@ class LakeConfig(TableDefaults):
     model_config = ConfigDict(json_schema_extra=described_as_defaults)
 
     lake: LakeSpec
-    """Where the lake lies."""
+    """The location of the lake."""
     queues: Annotated[tuple[QueueSpec, ...], Field(min_length=1)]
     """The queues of S3's events that intake drains."""
     buckets: Annotated[tuple[Bucket, ...], Field(min_length=1)]
-    """Source buckets. An event of any other bucket is counted and leads to nothing."""
+    """Source buckets. Events of other buckets are counted and ignored."""
     intake: IntakeSpec = IntakeSpec()
     """Budget of one tick of the intake sensor."""
     discovery: Annotated[
@@ -95,7 +95,7 @@ class LakeConfig(TableDefaults):
     """Whether the folder of a file that belongs to no configured table becomes a table by itself, and how many a day
     may. `true` is the default, `false` turns it off."""
     metrics: Literal["cloudwatch"] | None = None
-    """Where the lake's metrics are published, beside Dagster."""
+    """Where the lake's metrics are published, in addition to Dagster."""
     tables: tuple[TableSpec, ...] = ()
     """The configured tables."""
 
@@ -131,11 +131,11 @@ class LakeConfig(TableDefaults):
 
     @property
     def every_queue(self) -> tuple[QueueSpec, ...]:
-        """The queues that intake drains: those of events, then those of rows."""
+        """The queues that intake drains: queues of events, then queues of rows."""
         return (*self.queues, *(spec.row_queue for spec in self.tables if spec.row_queue))
 
     def table_of_rows(self, queue: str) -> TableSpec | None:
-        """The table whose rows come in the queue of that name, or lie in it as dead letters; None for one of events."""
+        """The table whose rows come in the queue of that name, or are its dead letters; None for a queue of events."""
         return next((spec for spec in self.tables if (rows := spec.row_queue) and queue in (rows.name, rows.dlq)), None)
 
     def keys(self) -> dict[TableKey, TableSpec]:
@@ -151,22 +151,22 @@ class LakeConfig(TableDefaults):
         return self.table_for(key) or self
 
     def table_holding(self, bucket: str, key: str) -> TableSpec | None:
-        """The configured table below whose prefix an object lies."""
+        """The configured table whose prefix contains an object."""
         prefixes, specs = self._prefixes.get(bucket, ([], []))
         # Prefixes never overlap: of those that sort before the key, only the last one can be its beginning.
         place = bisect_right(prefixes, key) - 1
         return specs[place] if place >= 0 and key.startswith(prefixes[place]) else None
 
     def folder_of_moved(self, bucket: str, key: str) -> str | None:
-        """The `s3://` folder of files that were moved after they were loaded, if an object lies in one."""
+        """The `s3://` folder for moved files that contains an object, if there is one."""
         return _folder_of(self._folders_of_moved, bucket, key)
 
     def folder_of_inventory(self, bucket: str, key: str) -> str | None:
-        """The `s3://` folder of an inventory that S3 delivers, if an object lies in one."""
+        """The `s3://` folder for deliveries of an inventory that contains an object, if there is one."""
         return _folder_of(self._folders_of_inventories, bucket, key)
 
     def discovered(self, key: TableKey, format: Format) -> TableSpec:
-        """The table that discovery makes of a prefix whose files have that format."""
+        """The table that discovery makes for a prefix whose files have that format."""
         return _discovered(key, format, self._defaults)
 
     @cached_property
@@ -205,7 +205,7 @@ class LakeConfig(TableDefaults):
 
 
 def _folder_of(folders: Iterable[str], bucket: str, key: str) -> str | None:
-    """The first of some `s3://` folders below which an object lies."""
+    """The first of some `s3://` folders that contains an object."""
     address = S3Address(bucket, key).s3
     return next((folder for folder in folders if address.startswith(folder)), None)
 
@@ -222,7 +222,7 @@ def _discovered(key: TableKey, format: Format, defaults: TableDefaults) -> Table
 
 
 def _prefix_of_rows(data: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, str]:
-    """The prefix of a table whose rows come in a queue; where root or name is invalid, that is told elsewhere."""
+    """The prefix of a table whose rows come in a queue. An invalid root or name has an error of its own."""
     if table.get("row_queue") is None:
         return {}
     lake = valid(LakeSpec, data.get("lake"))

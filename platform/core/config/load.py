@@ -1,4 +1,4 @@
-"""`lake.yaml` as a file: read, checked as a whole, and every problem told with its line."""
+"""Reads and checks `lake.yaml`, and reports every problem with its line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tidegate.platform.core.config.yaml_document import Problem, read_yaml, vali
 
 
 class LakeConfigError(ValueError):
-    """A `lake.yaml` that cannot be used; its text has one line a problem: `file:line: field: message`.
+    """A `lake.yaml` that cannot be used. Its text has one line a problem: `file:line: field: message`.
 
     Attributes:
         problems: the lines.
@@ -56,7 +56,7 @@ def load_lake(path: str | PathLike[str], env: Mapping[str, str] | None = None) -
             places = {problem.where for problem in problems}
             cross = list(_problems_of_valid_parts(document.data))
             # The model's own complaint about parts that do not fit together names no field, `cross` does.
-            own = (told for told in validation_problems(LakeConfig, error) if told.where or not cross)
+            own = (problem for problem in validation_problems(LakeConfig, error) if problem.where or not cross)
             problems += [problem for problem in (*own, *cross) if problem.where not in places]
     elif not problems:
         problems.append(Problem((), "the file is empty; docs/reference/lake-yaml.md shows a lake.yaml"))

@@ -1,4 +1,4 @@
-"""One SQS queue, as `lake.yaml` names it."""
+"""An SQS queue in `lake.yaml`."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class QueueSpec(Model):
 
     @property
     def name(self) -> str:
-        """The queue's name, from its URL where that is what is configured."""
+        """The queue's name, taken from its URL if a URL is configured."""
         return self.given_name or (self.url or "").rstrip("/").rsplit("/", 1)[-1]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The queue's name and that of its dead-letter queue, if lake.yaml says it."""
+        """The names of the queue and, if lake.yaml gives one, of its dead-letter queue."""
         return (self.name, self.dlq) if self.dlq else (self.name,)
 
     @property
     def region(self) -> str | None:
-        """The AWS region that the URL names; None where it names none, and that of the credentials is meant."""
+        """The AWS region that the URL names; None if it names none. Then the region of the credentials applies."""
         found = _REGION.match(self.url or "")
         return found["region"] if found else None

@@ -32,7 +32,7 @@ def _either_source(schema: dict[str, Any]) -> None:
 
 
 class TableSpec(TableDefaults):
-    """One table: where its files or rows come from and what becomes of them. Either `prefix` or `row_queue`."""
+    """One table: where its files or rows come from, and how they are ingested. Either `prefix` or `row_queue`."""
 
     # Every table has a prefix. For row-queue tables it is derived before validation.
     model_config = ConfigDict(json_schema_extra=_either_source)
@@ -53,7 +53,7 @@ class TableSpec(TableDefaults):
     partition_columns: dict[Text, SimpleType] = Field(default_factory=dict)
     """Spark SQL types of the `k=v` folders, all of them or none; string each where none is given."""
     csv: CsvOptions = CsvOptions()
-    """How the table's CSV files are written, where they are not as RFC 4180 says."""
+    """How the table's CSV files differ from RFC 4180."""
     inventory: Folder | None = None
     """`s3://` folder in which S3 delivers an inventory of the bucket, which is read instead of listing the prefix."""
     owners: tuple[Owner, ...] = ()
@@ -61,7 +61,7 @@ class TableSpec(TableDefaults):
     description: Text | None = None
     """Description shown by Dagster."""
     after_load: AfterLoad = "keep"
-    """What becomes of a file once its rows are in the table: `keep`, `delete`, `move` to a folder, or `tag`."""
+    """What happens to a file after its rows are in the table: `keep`, `delete`, `move` to a folder, or `tag`."""
     silver: SilverSpec | None = None
     """The silver table; none when absent."""
 
@@ -77,7 +77,7 @@ class TableSpec(TableDefaults):
     @classmethod
     def _not_of_our_files(cls, inventory: str | None, info: ValidationInfo) -> str | None:
         if info.data.get("row_queue"):
-            raise ValueError("the files of a row queue lie below the lake root, and are few; remove it")
+            raise ValueError("the files of a row queue are below the lake root, and are few; remove it")
         return inventory
 
     @field_validator("columns")
@@ -106,8 +106,8 @@ class TableSpec(TableDefaults):
             raise ValueError("after_load needs `mode: load`: without it, Parquet files would be registered")
         if takes_away(self.after_load) and self.silver and self.silver.on_removed == "full":
             raise ValueError(
-                "after_load takes files away, and silver's `on_removed: full` would take away the rows of files that "
-                "are gone; use one of them"
+                "after_load removes files, and silver's `on_removed: full` would remove the rows of files that are "
+                "gone; use one of them"
             )
         return self
 

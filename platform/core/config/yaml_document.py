@@ -1,4 +1,4 @@
-"""YAML with line numbers: so that every problem of a configuration can name file, line and field."""
+"""YAML with line numbers, so that every problem of a configuration can name file, line and field."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Problem:
         where: the place.
         message: what is wrong and what to do.
         line: Line (from 1) where the document has no value at `where`.
-        beside: Another place that it is about; its line is named too.
+        related: another place that the problem concerns. The message names its line too.
     """
 
     where: Location
     message: str
     line: int | None = None
-    beside: Location | None = None
+    related: Location | None = None
 
     def __str__(self) -> str:
         return f"{shown(self.where)}: {self.message}" if self.where else self.message
@@ -60,7 +60,7 @@ class YamlDocument:
 
     def told(self, problem: Problem) -> str:
         """A problem with the line of the other place that it is about, where there is one."""
-        return f"{problem}; see line {self.line_of(problem.beside)}" if problem.beside else str(problem)
+        return f"{problem}; see line {self.line_of(problem.related)}" if problem.related else str(problem)
 
     def line_of(self, where: Location) -> int:
         """The line of a value, or of the nearest thing around it that exists."""

@@ -16,13 +16,13 @@ TYPES = (
 )
 #: Columns are named by years where a table was turned round.
 _YEAR = re.compile(r"(19|20)\d{2}")
-#: Least cells that tell a column's type, and one of how many may be otherwise.
+#: Minimum number of cells that show a column's type; one of `_ONE_OF` cells may have another type.
 _LEAST = 10
 _ONE_OF = 20
 
 
 def type_of(cells: Iterable[str]) -> str:
-    """The narrowest type that the spelling of all cells says; those that are empty say nothing."""
+    """The narrowest type that the spelling of all cells allows. Empty cells are ignored."""
     told = [cell for cell in cells if cell != ""]
     return next((kind for kind, form in TYPES if told and all(map(form.fullmatch, told))), "string")
 

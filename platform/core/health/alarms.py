@@ -14,7 +14,7 @@ PERIOD = 300
 #: A template has at most 500 resources; the tables beyond are covered by the alarm on `TablesBehind`.
 _MAX_TABLES = 400
 _MAX_NAME = 255
-#: Seconds that a message may lie in a queue: thirty ticks of the intake.
+#: Seconds that a message may wait in a queue: thirty ticks of the intake.
 _OLDEST_MESSAGE = 900
 
 

@@ -1,4 +1,4 @@
-"""How a lake does: what waits for each table and in each queue, and what of it is too much."""
+"""A lake's health: the backlog of each table and queue, and which of them exceed their limits."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from functools import cached_property
 
 @dataclass(frozen=True)
 class TableHealth:
-    """What waits for one table.
+    """The backlog of one table.
 
     Attributes:
         key: table key.
         name: SQL name where the table is configured, else the table key.
-        files: events that wait; a file of which two events tell counts twice.
-        size: bytes of those files, as far as the events told.
-        lag: seconds since the oldest of these events; 0 where none waits.
-        limit: seconds that it may be.
-        whole: whether that is all; if not, more wait.
+        files: number of waiting events. A file with two events counts twice.
+        size: bytes of those files, as far as the events contain them.
+        lag: seconds since the oldest of these events; 0 if none waits.
+        limit: upper limit of `lag`.
+        whole: whether the backlog was listed completely.
     """
 
     key: str
@@ -31,18 +31,18 @@ class TableHealth:
 
     @property
     def behind(self) -> bool:
-        """Whether an event waits for longer than it may."""
+        """Whether the lag exceeds its limit."""
         return self.lag > self.limit
 
 
 @dataclass(frozen=True)
 class QueueHealth:
-    """What is in one queue, by SQS's approximate counts.
+    """The messages of one queue, by SQS's approximate counts.
 
     Attributes:
         waiting: messages that can be received.
         in_flight: messages that were received and not deleted yet.
-        dead: messages in its dead-letter queue; None where there is none, or it does not say.
+        dead: messages in its dead-letter queue; None if there is none, or it did not answer.
         missed: events of the day (UTC) that no table takes, by outcome: `no_table`, `malformed`.
     """
 
@@ -60,9 +60,9 @@ class Health:
     Attributes:
         at: epoch seconds.
         tables: every table of the lake, the most urgent first.
-        queues: those that answered.
-        quarantined: objects and rows that were set apart in the last 24 hours, by table key.
-        unknown: a sentence for each thing that could not be measured.
+        queues: the queues that answered.
+        quarantined: objects and rows that were quarantined in the last 24 hours, by table key.
+        unknown: a sentence for each measurement that failed.
     """
 
     at: float

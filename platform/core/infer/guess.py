@@ -50,15 +50,15 @@ class Guess:
     columns: dict[str, str] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
-    #: The format has to be said: some names do not.
+    #: Whether lake.yaml has to name the format, because some file names do not show it.
     say_format: bool = False
-    #: It cannot be a table, whatever is said of it.
+    #: Whether no setting makes it a table.
     impossible: bool = False
 
     def take(self, columns: Mapping[str, str]) -> list[str]:
-        """Add the columns of one more file; the names of those that have another type in files before it.
+        """Add the columns of another file. Returns the columns whose type differs from that in earlier files.
 
-        Names that differ in case are one column, and structs are given each other's fields, as in the table to be.
+        Names that differ only in case are one column, and structs get each other's fields, as in the future table.
         """
         spelling = {name.lower(): name for name in self.columns}
         differing = []

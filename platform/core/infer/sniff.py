@@ -237,7 +237,7 @@ class _Pairs(dict[str, Any]):
 
 
 def _levels(value: Any) -> int:
-    """How deep objects and arrays lie in each other."""
+    """Depth of nesting of objects and arrays."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
     return 0 if inner is None else 1 + max(map(_levels, inner), default=0)
 

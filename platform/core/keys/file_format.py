@@ -23,5 +23,5 @@ def format_of(key: str) -> Format | None:
 
 
 def mode_of(format: Format) -> Mode:
-    """How files of a format enter bronze unless told otherwise."""
+    """How files of a format enter bronze by default."""
     return "register" if format == "parquet" else "load"

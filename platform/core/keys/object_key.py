@@ -64,7 +64,7 @@ def checked_key(key: str) -> str:
 
 
 def is_of_a_commit(key: str) -> bool:
-    """Whether an object is what commits to a table write beside its files: its log, or our copies."""
+    """Whether an object belongs to a table's log or to our copies, which commits write next to the table's files."""
     return not _OF_COMMITS.isdisjoint(key.split("/")[:-1])
 
 
@@ -114,7 +114,7 @@ def partition_values(key: str, prefix: str) -> dict[str, str | None]:
         ValueError: the key is not below the prefix, or names a column twice.
     """
     if not key.startswith(prefix):
-        raise ValueError(f"the key {key!r} does not lie below the table prefix {prefix!r}")
+        raise ValueError(f"the key {key!r} is not below the table prefix {prefix!r}")
     values: dict[str, str | None] = {}
     for folder in key[len(prefix) :].split("/")[:-1]:
         if not is_partition(folder):

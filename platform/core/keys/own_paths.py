@@ -11,18 +11,18 @@ COPIES = f"{OWN_FOLDER}/copies"
 
 
 def log_path(key: str, prefix: str) -> str:
-    """A key's file: relative to the table, percent-encoded as UTF-8."""
+    """The path of an object in the table's log: relative to the table, percent-encoded as UTF-8."""
     return quote(key[len(prefix) :], safe="/=~")
 
 
 def copy_key(key: str, etag: str, prefix: str) -> str:
-    """The key of the copy that enters the table for an object which Spark would not read as it is meant.
+    """The key of the copy that enters the table for an object that Spark would misread.
 
-    It holds the etag, so that whoever copies late never writes over the copy of a newer object.
+    It contains the etag, so that a late copy never overwrites the copy of a newer object.
     """
     return f"{prefix}{COPIES}/{key[len(prefix) :]}/{etag}.parquet"
 
 
 def copy_path(key: str, etag: str, prefix: str) -> str:
-    """The copy's file: relative to the table, percent-encoded as UTF-8."""
+    """The path of a copy in the table's log: relative to the table, percent-encoded as UTF-8."""
     return log_path(copy_key(key, etag, prefix), prefix)

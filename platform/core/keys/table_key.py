@@ -20,7 +20,7 @@ BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 
 _ENCODED = re.compile(r"[A-Za-z0-9_~-]+(\.[A-Za-z0-9_~-]+)*")
 _TOKEN = re.compile(r"~[0-9a-f]{2}|[A-Za-z0-9_-]")
-# With the dot these are RFC 3986's unreserved characters but "~": whoever percent-encodes an address leaves them alone.
+# With the dot these are RFC 3986's unreserved characters but "~": percent-encoding leaves them alone.
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 _EMPTY_SEGMENT = "~"
 _WORDS = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")

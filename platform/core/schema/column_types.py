@@ -19,7 +19,7 @@ _WIDENS = {
     "float": ("double",),
 }
 
-#: How deep structs, arrays and maps may lie in each other. From 32 levels on, Spark Connect's client cannot read a
+#: Maximum depth of nesting of structs, arrays and maps. From 32 levels on, Spark Connect's client cannot read a
 #: schema (protobuf's limit); some hundreds take the server down.
 MAX_LEVELS = 30
 
@@ -44,7 +44,7 @@ class Simple:
 
 @dataclass(frozen=True, slots=True)
 class Decimal:
-    """A decimal of `precision` digits, `scale` of them behind the point."""
+    """A decimal of `precision` digits, `scale` of them after the point."""
 
     precision: int
     scale: int
@@ -177,7 +177,7 @@ def inner_fields(kind: Type) -> Iterator[Field]:
 
 
 def levels(kind: Type) -> int:
-    """How deep structs, arrays and maps lie in each other in a type."""
+    """Depth of nesting of structs, arrays and maps in a type."""
     match kind:
         case Struct(fields):
             return 1 + max((levels(field.type) for field in fields), default=0)
@@ -189,7 +189,7 @@ def levels(kind: Type) -> int:
 
 
 def unmapped(kind: Type) -> Type:
-    """The type without what only a table knows of its fields (ids, physical names)."""
+    """The type without the ids and physical names that a table gives its fields."""
     match kind:
         case Struct(fields):
             return Struct(tuple(replace(one, type=unmapped(one.type), id=None, physical=None) for one in fields))
@@ -202,5 +202,5 @@ def unmapped(kind: Type) -> Type:
 
 
 def quoted(name: str) -> str:
-    """A name as SQL takes it, whatever is in it."""
+    """A name as a quoted SQL identifier."""
     return f"`{name.replace('`', '``')}`"

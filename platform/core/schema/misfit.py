@@ -2,4 +2,4 @@
 
 
 class Misfit(ValueError):
-    """A file does not fit its table; the message is the reason."""
+    """A file does not fit its table. The message is the reason."""

@@ -94,18 +94,17 @@ class TableSchema:
         yield from _missing(self.fields, fields, ())
 
     def retyped(self, fields: Iterable[Field]) -> Iterator[tuple[str, Type, Type]]:
-        """Those of the fields, nested ones too, that the schema has in another type: name, its type, the field's."""
+        """The fields, nested ones too, that the schema has with another type: name, its type, type of the field."""
         yield from _retyped(self.fields, fields, "")
 
     def named(self, name: str) -> Field | None:
-        """A column by its name, in any case."""
+        """A column by its name; case does not count."""
         return next((field for field in self.fields if field.name.lower() == name.lower()), None)
 
     def taking(self, fields: Iterable[Field], policy: Policy, *, reserved: Collection[str] = ()) -> TableSchema:
-        """The schema once a file with these columns is in the table; the same one if the file adds nothing.
+        """The schema after a file with these columns is in the table. Returns `self` if the file adds nothing.
 
-        A column of the path that is also in the file is passed over here: whether their values agree is the
-        reader's to say.
+        A column of the path that is also in the file is ignored here: the reader checks whether their values agree.
 
         Args:
             fields: the file's columns.
@@ -121,7 +120,7 @@ class TableSchema:
             if levels(field.type) > MAX_LEVELS:
                 raise Misfit(
                     f"column {field.name} is nested deeper than {MAX_LEVELS} levels, which Spark cannot read; "
-                    "write what lies deeper as text"
+                    "write deeper parts as text"
                 )
         from_path = {name.lower() for name in self.partitions}
         columns = {field.name.lower(): field for field in self.columns}
@@ -141,7 +140,7 @@ class TableSchema:
         return self if found == self.fields else replace(self, fields=found)
 
     def adding(self, fields: Iterable[Field]) -> TableSchema:
-        """The schema with those of the fields, nested ones too, that it has not; what it has keeps its type.
+        """The schema with the missing fields added, nested ones too. Fields that it has keep their type.
 
         Two fields of one name and different types become text.
         """

@@ -69,7 +69,7 @@ def test_a_manifest_of_each_format_names_its_columns_and_files(format: Literal["
         (manifest(files=None), "has no 'files'"),
         (manifest(files=[{"key": "x"}]), "has no 'size'"),
         (manifest(creationTimestamp="yesterday"), "invalid literal"),
-        (manifest(sourceBucket="other"), "is an inventory of the bucket other, and the table's files lie in landing"),
+        (manifest(sourceBucket="other"), "is an inventory of the bucket other, and the table's files are in landing"),
         (manifest(fileFormat="Avro"), "its format Avro is not read; choose CSV, ORC or Parquet"),
         (manifest(fileSchema="Bucket, Size"), "its fileSchema has no column Key: Bucket, Size"),
     ],
@@ -111,7 +111,7 @@ def test_an_inventory_s_folder_is_no_table_s_and_its_files_are_no_sources(tmp_pa
     path = tmp_path / "rows.yaml"
     rows = {"name": "rows", "row_queue": {"name": "rows"}, "inventory": FOLDER}
     path.write_text(yaml.safe_dump({**PAPER, "tables": [rows]}))
-    with pytest.raises(LakeConfigError, match="the files of a row queue lie below the lake root, and are few"):
+    with pytest.raises(LakeConfigError, match="the files of a row queue are below the lake root, and are few"):
         load_lake(path)
 
 

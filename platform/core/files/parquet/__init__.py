@@ -1,1 +1,1 @@
-"""Parquet files as their footers tell them: what is in them, and whether Spark reads it as it is meant."""
+"""Parquet files by their footers: their contents, and whether Spark would misread them."""

@@ -35,7 +35,7 @@ _UINT64 = Decimal(20, 0)
 
 
 def table_type(kind: Any, column: str) -> Type:
-    """The type that a table has for a Parquet column, as the file stands or as its copy has it.
+    """The type of a table's column for a Parquet column, of the file itself or of its copy.
 
     Raises:
         BadParquet: no type of a table holds its values.
@@ -71,7 +71,7 @@ def table_type(kind: Any, column: str) -> Type:
 
 
 def copied_type(kind: Any) -> Any:
-    """The Arrow type that the column has in a copy that Spark reads as it is meant; the same where it already does."""
+    """The Arrow type of the column in a copy that Spark reads correctly. Unchanged if Spark needs no copy."""
     if pa.types.is_dictionary(kind):
         return copied_type(kind.value_type)
     if is_uuid(kind) or pa.types.is_time(kind) or pa.types.is_null(kind):

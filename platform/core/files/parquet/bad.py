@@ -2,4 +2,4 @@
 
 
 class BadParquet(ValueError):
-    """The object is not a Parquet file that can enter a table; the message is the reason."""
+    """The object is not a Parquet file that can enter a table. The message is the reason."""

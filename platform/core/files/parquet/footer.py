@@ -1,4 +1,4 @@
-"""Parquet footers: the columns, row count and statistics of a file, and whether Spark reads it as it is meant."""
+"""Parquet footers: the columns, row count and statistics of a file, and whether Spark would misread it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Footer:
     renames: Mapping[str, str] = field(default_factory=dict)
 
     def spelled(self, spelling: Mapping[str, str]) -> Footer:
-        """The same, to be copied if it spells a column otherwise than the table: delta-rs would read nulls.
+        """This footer, marked for a copy if the file spells a column differently: delta-rs would read nulls.
 
         Args:
             spelling: the table's spelling by lower-case name.
@@ -137,7 +137,7 @@ def _parse(footer: bytes, *, data_end: int) -> Footer:
         for index in range(group.num_columns):
             column = group.column(index)
             if (column.dictionary_page_offset or column.data_page_offset) + column.total_compressed_size > data_end:
-                raise BadParquet(f"truncated: column {column.path_in_schema} lies past the end of the data")
+                raise BadParquet(f"truncated: column {column.path_in_schema} is past the end of the data")
     schema = metadata.schema.to_arrow_schema()
     if not len(schema):
         raise BadParquet("it has no columns; write at least one")

@@ -1,4 +1,4 @@
-"""What of Parquet Spark reads as it is meant: proven types, encodings and codecs, and no others."""
+"""The types, encodings and codecs of Parquet that Spark is proven to read correctly."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _DELTA_ENCODINGS = {
 }
 #: Bytes of a value that is written as it is.
 _WIDTHS = {"INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
-#: Names of the middle of a list that writers use beside the standard's ``list.element``; Spark knows them all.
+#: Other names than the standard's `list.element` that writers use for the levels of a list. Spark knows them all.
 _LIST = re.compile(r"\.(?:list\.(?:item|array|array_element)|bag\.array_element|bag\.array)(?=\.|$)")
 
 
 def why_copied(metadata: pq.FileMetaData, schema: pa.Schema) -> str | None:
-    """Why Spark might not read the file as it is meant, so that a copy has to enter the table; None if it will.
+    """Why Spark might misread the file, so that a copy has to enter the table; None if Spark reads it correctly.
 
     Raises:
         BadParquet: no copy helps.

@@ -208,7 +208,7 @@ def test_a_column_may_be_nested_so_deep_that_its_schema_can_still_be_read() -> N
         return kind
 
     assert TableSchema().taking([Field("a", nested(30))], "evolve").fields
-    with pytest.raises(Misfit, match=r"column a is nested deeper than 30 levels, .* write what lies deeper as text"):
+    with pytest.raises(Misfit, match=r"column a is nested deeper than 30 levels, .* write deeper parts as text"):
         TableSchema().taking([Field("a", nested(31))], "evolve")
 
 

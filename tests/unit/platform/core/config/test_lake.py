@@ -416,11 +416,11 @@ def test_prefixes_that_only_begin_alike_do_not_overlap(tmp_path: Path) -> None:
         ("after_load: {tag: {a: 1}}", 9, "tables[0].after_load.tag.a: must be text, and YAML reads this as 1"),
         ("after_load: {move: s3://landing/t/done/}", 9, "overlaps s3://landing/t/ of tables[0], which would take"),
         ("after_load: {move: s3://landing/}", 9, "tables[0].after_load.move: 's3://landing/' is no folder"),
-        ("after_load: {move: s3://lake/x/done/}", 9, "overlaps the lake root s3://lake/x; move to a folder beside it"),
+        ("after_load: {move: s3://lake/x/done/}", 9, "overlaps the lake root s3://lake/x; move to a folder outside it"),
         (
             "after_load: delete\n    silver: {keys: [a], order: b, every: 9, on_removed: full}",
             5,
-            "silver's `on_removed: full` would take away the rows of files that are gone",
+            "silver's `on_removed: full` would remove the rows of files that are gone",
         ),
     ],
 )
