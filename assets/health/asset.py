@@ -8,8 +8,8 @@ import dagster as dg
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.assets.bronze.report import page_key
+from tidegate.assets.health.history import earlier_lags, last_commit
 from tidegate.assets.health.measure import measure
-from tidegate.assets.health.remembered import earlier_lags, last_commit
 from tidegate.assets.health.report import DESCRIPTIONS, KEEPS_UP_CHECK, MAX_EARLIER, MAX_SHOWN, HealthReport, keeps_up
 from tidegate.assets.runs.failed_runs import failed_runs
 from tidegate.assets.sources.asset import table_owners

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import dagster as dg
 from botocore.exceptions import BotoCoreError, ClientError
 
-from tidegate.assets.health.remembered import missed_today, quarantined_since
+from tidegate.assets.health.history import missed_today, quarantined_since
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.health.measurement import Health, QueueHealth, TableHealth, by_urgency
 from tidegate.platform.core.keys.table_key import TableKey

@@ -90,20 +90,20 @@ def rebuild_op(context: dg.OpExecutionContext, config: RebuildConfig, lake: Lake
     """Rebuild the table that the config selects."""
     handles, log = lake.open(), context.log.info
     if config.dry_run:
-        found = plan_rebuild(handles, config.table)
+        plan = plan_rebuild(handles, config.table)
     else:
-        found = rebuild_table(handles, config.table, by=f"run {context.run_id}", log=log)
-    for reading in found.kept[:20]:
+        plan = rebuild_table(handles, config.table, by=f"run {context.run_id}", log=log)
+    for reading in plan.kept[:20]:
         log(f"{reading.rows} rows of {reading.key} stay as they are: S3 no longer has these bytes of the file")
     context.add_output_metadata(
         {
             "dry_run": config.dry_run,
-            "files": found.again,
-            "other_files": found.others,
-            "bytes": found.size,
-            "kept_files": len(found.kept),
-            "kept_rows": found.kept_rows,
-            "after_batch": found.n,
+            "files": plan.again,
+            "other_files": plan.others,
+            "bytes": plan.size,
+            "kept_files": len(plan.kept),
+            "kept_rows": plan.kept_rows,
+            "after_batch": plan.n,
         }
     )
 

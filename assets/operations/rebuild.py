@@ -34,7 +34,7 @@ class RebuildRefused(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Rebuild:
+class RebuildPlan:
     """The plan of a rebuild.
 
     Attributes:
@@ -68,7 +68,7 @@ class Rebuild:
         return sum(reading.rows for reading in self.kept)
 
 
-def plan_rebuild(lake: Lake, table_key: str) -> Rebuild:
+def plan_rebuild(lake: Lake, table_key: str) -> RebuildPlan:
     """Plan the rebuild of a table. Nothing is changed.
 
     Raises:
@@ -83,7 +83,7 @@ def plan_rebuild(lake: Lake, table_key: str) -> Rebuild:
     present = by_known_etags(table, list(own_objects(table)), readings)
     etags = {item.key: item.etag for item in present}
     hints = hints_of(present, states, readings)
-    return Rebuild(
+    return RebuildPlan(
         table,
         birth.name,
         clock.n,
@@ -117,7 +117,7 @@ def hints_of(present: Iterable[Listed], states: Mapping[str, LastState], reading
     return sorted(hints, key=lambda hint: (hint.replaces is None, hint.replaces or 0, hint.key))
 
 
-def rebuild_table(lake: Lake, table_key: str, *, by: str, log: Callable[[str], None] = lambda _: None) -> Rebuild:
+def rebuild_table(lake: Lake, table_key: str, *, by: str, log: Callable[[str], None] = lambda _: None) -> RebuildPlan:
     """Put every file of a table into its inbox. The following runs read them again, batch by batch.
 
     A repeated rebuild, also after a death, reads all files again. A file that waits already is read once.
@@ -132,26 +132,26 @@ def rebuild_table(lake: Lake, table_key: str, *, by: str, log: Callable[[str], N
         RebuildRefused: see `plan_rebuild`.
         StoreError: S3 does not answer.
     """
-    found = plan_rebuild(lake, table_key)
+    plan = plan_rebuild(lake, table_key)
     address = lake.store.operations.put(
         "rebuild",
         by,
         table=table_key,
-        after_batch=found.n,
-        files=len(found.hints),
-        kept=len(found.kept),
-        kept_rows=found.kept_rows,
-        some_kept=[reading.key for reading in found.kept[:_MAX_LISTED]],
+        after_batch=plan.n,
+        files=len(plan.hints),
+        kept=len(plan.kept),
+        kept_rows=plan.kept_rows,
+        some_kept=[reading.key for reading in plan.kept[:_MAX_LISTED]],
     )
     seam("rebuild-log")
     log(f"logged as {address}")
     done = 0
-    for manifest in chunked(table_key, "rebuild", found.hints, found.table.spec.max_files, BATCH_BYTES):
+    for manifest in chunked(table_key, "rebuild", plan.hints, plan.table.spec.max_files, BATCH_BYTES):
         lake.store.inbox.put([manifest])
         seam("rebuild-manifest")
         done += len(manifest.hints)
-        log(f"{done} of {len(found.hints)} files of {table_key} are in the inbox")
-    return found
+        log(f"{done} of {len(plan.hints)} files of {table_key} are in the inbox")
+    return plan
 
 
 def _loaded(table: Table) -> Birth:

@@ -30,7 +30,7 @@ class ResetRefused(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Reset:
+class ResetPlan:
     """The plan of a reset.
 
     Attributes:
@@ -74,7 +74,7 @@ class Reset:
         )
 
 
-def plan_reset(lake: Lake, table_key: str) -> Reset:
+def plan_reset(lake: Lake, table_key: str) -> ResetPlan:
     """Plan the reset of a table. Nothing is changed.
 
     Raises:
@@ -96,7 +96,7 @@ def plan_reset(lake: Lake, table_key: str) -> Reset:
             f"{location} is a Delta table that this lake does not own: move that table away, or give the table another "
             "mode or prefix in lake.yaml"
         )
-    return Reset(
+    return ResetPlan(
         table,
         table.birth,
         clock.n,
@@ -114,7 +114,7 @@ def plan_reset(lake: Lake, table_key: str) -> Reset:
 
 def reset_table(
     lake: Lake, table_key: str, *, by: str, accept_loss: bool = False, log: Callable[[str], None] = lambda _: None
-) -> Reset:
+) -> ResetPlan:
     """Start a table over: an empty table, an empty ledger, batch 1 next, and every file of its prefix in the inbox.
 
     First, the retirement is put at the place of the old generation's next batch. From then on, a run of the old
@@ -131,28 +131,28 @@ def reset_table(
         ResetRefused: see `plan_reset`. Also, if rows would not come back, or are lost during the reset, or if all tried
             files would be refused.
     """
-    found = plan_reset(lake, table_key)
-    if found.lost and not accept_loss:
-        raise ResetRefused(_would_lose(found.table, found.lost, found.lost_rows))
-    if found.renamed:
-        log(f"WARNING: {found.renamed}")
-    if not _is_new(found):
-        as_wanted = replace(found.birth, registered=found.registered, location=found.location)
-        if not accept_loss and (why := why_no_birth(found.table, as_wanted, found.to_try)):
+    plan = plan_reset(lake, table_key)
+    if plan.lost and not accept_loss:
+        raise ResetRefused(_would_lose(plan.table, plan.lost, plan.lost_rows))
+    if plan.renamed:
+        log(f"WARNING: {plan.renamed}")
+    if not _is_new(plan):
+        as_wanted = replace(plan.birth, registered=plan.registered, location=plan.location)
+        if not accept_loss and (why := why_no_birth(plan.table, as_wanted, plan.to_try)):
             raise ResetRefused(f"{why}. The table was not changed: fix that first, or accept the loss")
-        _begin(lake, found, by, log)
+        _begin(lake, plan, by, log)
     table = lake.table(table_key)
     listed = list_prefix(table, table.ledger.clock())
     seam("list")
-    if lost := _lost_meanwhile(found):
+    if lost := _lost_meanwhile(plan):
         # By the after-load of a run that was removing a group of files when its generation ended.
         log(
             f"WARNING: {len(lost)} objects with {sum(reading.rows for reading in lost)} rows were lost during the "
-            f"reset, such as {lost[0].key}. {_way_back(found.table)}. Their rows can be read in the versions of "
-            f"{found.birth.location} before the reset"
+            f"reset, such as {lost[0].key}. {_way_back(plan.table)}. Their rows can be read in the versions of "
+            f"{plan.birth.location} before the reset"
         )
     log(f"{listed} objects are in the inbox; the next run reads them")
-    return found
+    return plan
 
 
 def _lost(table: Table, committed: Sequence[Reading]) -> tuple[list[Listed], list[Reading]]:
@@ -171,12 +171,12 @@ def _would_lose(table: Table, keys: Sequence[str], rows: int) -> str:
     )
 
 
-def _lost_meanwhile(found: Reset) -> list[Reading]:
+def _lost_meanwhile(plan: ResetPlan) -> list[Reading]:
     """Returns readings that were lost since the plan: until the old generation ends, a run may remove files."""
     # Rows that a run has recorded since the plan count, too.
-    committed = found.table.ledger.committed(found.table.ledger.clock().version)
-    known = set(found.lost)
-    return [reading for reading in _lost(found.table, committed)[1] if reading.key not in known]
+    committed = plan.table.ledger.committed(plan.table.ledger.clock().version)
+    known = set(plan.lost)
+    return [reading for reading in _lost(plan.table, committed)[1] if reading.key not in known]
 
 
 def _way_back(table: Table) -> str:
@@ -191,42 +191,42 @@ def _way_back(table: Table) -> str:
     return "Restore them under new keys first"
 
 
-def _begin(lake: Lake, found: Reset, by: str, log: Callable[[str], None]) -> None:
-    table, table_key = found.table, found.table.text
+def _begin(lake: Lake, plan: ResetPlan, by: str, log: Callable[[str], None]) -> None:
+    table, table_key = plan.table, plan.table.text
     lake.store.operations.put(
-        "reset", by, table=table_key, generation=found.birth.generation, batches=found.n, lost_rows=found.lost_rows
+        "reset", by, table=table_key, generation=plan.birth.generation, batches=plan.n, lost_rows=plan.lost_rows
     )
-    retirement = table.batches.retire(found.n, by)
+    retirement = table.batches.retire(plan.n, by)
     seam("retire")
     generation = retirement.generation
-    log(f"generation {found.birth.generation} is retired, {generation} follows")
-    if lost := _lost_meanwhile(found):
+    log(f"generation {plan.birth.generation} is retired, {generation} follows")
+    if lost := _lost_meanwhile(plan):
         loss = _would_lose(table, [reading.key for reading in lost], sum(reading.rows for reading in lost))
         raise ResetRefused(
             f"{loss}. They were lost after the reset had been planned. The table still has its rows, but does not "
             "ingest files until the reset is repeated"
         )
-    for location in {_prefix(table), _own(table), found.birth.location} - {found.location}:
+    for location in {_prefix(table), _own(table), plan.birth.location} - {plan.location}:
         if lake.delta.table_state(location).properties.get("tidegate.lake") == lake.id:
             properties = table_properties(table, _LEFT, registered=location == _prefix(table))
             lake.delta.renew(location, properties, table.spec.name)
             log(f"{location} was emptied: the table is elsewhere from now on")
     seam("empty")
-    properties = table_properties(table, generation, registered=found.registered)
-    version = lake.delta.renew(found.location, properties, table.spec.name)
+    properties = table_properties(table, generation, registered=plan.registered)
+    version = lake.delta.renew(plan.location, properties, table.spec.name)
     seam("renew")
-    log(f"{found.location} is empty with version {version}")
+    log(f"{plan.location} is empty with version {version}")
     folder = f"{table_key}..{generation}"  # no table key has two dots in a row
     lake.store.births.replace(
-        table_key, Birth(generation, found.location, table.spec.name, found.registered, folder, version)
+        table_key, Birth(generation, plan.location, table.spec.name, plan.registered, folder, version)
     )
     seam("birth")
 
 
-def _is_new(found: Reset) -> bool:
+def _is_new(plan: ResetPlan) -> bool:
     """Whether a reset died after it wrote the birth record: the new generation is as planned and has no batch."""
-    as_wanted = (found.birth.registered, found.birth.location) == (found.registered, found.location)
-    return bool(found.birth.folder) and as_wanted and found.n == 0 and not found.table.batches.is_decided(1)
+    as_wanted = (plan.birth.registered, plan.birth.location) == (plan.registered, plan.location)
+    return bool(plan.birth.folder) and as_wanted and plan.n == 0 and not plan.table.batches.is_decided(1)
 
 
 def _registers(table: Table, birth: Birth, present: Sequence[Listed]) -> bool:

@@ -266,6 +266,14 @@ MUTANTS = (
         ("tests/spark/test_silver_attacks.py::test_b1_late_older_row_after_delete_does_not_resurrect",),
     ),
     Mutant(
+        "a first merge after a reset compares numbers of two generations",
+        5,
+        "platform/core/silver/merge_mode.py",
+        '"" if self is MergeMode.AFTER_RESET else f" AND',
+        'f" AND',
+        ("tests/unit/platform/core/test_merge_mode.py::test_each_mode_does_to_each_row_what_its_clauses_say",),
+    ),
+    Mutant(
         "a merge that takes a part of what waits marks all of it",
         5,
         "assets/silver/changes.py",
@@ -502,7 +510,7 @@ MUTANTS = (
         "a reset goes on although files went since it counted",
         8,
         "assets/operations/reset.py",
-        "    known = set(found.lost)\n",
+        "    known = set(plan.lost)\n",
         "    known = {one.key for one in committed}\n",
         ("tests/spark/test_reset.py::test_a_run_that_takes_files_away_and_a_reset_lose_no_row_between_them",),
     ),

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.assets.operations.rebuild import Rebuild, RebuildRefused, plan_rebuild, rebuild_table
+from tidegate.assets.operations.rebuild import RebuildPlan, RebuildRefused, plan_rebuild, rebuild_table
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
@@ -49,36 +49,34 @@ def run_rebuild(console: Console, name: str, lake: Path | None, home: Path | Non
             say(f"\nNothing was changed. To do it: tidegate rebuild {name} --yes", "bold")
 
 
-def plan_lines(lake: Lake, found: Rebuild) -> list[str]:
+def plan_lines(lake: Lake, plan: RebuildPlan) -> list[str]:
     """Returns what happens to the files, rows and silver table, one line each."""
-    name = f"bronze.{found.name}"
+    name = f"bronze.{plan.name}"
     lines = [
-        f"{name} ({found.table.text}) is read again with today's lake.yaml:",
-        f"  files    {found.again} files that are in the table, {found.size} bytes with the others; the rows of each "
+        f"{name} ({plan.table.text}) is read again with today's lake.yaml:",
+        f"  files    {plan.again} files that are in the table, {plan.size} bytes with the others; the rows of each "
         "are replaced in the commit that has its new ones",
     ]
-    if found.others:
+    if plan.others:
         lines.append(
-            f"  others   {found.others} files that are not in the table (quarantined, or never announced) are tried"
+            f"  others   {plan.others} files that are not in the table (quarantined, or never announced) are tried"
         )
-    if found.table.spec.silver:
-        lines.append(
-            f"  silver   silver.{found.name} is merged from all of bronze after each commit that replaced rows"
-        )
-    if found.kept:
-        keys = [one.key for one in found.kept]
+    if plan.table.spec.silver:
+        lines.append(f"  silver   silver.{plan.name} is merged from all of bronze after each commit that replaced rows")
+    if plan.kept:
+        keys = [one.key for one in plan.kept]
         lines += [
-            f"  KEPT     {found.kept_rows} rows stay as they are: S3 no longer has their files, or has other bytes",
+            f"  KEPT     {plan.kept_rows} rows stay as they are: S3 no longer has their files, or has other bytes",
             *(f"             {key}" for key in keys[:_SHOWN]),
         ]
         if len(keys) > _SHOWN:
             lines.append(f"             and {len(keys) - _SHOWN} more")
-        if folder := moves_to(found.table.spec.after_load):
+        if folder := moves_to(plan.table.spec.after_load):
             page = "docs/guides/after-load.md"
             lines.append(f"             after_load moved files to {folder}: {page} says how to bring them back")
-    if found.waiting:
-        lines.append(f"  before   {found.waiting} files of an earlier rebuild still wait; none of them is read twice")
+    if plan.waiting:
+        lines.append(f"  before   {plan.waiting} files of an earlier rebuild still wait; none of them is read twice")
     lines.append(
-        f"  how far  SELECT _source_path, count(*) FROM {name} WHERE _batch <= {found.n} GROUP BY 1: not yet, or kept"
+        f"  how far  SELECT _source_path, count(*) FROM {name} WHERE _batch <= {plan.n} GROUP BY 1: not yet, or kept"
     )
     return lines

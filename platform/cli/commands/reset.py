@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.assets.operations.reset import Reset, ResetRefused, plan_reset, reset_table
+from tidegate.assets.operations.reset import ResetPlan, ResetRefused, plan_reset, reset_table
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
@@ -52,30 +52,30 @@ def run_reset(
             raise CommandError(f"{refused}{hint}") from None
 
 
-def plan_lines(lake: Lake, found: Reset) -> list[str]:
+def plan_lines(lake: Lake, plan: ResetPlan) -> list[str]:
     """Returns what happens to the table, its rows, its ledger and its silver table, one line each."""
-    birth, text = found.birth, found.table.text
+    birth, text = plan.birth, plan.table.text
     ways = {True: "registered where its files are", False: "loaded"}
-    mode = ways[found.registered]
-    if found.registered != birth.registered:
+    mode = ways[plan.registered]
+    if plan.registered != birth.registered:
         mode += f" (until now: {ways[birth.registered]})"
     lines = [
         f"bronze.{birth.name} ({text}) would start over, {mode}:",
-        f"  rows     {found.live_files} live files leave the table in one commit, no file is deleted; the versions "
+        f"  rows     {plan.live_files} live files leave the table in one commit, no file is deleted; the versions "
         "before can be read until a VACUUM",
-        f"  files    {found.objects} objects under {found.table.key.uri} are read again by the next run, "
+        f"  files    {plan.objects} objects under {plan.table.key.uri} are read again by the next run, "
         "quarantined ones too; none of them is touched",
-        f"  ledger   {found.n} batches and {found.committed} committed objects ({found.rows} rows) stay readable at "
-        f"{found.table.ledger.location}; the new one begins with batch 1",
-        f"  columns  come from the first files and lake.yaml again; the table stays at {found.location}",
+        f"  ledger   {plan.n} batches and {plan.committed} committed objects ({plan.rows} rows) stay readable at "
+        f"{plan.table.ledger.location}; the new one begins with batch 1",
+        f"  columns  come from the first files and lake.yaml again; the table stays at {plan.location}",
     ]
-    if found.renamed:
-        lines.append(f"  NAME     {found.renamed}")
-    if found.table.spec.silver:
+    if plan.renamed:
+        lines.append(f"  NAME     {plan.renamed}")
+    if plan.table.spec.silver:
         lines.append(f"  silver   silver.{birth.name} keeps its rows; its next merge reads the whole table")
-    if found.lost:
+    if plan.lost:
         lines.append(
-            f"  LOST     {found.lost_rows} rows of {len(found.lost)} objects that S3 no longer has, or with other "
-            f"bytes, do not come back: {', '.join(found.lost[:5])}{', …' if len(found.lost) > 5 else ''}"
+            f"  LOST     {plan.lost_rows} rows of {len(plan.lost)} objects that S3 no longer has, or with other "
+            f"bytes, do not come back: {', '.join(plan.lost[:5])}{', …' if len(plan.lost) > 5 else ''}"
         )
     return lines

@@ -21,7 +21,7 @@ from tests.support.lakes.objects import Objects
 from tests.unit.conftest import PAPER
 from tidegate.assets.bronze.asset import BRONZE
 from tidegate.assets.bronze.report import SAID_BEFORE, WITHOUT_STATE
-from tidegate.assets.health import remembered
+from tidegate.assets.health import history
 from tidegate.assets.health.asset import LAKE_HEALTH, report_health
 from tidegate.assets.health.measure import measure
 from tidegate.assets.health.report import HealthReport, sparkline
@@ -231,8 +231,8 @@ def test_what_s3_refuses_is_met_by_each_listing_and_counted_once(
         return SimpleNamespace(create_timestamp=9.0, partition="a.t", evaluation=SimpleNamespace(metadata=metadata))
 
     newest_first = [failed(2, 2), failed(3, 2), failed(4, 3)]
-    monkeypatch.setattr(remembered, "_failed", lambda *_: iter(newest_first))
-    assert remembered.quarantined_since(instance, 0.0) == {"a.t": 2 + 1 + 1}
+    monkeypatch.setattr(history, "_failed", lambda *_: iter(newest_first))
+    assert history.quarantined_since(instance, 0.0) == {"a.t": 2 + 1 + 1}
 
 
 def table(key: str, lag: float = 0.0, files: int = 1) -> TableHealth:

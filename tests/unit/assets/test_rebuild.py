@@ -17,7 +17,7 @@ from tidegate.assets.bronze.look import _in_order, _of_one_batch
 from tidegate.assets.operations import rebuild
 from tidegate.assets.operations.rebuild import (
     REBUILD,
-    Rebuild,
+    RebuildPlan,
     RebuildRefused,
     hints_of,
     plan_rebuild,
@@ -303,7 +303,7 @@ def test_what_a_rebuild_cannot_do_is_refused_before_anything_is_done(lake: Any) 
     assert "column id of bronze.orders was born as bigint, lake.yaml says double" in reason
     assert "only a reset gives them other types" in reason
     lake.config.table_for = lambda key: spec.model_copy(update={"columns": {"id": "bigint", "new": "double"}})
-    assert isinstance(plan_rebuild(lake, ORDERS), Rebuild), "a column that is new has no type yet"
+    assert isinstance(plan_rebuild(lake, ORDERS), RebuildPlan), "a column that is new has no type yet"
     lake.birth.registered = True
     assert "bronze.orders is registered: its files are the table" in _refusal(lake)
     of = lake.table
