@@ -520,7 +520,7 @@ MUTANTS = (
         _PLANNING,
         "    if state.status in (Status.COMMITTED, Status.REMOVED) and state.etag in taken_away:\n",
         "    if state.status == Status.MOVED and state.etag in taken_away:\n",
-        ("tests/unit/platform/core/test_planning.py::test_what_after_load_took_away_is_moved_and_not_removed",),
+        ("tests/unit/platform/core/test_planning.py::test_a_file_that_after_load_removed_is_moved_and_not_removed",),
     ),
     Mutant(
         "a copy that may not be written puts its file into the quarantine",

@@ -1,1 +1,1 @@
-"""The values of a bronze run, in the order in which they arise."""
+"""The values of a bronze run: hints, manifests, plans, batches and ledger rows."""

@@ -19,7 +19,7 @@ class Add:
     """A data file that the batch adds.
 
     Attributes:
-        path: relative to the table's root, percent-encoded, as it stands in the Delta log.
+        path: relative to the table's root, percent-encoded, as the Delta log has it.
         size: bytes.
         modification_time: epoch milliseconds.
         stats: Delta statistics as JSON text.
@@ -37,13 +37,17 @@ class Add:
 
     @property
     def records(self) -> int:
-        """Rows of the file, from its statistics."""
+        """Number of rows in the file, from its statistics."""
         return int(json.loads(self.stats)["numRecords"])
 
 
 @dataclass(frozen=True)
 class Remove:
-    """A live entry that the batch removes; ``dv_id`` is its deletion vector's id, if it has one."""
+    """A live file entry that the batch removes.
+
+    Attributes:
+        dv_id: id of the entry's deletion vector. None if the entry has none.
+    """
 
     path: str
     dv_id: str | None = None
@@ -51,8 +55,12 @@ class Remove:
 
 @dataclass(frozen=True)
 class Create:
-    """The table's birth, in the first batch that has files for it: Spark schema (parsed JSON), partition columns,
-    properties.
+    """The creation of the Delta table, in the first batch that adds files.
+
+    Attributes:
+        schema: Spark schema, as parsed JSON.
+        properties: Delta table properties.
+        name: SQL name in the schema `bronze`.
     """
 
     schema: dict[str, Any]
@@ -63,12 +71,13 @@ class Create:
 
 @dataclass(frozen=True)
 class Evolve:
-    """New columns, which come with the files that bring them.
+    """New columns, added in the batch whose files have them.
 
     Attributes:
-        base: the schema (Spark's, parsed JSON) that they were decided on; if the table's is another, the batch is void.
-        schema: the schema from this batch on.
-        properties: table properties that it needs.
+        base: Spark schema (parsed JSON) of the table when the batch was decided. If the table has another schema at the
+            commit, the batch is void.
+        schema: the table's schema from this batch on.
+        properties: table properties that the new schema needs.
     """
 
     base: dict[str, Any]
@@ -78,17 +87,17 @@ class Evolve:
 
 @dataclass(frozen=True)
 class Batch:
-    """The intent of commit ``n``. What is in it, and nothing else, is committed and recorded.
+    """The intent of commit `n`. Exactly its content is committed and recorded.
 
     Attributes:
         table: table key.
-        location: ``s3a://`` URI of the bronze table.
-        after_version: bronze version named by the ledger's last header; -1 while there is no table.
-        rows: ledger rows of every hint decided here.
-        deferred: hints put off; they go back to the inbox.
-        manifests: ids of the manifests taken, whole.
-        sent_until: epoch milliseconds at which the newest row was sent that this batch or one before it may have
-            brought; only of a row queue's table.
+        location: `s3a://` URI of the bronze table.
+        after_version: Delta version of the bronze table in the ledger's last header. -1 while there is no table.
+        rows: ledger rows of every hint that this batch decides.
+        deferred: hints that this batch does not decide. They return to the inbox.
+        manifests: ids of the manifests whose hints the batch takes. A batch takes whole manifests.
+        sent_until: only for row-queue tables: when the newest row that this or an earlier batch may contain was sent, in
+            epoch milliseconds.
     """
 
     lake: str
@@ -111,30 +120,36 @@ class Batch:
 
     @property
     def app_id(self) -> str:
-        """The Delta txn's application id."""
+        """Application id of the Delta transaction."""
         return f"tidegate:{self.lake}:{self.table}:{self.generation}"
 
     @property
     def commits(self) -> bool:
-        """Whether there is a table to commit to: before its birth, a batch without files is in the ledger only."""
+        """Whether the batch has a table to commit to.
+
+        Before the table exists, a batch without files is recorded in the ledger only.
+        """
         return self.create is not None or self.after_version >= 0
 
     @property
     def only_moves(self) -> bool:
-        """Whether it tells of files that after-load took away, and of nothing else."""
+        """Whether the batch only records files that after-load removed."""
         statuses = {row.status for row in self.rows}
         return Status.MOVED in statuses and statuses <= {Status.MOVED, Status.DUPLICATE}
 
     def counts(self) -> Counter[str]:
-        """Ledger rows by status."""
+        """Count the ledger rows by status."""
         return Counter(str(row.status) for row in self.rows)
 
     def sealed(self) -> Batch:
-        """The same batch with its digest: SHA-256 of the canonical JSON of everything else."""
+        """Return the batch with its digest set.
+
+        The digest is the SHA-256 of the canonical JSON of everything else.
+        """
         return replace(self, digest=_digest(self._body()))
 
     def to_json(self) -> str:
-        """The batch object's body.
+        """Return the body of the batch object.
 
         Raises:
             ValueError: the batch is not sealed.
@@ -148,16 +163,15 @@ class Batch:
         """Read a batch object.
 
         Args:
-            text: the body.
-            where: the object's address, for errors.
+            where: the object's address, for error messages.
 
         Raises:
-            ValueError: unknown format, missing field, or a digest that does not match; the message names ``where``.
+            ValueError: unknown format, missing field, or a digest that does not match. The message names `where`.
         """
         try:
             body: dict[str, Any] = json.loads(text)
             if body.pop("format") != FORMAT:
-                raise ValueError(f"its format is not {FORMAT}; this lake was written by a newer Tidegate")
+                raise ValueError(f"its format is not {FORMAT}: a newer Tidegate wrote this lake. Upgrade Tidegate")
             body.pop("app_id")
             create, evolve = body.pop("create"), body.pop("evolve", None)
             batch = cls(
@@ -190,7 +204,7 @@ class Batch:
             "location": self.location,
             "after_version": self.after_version,
             "create": self.create and {**vars(self.create), "partition_columns": list(self.create.partition_columns)},
-            # Only where there is one: a batch that was decided before there were any keeps its digest.
+            # Omitted when unset, so that batches written by older versions keep their digest.
             **({"evolve": vars(self.evolve)} if self.evolve else {}),
             **({} if self.sent_until is None else {"sent_until": self.sent_until}),
             "adds": [vars(add) for add in self.adds],
@@ -207,7 +221,7 @@ _LATER = ("read", "size", "taken", "replaces", "decided", "told")
 
 
 def _hint(hint: Hint) -> dict[str, Any]:
-    # As above: no hint had these once.
+    # Omitted when unset: hints written by older versions lack these fields.
     return {name: value for name, value in vars(hint).items() if name not in _LATER or value is not None}
 
 

@@ -1,4 +1,4 @@
-"""What look hands to prepare."""
+"""The draft of a batch: the result of the step look and the input of the step prepare."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tidegate.platform.core.bronze.plan import Plan
 
 @dataclass(frozen=True)
 class BatchDraft:
-    """What a look found to do: the plan of batch n.
+    """The plan of batch n, before its files are prepared.
 
     Attributes:
-        manifests: ids of the manifests taken, whole.
-        states: the ledger's last states of the keys taken.
-        previous: the ledger's last header, None before batch 1.
+        manifests: ids of the manifests whose hints the batch takes.
+        states: the ledger's last state of each key in the hints.
+        previous: the ledger's last header. None before batch 1.
     """
 
     n: int
@@ -29,5 +29,5 @@ class BatchDraft:
 
     @property
     def after_version(self) -> int:
-        """Version of the Delta table that this generation has last committed; -1 while there is no table."""
+        """Delta version of this generation's last commit. -1 while there is no table."""
         return self.previous.bronze_version if self.previous else self.birth.after_version

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Birth:
-    """What was decided for ever when a table was first written.
+    """The choices fixed when a table is first written. Only a reset replaces them.
 
     Attributes:
-        generation: UUID; changes only with a reset. A rebuild keeps it.
-        location: ``s3a://`` URI of the bronze table.
-        name: SQL name in the schema ``bronze``.
-        registered: whether the table follows its files.
-        folder: what its batches and its ledger lie in, below ``batches/`` and ``ledger/``; empty for the table key.
-        after_version: Delta version with which a reset gave the table to this generation; -1 where none did.
+        generation: UUID. A rebuild keeps it.
+        location: `s3a://` URI of the bronze table.
+        name: SQL name in the schema `bronze`.
+        registered: whether the table registers its source files instead of loading their rows.
+        folder: folder of its batches and its ledger, under `batches/` and `ledger/`. If empty, the table key is the folder.
+        after_version: Delta version of the reset that began this generation. -1 if no reset did.
     """
 
     generation: str

@@ -1,39 +1,38 @@
-"""Hints: what one event, or one line of a listing, says of a key."""
+"""Hints: one reason to look at a key, from an event or a line of a listing."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: Event name of a key that a listing lacks.
+#: Event name of a key that the ledger has and a listing lacks.
 MISSING = "Missing"
 
-
-#: Event name of a key whose object after-load took away.
+#: Event name of a key whose object after-load removed.
 TAKEN = "AfterLoad"
 
-
-#: Event names of keys that were being read, among others or alone, when the Spark server was lost.
+#: Event names of keys that were being read when the Spark server was lost: with other keys, or alone.
 LOST, LOST_ALONE = "ServerLost", "ServerLostAlone"
 
 
 @dataclass(frozen=True)
 class Hint:
-    """ "Look at this key": what one event, or one line of a listing, says.
+    """One reason to look at a key: an event, or a line of a listing.
 
     Attributes:
         key: decoded object key.
-        event_id: ``<SQS message id>#<record index>``; None when the hint comes from a listing and is no event.
-        event_name: S3's name of the event, e.g. ``ObjectCreated:Put``; of a listing ``Listed``, or ``Missing`` for a
-            key that the ledger has and the listing lacks.
-        event_time: ISO 8601 as the event said it, or None.
-        redriven: the hint was put back by a person, so a quarantined state is decided anew.
+        event_id: `<SQS message id>#<record index>`; None if the hint does not come from an event.
+        event_name: S3's name of the event, such as `ObjectCreated:Put`. A listing's hints have `Listed`, or `Missing` for
+            a key that the ledger has and the listing lacks.
+        event_time: ISO 8601, as the event has it, or None.
+        redriven: a person put the hint back, so a quarantined key is decided again.
         read: etag of the bytes that were being read when the Spark server was lost.
-        size: bytes of the object, as the event or the listing said.
-        taken: etag of the bytes that after-load took away, once they were in the table.
-        replaces: batch whose rows of the key's present bytes leave when these are read again: a rebuild's.
-        decided: batch of the ledger's last word of the key when that rebuild began; after another one ``replaces``
-            says nothing any more.
-        told: ISO 8601 time of the event that told of these bytes when they were read before: a rebuild's.
+        size: bytes of the object, according to the event or the listing.
+        taken: etag of the loaded bytes that after-load removed.
+        replaces: batch whose rows of the key's present bytes are removed when the bytes are read again. Set by a rebuild.
+        decided: batch that had last decided this key when the rebuild began. If a later batch has decided it since,
+            `replaces` is ignored.
+        told: event time (ISO 8601) of the original load. Set by a rebuild, so that `_source_event_time` keeps its
+            value.
     """
 
     key: str

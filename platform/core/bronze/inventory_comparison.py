@@ -1,4 +1,4 @@
-"""What the comparison of a table with its inventory found."""
+"""The result of comparing a table with its S3 Inventory."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class InventoryComparison:
-    """A table's comparison with an inventory.
+    """The result of comparing a table's ledger with an inventory.
 
     Attributes:
-        uri: of the inventory's manifest.
-        created: epoch seconds at which S3 began to look at the bucket.
-        keys: how many it has below the table's prefix.
-        differing: how many hints came of it.
+        uri: address of the inventory's manifest.
+        created: when S3 began to write the inventory, in epoch seconds.
+        keys: number of keys under the table's prefix in the inventory.
+        differing: number of hints written for keys that differ.
     """
 
     uri: str

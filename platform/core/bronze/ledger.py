@@ -19,19 +19,20 @@ class Status(StrEnum):
     PREEXISTING = "preexisting"
 
 
-#: States in which the object's present bytes are accounted for: the same etag again is a duplicate.
+#: States in which the object's present bytes are accounted for: another event with the same etag is a duplicate.
 SETTLED = frozenset({Status.COMMITTED, Status.DUPLICATE, Status.MOVED, Status.PREEXISTING})
 #: States of a key whose last bytes are in the table.
 IN_TABLE = frozenset({Status.COMMITTED, Status.MOVED})
-#: States of a key that lies in its bucket, as far as the ledger knows: a listing that lacks it tells something.
+#: States of a key whose object is in its bucket, as far as the ledger knows. If a listing lacks the key, the object
+#: is gone.
 PRESENT = SETTLED - {Status.MOVED}
 
-#: Most characters of a reason. A producer's file decides what is in it; the rows of a batch travel in one message to
-#: the Spark server, which takes 128 MiB; and every look reads the ledger.
-_MOST_REASON = 1_000
-_REASON_END = 700
+#: Characters of the longest reason. Its text can come from a producer's file, the rows of a batch go to the Spark
+#: server in one message of at most 128 MiB, and every run reads the ledger.
+_REASON_CHARACTERS_MAX = 1_000
+_REASON_END_CHARACTERS = 700
 
-#: First word of the reason of a write-once key that was overwritten.
+#: First word of the quarantine reason for an overwritten write-once key.
 OVERWRITTEN = "overwritten"
 
 
@@ -40,14 +41,14 @@ _SQL_TYPES = {"str": "STRING", "int": "BIGINT", "Status": "STRING"}
 
 @dataclass(frozen=True)
 class Stamp:
-    """What each row of a ledger begins with.
+    """The columns that every row of a ledger has.
 
     Attributes:
-        kind: ``header`` or ``row``.
-        n: the batch.
-        bronze_version: Delta version of the bronze table with that batch's txn.
+        kind: `header` or `row`.
+        n: number of the batch.
+        bronze_version: Delta version of the bronze table that the batch committed.
         recorded_at: microseconds since 1970.
-        position: orders the rows of one batch; None in its header.
+        position: position of the row within its batch. None in the header.
     """
 
     kind: str
@@ -59,26 +60,29 @@ class Stamp:
 
 
 def bounded(reason: str | None) -> str | None:
-    """A reason as batch and ledger take it; of a longer one the middle is left out, for its end names a folder."""
-    if reason is None or len(reason) <= _MOST_REASON:
+    """Shorten a reason to the length that batches and the ledger accept.
+
+    The middle is cut out, because the end names the folder of the bad rows.
+    """
+    if reason is None or len(reason) <= _REASON_CHARACTERS_MAX:
         return reason
-    return f"{reason[: _MOST_REASON - _REASON_END - 1]}…{reason[-_REASON_END:]}"
+    return f"{reason[: _REASON_CHARACTERS_MAX - _REASON_END_CHARACTERS - 1]}…{reason[-_REASON_END_CHARACTERS:]}"
 
 
 @dataclass(frozen=True)
 class LedgerRow:
-    """One decision; the columns of the same names in ``ledger.<table>``.
+    """One decision on a source object. Fields have the names of the columns of `ledger.<table>`.
 
     Attributes:
         key: decoded object key.
-        etag: etag of the object when it was looked at. None when it was gone, but where the table keeps its rows: then
-            that of the bytes that they came from, as are size, checksum and bad_rows.
+        etag: etag of the object when it was decided. If the object was gone: None, or, where the table keeps its rows, the
+            etag of the bytes that the rows came from. `size`, `checksum` and `bad_rows` are of the same bytes.
         size: bytes.
-        checksum: algorithm and value, as in ``CRC64NVME:nuCUKjhVRg8=``, where S3 said it.
-        event_id: ``<SQS message id>#<record index>``; None for a listing's hint.
+        checksum: algorithm and value, as in `CRC64NVME:nuCUKjhVRg8=`. None if S3 has none.
+        event_id: `<SQS message id>#<record index>`; None if the hint does not come from an event.
         event_time: ISO 8601.
-        rows: rows that entered bronze from the object by this decision.
-        bad_rows: rows set apart in the quarantine.
+        rows: number of rows that this decision added to bronze.
+        bad_rows: number of quarantined rows.
     """
 
     key: str
@@ -96,18 +100,18 @@ class LedgerRow:
     checksum: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values, without the empty ones."""
+        """Return the values as plain JSON, without empty values."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     @classmethod
     def from_dict(cls, body: dict[str, Any]) -> LedgerRow:
-        """The inverse of ``to_dict``."""
+        """Make a row from the result of `to_dict`."""
         return cls(**{**body, "status": Status(body["status"])})
 
 
 @dataclass(frozen=True)
 class LastState:
-    """What the ledger last said of a key."""
+    """The last state of a key in the ledger."""
 
     status: Status
     etag: str | None
@@ -119,7 +123,7 @@ class LastState:
 
     @property
     def in_table(self) -> bool:
-        """Whether rows of these bytes are in the table: a loaded one keeps them when the object is removed."""
+        """Whether rows of these bytes are in the table. A loaded table keeps them when the object is removed."""
         return self.status in IN_TABLE or (self.status == Status.REMOVED and self.etag is not None)
 
     @property
@@ -133,8 +137,8 @@ class Header:
     """The ledger's header row of one batch: the table's clock.
 
     Attributes:
-        outcome: ``committed`` or ``void``.
-        bronze_version: Delta version of the bronze table with that batch's txn.
+        outcome: `committed` or `void`.
+        bronze_version: Delta version of the bronze table that the batch committed.
     """
 
     n: int
@@ -145,11 +149,11 @@ class Header:
 
 
 def columns_of(*rows: type[Stamp | LedgerRow | LastState | Header]) -> dict[str, str]:
-    """The columns that hold some of these, with their SQL types."""
+    """Return the columns of these kinds of rows, with their SQL types."""
     return {
-        one.name: one.metadata.get("sql") or _SQL_TYPES[str(one.type).removesuffix(" | None")]
+        column.name: column.metadata.get("sql") or _SQL_TYPES[str(column.type).removesuffix(" | None")]
         for row in rows
-        for one in fields(row)
+        for column in fields(row)
     }
 
 

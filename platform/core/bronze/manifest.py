@@ -19,23 +19,23 @@ _STEM = re.compile(
     r"^(?:(?:lost-|taken-|rebuild-)?[0-9A-HJKMNP-TV-Z]{26}|deferred-\d{20}(?:-[0-9a-f]{8})?)-(\d+)(?:-(\d+)-(\d+))?$",
     re.ASCII,
 )
-#: What an id says at most, of bytes: an exabyte. An event may say anything, and a key of S3 has a length.
-_MOST_BYTES = 10**18
+#: Largest number of bytes in an id: an exabyte. An event can claim any size, and an S3 key has a limited length.
+_TALLY_BYTES_MAX = 10**18
 
 _LOST, _TAKEN, _REBUILD = "lost-", "taken-", "rebuild-"
-#: How ids begin, by origin: of the note of what was being read when the Spark server was lost, of what after-load took
-#: away, and of what is read again although nothing happened to it.
+#: First part of a manifest's id, by origin: keys that were being read when the Spark server was lost, files that
+#: after-load removed, and files that a rebuild reads again. Other origins have none.
 _BEGINNINGS = {"lost": _LOST, "after": _TAKEN, "rebuild": _REBUILD}
 
 
 @dataclass(frozen=True)
 class Tally:
-    """What a manifest's id says of its hints.
+    """Counts of a manifest's hints, read from its id.
 
     Attributes:
-        hints: how many.
-        size: bytes of their objects, as far as they were told.
-        oldest: epoch seconds of the oldest event; None where no event told it.
+        hints: number of hints.
+        size: bytes of their objects, as far as they are known.
+        oldest: time of the oldest event, in epoch seconds. None if no hint has one.
     """
 
     hints: int
@@ -49,9 +49,9 @@ class Manifest:
 
     Attributes:
         table: table key.
-        id: the object's name without ``.json``; ends in what ``Tally`` has, so that a listing tells the backlog.
-        origin: who wrote it: ``intake``, ``listing``, ``deferred``, ``redrive``, ``rebuild``, ``lost`` or
-            ``after``.
+        id: the object's name without `.json`. It ends in the values of `Tally`, so that a listing shows the backlog.
+        origin: the writer: `intake`, `listing`, `deferred`, `redrive`, `rebuild`, `lost` or
+            `after`.
     """
 
     table: str
@@ -61,21 +61,30 @@ class Manifest:
 
     @classmethod
     def new(cls, table: str, origin: str, hints: Sequence[Hint]) -> Manifest:
-        """A manifest with a fresh, time-ordered id; that of ``lost``, ``after`` and ``rebuild`` says what it is."""
+        """Make a manifest with a new, time-ordered id.
+
+        The ids of the origins `lost`, `after` and `rebuild` begin with their kind.
+        """
         return cls(table, f"{_BEGINNINGS.get(origin, '')}{ULID()}-{_tally(hints)}", origin, tuple(hints))
 
     @classmethod
     def deferred(cls, table: str, n: int, digest: str, hints: Sequence[Hint]) -> Manifest:
-        """The manifest of what batch ``n`` put off; its id follows from the batch, so a repetition changes nothing."""
+        """Make the manifest of the hints that batch `n` deferred.
+
+        Its id is derived from the batch, so writing it twice changes nothing.
+        """
         return cls(table, f"{cls.deferred_prefix(n, digest)}{_tally(hints)}", "deferred", tuple(hints))
 
     @staticmethod
     def deferred_prefix(n: int, digest: str) -> str:
-        """How the id of the manifest of what batch ``n`` put off begins; each generation has a batch ``n``."""
+        """Return the first part of the id of batch `n`'s deferred manifest.
+
+        It contains the digest because each generation has a batch `n`.
+        """
         return f"deferred-{n:020d}-{digest[:8]}-"
 
     def to_json(self) -> str:
-        """The object's body."""
+        """Return the body of the manifest object."""
         return json.dumps(
             {
                 "format": FORMAT,
@@ -93,38 +102,39 @@ class Manifest:
         """Read a manifest's body.
 
         Args:
-            text: the body.
-            where: the object's address, for errors.
+            where: the object's address, for error messages.
 
         Raises:
-            ValueError: the body is no manifest of a known format; the message names ``where``.
+            ValueError: the body is not a manifest of a known format. The message names `where`.
         """
         try:
             body: dict[str, Any] = json.loads(text)
             if body["format"] != FORMAT:
-                raise ValueError(f"format {body['format']} is not {FORMAT}; this lake was written by a newer Tidegate")
+                raise ValueError(f"format {body['format']} is not {FORMAT}: a newer Tidegate wrote this lake. Upgrade Tidegate")
             return cls(body["table"], body["id"], body["origin"], tuple(Hint(**hint) for hint in body["hints"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{where} is not a manifest: {error}") from error
 
 
 def is_note(manifest_id: str) -> bool:
-    """Whether a manifest is the note of a lost server, from its id alone."""
+    """Whether a manifest, by its id, notes the keys that were being read when the Spark server was lost."""
     return manifest_id.startswith(_LOST)
 
 
 def is_taken(manifest_id: str) -> bool:
-    """Whether a manifest says what after-load took away, from its id alone: no new file waits in it."""
+    """Whether a manifest, by its id, records files that after-load removed. It has no new files."""
     return manifest_id.startswith(_TAKEN)
 
 
 def is_rebuild(manifest_id: str) -> bool:
-    """Whether a manifest is a rebuild's, from its id alone: nothing new waits in it."""
+    """Whether a manifest, by its id, comes from a rebuild. It has no new files."""
     return manifest_id.startswith(_REBUILD)
 
 
 def tally_of(manifest_id: str) -> Tally:
-    """What a manifest's id says of its hints; one of an older lake says no more than how many they are.
+    """Read the counts of a manifest's hints from its id.
+
+    An id from an older lake has only the number of hints.
 
     Raises:
         ValueError: the id is not one that a manifest can have.
@@ -132,38 +142,40 @@ def tally_of(manifest_id: str) -> Tally:
     match = _STEM.match(manifest_id)
     if not match:
         raise ValueError(
-            f"'{manifest_id}' is not a manifest's id (<ULID>-<hints>-<bytes>-<oldest>, or the same behind lost-, "
-            "taken- or rebuild-, or instead of the ULID deferred-<n>-<digest>)"
+            f"'{manifest_id}' is not the id of a manifest: that is <ULID>-<hints>-<bytes>-<oldest>, with lost-, taken- or "
+            "rebuild- before it, or with deferred-<n>-<digest> instead of the ULID"
         )
     hints, size, oldest = match.groups()
     return Tally(int(hints), int(size or 0), int(oldest or 0) or None)
 
 
-def chunked(table: str, origin: str, hints: Sequence[Hint], cap: int, most_bytes: float = inf) -> Iterator[Manifest]:
-    """Manifests of at most ``cap`` hints each: a batch takes whole manifests only, so none may exceed the cap.
+def chunked(table: str, origin: str, hints: Sequence[Hint], max_hints: int, max_bytes: float = inf) -> Iterator[Manifest]:
+    """Split hints into manifests of at most `max_hints` hints.
+
+    A batch takes whole manifests, so no manifest may exceed the batch's limit.
 
     Args:
         table: table key.
-        origin: who writes them.
-        hints: what they say.
-        cap: most hints of one.
-        most_bytes: most bytes of the objects of one, as far as they were told, unless it has one hint only.
+        origin: as in `Manifest`.
+        max_hints: limit of hints in one manifest.
+        max_bytes: limit of the objects' bytes in one manifest, as far as they are known. A single larger object still
+            gets a manifest.
     """
-    some: list[Hint] = []
+    chunk: list[Hint] = []
     size = 0
     for hint in hints:
         size += hint.size or 0
-        if some and (len(some) == cap or size > most_bytes):
-            yield Manifest.new(table, origin, some)
-            some, size = [], hint.size or 0
-        some.append(hint)
-    if some:
-        yield Manifest.new(table, origin, some)
+        if chunk and (len(chunk) == max_hints or size > max_bytes):
+            yield Manifest.new(table, origin, chunk)
+            chunk, size = [], hint.size or 0
+        chunk.append(hint)
+    if chunk:
+        yield Manifest.new(table, origin, chunk)
 
 
 def _tally(hints: Sequence[Hint]) -> str:
     times = [max(0, int(parse_time(hint.event_time).timestamp())) for hint in hints if hint.event_time]
-    return f"{len(hints)}-{min(sum(hint.size or 0 for hint in hints), _MOST_BYTES)}-{min(times, default=0)}"
+    return f"{len(hints)}-{min(sum(hint.size or 0 for hint in hints), _TALLY_BYTES_MAX)}-{min(times, default=0)}"
 
 
 def _lean(hint: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The present state of an object, as S3 answers a HEAD."""
+"""The present state of an object, from S3's answer to a HEAD request."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class S3Found:
-    """A HEAD that answered.
+    """The object exists.
 
     Attributes:
         size: bytes.
         modification_time: epoch milliseconds.
-        checksum: algorithm and value, where S3 said it.
-        digested: whether the etag is a digest of the bytes, as far as encryption goes; not where KMS encrypts them.
-        footer: a Parquet object's last bytes, footer and all, where they came with the answer.
-        body: all bytes of a small object, where they came with the answer.
+        checksum: algorithm and value. None if S3 has none.
+        digested: whether the etag can be a digest of the bytes. It is not one where KMS encrypts the object.
+        footer: a Parquet object's last bytes with the whole footer, if they were read with the state.
+        body: all bytes of a small object, if they were read with the state.
     """
 
     etag: str
@@ -30,19 +30,19 @@ class S3Found:
 
 @dataclass(frozen=True)
 class S3Gone:
-    """404, in a bucket that exists."""
+    """404: the object does not exist, but its bucket does."""
 
 
 @dataclass(frozen=True)
 class S3Forbidden:
-    """403."""
+    """403: S3 denied access."""
 
     detail: str
 
 
 @dataclass(frozen=True)
 class S3Unavailable:
-    """5xx, throttled or unreachable: S3 did not say."""
+    """5xx, throttled or unreachable: the state is unknown."""
 
     detail: str
 

@@ -1,4 +1,4 @@
-"""What to do with the keys of a set of hints: S3's present state against the ledger's last one."""
+"""Plans a batch: compares S3's present state of each key with the ledger's last one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tidegate.platform.core.bronze.ledger import (
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.core.bronze.same_bytes import same_bytes
 
-#: Bytes, as they lie in S3, that one batch loads: what is more waits for the next, so that a run ends in its time.
+#: Bytes in S3 that one batch loads. The rest waits for the next batch, so that a run does not take too long.
 BATCH_BYTES = 4 << 30
 
 _ROW = columns_of(LedgerRow)
@@ -26,7 +26,7 @@ _ROW = columns_of(LedgerRow)
 
 @dataclass(frozen=True)
 class TakenHint:
-    """A hint and the manifest that it was taken from."""
+    """A hint and the id of its manifest."""
 
     hint: Hint
     manifest: str
@@ -37,8 +37,8 @@ class Candidate:
     """A key whose present object should enter the table.
 
     Attributes:
-        replaces: the batch whose rows of the same bytes leave the table when this one's enter: a redrive's or a
-            rebuild's.
+        replaces: batch whose rows of the same bytes are removed when this batch adds the key's rows. Set by a redrive or a
+            rebuild.
     """
 
     key: str
@@ -47,7 +47,7 @@ class Candidate:
     replaces: int | None = None
 
     def seen_as(self, found: Probe | None) -> Candidate:
-        """The same with the checksum that a later sight of the same etag brought."""
+        """Return the candidate with the checksum of a later HEAD, if that has the same etag."""
         if not isinstance(found, S3Found) or found.etag != self.found.etag or self.found.checksum:
             return self
         return replace(self, found=replace(self.found, checksum=found.checksum))
@@ -60,21 +60,21 @@ class Candidate:
         rows: int | None = None,
         bad_rows: int | None = None,
     ) -> LedgerRow:
-        """The ledger row that ends this candidate."""
+        """Return the ledger row that decides this candidate."""
         return ledger_row(self.taken, status, reason, self.found, rows=rows, bad_rows=bad_rows)
 
 
 @dataclass
 class Plan:
-    """The look's result.
+    """The decisions of the step look.
 
     Attributes:
         candidates: objects to prepare.
-        rows: decisions that need no preparation.
-        drop: keys whose live entry in a registered table is to be removed, with the row to write: once where the
-            entry turns out to be live, and once where it does not.
-        deferred: hints about which S3 did not say.
-        followers: further hints of a candidate's key; they share its fate.
+        rows: ledger rows of decisions that need no preparation.
+        drop: keys whose live entry in a registered table must be removed, with two ledger rows: the first is written if
+            the entry is live, the second if it is not.
+        deferred: hints for whose keys S3 gave no answer.
+        followers: further hints of each candidate's key. They are decided with the candidate.
     """
 
     candidates: list[Candidate] = field(default_factory=list)
@@ -94,10 +94,10 @@ def make_plan(
     """Decide every hint by its key's present state (docs/internals/architecture.md, section 3, look).
 
     Args:
-        taken: the hints of the manifests taken, oldest first.
-        probes: the HEAD of every key in ``taken``.
-        states: the ledger's last state of the keys that it knows.
-        registered: whether the table follows its files (register) or keeps their rows (load).
+        taken: hints, oldest first.
+        probes: S3's state of every key in `taken`.
+        states: the ledger's last state of each key that it knows.
+        registered: whether the table registers its files or loads their rows.
     """
     plan = Plan()
     by_key: dict[str, list[TakenHint]] = {}
@@ -105,7 +105,7 @@ def make_plan(
         by_key.setdefault(item.hint.key, []).append(item)
     for key, items in by_key.items():
         probe, state = probes[key], states.get(key)
-        # What after-load took away is no event: where there is one too, that gets the row.
+        # A file that after-load removed is not an event. If the key also has an event, the event gets the row.
         lead = next((item for item in reversed(items) if item.hint.taken is None), items[-1])
         others = [item for item in items if item is not lead]
         if isinstance(probe, S3Unavailable):
@@ -117,8 +117,8 @@ def make_plan(
             plan.followers[key] = others
             continue
         plan.rows += _duplicates(others, probe if isinstance(probe, S3Found) else None)
-        taken_away = {item.hint.taken for item in items if item.hint.taken}
-        if isinstance(probe, S3Gone) and (etag := _moved(state, taken_away)):
+        removed_etags = {item.hint.taken for item in items if item.hint.taken}
+        if isinstance(probe, S3Gone) and (etag := _moved(state, removed_etags)):
             plan.rows.append(_keeping(ledger_row(lead, Status.MOVED, None, None), state, etag))
             continue
         _decide(plan, key, probe, state, lead, registered)
@@ -126,12 +126,12 @@ def make_plan(
 
 
 def followers_rows(plan: Plan, key: str, found: S3Found) -> list[LedgerRow]:
-    """Rows for the further events of a candidate's key, once the candidate is decided."""
+    """Return the ledger rows of the further events of a candidate's key, once the candidate is decided."""
     return _duplicates(plan.followers.get(key, []), found)
 
 
 def candidate_hints(plan: Plan, candidate: Candidate) -> list[Hint]:
-    """Every hint of a candidate's key: what goes back to the inbox when the candidate is put off."""
+    """Return every hint of a candidate's key. They return to the inbox if the candidate is deferred."""
     return [item.hint for item in [*plan.followers.get(candidate.key, []), candidate.taken]]
 
 
@@ -144,7 +144,7 @@ def ledger_row(
     rows: int | None = None,
     bad_rows: int | None = None,
 ) -> LedgerRow:
-    """The ledger row of one hint: what the event said and what S3 shows have the columns' names."""
+    """Return the ledger row of one hint. Fields of the hint and of S3's state fill the columns of the same names."""
     seen = {
         name: value
         for source in (item.hint, found)
@@ -166,21 +166,21 @@ def _wants(probe: S3Found, state: LastState | None, items: Sequence[TakenHint], 
         return True
     if any(item.hint.redriven for item in items):
         return True
-    # Quarantined: the same bytes stay there until somebody redrives them. A write-once key that was overwritten
-    # stays there whatever its bytes are.
+    # Quarantined: the same bytes stay in quarantine until a redrive. An overwritten write-once key stays there,
+    # whatever its bytes are.
     return not same_bytes(probe, state) and not (registered and (state.reason or "").startswith(OVERWRITTEN))
 
 
 def _settles(state: LastState, registered: bool) -> bool:
-    """Whether the bytes that the state names are accounted for: seeing them again changes nothing."""
+    """Whether the bytes of the state are accounted for, so that finding them again changes nothing."""
     return state.status in SETTLED or (state.in_table and not registered)
 
 
 def _replaces(probe: S3Found, state: LastState, items: Sequence[TakenHint]) -> int | None:
-    """The batch that brought an object that is in the table and is read again; None if it is not.
+    """Return the batch whose rows are replaced when the object is read again. None if nothing is replaced.
 
-    A person says so: of one of which rows were set apart, and in a rebuild. What a rebuild knew holds as long as the
-    ledger says nothing new of the key, so a hint that comes twice, or late, replaces nothing.
+    An object is read again after a redrive of its quarantined rows, and in a rebuild. A rebuild's hint is valid only
+    until another batch decides the key, so a hint that comes twice, or late, replaces nothing.
     """
     if not same_bytes(probe, state) or not state.in_table:
         return None
@@ -189,19 +189,19 @@ def _replaces(probe: S3Found, state: LastState, items: Sequence[TakenHint]) -> i
     return next((item.hint.replaces for item in items if item.hint.decided == state.n), None)
 
 
-def _moved(state: LastState | None, taken_away: Collection[str]) -> str | None:
-    """The etag of the bytes whose absence is our own doing; None if it is not, or the ledger knows it already."""
+def _moved(state: LastState | None, removed_etags: Collection[str]) -> str | None:
+    """Return the etag of the bytes that after-load removed. None if it did not, or if the ledger has it already."""
     if state is None:
         return None
-    if state.status in (Status.COMMITTED, Status.REMOVED) and state.etag in taken_away:
-        # Where it is removed, a run beside ours saw that before it was told whose doing it was.
+    if state.status in (Status.COMMITTED, Status.REMOVED) and state.etag in removed_etags:
+        # REMOVED: another run found the object gone before the hint of after-load arrived.
         return state.etag
-    # A removal in an older ledger does not say of which bytes.
-    return next(iter(taken_away), None) if state.status == Status.REMOVED and state.etag is None else None
+    # A removal in an older ledger has no etag.
+    return next(iter(removed_etags), None) if state.status == Status.REMOVED and state.etag is None else None
 
 
 def _keeping(row: LedgerRow, state: LastState | None, etag: str | None) -> LedgerRow:
-    """The row of an object that is gone, whose rows stay in the table: with what tells its bytes."""
+    """Return the row of an object that is gone while its rows stay in the table, with the identity of its bytes."""
     if state is None or state.etag != etag:
         return replace(row, etag=etag)
     return replace(row, etag=etag, size=state.size, checksum=state.checksum, bad_rows=state.bad_rows)

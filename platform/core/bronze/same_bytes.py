@@ -1,4 +1,4 @@
-"""When two sights of an object are of the same bytes."""
+"""Compares two states of an object: whether they have the same bytes."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from typing import Protocol
 
 
 class Bytes(Protocol):
-    """What S3 said of an object's bytes, or the ledger."""
+    """The identity of an object's bytes, from S3 or from the ledger."""
 
     @property
     def etag(self) -> str | None:
-        """The etag; None where nothing is known of the bytes."""
+        """The etag. None if nothing is known about the bytes."""
 
     @property
     def size(self) -> int | None:
-        """Bytes."""
+        """Number of bytes."""
 
     @property
     def checksum(self) -> str | None:
-        """Algorithm and value, as in ``CRC64NVME:nuCUKjhVRg8=``, where S3 has one."""
+        """Algorithm and value, as in `CRC64NVME:nuCUKjhVRg8=`. None if S3 has none."""
 
 
 def same_bytes(one: Bytes, other: Bytes) -> bool:
     """Whether the bytes are known to be the same.
 
-    An etag is a digest of the bytes only where these were put at once and no key of KMS encrypts them: else each copy
-    of the same bytes has another one. So where the etags differ, an equal size and an equal checksum tell. Checksums
-    that differ tell nothing more: that of an object in parts may depend on the parts.
+    An etag is a digest of the bytes only if the object was put in one part and KMS does not encrypt it. Otherwise each
+    copy of the same bytes has another etag. So if the etags differ, the bytes are the same if size and checksum are
+    equal. Different checksums prove nothing: the checksum of a multipart object can depend on its parts.
     """
     if one.etag is None or other.etag is None:
         return False

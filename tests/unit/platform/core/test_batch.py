@@ -102,7 +102,7 @@ def test_a_batch_is_read_back_as_it_was_written(batch: Batch) -> None:
 
 
 def test_the_digest_of_an_example_is_pinned() -> None:
-    """It stands in Delta commits and ledgers for ever, so it must never depend on the version that computes it."""
+    """Delta commits and ledgers keep digests for ever, so a digest must not depend on the version that computes it."""
     assert EXAMPLE.sealed().digest == "1ca23d9125dc237759d37a92cf25c0578a938c3bac08f743edb3b4450e45bbfe"
 
 
@@ -115,7 +115,7 @@ def test_the_json_is_canonical() -> None:
     assert body["app_id"] == (
         "tidegate:11111111-1111-1111-1111-111111111111:landing.orders:22222222-2222-2222-2222-222222222222"
     )
-    # The order in which a dictionary was filled is no part of a batch's meaning.
+    # The order of the keys of a dictionary has no meaning in a batch.
     turned = replace(EXAMPLE.adds[0], partition_values={"none": None, "day": "1"})
     assert replace(EXAMPLE, adds=(turned,)).sealed().digest == EXAMPLE.sealed().digest
 

@@ -1,4 +1,4 @@
-"""Ledger rows: one decision each, and the columns they are stored in."""
+"""Ledger rows, and the columns that store them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_row_survives_its_dictionary(row: LedgerRow) -> None:
 
 
 def test_statuses_are_those_of_the_accounting() -> None:
-    assert sorted(str(one) for one in Status) == [
+    assert sorted(str(status) for status in Status) == [
         "committed",
         "duplicate",
         "moved",
@@ -51,7 +51,7 @@ def test_statuses_are_those_of_the_accounting() -> None:
         "removed",
         "unapplied",
     ]
-    assert {str(one) for one in SETTLED} == {"committed", "duplicate", "moved", "preexisting"}
+    assert {str(status) for status in SETTLED} == {"committed", "duplicate", "moved", "preexisting"}
 
 
 def test_the_columns_of_a_ledger_are_those_that_people_s_queries_and_older_ledgers_have() -> None:
@@ -66,7 +66,7 @@ def test_the_columns_of_a_ledger_are_those_that_people_s_queries_and_older_ledge
 
 @pytest.fixture
 def batch() -> Batch:
-    """One with every field of a row given, and one row with the least."""
+    """Make a batch with one row that has every field, and one that has only the required fields."""
     full = LedgerRow(
         "a", Status.COMMITTED, "why", "etag", 10, "v1", "m#0", "ObjectCreated:Put", "2024-01-02T03:04:05.123456+00:00",
         "manifest", 3, 1, "CRC64NVME:nuCUKjhVRg8=",
@@ -79,7 +79,7 @@ def batch() -> Batch:
 
 @pytest.mark.parametrize("outcome", ["committed", "void"])
 def test_what_is_appended_has_columns_and_types_of_the_ledger(outcome: str, batch: Batch) -> None:
-    """``append_rows`` refuses others, in the middle of a run."""
+    """`append_rows` refuses other columns and types, in the middle of a run."""
     types = {str: "STRING", int: "BIGINT"}
     appended: list[dict[str, Any]] = []
     fields = [SimpleNamespace(name=name) for name in COLUMNS]
@@ -104,19 +104,19 @@ def test_what_is_appended_has_columns_and_types_of_the_ledger(outcome: str, batc
 
 
 def test_the_longest_batch_goes_to_the_server_in_one_message(batch: Batch) -> None:
-    """10,000 files, each with the longest key and a reason without end: Spark Connect takes 128 MiB."""
+    """10,000 files have the longest key and a very long reason. Spark Connect accepts 128 MiB."""
     key, folder = "é" * 512, "; see s3a://lake/quarantine/rows/t/1-X/"
     hint = TakenHint(Hint(key, event_id="m" * 60, version_id="v" * 1024), "m" * 60)
     row = ledger_row(hint, Status.QUARANTINED, "é" * 300_000 + folder, None)
     assert len(row.reason or "") <= 1_000
     assert (row.reason or "").endswith(folder)
-    older = replace(row, reason="é" * 300_000)  # decided before there was a bound
+    older = replace(row, reason="é" * 300_000)  # decided by a version without the limit
     sent: list[str] = []
     delta = Delta(SparkRemote.parse("sc://localhost:1"), lambda: None)  # type: ignore[arg-type, return-value]
     delta._procedures.call_one = lambda name, rows, **_: sent.append(rows) or {"version": 1}  # type: ignore[method-assign]
-    for one in (row, older):
+    for long_row in (row, older):
         sent.clear()
-        some = replace(batch, rows=(one,) * 10)
+        some = replace(batch, rows=(long_row,) * 10)
         Ledger(delta, "s3a://lake/ledger/t", "t").append(
             some, CommitResult(7, "committed", batch.digest, None, False), "run"
         )

@@ -1,4 +1,4 @@
-"""Manifests: the inbox's format, and ids that tell the backlog."""
+"""Manifests: the format of the inbox's objects, and ids that contain their counts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_format_is_for_ever() -> None:
 
 
 def test_ids_follow_time() -> None:
-    # A ULID's clock has milliseconds; within one, ids are in no order.
+    # A ULID's clock counts milliseconds. Within one millisecond, ids have no order.
     ids = [
         Manifest("t", f"{stamp}-1", "intake", ()).id
         for stamp in ("01HXYZ0000000000000000000A", "01HXYZ0001000000000000000A")
@@ -70,7 +70,7 @@ def test_a_deferred_manifest_has_the_same_id_however_often_it_is_written() -> No
     assert tally_of(first.id) == Tally(2)
 
 
-def test_an_id_tells_bytes_and_the_oldest_event() -> None:
+def test_an_id_has_the_bytes_and_the_oldest_event() -> None:
     hints = [
         Hint("a", event_time="2024-05-01T12:00:00+02:00", size=7),
         Hint("b", event_time="2024-05-01T09:59:59.9+00:00"),
@@ -85,7 +85,7 @@ def test_an_id_tells_bytes_and_the_oldest_event() -> None:
     "stem",
     ["01HXYZ0000000000000000000A-3", "deferred-00000000000000000007-3", "deferred-00000000000000000007-01234567-3"],
 )
-def test_an_id_of_an_older_lake_tells_how_many(stem: str) -> None:
+def test_an_id_of_an_older_lake_has_the_number_of_hints(stem: str) -> None:
     assert tally_of(stem) == Tally(3)
 
 
@@ -120,7 +120,7 @@ def test_no_manifest_exceeds_the_cap_and_none_is_empty(cap: int, number: int) ->
 
 def test_a_manifest_holds_so_many_bytes_of_objects_or_one_object() -> None:
     hints = [Hint(str(i), size=size) for i, size in enumerate([3, 3, 3, 20, 1, 0, 0, 0])]
-    made = [[hint.size for hint in one.hints] for one in chunked("t", "rebuild", hints, 3, most_bytes=7)]
+    made = [[hint.size for hint in manifest.hints] for manifest in chunked("t", "rebuild", hints, 3, max_bytes=7)]
     assert made == [[3, 3], [3], [20], [1, 0, 0], [0]]
 
 

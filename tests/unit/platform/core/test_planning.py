@@ -1,4 +1,4 @@
-"""The look's decisions: every probe against every last state, and the accounting."""
+"""The decisions of the step look: every answer of S3 with every last state, and the accounting of events."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PROBES: dict[str, Probe] = {
 
 
 def outcome(plan: Plan) -> str:
-    """One word for what a plan does with its only key."""
+    """Return the plan's decision on its only key, as a word."""
     said = []
     said += ["add" for _ in plan.candidates]
     said += [f"drop {was.status}/{was_not.status}" for was, was_not in plan.drop.values()]
@@ -76,7 +76,7 @@ def test_every_state_against_every_answer(state: str, probe: str, registered: bo
 
 @pytest.mark.parametrize("registered", [True, False], ids=["registered", "loaded"])
 @pytest.mark.parametrize("state", ["quarantined", "overwritten"])
-def test_a_redriven_hint_decides_a_quarantined_key_anew(state: str, registered: bool) -> None:
+def test_a_redriven_hint_decides_a_quarantined_key_again(state: str, registered: bool) -> None:
     taken = [TakenHint(Hint("k", redriven=True), "m")]
     plan = make_plan(
         taken, {"k": SAME}, {"k": STATES[state] or LastState(Status.REMOVED, None, 0)}, registered=registered
@@ -99,7 +99,7 @@ def test_a_quarantined_key_keeps_its_reason() -> None:
 
 
 def test_a_listing_s_hint_of_a_settled_key_leaves_no_row() -> None:
-    """Else every materialization by hand would write a row for every key."""
+    """Otherwise every materialization by hand would write a row for every key."""
     plan = make_plan(
         [TakenHint(Hint("k"), "m")], {"k": SAME}, {"k": LastState(Status.COMMITTED, "e1", 1)}, registered=True
     )
@@ -108,7 +108,7 @@ def test_a_listing_s_hint_of_a_settled_key_leaves_no_row() -> None:
 
 def test_the_newest_hint_leads_and_the_others_follow_in_order() -> None:
     hints = [Hint("k", f"m#{i}") for i in range(3)]
-    plan = make_plan([TakenHint(one, "m") for one in hints], {"k": SAME}, {}, registered=True)
+    plan = make_plan([TakenHint(hint, "m") for hint in hints], {"k": SAME}, {}, registered=True)
     (candidate,) = plan.candidates
     assert candidate.taken.hint == hints[2]
     assert candidate_hints(plan, candidate) == hints
@@ -131,7 +131,7 @@ def test_a_row_takes_the_object_s_version_before_the_event_s() -> None:
     assert (gone.version_id, gone.etag, gone.size) == ("of the event", None, None)
 
 
-@pytest.mark.parametrize("removal_is_told", [True, False], ids=["S3 tells of it", "nobody does"])
+@pytest.mark.parametrize("has_event", [True, False], ids=["S3 sent an event", "no event"])
 @pytest.mark.parametrize(
     ("state", "probe", "expected"),
     [
@@ -151,15 +151,15 @@ def test_a_row_takes_the_object_s_version_before_the_event_s() -> None:
         "written again",
     ],
 )
-def test_what_after_load_took_away_is_moved_and_not_removed(
-    state: LastState, probe: Probe, expected: str, removal_is_told: bool
+def test_a_file_that_after_load_removed_is_moved_and_not_removed(
+    state: LastState, probe: Probe, expected: str, has_event: bool
 ) -> None:
-    told = [TakenHint(Hint("k", "m#0", "ObjectRemoved:Delete"), "m")] if removal_is_told else []
+    events = [TakenHint(Hint("k", "m#0", "ObjectRemoved:Delete"), "m")] if has_event else []
     ours = TakenHint(Hint("k", event_name=TAKEN, taken="e1"), "m")
-    plan = make_plan([*told, ours], {"k": probe}, {"k": state}, registered=False)
-    assert outcome(plan) == ("" if expected == "duplicate" and not removal_is_told else expected)
+    plan = make_plan([*events, ours], {"k": probe}, {"k": state}, registered=False)
+    assert outcome(plan) == ("" if expected == "duplicate" and not has_event else expected)
     for row in plan.rows:
-        assert row.event_id == ("m#0" if removal_is_told else None), "an event has a row, which is not to be ours"
+        assert row.event_id == ("m#0" if has_event else None), "an event has its own row"
         stay = {"moved": "e1", "removed": state.etag}.get(str(row.status))
         assert row.etag == stay, "the same bytes again are no new file"
 
@@ -191,7 +191,7 @@ CHECKSUM = "CRC64NVME:nuCUKjhVRg8="
 def test_bytes_are_the_same_by_their_checksum_where_a_copy_has_another_etag(
     status: Status, probe: S3Found, same: bool, registered: bool
 ) -> None:
-    """As where KMS encrypts the bucket, or after an upload in parts."""
+    """Etags differ so where KMS encrypts the bucket, or after a multipart upload."""
     state = LastState(status, "e1", 3, "why", size=10, checksum=CHECKSUM)
     taken = [TakenHint(Hint("k", "m#0"), "m")]
     found = outcome(make_plan(taken, {"k": probe}, {"k": state}, registered=registered))
@@ -199,7 +199,7 @@ def test_bytes_are_the_same_by_their_checksum_where_a_copy_has_another_etag(
     assert found == by_etag[0 if registered else 1]
 
 
-def test_what_differs_from_a_checksum_that_nobody_told_is_told_by_the_etag() -> None:
+def test_without_a_checksum_the_etag_shows_whether_the_bytes_differ() -> None:
     unknown = {"k": LastState(Status.COMMITTED, "e1", 3)}
     probe = S3Found("e9", 10, 9, checksum=CHECKSUM)
     assert outcome(make_plan([TakenHint(Hint("k", "m#0"), "m")], {"k": probe}, unknown, registered=False)) == "add"
@@ -208,8 +208,8 @@ def test_what_differs_from_a_checksum_that_nobody_told_is_told_by_the_etag() -> 
 @pytest.mark.parametrize("ours", [True, False], ids=["by us", "by its producer"])
 def test_the_row_of_a_removal_names_the_bytes_whose_rows_stay(ours: bool) -> None:
     state = LastState(Status.COMMITTED, "e1", 3, size=10, bad_rows=2, checksum=CHECKSUM)
-    told = TakenHint(Hint("k", "m#0", taken="e1" if ours else None), "m")
-    (row,) = make_plan([told], {"k": S3Gone()}, {"k": state}, registered=False).rows
+    hint = TakenHint(Hint("k", "m#0", taken="e1" if ours else None), "m")
+    (row,) = make_plan([hint], {"k": S3Gone()}, {"k": state}, registered=False).rows
     assert row.status == (Status.MOVED if ours else Status.REMOVED)
     assert (row.etag, row.size, row.bad_rows, row.checksum) == ("e1", 10, 2, CHECKSUM)
     event = TakenHint(Hint("k", "m#0"), "m")
@@ -247,7 +247,7 @@ def test_every_event_ends_as_one_row_or_is_deferred(
     were_live: bool,
     put_off: bool,
 ) -> None:
-    """Invariant 6, whatever becomes of the candidates and of the entries to drop."""
+    """Invariant 6 holds for each outcome of the candidates and of the entries to drop."""
     taken = [
         TakenHint(
             Hint(
@@ -292,7 +292,7 @@ PARTLY = LastState(Status.COMMITTED, "e1", 3, "1 of its 2 rows", bad_rows=1)
     ],
     ids=["partly", "by an event", "wholly in", "registered", "other bytes", "quarantined", "removed"],
 )
-def test_a_redriven_hint_replaces_the_rows_of_the_reading_that_set_some_apart(
+def test_a_redriven_hint_replaces_the_rows_of_the_batch_that_quarantined_some(
     state: LastState, probe: Probe, redriven: bool, registered: bool, replaces: list[int | None]
 ) -> None:
     taken = [TakenHint(Hint("k", redriven=redriven), "m"), TakenHint(Hint("k", "e#0"), "m")]
