@@ -518,8 +518,8 @@ MUTANTS = (
         "a file that was moved after it was loaded is taken for removed",
         6,
         _PLANNING,
-        "    if state.status in (Status.COMMITTED, Status.REMOVED) and state.etag in taken_away:\n",
-        "    if state.status == Status.MOVED and state.etag in taken_away:\n",
+        "    if state.status in (Status.COMMITTED, Status.REMOVED) and state.etag in removed_etags:\n",
+        "    if state.status == Status.MOVED and state.etag in removed_etags:\n",
         ("tests/unit/platform/core/test_planning.py::test_a_file_that_after_load_removed_is_moved_and_not_removed",),
     ),
     Mutant(

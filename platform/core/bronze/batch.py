@@ -96,8 +96,8 @@ class Batch:
         rows: ledger rows of every hint that this batch decides.
         deferred: hints that this batch does not decide. They return to the inbox.
         manifests: ids of the manifests whose hints the batch takes. A batch takes whole manifests.
-        sent_until: only for row-queue tables: when the newest row that this or an earlier batch may contain was sent, in
-            epoch milliseconds.
+        sent_until: only for row-queue tables: when the newest row that this or an earlier batch may contain was sent,
+            in epoch milliseconds.
     """
 
     lake: str

@@ -14,7 +14,8 @@ class Birth:
         location: `s3a://` URI of the bronze table.
         name: SQL name in the schema `bronze`.
         registered: whether the table registers its source files instead of loading their rows.
-        folder: folder of its batches and its ledger, under `batches/` and `ledger/`. If empty, the table key is the folder.
+        folder: folder of its batches and its ledger, under `batches/` and `ledger/`. If empty, the table key is the
+            folder.
         after_version: Delta version of the reset that began this generation. -1 if no reset did.
     """
 

@@ -75,8 +75,8 @@ class LedgerRow:
 
     Attributes:
         key: decoded object key.
-        etag: etag of the object when it was decided. If the object was gone: None, or, where the table keeps its rows, the
-            etag of the bytes that the rows came from. `size`, `checksum` and `bad_rows` are of the same bytes.
+        etag: etag of the object when it was decided. If the object was gone: None, or, where the table keeps its rows,
+            the etag of the bytes that the rows came from. `size`, `checksum` and `bad_rows` are of the same bytes.
         size: bytes.
         checksum: algorithm and value, as in `CRC64NVME:nuCUKjhVRg8=`. None if S3 has none.
         event_id: `<SQS message id>#<record index>`; None if the hint does not come from an event.

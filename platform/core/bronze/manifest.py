@@ -110,7 +110,9 @@ class Manifest:
         try:
             body: dict[str, Any] = json.loads(text)
             if body["format"] != FORMAT:
-                raise ValueError(f"format {body['format']} is not {FORMAT}: a newer Tidegate wrote this lake. Upgrade Tidegate")
+                raise ValueError(
+                    f"format {body['format']} is not {FORMAT}: a newer Tidegate wrote this lake. Upgrade Tidegate"
+                )
             return cls(body["table"], body["id"], body["origin"], tuple(Hint(**hint) for hint in body["hints"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{where} is not a manifest: {error}") from error
@@ -142,14 +144,16 @@ def tally_of(manifest_id: str) -> Tally:
     match = _STEM.match(manifest_id)
     if not match:
         raise ValueError(
-            f"'{manifest_id}' is not the id of a manifest: that is <ULID>-<hints>-<bytes>-<oldest>, with lost-, taken- or "
-            "rebuild- before it, or with deferred-<n>-<digest> instead of the ULID"
+            f"'{manifest_id}' is not the id of a manifest. An id is <ULID>-<hints>-<bytes>-<oldest>, with lost-, "
+            "taken- or rebuild- before it, or with deferred-<n>-<digest> instead of the ULID"
         )
     hints, size, oldest = match.groups()
     return Tally(int(hints), int(size or 0), int(oldest or 0) or None)
 
 
-def chunked(table: str, origin: str, hints: Sequence[Hint], max_hints: int, max_bytes: float = inf) -> Iterator[Manifest]:
+def chunked(
+    table: str, origin: str, hints: Sequence[Hint], max_hints: int, max_bytes: float = inf
+) -> Iterator[Manifest]:
     """Split hints into manifests of at most `max_hints` hints.
 
     A batch takes whole manifests, so no manifest may exceed the batch's limit.

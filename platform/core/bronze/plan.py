@@ -37,8 +37,8 @@ class Candidate:
     """A key whose present object should enter the table.
 
     Attributes:
-        replaces: batch whose rows of the same bytes are removed when this batch adds the key's rows. Set by a redrive or a
-            rebuild.
+        replaces: batch whose rows of the same bytes are removed when this batch adds the key's rows. Set by a redrive
+            or a rebuild.
     """
 
     key: str

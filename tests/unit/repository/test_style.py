@@ -51,11 +51,16 @@ SWEPT = (
     "assets/runs/",
     "assets/silver/",
     "assets/sources/",
+    "platform/core/bronze/",
     "platform/core/silver/",
     "tests/spark/test_silver_",
     "tests/support/style.py",
     "tests/unit/assets/test_",
+    "tests/unit/platform/core/test_batch.py",
+    "tests/unit/platform/core/test_ledger_rows.py",
+    "tests/unit/platform/core/test_manifest.py",
     "tests/unit/platform/core/test_merge_mode.py",
+    "tests/unit/platform/core/test_planning.py",
     "tests/unit/repository/test_style.py",
 )
 CHECKS = {".md": page_findings, ".py": python_findings, ".java": java_findings}
