@@ -33,7 +33,7 @@ from tidegate.resources.spark.delta import Delta
 from tidegate.resources.spark.remote import SparkRemote
 from tidegate.resources.threads import parallel
 
-#: SQL name of the silver table itself is the view's with this behind it.
+#: Suffix of the SQL name of the silver table itself; the view has the name without it.
 WITH_TOMBSTONES = "_with_tombstones"
 _S = TypeVar("_S")
 _T = TypeVar("_T")
@@ -46,10 +46,10 @@ class Table:
     Attributes:
         lake: the lake that it is a table of.
         text: the table key, encoded: Dagster's partition key.
-        spec: configured, or what discovery makes of the prefix.
-        birth: None until the first batch is about to be decided.
-        batches: those of this generation.
-        ledger: that of this generation.
+        spec: its configuration, or the one that discovery makes for the prefix.
+        birth: its birth record; None until the first batch is about to be decided.
+        batches: the batches of this generation.
+        ledger: the ledger of this generation.
     """
 
     lake: Lake = field(repr=False, compare=False)
@@ -102,9 +102,9 @@ class Lake:
     Args:
         config: the lake.yaml.
         store: the lake's own objects.
-        delta: the door to tables.
-        queues: every queue of the configuration, those of events first.
-        cloudwatch: where its metrics are published; None where they are not.
+        delta: the handle on Delta tables.
+        queues: all queues of the configuration, queues of events first.
+        cloudwatch: publishes the lake's metrics; None if they are not published.
     """
 
     def __init__(
@@ -146,11 +146,11 @@ class Lake:
         )
 
     def bear(self, table: Table, first_key: str) -> Birth:
-        """Choose the table's generation and mode at its first batch; what stands.
+        """Choose the table's generation and mode at its first batch. Returns the birth record that exists afterwards.
 
         Args:
             table: the table.
-            first_key: a key of the first batch: its ending says the mode where the configuration does not.
+            first_key: a key of the first batch. Its ending gives the mode if the configuration does not.
         """
         if table.birth:
             return table.birth
@@ -160,7 +160,7 @@ class Lake:
         return self.store.births.bear(table.text, table.spec.name, registered=registered)
 
     def drift(self, table: Table) -> list[str]:
-        """A sentence for each difference of lake.yaml from the table's birth, with what to do."""
+        """A sentence for each difference of lake.yaml from the table's birth, with the remedy."""
         if table.birth is None:
             return []
         return drift(self.config.table_for(table.key), table.birth.registered, table.batches.birth())
@@ -169,11 +169,11 @@ class Lake:
         """Give every table that exists its SQL names on the Spark server.
 
         Returns:
-            The tables that have none now. One table's trouble, whatever it is, never keeps another from its names.
+            The tables that have no names now. The failure of one table never keeps another from its names.
 
         Raises:
-            SparkUnreachable: the server is gone, which is no table's trouble.
-            PySparkException: it was restarted meanwhile.
+            SparkUnreachable: the server is gone, which is no table's fault.
+            PySparkException: the server was restarted in the meantime.
         """
         unnamed: list[Unnamed] = []
         ledgers = self._give(self._names(sorted(self.store.births.tables()), unnamed), unnamed)
@@ -181,20 +181,20 @@ class Lake:
         return unnamed
 
     def name_asked(self, asked: Collection[str]) -> list[Unnamed]:
-        """Give those tables their SQL names that a query asks for; of the other ones hardly anything is asked.
+        """Give SQL names to the tables that a query names. The other tables cost hardly any request.
 
         Args:
             asked: SQL names in lower case, without schemas.
 
         Returns:
-            As `name_tables`.
+            The tables that have no names now, like `name_tables`.
         """
         unnamed: list[Unnamed] = []
         wanted = {name.removesuffix(WITH_TOMBSTONES) for name in asked}
         born = sorted(self.store.births.tables())
         likely = {text for text in born if self._spec(TableKey.decode(text)).name.lower() in wanted}
         names = self._names(sorted(likely), unnamed)
-        # A table keeps the name that it was born with, which lake.yaml need not say any more.
+        # A table keeps the name that it was born with, which may differ from the name in lake.yaml.
         if missing := wanted - {_of_query(one) for _, one in names}:
             others = self._names([text for text in born if text not in likely], unnamed)
             names += [(text, one) for text, one in others if _of_query(one) in missing]
@@ -217,18 +217,18 @@ class Lake:
         return None
 
     def name_objects(self) -> None:
-        """Give `lake.intake`, and what `lake.quarantine` reads beside ledgers, their names."""
+        """Make `lake.intake`, and the tables of objects that `lake.quarantine` reads in addition to ledgers."""
         name_lake_objects(self.delta.catalog, self.store)
 
     def quarantining(self) -> list[Table]:
-        """The tables that may have something in quarantine, by key: of the others no ledger has to be read."""
+        """The tables that may have quarantined objects, by key. The ledgers of the others need not be read."""
         born = sorted(self.store.births.tables())
         found = [one for one in parallel(partial(_caught, self.table), born) if isinstance(one, Table) and one.birth]
         may = self.delta.quarantining([one.ledger.location for one in found])
         return [table for table, one in zip(found, may, strict=True) if one]
 
     def quarantine_query(self) -> str:
-        """What `lake.quarantine` is, of those tables alone; needs `name_objects`."""
+        """The query of `lake.quarantine` for these tables only. Needs the tables of `name_objects`."""
         return quarantine_query(
             [(one.text, one.birth.name, f"delta.`{one.ledger.location}`") for one in self.quarantining() if one.birth]
         )
@@ -237,7 +237,7 @@ class Lake:
         """Give a table, its ledger and its silver table their SQL names, as far as they exist.
 
         Raises:
-            RuntimeError: one cannot be named.
+            RuntimeError: a table cannot be named.
         """
         unnamed: list[Unnamed] = []
         self._give(self._names([text], unnamed), unnamed)
@@ -245,7 +245,7 @@ class Lake:
             raise RuntimeError(str(unnamed[0]))
 
     def _names(self, texts: Sequence[str], unnamed: list[Unnamed]) -> list[tuple[str, TableName]]:
-        """What is to be named of these tables, whose birth records are read side by side."""
+        """The SQL names of these tables. Their birth records are read in parallel."""
         wanted = list(parallel(partial(_caught, self._names_of), texts))
         return [
             (text, one)
@@ -254,7 +254,7 @@ class Lake:
         ]
 
     def _give(self, names: Sequence[tuple[str, TableName]], unnamed: list[Unnamed]) -> list[tuple[str, str]]:
-        """Give names in one call; table key and SQL name of the tables whose ledger has one."""
+        """Give names in one call. Returns table key and SQL name of the tables whose ledger has a name."""
         ledgers = []
         for (text, one), naming in zip(names, self.delta.catalog.name_tables([one for _, one in names]), strict=True):
             if naming.trouble is not None:
@@ -291,7 +291,7 @@ class Lake:
 
 
 def _of_query(name: TableName) -> str:
-    """The name that a query has for it: case does not count, and a silver table is behind a view."""
+    """The name that a query uses: case does not count, and the view of a silver table has the name."""
     return name.name.removesuffix(WITH_TOMBSTONES).lower()
 
 
@@ -315,7 +315,7 @@ def silver_query(relation: str) -> str:
 
 @cache
 def _queue_urls(aws: Aws, endpoint: str) -> dict[str, str]:
-    """What this process has looked up with these credentials there: a queue keeps its URL."""
+    """The URLs that this process has looked up with these credentials at this endpoint. A queue keeps its URL."""
     return {}
 
 
@@ -326,7 +326,7 @@ def open_lake(config: LakeConfig, aws: Aws, remote: SparkRemote, connect: Callab
         config: the lake.yaml.
         aws: clients.
         remote: the Spark Connect server.
-        connect: makes the Spark session, at its first use.
+        connect: opens the Spark session at its first use.
     """
     store = LakeStore(ObjectStore(aws.client("s3")), config.lake.root)
 
@@ -335,8 +335,8 @@ def open_lake(config: LakeConfig, aws: Aws, remote: SparkRemote, connect: Callab
     for spec in config.every_queue:
         client = sqs(spec.region)
         queues.append(Queue(client, spec.url or spec.name, _queue_urls(aws, client.meta.endpoint_url)))
-    # No retries: where there is no way to CloudWatch, as from a private network, a tick would pass with them, and the
-    # next measurement is minutes away.
+    # No retries: without a route to CloudWatch, for example in a private network, they would take a whole tick, and the
+    # next measurement comes in minutes.
     once = replace(aws, max_attempts=0)
     cloudwatch = CloudWatch(lambda: once.client("cloudwatch")) if config.metrics == "cloudwatch" else None
     return Lake(config, store, Delta(remote, connect), queues, cloudwatch)

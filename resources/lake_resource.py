@@ -24,12 +24,12 @@ from tidegate.resources.spark.session import connecting, release
 class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     """Opens the lake for a run.
 
-    Dagster's UI shows the values of a resource's fields: what may hold a secret is given as `dg.EnvVar`.
+    Dagster's UI shows the values of a resource's fields: values that may be secret are given as `dg.EnvVar`.
 
     Attributes:
         lake_yaml: path of the configuration.
         spark_remote: `sc://host:port` of the Spark Connect server.
-        spark_token: what the server asks its clients for, if anything.
+        spark_token: token that the server requires, if any.
         aws: clients for S3 and SQS.
     """
 
@@ -41,7 +41,7 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     @classmethod
     def from_environment(cls) -> LakeResource:
-        """The lake that the environment names; see `Settings.from_environment`."""
+        """The lake that the environment names (see `Settings.from_environment`)."""
         settings = Settings.from_environment()
         return cls(
             lake_yaml=str(settings.lake_yaml),
@@ -52,20 +52,20 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     @property
     def settings(self) -> Settings:
-        """What the fields say.
+        """The settings that the fields give.
 
         Raises:
-            ValueError: the address is none.
+            ValueError: `spark_remote` is not an address.
         """
         spark = SparkRemote.parse(self.spark_remote, self.spark_token)
         return Settings(Path(self.lake_yaml), spark, self.aws.aws, dict(os.environ))
 
     def open(self) -> Lake:
-        """Handles for one run; Spark is connected at its first use, and the session closed when the run ends."""
+        """Handles for one run. Spark is connected at its first use, and the session is closed at the end of the run."""
         settings = self.settings
 
         def connected() -> SparkSession:
-            # PySpark's own class asks the JVM before the first session that it made itself.
+            # PySpark's own class asks the JVM before it has made its first session.
             before = ConnectSession.getActiveSession()
             with connecting(settings.spark):
                 session: SparkSession = LazyPySparkResource(
@@ -84,7 +84,7 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     @contextmanager
     def opened(self) -> Iterator[Lake]:
-        """Handles with a Spark session of their own; see `Settings.opened`."""
+        """Handles with a Spark session of their own (see `Settings.opened`)."""
         with self.settings.opened() as lake:
             yield lake
 

@@ -29,17 +29,17 @@ from tidegate.resources.spark.results import CommitResult, TableState
 from tidegate.resources.spark.session import command
 
 _HEADER, _STATE = list(columns_of(Header)), list(columns_of(LastState))
-#: Keys that a query names one by one; more are sent as a table.
+#: Up to this many keys, a query lists them; more are sent as a table.
 _LISTED_KEYS = 1000
 
 
 @dataclass(frozen=True)
 class Quarantined:
-    """An object that is in quarantine now, or that S3 did not give when it was asked last.
+    """An object that is in quarantine now, or that S3 refused at the last request.
 
     Attributes:
-        at: when the ledger was told.
-        partly: only some of its rows are; the others are in the table.
+        at: time of its record in the ledger.
+        partly: whether only some of its rows are in quarantine, and the others in the table.
     """
 
     key: str
@@ -50,12 +50,12 @@ class Quarantined:
 
 @dataclass(frozen=True)
 class Reading:
-    """Bytes of an object that entered bronze, by the last batch that read them.
+    """Bytes of an object that entered bronze, with the facts of the last batch that read them.
 
     Attributes:
-        rows: that it brought.
+        rows: number of rows in the table.
         n: the batch.
-        told: ISO 8601 time of the newest event that such a batch knew of; None where none did.
+        event_time: ISO 8601 time of the newest event among the batches that read them; None if no event is known.
         size: bytes.
         checksum: as in the ledger.
     """
@@ -64,14 +64,14 @@ class Reading:
     etag: str
     rows: int
     n: int
-    told: str | None = None
+    event_time: str | None = None
     size: int | None = None
     checksum: str | None = None
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What a batch decided of one object."""
+    """A batch's decision on one object."""
 
     stamp: Stamp
     row: LedgerRow
@@ -82,7 +82,7 @@ class Clock(NamedTuple):
 
     Attributes:
         version: Delta version; -1 while there is no ledger.
-        n: number of the last batch that it has; 0 if none.
+        n: number of the last batch that the ledger has recorded; 0 if none.
     """
 
     version: int
@@ -93,7 +93,7 @@ class Ledger:
     """The ledger of one bronze table.
 
     Args:
-        delta: the door to tables.
+        delta: the handle on Delta tables.
         location: `s3a://` URI of the ledger.
         table: table key.
     """
@@ -102,12 +102,12 @@ class Ledger:
         self._delta = delta
         self.location = location
         self._app_id = f"tidegate:ledger:{table}"
-        self._lacking: list[str] | None = None  # columns, as of the last look at the clock
+        self._lacking: list[str] | None = None  # columns, as of the last read of the clock
 
     def clock(self) -> Clock:
         """Return the clock of the table.
 
-        The append of batch n is the ledger's own txn n, so the log's tail tells n without reading rows.
+        The append of batch n is the ledger's own txn n, so the tail of the log shows n without a read of rows.
         """
         state = self._delta.table_state(self.location, self._app_id)
         self._lacking = _lacking(state)
@@ -117,15 +117,15 @@ class Ledger:
         """The header row of batch n as of a ledger version; None for n = 0.
 
         Raises:
-            RuntimeError: the ledger's txn says n, but the row is not there: somebody changed the ledger.
+            RuntimeError: the ledger's txn is n, but the row is missing: the ledger was changed by hand.
         """
         return self.memory(version, n, [])[0]
 
     def memory(self, version: int, n: int, keys: Collection[str]) -> tuple[Header | None, dict[str, LastState]]:
-        """The header row of batch n, and the last state of each of these keys that is known, as of a ledger version.
+        """The header row of batch n and the known last states of these keys, as of a ledger version.
 
         Raises:
-            RuntimeError: as `header`.
+            RuntimeError: see `header`.
         """
         if version < 0 or n == 0:
             return None, {}
@@ -141,7 +141,7 @@ class Ledger:
         return headers[0], {row["key"]: _state(row) for row in found if row["kind"] == "row"}
 
     def _queried(self, version: int, n: int, keys: Collection[str]) -> list[Row]:
-        """What `memory` needs, by a query; the decisions on a key in order."""
+        """The rows that `memory` needs, by a query. The decisions on a key are in order."""
         is_header = (F.col("kind") == "header") & (F.col("n") == n)
         rows = self._at(version)
         if len(keys) > _LISTED_KEYS:
@@ -161,7 +161,7 @@ class Ledger:
         return {row["key"]: _state(row) for row in self.last_states(version).select("key", *_STATE).collect()}
 
     def last_states(self, version: int) -> DataFrame:
-        """The last state of every key, and when it was recorded, as of a ledger version: a query, not yet asked."""
+        """The query of every key's last state and the time of its record, as of a ledger version."""
         if version < 0:
             columns = {"key": "STRING", **columns_of(LastState), "recorded_at": "TIMESTAMP"}
             ddl = ", ".join(f"{name} {kind}" for name, kind in columns.items())
@@ -171,11 +171,11 @@ class Ledger:
         return found.select("key", "last.*")
 
     def committed(self, version: int) -> list[Reading]:
-        """Every object that entered bronze, as of a ledger version; one that was overwritten, for each of its etags."""
+        """All objects that entered bronze, as of a ledger version. An overwritten object has an entry for each etag."""
         if version < 0:
             return []
         found = self._at(version).where((F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED)))
-        # The last: it may have replaced what the first brought.
+        # The last batch, which may have replaced the rows of the first.
         last = (
             F.max_by("rows", "n").alias("rows"),
             F.max("n").alias("n"),
@@ -190,12 +190,12 @@ class Ledger:
         ]
 
     def quarantined(self, version: int) -> list[Quarantined]:
-        """The objects whose last decision was the quarantine, of all or some rows, as of a ledger version, by key."""
+        """The objects that are in quarantine, wholly or partly, as of a ledger version, by key."""
         if version < 0:
             return []
         decided = (F.col("kind") == "row") & (F.col("status") != str(Status.DUPLICATE))
-        told = F.struct("status", "reason", "bad_rows", F.col("recorded_at").cast("double").alias("at"))
-        last = F.max_by(told, F.struct("n", "position")).alias("last")
+        decision = F.struct("status", "reason", "bad_rows", F.col("recorded_at").cast("double").alias("at"))
+        last = F.max_by(decision, F.struct("n", "position")).alias("last")
         found = self._at(version).where(decided).groupBy("key").agg(last)
         wholly = F.col("last.status") == str(Status.QUARANTINED)
         partly = (F.col("last.status") == str(Status.COMMITTED)) & (F.col("last.bad_rows") > 0)
@@ -206,12 +206,12 @@ class Ledger:
         ]
 
     def history(self, version: int, key: str) -> list[Decision]:
-        """Every decision on a key, as of a ledger version, in their order."""
+        """All decisions on a key, as of a ledger version, in order."""
         if version < 0:
             return []
-        told = self._at(version).where((F.col("kind") == "row") & (F.col("key") == key)).orderBy("n", "position")
+        decisions = self._at(version).where((F.col("kind") == "row") & (F.col("key") == key)).orderBy("n", "position")
         plain = {"recorded_at": F.unix_micros("recorded_at"), "event_time": F.col("event_time").cast("string")}
-        rows = [row.asDict() for row in told.withColumns(plain).collect()]
+        rows = [row.asDict() for row in decisions.withColumns(plain).collect()]
         return [
             Decision(
                 Stamp(**{name: row[name] for name in columns_of(Stamp)}),
@@ -221,9 +221,9 @@ class Ledger:
         ]
 
     def append(self, batch: Batch, landed: CommitResult, run_id: str) -> None:
-        """Record what landed: the header row, and the batch's rows unless it is void.
+        """Record a commit: the header row, and the batch's rows unless it is void.
 
-        Written once per batch number, whoever comes first.
+        Each batch number is recorded once. A later call for it has no effect.
         """
         stamp = Stamp("header", batch.n, run_id, landed.version, to_micros(datetime.now(UTC)))
         header = Header(batch.n, landed.digest, landed.outcome, batch.generation, landed.version)
@@ -253,8 +253,8 @@ class Ledger:
         self._lacking = _lacking(state)
         if state.exists:
             return
-        # Where another run is just making it, or died when it began to, Spark takes the folder of its log for the
-        # table. A write does not: whoever comes first makes it.
+        # If another run is creating the table, or died at the beginning of that, Spark takes the folder of the log for
+        # the table. A write does not: the first writer creates the table.
         try:
             rows = self._delta.session.createDataFrame([], ddl)
             rows.write.format("delta").mode("append").save(self.location)
@@ -264,7 +264,7 @@ class Ledger:
                 raise
 
     def _add_columns(self) -> None:
-        """Give a ledger that an older Tidegate made the columns that came later."""
+        """Add the columns of later versions to a ledger that an older version created."""
         if self._lacking is None:
             self.clock()
         if not self._lacking:
@@ -273,7 +273,7 @@ class Ledger:
         try:
             command(self._delta.session, f"ALTER TABLE delta.`{self.location}` ADD COLUMNS ({ddl})")
         except PySparkException:
-            self.clock()  # another run may just have done it
+            self.clock()  # another run may have added them
             if self._lacking:
                 raise
         self._lacking = []
@@ -285,16 +285,16 @@ class Ledger:
 
 
 def tells_a_state() -> Column:
-    """Rows that change a key's state: no duplicates, and no looks that S3 refused (403), which saw no object.
+    """The condition for rows that change a key's state: no duplicates, and no requests that S3 refused (403).
 
-    If a refusal counted, an object that entered bronze before it would enter a second time after it.
+    If a refusal counted, an object that entered bronze before it would enter a second time afterwards.
     """
     refused = (F.col("status") == str(Status.QUARANTINED)) & F.col("etag").isNull()
     return (F.col("kind") == "row") & (F.col("status") != str(Status.DUPLICATE)) & ~refused
 
 
 def _lacking(state: TableState) -> list[str]:
-    """The columns that an older ledger has not."""
+    """The columns that an older ledger lacks."""
     has = {field.name for field in state.schema.fields}
     return [name for name in COLUMNS if name not in has] if state.exists else []
 
@@ -304,7 +304,7 @@ def _state(row: Row) -> LastState:
 
 
 def _plain(row: LedgerRow) -> dict[str, Any]:
-    # Batches that were decided long ago have reasons of any length, and have to be recorded.
+    # Batches of older versions have reasons of any length, and must be recorded.
     body = replace(row, reason=bounded(row.reason)).to_dict()
     if row.event_time:
         body["event_time"] = to_micros(parse_time(row.event_time))

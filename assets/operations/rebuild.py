@@ -111,7 +111,7 @@ def hints_of(present: Iterable[Listed], states: Mapping[str, LastState], reading
         hint = Hint(item.key, event_name=REBUILD, size=item.size)
         state, last = states.get(item.key), read.get((item.key, item.etag))
         if state and last and state.in_table and state.etag == item.etag:
-            hints.append(replace(hint, replaces=last.n, decided=state.n, told=last.told))
+            hints.append(replace(hint, replaces=last.n, decided=state.n, told=last.event_time))
         else:
             hints.append(replace(hint, redriven=True))
     return sorted(hints, key=lambda hint: (hint.replaces is None, hint.replaces or 0, hint.key))

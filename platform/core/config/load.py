@@ -62,7 +62,7 @@ def load_lake(path: str | PathLike[str], env: Mapping[str, str] | None = None) -
         problems.append(Problem((), "the file is empty; docs/reference/lake-yaml.md shows a lake.yaml"))
     if problems or config is None:
         placed = sorted(
-            (problem.line or document.line_of(problem.where), document.told(problem)) for problem in problems
+            (problem.line or document.line_of(problem.where), document.text_of(problem)) for problem in problems
         )
         raise LakeConfigError([f"{path}:{line}: {message}" for line, message in dict.fromkeys(placed)])
     return config

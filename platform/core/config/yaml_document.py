@@ -58,7 +58,7 @@ class YamlDocument:
     lines: dict[Location, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
-    def told(self, problem: Problem) -> str:
+    def text_of(self, problem: Problem) -> str:
         """A problem with the line of the other place that it is about, where there is one."""
         return f"{problem}; see line {self.line_of(problem.related)}" if problem.related else str(problem)
 
