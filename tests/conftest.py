@@ -1,4 +1,4 @@
-"""What every test shares; fixtures and helpers are in ``tests/support``."""
+"""Settings of all tests. Fixtures and helpers are in `tests/support`."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ pytest_plugins = [
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--soak", action="store_true", help="let random courses go on for long")
-    parser.addoption("--seed", type=int, default=20_261_121, help="of random courses")
+    parser.addoption("--soak", action="store_true", help="run random courses for a long time")
+    parser.addoption("--seed", type=int, default=20_261_121, help="seed of random courses")
 
 
 def pytest_configure() -> None:
     for each in (signal.SIGINT, signal.SIGTERM):
         # A background job has SIGINT ignored, and after a run of Dagster SIGTERM too: fixtures must end in order.
         signal.signal(each, signal.default_int_handler)
-    # Whether an example takes a fifth of a second is the machine's affair.
+    # Whether an example takes a fifth of a second depends on the machine.
     settings.register_profile("tidegate", deadline=None)
     settings.load_profile("tidegate")

@@ -1,6 +1,6 @@
-"""The demo as a newcomer sees it: interrupted, run again, looked at in the UI, and spoiled; on one home.
+"""The demo as a new user sees it, on one home: interrupted, run again, inspected in the UI, and damaged.
 
-Sixty of its 365 days: `make demo` is the whole year, and the oracle's unit tests compute that.
+These tests use sixty of its 365 days. `make demo` has the whole year, and the oracle's unit tests compute the year.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.timeout(1500)
 
 BRONZE_FLIGHTS, BRONZE_AIRPORTS = "tidegate-landing.flights", "tidegate-landing.airports"
 _SETTLED = 900.0
-#: What the page of a table asks for.
+#: Labels that the page of a table must show.
 _PAGE = """{ assetNodeOrError(assetKey: {path: ["bronze", "flights"]}) { ... on AssetNode {
     assetMaterializations(limit: 1) { metadataEntries { label ... on IntMetadataEntry { intValue } } }
     assetChecksOrError { ... on AssetChecks { checks { name executionForLatestMaterialization { status } } } }
@@ -38,7 +38,7 @@ _PAGE = """{ assetNodeOrError(assetKey: {path: ["bronze", "flights"]}) { ... on 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoProcess]:
-    """A demo on a new home, killed in its second wave, run again on what that left, and kept running."""
+    """A demo on a new home: killed in its second wave, run again on that state, and kept running."""
     home = tmp_path_factory.mktemp("demo") / "home"
     with DemoProcess(home, "--short") as interrupted:
         interrupted.wait_for(r"Wave 2, events become tables: .*(inbox|runs under way)", _SETTLED)
@@ -85,9 +85,9 @@ def assert_every_count_is_right(report: dict[str, Any]) -> None:
 
 
 def test_a_demo_that_was_interrupted_and_run_again_has_every_count_right(report: dict[str, Any]) -> None:
-    """The killed one had sent everything, of which the first wave was in its tables; everything is sent again.
+    """The killed demo had sent everything, and its tables had the first wave. Now everything is sent again.
 
-    So older content comes after newer, for each key that the second wave overwrites, and nothing doubles.
+    So older content comes after newer content for each key that the second wave overwrites, and no row is duplicated.
     """
     assert_every_count_is_right(report)
     assert report["duplicates"] > 100
@@ -119,7 +119,7 @@ def test_a_partition_shows_what_the_report_says(page: Page, ui: str, report: dic
         name: int(re.search(rf"^{re.escape(name)}\s+([\d,]+)", text, re.M).group(1).replace(",", ""))  # type: ignore[union-attr]
         for name in ("live_files", "dagster/partition_row_count", "delta_version")
     }
-    # The last commit may be of a run that only found bad files again, which leaves the partition as it was.
+    # The last commit may be that of a run that only found bad files again, which leaves the partition unchanged.
     assert 0 < shown.pop("delta_version") <= table["delta_version"]
     assert shown == {"live_files": table["files"], "dagster/partition_row_count": table["rows"]}
 
@@ -142,11 +142,11 @@ def test_a_table_has_a_page_of_its_own(page: Page, ui: str, report: dict[str, An
 
 
 def test_a_partition_is_listed_by_a_click_and_the_morning_is_read(page: Page, ui: str) -> None:
-    """Nothing was lost, so the listing finds each file as the ledger knows it; then nothing waits for any table."""
+    """No event was lost, so the listing finds no difference from the ledger. Then nothing waits for any table."""
     page.goto(f"{ui}/assets/bronze?view=partitions&partition={BRONZE_AIRPORTS}")
     page.get_by_role("button", name="Materialize").first.click()
     page.get_by_role("button", name="Launch 1 run").click()
-    # The notice that it was launched has the way to it.
+    # The notice of the launch has a link to the run.
     page.get_by_role("link", name="View", exact=True).click()
     page.get_by_text("Success", exact=True).first.wait_for()
     page.get_by_text(re.compile(r"listing s3://\S+/airports/: 2 objects \(all\), 0 keys differ")).wait_for()
@@ -161,7 +161,7 @@ def test_a_partition_is_listed_by_a_click_and_the_morning_is_read(page: Page, ui
 
 
 def test_a_dropped_file_and_a_doubled_row_are_seen(demo: DemoProcess, is_gone: Callable[[int], bool]) -> None:
-    """Last, for it spoils the tables: a report made of them now must say so."""
+    """The last test, because it damages the tables. A report of them must show the damage."""
     settings = Settings.of(json.loads((demo.home / "stack.json").read_text())["environ"])
     with session_of_its_own(settings.spark) as spark:
         dropped = _spoil(spark)
@@ -171,7 +171,7 @@ def test_a_dropped_file_and_a_doubled_row_are_seen(demo: DemoProcess, is_gone: C
         spoiled = build_report(lake, instance, expected, accounts, accounts, sent=0, started=time.time())
     everything = demo.below()
     assert demo.end(deadline=120) == 0  # its own report was right
-    assert len(everything) >= 10  # AWS, Spark, code server, daemon and UI, each behind its guard
+    assert len(everything) >= 10  # AWS, Spark, code server, daemon and UI, each with its guard
     assert all(is_gone(pid) for pid in everything)
     assert spoiled.ok is False
     wrong = {problem.split(":")[0] for problem in spoiled.problems}
@@ -182,7 +182,7 @@ def test_a_dropped_file_and_a_doubled_row_are_seen(demo: DemoProcess, is_gone: C
 
 
 def _spoil(spark: SparkSession) -> int:
-    """Rows of the file that is dropped."""
+    """Drop a file and duplicate a row. Returns the rows of the dropped file."""
     (dropped,) = spark.sql("SELECT count(*) FROM bronze.flights WHERE month = 5 AND day = 5").collect()[0]
     spark.sql("DELETE FROM bronze.flights WHERE month = 5 AND day = 5").collect()
     spark.sql("INSERT INTO bronze.airlines SELECT * FROM bronze.airlines LIMIT 1").collect()

@@ -1,4 +1,4 @@
-"""Servers of their own for the fault tests: these kill them."""
+"""Separate servers for the fault tests, which kill them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MakeLake = Callable[..., FaultLake]
 
 @pytest.fixture(scope="session", autouse=True)
 def _seams() -> Iterator[None]:
-    """Runs in this process may die or stand at their seams."""
+    """Runs in this process may die or stop at their seams."""
     with seams_watched():
         yield
 
@@ -40,7 +40,7 @@ def servers(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> It
 
 @pytest.fixture(scope="module")
 def make_lake(servers: FaultServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeLake]:
-    """Makes lakes with tables of these names; all they started has ended after the module."""
+    """Makes lakes with tables of these names. All their processes have ended after the module."""
     with ExitStack() as closing:
 
         def make(*tables: str, name: str | None = None, merged: Iterable[str] = ()) -> FaultLake:
@@ -62,7 +62,7 @@ def lake(make_lake: MakeLake) -> Iterator[FaultLake]:
 
 @pytest.fixture
 def proxied(make_lake: MakeLake, servers: FaultServers) -> Callable[..., FaultLake]:
-    """Makes the lake whose S3 requests from Spark pass through the proxy, with tables that no test had before."""
+    """Makes the lake whose S3 requests from Spark pass through the proxy, with tables that no earlier test used."""
     unique = uuid.uuid4().hex[:6]
     return lambda *kinds: make_lake(*[f"{kind}_{unique}" for kind in kinds], name=PROXIED)
 

@@ -1,4 +1,4 @@
-"""A run dies between two steps, or inside one; the next run finishes, and doubles nothing."""
+"""A run dies between two steps, or inside a step. The next run finishes, and duplicates nothing."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from tests.support.lakes.harness import FaultLake, Watched
 from tests.support.servers.client import DEADLINE
 from tidegate.assets.bronze.run import SEAMS
 
-#: Where a run is a process of its own and gets a real SIGKILL, by kind of table; elsewhere it dies in the test's
-#: process, which leaves the same objects behind (``Watched.dies_at``).
+#: The seams at which a run is a separate process and gets a real SIGKILL, by kind of table. Elsewhere it dies in the
+#: test's process, which leaves the same objects (`Watched.dies_at`).
 SIGKILLED = {"reg": "decide", "load": "commit"}
 
 
 @pytest.fixture(scope="module")
 def all_seams(make_lake: Callable[..., FaultLake]) -> FaultLake:
-    """A lake with a registered and a loaded table for each seam; one, for each lake costs a Spark session."""
+    """A lake with a registered and a loaded table for each seam. It is one lake because each costs a Spark session."""
     return make_lake(*[f"{kind}_{i}" for i in range(len(SEAMS)) for kind in SIGKILLED])
 
 
 def die_and_run(seam: str, lake: FaultLake, tables: dict[str, Watched]) -> None:
-    """A run of each table dies at the seam; then one of each goes through."""
+    """Let a run of each table die at the seam, then let a run of each table finish."""
     lake.take_in()
     killed = {kind: table.client(seam) for kind, table in tables.items() if SIGKILLED[kind] == seam}
     for kind, table in tables.items():
@@ -62,7 +62,7 @@ def test_run_dies_between_the_ledger_and_the_inbox(lake: FaultLake) -> None:
 @pytest.mark.parametrize("kind", ["reg", "load"])
 @pytest.mark.parametrize("first", ["its write", "the next run"])
 def test_client_killed_while_its_commit_is_in_flight(kind: str, first: str, proxied: Callable[..., FaultLake]) -> None:
-    """A dead client's Spark operation runs on. Its commit is claimed: whoever comes first publishes it."""
+    """A dead client's Spark operation continues. Its commit is claimed, so the next reader publishes it."""
     lake = proxied(kind)
     (table,) = lake.tables.values()
     client, held = table.commit_in_flight()
@@ -83,7 +83,7 @@ def test_client_killed_while_its_commit_is_in_flight(kind: str, first: str, prox
 
 @pytest.mark.parametrize("kind", ["reg", "load"])
 def test_client_killed_before_its_commit_is_claimed(kind: str, proxied: Callable[..., FaultLake]) -> None:
-    """A dead client's Spark operation runs on, and finds its batch landed by the next run's commit."""
+    """A dead client's Spark operation continues, and finds that the next run has committed its batch."""
     lake = proxied(kind)
     (table,) = lake.tables.values()
     client, held = table.commit_in_flight(staged=True)

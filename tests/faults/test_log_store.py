@@ -28,7 +28,7 @@ class Table:
         self.path = self.log.location
 
     def append(self, first: int) -> None:
-        """By SQL where it can be: of a DataFrame's write Spark hides the error behind one of its own."""
+        """Append by SQL if possible: in a DataFrame's write Spark hides the error behind its own."""
         if self.log.versions():
             self.session.sql(f"INSERT INTO delta.`{self.path}` SELECT id FROM range({first}, {first + 10})").collect()
         else:
@@ -39,7 +39,7 @@ class Table:
 
     @contextmanager
     def append_held(self, first: int, method: str, path: str) -> Iterator[None]:
-        """An append, one request of which is held until the block ends; it must succeed then."""
+        """Append, with one request held until the block ends. Then the append must succeed."""
         held = self.proxy.hold(method, path)
         with ThreadPoolExecutor(1) as pool:
             writing = pool.submit(self.append, first)
@@ -54,7 +54,7 @@ class Table:
         return sorted(row[0] for row in self.session.read.format("delta").load(self.path).collect())
 
     def possibly_lost(self) -> int:
-        """How many commits of others the server has found possibly lost."""
+        """Number of possibly lost commits of other writers that the server has found."""
         return int(self.session.sql("CALL tidegate.system.commit_table()").collect()[0]["possibly_lost"])
 
     def assert_tidy(self) -> None:
@@ -102,7 +102,7 @@ def test_f4_a_claim_whose_reply_was_lost_is_recognised(table: Table) -> None:
 
 
 def test_requests_that_are_cut_on_their_way_are_sent_again(table: Table) -> None:
-    """Claim, publication and completion of one commit; what S3 or DynamoDB never heard of was not done."""
+    """Claim, publication and completion of one commit. A request that S3 or DynamoDB never received had no effect."""
     cuts = [
         table.proxy.cut(method, path)
         for method, path in (("POST", "/PutItem$"), ("PUT", table.log.publication(1)), ("POST", "/UpdateItem$"))
@@ -197,7 +197,7 @@ def test_f3_what_a_dead_writer_published_is_completed(table: Table) -> None:
 
 
 def test_f11_a_foreign_commit_between_claim_and_publication_stays_and_ours_follows(table: Table) -> None:
-    """The writer is held with its claim made; a writer without DynamoDB takes the version."""
+    """The writer is held after its claim, and a writer without DynamoDB takes the version."""
     with table.append_held(10, "PUT", table.log.publication(1)):
         assert table.log.open_entries() == [1]
         table.log.write(commit_file(1), FOREIGN)

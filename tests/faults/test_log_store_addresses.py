@@ -1,4 +1,4 @@
-"""The log store with a DynamoDB that is not there, not the others' or not its own, and a path spelled in several ways.
+"""The log store with a missing or different DynamoDB, and with a path in several spellings.
 
 docs/internals/faults.md: F7 and F12.
 """
@@ -51,7 +51,7 @@ def test_f7_a_dynamodb_that_goes_away_stops_everybody_and_its_return_lets_them_g
     claims = arena.proxy.count("POST", "/PutItem$")
     arena.proxy.cut("POST", "/", times=None)
     said = writer.ask("write 1 second", DEADLINE)
-    # The claim may have arrived, for all that the writer knows.
+    # The writer cannot know whether the claim arrived.
     assert re.match(r"unknown .*the outcome of version 1 of \S+ is unknown", said), said
     assert claims.count == 8, "it was not tried as often as it should"
     assert re.match(r"failed .*DynamoDB Query on table delta_log .*failed", other.ask("list", DEADLINE))
@@ -66,7 +66,7 @@ def test_f7_a_dynamodb_that_goes_away_stops_everybody_and_its_return_lets_them_g
 def test_f7_writers_whose_dynamodb_is_in_different_regions_lose_nothing(
     arena: Arena, log: DeltaLog, tmp_path: Path
 ) -> None:
-    """They do not see each other's entries, so S3's conditional PUT alone decides between them."""
+    """The writers do not see each other's entries, so only S3's conditional PUT decides between them."""
     with DynamoDbLocal(tmp_path / "regional", regional=True) as regional:
         here, there = (
             arena.store(log.location, ddb_endpoint=regional.endpoint, ddb_region=region).wait_ready()
@@ -129,7 +129,7 @@ def test_f12_every_spelling_of_a_path_has_the_same_entries(
 def test_f12_a_claim_under_another_spelling_is_found_where_there_was_none(
     arena: Arena, log: DeltaLog, folder: str, ours: str, classic: str
 ) -> None:
-    """Ours has looked; Delta's own store, or delta-rs, which encodes, claims; ours commits and must not publish."""
+    """Our store has checked the spellings, then Delta's store or delta-rs claims. Our commit must not publish."""
     table = log.below(folder)
     place = table.location.removeprefix("s3a://")
     address = classic.format(quote(place, safe="/="))

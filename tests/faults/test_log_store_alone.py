@@ -25,7 +25,7 @@ from tidegate.platform.cli.doctor.logs import LogDoctor
 from tidegate.resources.aws.commit_table import CommitTable, CommitTableAddress
 from tidegate.resources.aws.s3 import ObjectStore
 
-#: Seconds after which a process that was told so interrupts its own write.
+#: Seconds after which a process interrupts its own write, if it is started for that.
 INTERRUPTED_AFTER = 1.0
 
 
@@ -117,7 +117,7 @@ def test_f6_staged_bytes_that_go_while_they_are_read_are_no_error_in_the_log(are
     log.write(commit_file(1), "published")
     log.write(staged, "published")
     log.claim(1, staged)
-    # They are there when they are looked at, and gone when they are fetched.
+    # The bytes exist when they are listed, and are missing when they are fetched.
     gone = arena.proxy.status(
         "GET", log.publication(1, staged=True), 404, times=None, body=b"<Error><Code>NoSuchKey</Code></Error>"
     )
@@ -129,7 +129,7 @@ def test_f6_staged_bytes_that_go_while_they_are_read_are_no_error_in_the_log(are
 
 @pytest.mark.parametrize("where", ["its claim", "its publication"])
 def test_an_interrupted_writer_does_not_lie_and_goes_on(where: str, arena: Arena, log: DeltaLog) -> None:
-    """The request that is on its way arrives; what follows it the writer leaves to others."""
+    """The pending request arrives. The writer leaves the following steps to other writers."""
     writer, other = arena.begun(log, others=1)
     held = arena.proxy.hold("POST|PUT", "/PutItem$" if where == "its claim" else log.publication(1))
     writer.tell("interrupt 1 half")
@@ -188,7 +188,7 @@ def test_an_s3_that_refuses_for_ever_leaves_the_commit_to_others(arena: Arena, l
     (other,) = arena.begun(log)
     assert other.ask("list") == "listed [0]"
     writer = arena.process(log.location).wait_ready(DEADLINE)
-    # By itself S3A would be throttled for days.
+    # Without this limit S3A would be throttled for days.
     assert writer.ask("set fs.s3a.retry.throttle.limit 2") == "set"
     refused = arena.proxy.status("PUT", log.publication(1), 503, times=None)
     said = writer.ask("write 1 second", DEADLINE)
@@ -218,7 +218,7 @@ def test_nothing_is_claimed_before_the_endpoint_is_proven(status: int, why: str,
 
 
 def test_without_dynamodb_one_of_two_writers_wins_a_version_and_knows_it(arena: Arena, log: DeltaLog) -> None:
-    """The class to switch to where no table of entries is wanted, through real HTTP."""
+    """`ConditionalS3LogStore` through real HTTP: the class for users who want no DynamoDB table."""
     first, second = (arena.store(log.location, store=CONDITIONAL).wait_ready() for _ in range(2))
     entries = arena.proxy.count("POST", "/(PutItem|UpdateItem)$")
     assert first.ask("write 0 birth") == "ack"
@@ -233,7 +233,7 @@ def test_without_dynamodb_one_of_two_writers_wins_a_version_and_knows_it(arena: 
 
 
 def test_f8_a_commit_whose_entry_has_expired_is_not_made_twice(arena: Arena, log: DeltaLog) -> None:
-    """A writer that slept for longer than the TTL claims a version whose entry is gone."""
+    """A writer that slept for longer than the TTL claims a version whose entry has expired."""
     writer, other = arena.begun(log, others=1)
     held = arena.proxy.hold("POST", "/PutItem$")
     writer.tell("write 1 late")
@@ -247,7 +247,7 @@ def test_f8_a_commit_whose_entry_has_expired_is_not_made_twice(arena: Arena, log
 
 
 def test_a_refusal_without_a_file_is_unknown_and_others_settle_it(arena: Arena, log: DeltaLog) -> None:
-    """S3 answers 412 though nothing is there: "exists" would send Delta round for ever."""
+    """S3 answers 412 although no file exists. With the answer "exists", Delta would retry for ever."""
     writer, other = arena.begun(log, others=1)
     arena.proxy.status("PUT", log.publication(1), 412)
     said = writer.ask("write 1 refused")
@@ -259,7 +259,7 @@ def test_a_refusal_without_a_file_is_unknown_and_others_settle_it(arena: Arena, 
 
 @dataclass(frozen=True)
 class Scale:
-    """How long a race goes on, in commits per table, and how often it is disturbed."""
+    """How long a race lasts, in commits per table, and how often it is disturbed."""
 
     tables: int
     writers: int
@@ -275,7 +275,7 @@ LONG = Scale(tables=3, writers=5, commits=500, kills=80, pauses=80, deadline=720
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt to commit: when it began, what came of it ("" when its writer died) and when."""
+    """One attempt to commit: its start, its result ("" if its writer died) and its end."""
 
     table: str
     version: int
@@ -317,7 +317,7 @@ def test_f13_what_was_acknowledged_is_there_once_and_in_order(
 
 
 def _race(arena: Arena, root: str, scale: Scale, rng: random.Random) -> list[list[str]]:
-    """Race writers, killing and pausing them; what each of their lives said."""
+    """Race writers, and kill and pause them. Returns what each of their processes reported."""
     command = f"race {scale.tables} {scale.commits} {{}} {scale.deadline}"
 
     def born(i: int, life: int) -> LogStoreProcess:
@@ -365,11 +365,11 @@ def _attempts(said: list[str], root: str) -> Iterator[Attempt]:
 
 
 class Foreign:
-    """A writer that knows nothing of DynamoDB and creates commits conditionally; it reads each as soon as it is there.
+    """A writer without DynamoDB that creates commits conditionally. It reads each commit as soon as it exists.
 
     Attributes:
-        attempts: its own, by content.
-        seen: what it found when it first looked, by table and version.
+        attempts: its own attempts, by content.
+        seen: the first content that it read, by table and version.
     """
 
     def __init__(self, logs: list[DeltaLog], commits: int) -> None:
@@ -404,7 +404,7 @@ class Foreign:
         for version in versions:
             if (log.location, version) not in self.seen:
                 self.seen[log.location, version] = log.read(commit_file(version)).strip()
-        # Its first commit would be a table that others believe new.
+        # Its first commit would create a table that other writers believe to be new.
         if 0 < len(versions) < self._commits:
             self._commit(log, len(versions), f"foreign/0:{n}")
 
@@ -439,9 +439,9 @@ def _check(log: DeltaLog, attempts: list[Attempt], foreign: Foreign, where: str)
 
 
 def _check_entries(log: DeltaLog, attempts: list[Attempt], doctor: LogDoctor, where: str) -> None:
-    """Only the newest entry keeps anybody waiting, so an older one may stay open: that of a killed writer alone.
+    """Check that at most the entries of killed writers are open. Only the newest entry delays anybody.
 
-    It came late with its claim, after a writer without DynamoDB had taken the version and another ours the next one.
+    Such a claim came late, after a writer without DynamoDB had taken the version and one of ours the next version.
     """
     still_open = log.open_entries()
     assert max(log.entries()) not in still_open, where

@@ -1,4 +1,4 @@
-"""The Spark server is SIGKILLed: while runs stand between two steps, and while its writes are on their way to S3."""
+"""The Spark server is killed while runs are stopped between two steps, and while its writes are in flight to S3."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS = ("reg", "load")
 
 @dataclass
 class Stood:
-    """A run that stood at a seam while the server died; ``missed`` says why it did not."""
+    """A run that was stopped at a seam while the server died. `missed` is the reason if it was not."""
 
     table: Watched
     run: Standing
@@ -30,7 +30,7 @@ class Stood:
 
 @dataclass
 class InFlight:
-    """A write that was on its way to S3 when the server was killed."""
+    """A write that was in flight to S3 when the server was killed."""
 
     table: Watched
     client: Client
@@ -39,7 +39,7 @@ class InFlight:
 
 @dataclass
 class Killed:
-    """All that was going on when the server was killed, by case."""
+    """All activity when the server was killed, by case."""
 
     stood: dict[tuple[str, str], Stood] = field(default_factory=dict)
     in_flight: dict[str, InFlight] = field(default_factory=dict)
@@ -47,10 +47,10 @@ class Killed:
 
 @pytest.fixture(scope="module")
 def killed(make_lake: Callable[..., FaultLake], servers: FaultServers) -> Iterator[Killed]:
-    """One server, killed once with all cases under way, and started again."""
+    """One server, killed once while all cases were active, and started again."""
     found = Killed()
     try:
-        # First, for it takes long: a request that is held for minutes is given up by who sent it.
+        # This comes first because it takes long, and the sender gives up a request that is held for minutes.
         found.stood = _stood(make_lake)
         found.in_flight = _in_flight(make_lake, servers)
         for write in found.in_flight.values():
@@ -61,7 +61,7 @@ def killed(make_lake: Callable[..., FaultLake], servers: FaultServers) -> Iterat
         for one in found.stood.values():
             one.run.resume()
         for one in found.stood.values():
-            one.run.wait_ended()  # some finish, most fail: their session is gone
+            one.run.wait_ended()  # some finish, most fail: their session no longer exists
         next(iter(found.stood.values())).table.lake.disconnect()
         yield found
     finally:
@@ -70,7 +70,7 @@ def killed(make_lake: Callable[..., FaultLake], servers: FaultServers) -> Iterat
 
 
 def _stood(make_lake: Callable[..., FaultLake]) -> dict[tuple[str, str], Stood]:
-    """A run at every seam of a registered and of a loaded table's birth."""
+    """Stop a run at every seam of a registered and of a loaded table's birth."""
     names = {(seam, kind): f"{kind}_{i}" for i, seam in enumerate(SEAMS) for kind in KINDS}
     lake = make_lake(*names.values())
     for table in lake.tables.values():
@@ -86,7 +86,7 @@ def _stood(make_lake: Callable[..., FaultLake]) -> dict[tuple[str, str], Stood]:
 
 
 def _in_flight(make_lake: Callable[..., FaultLake], servers: FaultServers) -> dict[str, InFlight]:
-    """Commits of a registered and of a loaded table's batch 2, of a ledger that records one, and a staged file."""
+    """Hold the commits of a registered and of a loaded table's batch 2, that of a ledger, and a staged file."""
     tag = uuid.uuid4().hex[:6]
     cases = {
         "reg bronze": f"reg_{tag}",
@@ -126,7 +126,7 @@ def test_server_killed_while_a_run_stands_at_seam(seam: str, kind: str, killed: 
 def test_server_killed_while_its_commit_is_in_flight(case: str, killed: Killed) -> None:
     one = killed.in_flight[case]
     one.client.kill()
-    # The commit was claimed: the next to look publishes it, and finds that there is nothing left to land.
+    # The commit was claimed: the next reader publishes it, and finds that the batch is already committed.
     assert [done.landed.replayed for done in one.table.run()] == ([] if case == "ledger" else [True])
     one.held.release()
     one.held.wait_forwarded(DEADLINE)
@@ -138,11 +138,11 @@ def test_server_killed_while_its_commit_is_in_flight(case: str, killed: Killed) 
 
 
 def test_server_killed_while_it_stages_rows(killed: Killed) -> None:
-    """The files are good, whatever the client is told when the server is back: none may end in the quarantine."""
+    """The files are good, whatever error the client gets when the server is back. None may be quarantined."""
     one = killed.in_flight["staged file"]
     one.held.release()
     one.client.wait_ended()
-    # Who saw it go has noted what was being read, and nothing more comes of it: once is an accident.
+    # The run that lost the server has noted what was being read. One loss has no other effect.
     inbox = one.table.lake.lake.store.inbox
     (note,) = [waiting.id for waiting in inbox.waiting(one.table.text) if is_note(waiting.id)]
     (lost,) = inbox.of(one.table.text).read([note])

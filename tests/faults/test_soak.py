@@ -1,6 +1,6 @@
-"""A random course of files and rows, lost and doubled messages and deaths; then every file and row is there once.
+"""A random course of files, rows, lost and duplicated messages, and deaths. Then every file and row exists once.
 
-`make soak` goes on for half an hour, with killed processes and killed servers; the seed is printed.
+`make soak` runs for half an hour, with killed processes and killed servers. It prints the seed.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ _SHORT, _LONG = 4, 1800.0
 _LISTED_EVERY = 10
 #: Rounds between two merges, and between two runs of the rows' table.
 _MERGED_EVERY, _ROWS_EVERY = 3, 2
-#: The table with a silver one.
+#: The table with a silver table.
 _MERGED = "load"
 
 
 class Course:
-    """What happens to a lake, at random, and what of it nobody told.
+    """Random changes of a lake, and which of them no message reported.
 
     Args:
-        lake: its tables have no files yet; ``load`` has a silver table, ``rows`` a row queue.
-        rng: decides.
-        killing: processes and servers are killed as well.
+        lake: its tables have no files yet; `load` has a silver table, `rows` has a row queue.
+        rng: source of all choices.
+        killing: whether processes and servers are killed too.
 
     Attributes:
-        lost: keys whose last change no message told, by table, since the last listing.
+        lost: keys whose last change no message reported, by table, since the last listing.
         listed: keys that listings had to find so far, by table.
-        happened: what happened how often.
+        happened: number of each kind of event.
     """
 
     def __init__(self, lake: FaultLake, rng: random.Random, *, killing: bool) -> None:
@@ -57,12 +57,12 @@ class Course:
         self.happened: Counter[str] = Counter()
         self.rows = RowCourse(lake, rng)
         self._settled: dict[str, list[str]] = {name: [] for name in lake.tables}
-        #: Keys that got the bytes once more, in this round, that they have: of these nobody need know.
+        #: Keys that got their present bytes again in this round. These changes need no message.
         self._same: set[str] = set()
         self._disturbed = lake.disturbed()
 
     def round(self, n: int) -> None:
-        """Files and rows come and go, their messages are tampered with, and runs die before one does the work."""
+        """Change files and rows, tamper with their messages, and let runs die before one run finishes."""
         self._same.clear()
         changes = sum(self._change(table, n) for table in self.lake.tables.values())
         self._take_in(self._tamper(changes))
@@ -76,7 +76,7 @@ class Course:
             self._kill_server()
 
     def _run(self, name: str) -> None:
-        """Runs of a table that die, and one that does the work."""
+        """Let runs of a table die, and let one run finish."""
         text = self.lake.key(name)
         for _ in range(self.rng.randrange(3)):
             seam = self.rng.choice(SEAMS)
@@ -88,7 +88,7 @@ class Course:
         run_table(self.lake.lake.table(text), RunOptions(run_id="fresh"))
 
     def list_all(self) -> None:
-        """Listings find what nobody told, and nothing else; then all is as it should be."""
+        """Let listings find exactly what no message reported, and check all tables."""
         for name, table in self.lake.tables.items():
             run_table(self.lake.lake.table(table.text), RunOptions(run_id="listing", listing=True))
             self.listed[name].update(self.lost[name])
@@ -107,7 +107,7 @@ class Course:
         self._check_silver()
 
     def _merge(self) -> None:
-        """A merge that dies, at its table's birth at each seam, and one that does the work."""
+        """Let a merge die (at its table's birth at each seam), and let one merge finish."""
         spec = self.lake.spec(_MERGED)
         for seam in SILVER_SEAMS if not self.happened["merges"] else [self.rng.choice(SILVER_SEAMS)]:
             self.happened["merges' deaths"] += self._dies(seam, lambda lake: merge_table(lake, spec))
@@ -117,7 +117,7 @@ class Course:
         self.happened["merges"] += 1
 
     def _check_silver(self) -> None:
-        """Of each slot the newest row, once."""
+        """Check that silver has the newest row of each slot, once."""
         assert merge_table(self.lake.lake, self.lake.spec(_MERGED)) is None
         location = self.lake.lake.store.uri("silver", _MERGED)
         silver = self.lake.lake.delta.session.read.format("delta").load(location).select("slot", "id", "name")
@@ -125,7 +125,7 @@ class Course:
         assert sorted(map(tuple, silver.collect())) == [(key, i, f"row {i}") for key, i in sorted(newest.items())]
 
     def told(self) -> dict[str, int]:
-        """What happened how often, to files and to rows."""
+        """How often each kind of event happened, to files and to rows."""
         return {what: times for what, times in (self.happened | self.rows.happened).items() if times}
 
     def _nothing_waits(self) -> bool:
@@ -133,11 +133,11 @@ class Course:
         return self.lake.lake.queues[0].depth() == (0, 0)
 
     def _change(self, table: Watched, n: int) -> int:
-        """Some changes of a table's files, of which S3 sends a message each; how many."""
+        """Make some changes of a table's files. S3 sends a message for each. Returns their number."""
         settled, changes = self._settled[table.name], 0
         lost = {*self.lost[table.name]}
         known = [stem for stem in settled if table.key(stem) not in lost]
-        # Few are removed at a time: a run asks before it removes most of a table.
+        # Only few files are removed at a time, because a run asks before it removes most of a table.
         if len(known) > 6:
             for stem in self.rng.sample(known, 3):
                 if changes < 1 or self.rng.random() < 0.5:
@@ -158,7 +158,7 @@ class Course:
         return changes
 
     def _tamper(self, changes: int) -> int:
-        """Lose some messages, double some, and mix all up; how many there are now."""
+        """Lose some messages, duplicate some, and shuffle them. Returns their number."""
         sqs, url = self.lake.clients.sqs, self.lake.lake.queues[0].url
         told: list[tuple[str, str]] = []
         others: list[str] = []
@@ -181,7 +181,7 @@ class Course:
         return len(kept)
 
     def _copies(self, key: str) -> int:
-        """How many messages of a change arrive, and what comes of that."""
+        """Choose how many messages of a change arrive, and record the result."""
         table = self.lake.tables[key.partition("/")[0]]
         copies = self.rng.choices(COPIES, WEIGHTS)[0]
         if copies:
@@ -196,7 +196,7 @@ class Course:
         return copies
 
     def _take_in(self, changes: int) -> None:
-        """Ticks until these changes have become hints."""
+        """Run ticks until these changes have become hints."""
         hints = 0
 
         def all_told() -> bool:
@@ -214,7 +214,7 @@ class Course:
         return sum(map(len, taken.hints.values()))
 
     def _dies(self, seam: str, work: Callable[[Lake], object]) -> bool:
-        """Whether a run or a merge came to this seam, where it dies."""
+        """Let a run or a merge die at this seam. Returns whether it reached the seam."""
 
         def die(name: str) -> None:
             if name == seam:
@@ -228,7 +228,7 @@ class Course:
         return False
 
     def _kill(self, name: str, *, merging: bool = False) -> None:
-        """A run or a merge in a process that is killed at any moment; what it asked of Spark goes on there."""
+        """Kill a run or a merge in a separate process at a random moment. Its Spark operation continues."""
         client = self.lake.client(name, merging=merging)
         time.sleep(self.rng.uniform(0.5, 4))
         client.kill()
@@ -243,7 +243,7 @@ class Course:
 
 
 def _changed_key(body: str) -> str | None:
-    """The producer's file of which a message tells; None of Delta's own, and of S3's test of the queue."""
+    """The producer's file of a message. None for Delta's own files, and for S3's test event."""
     for record in json.loads(body).get("Records", []):
         key = unquote_plus(record["s3"]["object"]["key"])
         return None if "/_" in key else key
@@ -258,9 +258,9 @@ def _megabytes(pid: int) -> int:
 def test_f14_a_soak_of_random_load_deaths_and_lost_and_doubled_messages(
     make_lake: Callable[..., FaultLake], request: pytest.FixtureRequest
 ) -> None:
-    """Every file and every row once, whatever happened; listings find exactly the changes whose messages were lost.
+    """Every file and every row exists once. Listings find exactly the changes whose messages were lost.
 
-    A long soak asks that the memory of the last third is that of the first, less a tenth.
+    In a long soak the memory of the last third may be at most a tenth more than that of the first third.
     """
     long = bool(request.config.getoption("--soak"))
     seed = request.config.getoption("--seed")

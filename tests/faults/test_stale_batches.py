@@ -1,4 +1,4 @@
-"""A batch was decided, its run died, and then a file of it went: the batch lands void, and nothing is lost."""
+"""A batch was decided, its run died, and one of its files disappeared: the batch becomes void, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.support.lakes.harness import FaultLake, Watched
 
 
 def decided_and_dead(table: Watched) -> int:
-    """Kill a run right after it has decided a batch; that batch's number."""
+    """Kill a run right after it has decided a batch. Returns the batch's number."""
     table.lake.take_in()
     table.dies_at("decide")
     n = table.lake.lake.table(table.text).ledger.clock()[1] + 1
@@ -24,7 +24,7 @@ def born(table: Watched) -> None:
 
 
 def assert_void(table: Watched, n: int) -> None:
-    """Batch n landed void; the run that found that went on with its hints."""
+    """Check that batch n is void, and that the run that found it continued with its hints."""
     first, *_ = done = table.run()
     assert (first.batch.n, first.landed.outcome) == (n, "void")
     assert len(done) > 1, "the hints of the void batch were not taken up again"
@@ -68,7 +68,7 @@ def test_registered_file_deleted_before_the_batch_is_finished(at_birth: bool, la
 
 
 def test_rows_to_replace_compacted_before_the_batch_is_finished(lake: FaultLake) -> None:
-    """What the redrive would take away lies in another file by then, beside rows of others."""
+    """The rows that the redrive would remove are in another file by then, together with other rows."""
     table = lake.tables["load"]
     table.mixed("mixed")
     lake.take_in()

@@ -1,4 +1,4 @@
-"""Two runs of one table at once, Dagster's limit bypassed: work may be wasted, data may not."""
+"""Two runs of one table at once, without Dagster's limit: work may be wasted, data may not be lost."""
 
 from __future__ import annotations
 

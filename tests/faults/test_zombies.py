@@ -1,4 +1,4 @@
-"""A run stands still, the ledger moves on by two batches, and the run goes on as if nothing had happened."""
+"""A run is stopped, the ledger advances by two batches, and the run continues as if nothing had happened."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tidegate.assets.bronze.run import SEAMS
 
 @pytest.mark.parametrize("kind", ["reg", "load"])
 def test_stopped_at_every_seam_and_resumed_two_batches_later(kind: str, lake: FaultLake) -> None:
-    """One run per seam, all with batch 2: each goes a step further with it than the one before, and stands still."""
+    """One run per seam, all with batch 2. Each run gets one step further than the previous one, and is stopped."""
     table = lake.tables[kind]
     table.first_wave()
     lake.take_in()
@@ -30,7 +30,7 @@ def test_stopped_at_every_seam_and_resumed_two_batches_later(kind: str, lake: Fa
         table.put(stem)
         lake.take_in()
         assert table.run()
-    assert max(table.headers()) >= recorded + 3  # theirs, and two more
+    assert max(table.headers()) >= recorded + 3  # the batch of the stopped runs, and two more
     for zombie in zombies:
         zombie.resume()
     for zombie in zombies:
@@ -41,7 +41,7 @@ def test_stopped_at_every_seam_and_resumed_two_batches_later(kind: str, lake: Fa
 
 @pytest.mark.parametrize("kind", ["reg", "load"])
 def test_stopped_with_its_spark_operation_open(kind: str, proxied: Callable[..., FaultLake]) -> None:
-    """A real SIGSTOP. Its commit is on its way all the while, and arrives when the table is two batches further."""
+    """A real SIGSTOP. Its commit is in flight all the time, and arrives when the table is two batches ahead."""
     lake = proxied(kind)
     (table,) = lake.tables.values()
     zombie, held = table.commit_in_flight()

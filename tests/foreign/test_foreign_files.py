@@ -1,7 +1,7 @@
-"""Nothing that a producer writes breaks a table: real files of foreign writers, through the real pipeline.
+"""No file of a producer breaks a table: real files of foreign writers, through the real pipeline.
 
-Every file enters with all its values, as its writer's own reader sees them, or goes to the quarantine with a reason
-that says what to do; and whatever came first, a plain file that follows gets in. The cases: ``tests/support/foreign``.
+Every file enters with all its values, as its writer's own reader reads them, or is quarantined with a reason that says
+what to do. A plain file that follows is always loaded. The cases are in `tests/support/foreign`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.support.foreign.same import plain, same
 
 #: Columns that Tidegate adds to loaded tables.
 _OURS = {"_source_path", "_source_etag", "_source_event_time", "_ingested_at", "_batch"}
-#: A reason says what to do, and in our words.
+#: A reason says what to do, in Tidegate's words.
 _REMEDY = re.compile(r"\b(write|cast|change|convert|rename|set|use|remove|declare|leave|add|split|drop|load|give)\b")
 _FOREIGN_WORDS = re.compile(r"org\.apache|SQLSTATE|\[[A-Z_.]{8,}|Traceback|NO_HINT")
 
@@ -63,7 +63,7 @@ def _assert_same(case: Case, file: File, landed: Landed) -> None:
     if file.respelled:
         spelled = {name.lower(): name for name in landed.types}
         expected = [{spelled.get(name.lower(), name): value for name, value in row.items()} for row in expected]
-    # A column without any value has no type yet: it joins the table with a file that has some.
+    # A column without any value has no type yet: it joins the table with a file that has a value.
     missing = {
         name for row in expected for name, value in row.items() if plain(value) not in (None, {}, [])
     } - landed.types.keys()

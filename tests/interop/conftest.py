@@ -1,4 +1,4 @@
-"""Where the tests of other writers take place."""
+"""Servers for the tests with other writers."""
 
 from __future__ import annotations
 

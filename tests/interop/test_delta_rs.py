@@ -1,4 +1,4 @@
-"""Our log store and delta-rs on one table: 1.6.0, which commits through DynamoDB, and the current, which does not."""
+"""Our log store and delta-rs on one table: 1.6.0, which commits through DynamoDB, and the current one without it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.log_store.delta_log import DeltaLog
 from tests.support.log_store.delta_rs import CLASSIC, CURRENT, start
 from tests.support.servers.shore import DEADLINE, Shore
 
-#: Commits that each of the writers gets into a table.
+#: Commits that each of the writers makes in a table.
 EACH = 8
 
 

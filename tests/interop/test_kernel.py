@@ -1,4 +1,4 @@
-"""Delta Kernel with our log store, beside Spark."""
+"""Delta Kernel with our log store, together with Spark."""
 
 from __future__ import annotations
 

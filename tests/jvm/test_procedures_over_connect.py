@@ -1,4 +1,4 @@
-"""The procedures and the log store as runs use them: over Spark Connect, on S3, all performance flags on."""
+"""The procedures and the log store as runs use them: over Spark Connect, on S3, with all performance flags."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Table:
         return self.spark.sql(f"CALL tidegate.system.{name}({given})").collect()
 
     def put(self, path: str, ids: range) -> dict[str, Any]:
-        """A Parquet object with these ids; returns its add entry."""
+        """Put a Parquet object with these ids. Returns its add entry."""
         body = io.BytesIO()
         pq.write_table(pa.table({"id": pa.array(ids, pa.int64())}), body)
         key = f"{self.prefix}/{path}"

@@ -1,7 +1,7 @@
 """Makes each mistake of the catalog in a copy of the project and runs the tests that must find it.
 
-``python -m tests.mutants [WORD…]``: of the mutants whose name or file has one of the words, all by default. First the
-same tests must pass on the copy as it is. Exit code 1 unless every mutant is found.
+`python -m tests.mutants [WORD…]` selects the mutants whose name or file has one of the words; by default it takes all.
+First the same tests must pass on the unchanged copy. The exit code is 1 unless every mutant is found.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PASSED, _FAILED = 0, 1
 
 
 def main(words: list[str]) -> int:
-    """Run; the exit code."""
+    """Run the mutants. Returns the exit code."""
     chosen = [one for one in MUTANTS if not words or any(word in one.name or word in one.path for word in words)]
     if not chosen:
         print(f"error: no mutant has one of the words {', '.join(words)} in its name or file")
@@ -82,7 +82,7 @@ def _pytest(copy: Path, tests: Iterable[str]) -> tuple[int, str]:
 
 
 def _copy(folder: Path) -> Path:
-    """What git knows of the project, changes included; in ``links`` it is a package, found before the installed one."""
+    """Copy what git knows of the project, with changes. In `links` it is a package, found before an installed one."""
     copy = folder / "project"
     for path in tracked():
         name = path.relative_to(_ROOT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import io
 import re
 import tokenize
@@ -81,6 +82,8 @@ WORDS = (
 
 _ANY = _compiled("|".join(word.pattern for word in WORDS))
 _SUMMARY = re.compile(r"; (?:the|what|how|who|its|whether)\b")
+#: Indented lines after an empty line: examples of code.
+_CODE = re.compile(r"(?<=\n\n) {4}.*(?:\n+ {4}.*)*")
 _ENTRY = re.compile(r"^ +\w+: (?:The|A|An|How|What|Which|Whether|Where|When|If|Each|All|Its|One) ", re.MULTILINE)
 
 
@@ -118,6 +121,12 @@ def java_findings(source: str) -> list[Finding]:
     return sorted(found)
 
 
+def comment_findings(text: str) -> list[Finding]:
+    """What to change in the comments of a file whose comments begin with `#`, such as YAML, TOML or a Makefile."""
+    lines = [re.search(r"(?:^|\s)#+[: ]+(.*)", line) for line in text.split("\n")]
+    return _words(Prose(1, "\n".join(match[1] if match else "…" for match in lines)))
+
+
 def _words(prose: Prose) -> list[Finding]:
     """Words of the list. What is in backticks is code and not read."""
     read = Prose(prose.line, re.sub(r"`+[^`]+`+", _blank, prose.text))
@@ -143,7 +152,7 @@ def _docstrings(nodes: list[ast.AST]) -> Iterator[Prose]:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             match node.body:
                 case [ast.Expr(value=ast.Constant(value=str(text)) as constant), *_]:
-                    yield Prose(constant.lineno, text)
+                    yield Prose(constant.lineno, _CODE.sub(_blank, inspect.cleandoc(text)))
 
 
 def _comments(source: str) -> Iterator[Prose]:

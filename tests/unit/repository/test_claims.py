@@ -1,4 +1,4 @@
-"""The map of claims (docs/internals/testing.md, docs/internals/faults.md) against code and tests."""
+"""The map of claims (docs/internals/testing.md, docs/internals/faults.md) agrees with code and tests."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ TESTING, FAULTS, ARCHITECTURE = (
     for name in ("testing", "faults", "architecture")
 )
 MAP = TESTING.split("## The map of claims", 1)[1]
-#: A fault or an attack, as it is cited: a letter of docs/internals/faults.md and a number.
+#: A citation of a fault or an attack: a letter of docs/internals/faults.md and a number.
 NUMBER = re.compile(r"\b([FABCL][1-9]\d?)\b")
 
 
 def functions() -> dict[str, set[str]]:
-    """The test functions of each file, by its path below ``tests/``."""
+    """The test functions of each file, by its path below `tests/`."""
     found = {}
     for path in TESTS.rglob("test_*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -44,7 +44,7 @@ def defined() -> dict[str, str]:
 
 
 def cited_by_tests() -> Iterator[tuple[str, str]]:
-    """Numbers in names and docstrings of tests and in names of the explorer's scenes, with the place."""
+    """Numbers in names and docstrings of tests and in names of the explorer's scenes, each with its place."""
     for path, names in FUNCTIONS.items():
         for name in names:
             if found := re.match(r"test_([fabcl]\d+)_", name):
@@ -95,7 +95,7 @@ def test_every_invariant_is_in_the_map() -> None:
     assert invariants == list(range(1, 12))
     mapped = [int(n) for n in re.findall(r"^\| (\d+), ", MAP, re.MULTILINE)]
     assert mapped == invariants
-    # 4: RefusalsTest and its neighbours mutate nothing of Python's, for the rule is Java's.
+    # 4: RefusalsTest and similar tests prove it. The rule is written in Java, so no mutant of Python code breaks it.
     assert {mutant.invariant for mutant in MUTANTS} == set(invariants) - {4}
 
 

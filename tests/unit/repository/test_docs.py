@@ -1,4 +1,4 @@
-"""The documentation against the code: fields, defaults, examples, links, commands."""
+"""The documentation agrees with the code: fields, defaults, examples, links, commands."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MODELS: dict[str, type[BaseModel]] = {
     "CSV and JSON": CsvOptions,
     "`silver`": SilverSpec,
 }
-#: What the page says of fields whose default is not a value of their own.
+#: Texts of the page for fields whose default is not a plain value.
 SAID = {
     ("LakeConfig", "intake"): "see below",
     ("TableSpec", "reconcile_interval"): "the lake's",
@@ -111,14 +111,14 @@ def prose(page: Path) -> str:
 
 
 def links(page: Path) -> Iterator[tuple[Path, str]]:
-    """File and anchor of each link of a page that is not to another site."""
+    """File and anchor of each link of a page, except links to other sites."""
     for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", prose(page)):
         if "://" not in target:
             yield ((page.parent / target).resolve() if target else page), anchor
 
 
 def anchors(page: Path) -> set[str]:
-    """What the headings of a page are called in links, as GitHub makes it."""
+    """The anchors of a page's headings, as GitHub derives them."""
     found: set[str] = set()
     for heading in re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE):
         text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
@@ -203,7 +203,7 @@ def test_the_pictures_are_pictures() -> None:
 
 
 def test_commands_and_options_exist() -> None:
-    # Click's objects, whatever Typer calls its own copy of them.
+    # These are Click's objects; Typer has its own names for its copy of Click.
     commands = {name: command.params for name, command in typer.main.get_command(app).commands.items()}  # type: ignore[attr-defined]
     called = 0
     for page in PAGES:
@@ -228,7 +228,7 @@ def test_invariants_are_numbered_as_the_code_cites_them() -> None:
     cited = {int(n) for path in sources for n in re.findall(r"[Ii]nvariant (\d+)", path.read_text(encoding="utf-8"))}
     assert cited
     assert cited <= set(numbers)
-    for title in ("## 3. How bronze commits", "### What lies under the lake root"):
+    for title in ("## 3. How bronze commits", "### Objects under the lake root"):
         assert title in text
 
 

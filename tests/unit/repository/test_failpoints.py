@@ -1,4 +1,4 @@
-"""Seams: nothing without the variable, a marker and a signal with it."""
+"""A seam does nothing without the variable. With it, a seam leaves a marker and sends a signal."""
 
 from __future__ import annotations
 

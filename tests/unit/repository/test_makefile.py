@@ -1,4 +1,4 @@
-"""What is missing on a machine is said in one sentence, before anything else fails."""
+"""One sentence names what is missing on a machine, before anything else fails."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Make = Callable[..., str]
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """Runs a target on a machine that has only the tools named, some of them made up; what it says as it fails."""
+    """A function that runs a target with only the named tools on the path, some of them fakes. It returns the error."""
     tools = tmp_path / "bin"
     tools.mkdir()
     for name in ("sh", "make", "find", "grep", "test", "touch"):

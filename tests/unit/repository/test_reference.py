@@ -1,4 +1,4 @@
-"""The pages of commands and of procedures against the code that they describe."""
+"""The pages of commands and of procedures agree with the code that they describe."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tidegate.platform.cli.reference import reference_text
 ROOT = Path(__file__).resolve().parents[3]
 REFERENCE = ROOT / "docs" / "reference"
 JAVA = ROOT / "platform" / "jvm" / "src" / "main" / "java" / "io" / "tidegate"
-#: Types of Spark, as the page names them; text is not named.
+#: Types of Spark, as the page writes them. Text has no name there.
 TYPES = {"StringType": "", "LongType": " bigint", "BooleanType": " boolean"}
 
 
