@@ -155,7 +155,7 @@ def test_a_registered_file_that_changes_while_it_is_prepared_is_deferred_then_ta
     lake.put("orders/2.parquet", kit.parquet([{"id": 2}]))
     # A footer so long that it does not come with the look: it is read on condition that the file is the one seen.
     monkeypatch.setattr(tail, "_TAIL_BYTES", 8)
-    prepare, times = bronze_run._prepare, []
+    prepare, times = bronze_run.prepare, []
 
     def overwritten_first(*arguments: Any) -> Any:
         times.append(1)

@@ -56,7 +56,7 @@ def test_a_rebuild_replaces_the_rows_of_every_file_and_each_version_has_all_of_t
     environment(lake)
     run_rebuild(console, "sales", None, None, yes=False)
     assert "4 files that are in the table" in said()
-    assert "1 files that are not in the table (quarantined, or not told of) are tried" in said()
+    assert "1 files that are not in the table (quarantined, or never announced) are tried" in said()
     assert "KEPT     2 rows stay as they are" in said()
     assert "sales/gone.csv" in said()
     assert lake.lake.store.inbox.waiting() == [], "nothing was changed"
