@@ -145,7 +145,7 @@ class Lake:
             update={"format": None, "mode": None}
         )
 
-    def bear(self, table: Table, first_key: str) -> Birth:
+    def ensure_birth(self, table: Table, first_key: str) -> Birth:
         """Choose the table's generation and mode at its first batch. Returns the birth record that exists afterwards.
 
         Args:
@@ -157,7 +157,7 @@ class Lake:
         registered = table.spec.registers
         if registered is None:
             registered = mode_of(format_of(first_key) or "parquet") == "register"
-        return self.store.births.bear(table.text, table.spec.name, registered=registered)
+        return self.store.births.ensure_birth(table.text, table.spec.name, registered=registered)
 
     def drift(self, table: Table) -> list[str]:
         """A sentence for each difference of lake.yaml from the table's birth, with the remedy."""

@@ -45,7 +45,7 @@ def look(
     found = probes(table, keys, states, {item.hint.key: item.hint.size for item in taken})
     if any(isinstance(probe, S3Gone) for probe in found.values()):
         require_bucket(table)
-    birth = table.lake.bear(table, keys[0])
+    birth = table.lake.ensure_birth(table, keys[0])
     plan = make_plan(taken, found, states, registered=birth.registered)
     if not allow_removals:
         guard_removals(table, birth, len(plan.drop), [one.id for one in waiting[len(ids) :]])

@@ -33,7 +33,7 @@ class Births:
                 f"{self._root.address(self._key(table))} is not a birth record ({error}): restore its first version"
             ) from error
 
-    def bear(self, table: str, name: str, registered: bool) -> Birth:
+    def ensure_birth(self, table: str, name: str, registered: bool) -> Birth:
         """Write the table's birth record unless another run already has. Returns the record that exists afterwards."""
         key = TableKey.decode(table)
         location = S3Address(key.bucket, key.prefix).s3a.rstrip("/") if registered else self._root.uri("bronze", table)

@@ -325,7 +325,7 @@ def test_a_damaged_birth_record_is_a_problem_and_hides_no_other_table(clients: C
     )
     store = LakeStore(ObjectStore(clients.s3), config.lake.root)
     clients.s3.put_object(Bucket="lake", Key="births/tables/landing.a.json", Body="{")
-    store.births.bear("landing.b", "b", registered=True)
+    store.births.ensure_birth("landing.b", "b", registered=True)
     problem, *others = locations(Lake(config, store, None, []))  # type: ignore[arg-type]
     assert isinstance(problem, Finding)
     assert (problem.what, problem.ok) == ("table landing.a: where it is", False)

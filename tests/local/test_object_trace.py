@@ -132,5 +132,7 @@ def test_bytes_that_are_in_the_table_and_bytes_that_came_since(way: Way) -> None
 
 def test_rows_of_a_registered_table_leave_with_their_file(way: Way) -> None:
     way.decided(Status.REMOVED, None)
-    LakeStore(ObjectStore(way.s3), f"s3://{way.root}/own").births.bear(f"{way.bucket}.sales", "sales", registered=True)
+    LakeStore(ObjectStore(way.s3), f"s3://{way.root}/own").births.ensure_birth(
+        f"{way.bucket}.sales", "sales", registered=True
+    )
     assert way.trace().verdict == "it is gone, and bronze.sales knows: its rows left with it"

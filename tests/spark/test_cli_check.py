@@ -48,7 +48,7 @@ def test_a_right_lake_and_where_a_key_goes(
     assert lake.intake().hints == {}
 
     # A table that was discovered inside the prefix that is configured now.
-    lake.lake.store.births.bear(f"{lake.key('orders')}.old", "old", registered=False)
+    lake.lake.store.births.ensure_birth(f"{lake.key('orders')}.old", "old", registered=False)
     lake.clients.sqs.set_queue_attributes(QueueUrl=lake.lake.queues[0].url, Attributes={"VisibilityTimeout": "5"})
     lake.clients.s3.put_bucket_notification_configuration(Bucket=lake.bucket, NotificationConfiguration={})
     lake.put(f"shop/_delta_log/{0:020d}.json", '{"metaData": {"configuration": {}}}')

@@ -83,7 +83,7 @@ def test_the_layers_and_their_past(
     assert capfd.readouterr() == ("", ""), "PySpark prints what it raises"
 
     # A table whose log nobody can read, the first of all, is no other table's trouble.
-    lake.lake.store.births.bear(lake.key("torn"), "torn", registered=True)
+    lake.lake.store.births.ensure_birth(lake.key("torn"), "torn", registered=True)
     lake.put(f"a/_delta_log/{0:020d}.json", "no JSON")
     name_tables(Settings.from_environment())
     trouble = f"table {lake.key('torn')} has no SQL names: "

@@ -59,7 +59,7 @@ def lake_problems(
 
 
 def _queue_problems(queues: Collection[QueueSpec]) -> Iterator[Problem]:
-    """A queue is known by its name everywhere: in the lineage, in metrics, and where its dead letters go back to."""
+    """Queues are identified by name: in the lineage, in metrics, and as the destination of their dead letters."""
     before: dict[str, int] = {}
     for index, queue in enumerate(queues):
         name, place = queue.name, ("queues", index)
@@ -82,7 +82,7 @@ def _queue_problems(queues: Collection[QueueSpec]) -> Iterator[Problem]:
 
 
 def _apart(one: QueueSpec, other: QueueSpec) -> bool:
-    """Whether two queues are in two regions or accounts, as far as lake.yaml says it."""
+    """Whether two queues are in different regions or accounts, as far as lake.yaml shows it."""
     places = [queue.url.rstrip("/").rpartition("/")[0] for queue in (one, other) if queue.url]
     return len(places) == 2 and places[0] != places[1]
 

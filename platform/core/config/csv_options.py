@@ -1,4 +1,4 @@
-"""How CSV files are written, where they are not as RFC 4180 says."""
+"""How CSV files differ from RFC 4180."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _checked_encoding(name: str) -> str:
         raise ValueError(f"{name!r} is no encoding, such as utf-8, windows-1252 or utf-16") from None
 
 
-#: Texts with which programs say that a value is missing: R, databases, spreadsheets.
+#: Texts for missing values: of R, databases and spreadsheets.
 USUAL_NULLS = ("NA", "NULL", "null", "\\N", "N/A")
 
 OneCharacter = Annotated[str, StringConstraints(min_length=1, max_length=1)]
@@ -40,23 +40,23 @@ class CsvOptions(Model):
     encoding: Encoding = "utf-8"
     """Encoding of the text."""
     header: bool = True
-    """Whether the first line names the columns; without, they are called `_c0`, `_c1`, …"""
+    """Whether the first line names the columns. Otherwise they are named `_c0`, `_c1`, …"""
     nulls: tuple[str, ...] = ()
     """Texts that mean null, in addition to an empty cell without quotes."""
     decimal: Annotated[str, Field(pattern=r"^[.,]$")] = "."
     """Character before the decimals of a number."""
     comment: OneCharacter | None = None
-    """Lines that begin with this character are passed over."""
+    """Lines that begin with this character are skipped."""
     skip: Annotated[int, Field(ge=0)] = 0
-    """Lines before the header that are passed over."""
+    """Number of lines before the header that are skipped."""
 
     @property
     def codec(self) -> str:
-        """Python's codec of the text: a byte order mark is no part of it."""
+        """Python's codec of the text: a byte order mark is not part of the text."""
         return "utf-8-sig" if self.encoding == "utf-8" else self.encoding
 
     def rows(self, lines: Iterable[str], *, strict: bool = False) -> Reader:
-        """The rows of a file, whose lines come with their ends; without those that are passed over.
+        """The rows of a file, without skipped lines. The lines come with their line ends.
 
         Args:
             lines: the file's lines, from its first on.

@@ -14,13 +14,13 @@ class TableDefaults(Model):
     """Settings that each table has of its own, or takes from the lake."""
 
     window: Annotated[int, Field(ge=0)] = 60
-    """Seconds that hints are gathered before a run."""
+    """Seconds for which hints are collected before a run."""
     max_files: Annotated[int, Field(ge=1, le=10_000)] = 10_000
-    """Most files of one batch."""
+    """Maximum number of files of one batch."""
     max_lag: Annotated[int, Field(ge=1)] = 1800
     """Seconds that an event may wait beyond the window before the table counts as behind."""
     reconcile_interval: Annotated[int, Field(ge=60)] | None = None
-    """Seconds between two listings of the prefix, which find what no event told."""
+    """Seconds between two listings of the prefix, which find objects without an event."""
     policy: Annotated[Policy, Field(alias="schema")] = "evolve"
     """What a file with new columns does. `evolve`: they are added to the table. `strict`: the file is quarantined."""
 

@@ -20,7 +20,7 @@ from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import BUCKET, MAX_ENCODED_LENGTH, TableKey
 from tidegate.platform.core.schema.sql_types import any_type, simple_type
 
-# What Python or SQL would read as its own word in `silver_<name>` or `SELECT … FROM bronze.<name>`.
+# Words that are keywords of Python or SQL in `silver_<name>` or `SELECT … FROM bronze.<name>`.
 _SQL_WORDS = """
     all alter and any as asc between by case create cross delete desc describe distinct drop else
     end except exists false from full group having in inner insert intersect into is join left like
@@ -127,8 +127,8 @@ def _checked_type(text: str) -> str:
     return text
 
 
-# Each run of Dagster loads lake.yaml in a new process, and sqlglot takes 0.3 s of it: it is asked only about what is
-# more than a column's name.
+# Each run of Dagster loads lake.yaml in a new process, and sqlglot takes 0.3 s to import: it parses only conditions
+# that are more than the name of a column.
 def _checked_condition(text: str) -> str:
     if text.isidentifier():
         return text
@@ -143,7 +143,7 @@ def _checked_condition(text: str) -> str:
 
 
 def valid(kind: Any, value: Any) -> Any:
-    """A value as its type takes it; None for one that it does not take."""
+    """The value converted to a type; None if it is invalid."""
     try:
         return TypeAdapter(kind).validate_python(value)
     except ValidationError:

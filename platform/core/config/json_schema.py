@@ -1,6 +1,6 @@
 """The published JSON Schema of `lake.yaml`, for editors.
 
-`python -m tidegate.platform.core.config.json_schema > docs/lake.schema.json` renews the file.
+`python -m tidegate.platform.core.config.json_schema > docs/lake.schema.json` writes the file again.
 """
 
 from __future__ import annotations

@@ -51,13 +51,13 @@ class IntakeSpec(Model):
     """Budget of one tick of the intake sensor."""
 
     seconds: Annotated[float, Field(gt=0, le=50)] = 20
-    """Four thirds of the seconds that a tick receives. Dagster gives a tick up after 60."""
+    """Four thirds of the seconds for which a tick receives messages. Dagster ends a tick after 60 seconds."""
     events: Annotated[int, Field(ge=1)] = 20_000
-    """Messages a tick may take, of all queues together."""
+    """Maximum number of messages of a tick, of all queues together."""
     threads: Annotated[int, Field(ge=1, le=64)] = 4
     """Threads that receive from a queue."""
     every: Annotated[int, Field(ge=1)] = 30
-    """Seconds between two ticks, at least."""
+    """Minimum number of seconds between two ticks."""
 
 
 class DiscoverySpec(Model):
@@ -113,7 +113,7 @@ class LakeConfig(TableDefaults):
     @field_validator("tables")
     @classmethod
     def _fill_defaults(cls, tables: tuple[TableSpec, ...], info: ValidationInfo) -> tuple[TableSpec, ...]:
-        # An invalid default is not there; its own error says so.
+        # An invalid default is missing here; it has an error of its own.
         given = {name: info.data[name] for name in TableDefaults.model_fields if name in info.data}
         return tuple(
             table.model_copy(
@@ -153,7 +153,7 @@ class LakeConfig(TableDefaults):
     def table_holding(self, bucket: str, key: str) -> TableSpec | None:
         """The configured table whose prefix contains an object."""
         prefixes, specs = self._prefixes.get(bucket, ([], []))
-        # Prefixes never overlap: of those that sort before the key, only the last one can be its beginning.
+        # Prefixes never overlap: of the prefixes that sort before the key, only the last one can contain it.
         place = bisect_right(prefixes, key) - 1
         return specs[place] if place >= 0 and key.startswith(prefixes[place]) else None
 

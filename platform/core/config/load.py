@@ -33,7 +33,7 @@ def load_lake(path: str | PathLike[str], env: Mapping[str, str] | None = None) -
 
     Args:
         path: the file.
-        env: Values for `${NAME}` and `${NAME:-default}`; the process's environment when None.
+        env: values for `${NAME}` and `${NAME:-default}`; the process's environment if None.
 
     Raises:
         LakeConfigError: all problems of the file at once.
@@ -55,7 +55,7 @@ def load_lake(path: str | PathLike[str], env: Mapping[str, str] | None = None) -
         except ValidationError as error:
             places = {problem.where for problem in problems}
             cross = list(_problems_of_valid_parts(document.data))
-            # The model's own complaint about parts that do not fit together names no field, `cross` does.
+            # The model's own error about conflicting parts names no field; `cross` does.
             own = (problem for problem in validation_problems(LakeConfig, error) if problem.where or not cross)
             problems += [problem for problem in (*own, *cross) if problem.where not in places]
     elif not problems:

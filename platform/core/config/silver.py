@@ -15,7 +15,7 @@ class SilverSpec(Model):
     keys: Annotated[tuple[Text, ...], Field(min_length=1)]
     """Columns that identify a row."""
     order: Text
-    """Column that says which of two rows of one key is newer."""
+    """Column that shows which of two rows of one key is newer."""
     delete_when: Condition | None = None
     """SQL condition over the row: where it holds, the row is deleted."""
     on_removed: Literal["ignore", "full"] = "ignore"
@@ -23,7 +23,7 @@ class SilverSpec(Model):
     schedule: Cron | None = None
     """Cron schedule of five fields."""
     every: Annotated[int, Field(ge=1)] | None = None
-    """Seconds between two looks, by a sensor."""
+    """Seconds between two checks for new rows, by a sensor."""
     tombstone_days: Annotated[int, Field(ge=1)] = 30
     """Days for which a deleted key is remembered, so that a late older row does not bring it back."""
 

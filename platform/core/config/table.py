@@ -44,9 +44,9 @@ class TableSpec(TableDefaults):
     prefix: Prefix
     """`s3://bucket/folder/` that holds the table's files, with its trailing "/"."""
     format: Format | None = None
-    """Format of the files; by default each file's ending says it."""
+    """Format of the files; by default each file's ending gives it."""
     mode: Mode | None = None
-    """`register`: Parquet files join the table where they lie (write-once keys). `load`: rows are copied.
+    """`register`: Parquet files join the table where they are (write-once keys). `load`: rows are copied.
     By default Parquet is registered, CSV and JSON are loaded."""
     columns: dict[Text, Type] = Field(default_factory=dict)
     """Spark SQL types of columns, instead of the inferred ones, at the table's birth."""
@@ -68,7 +68,7 @@ class TableSpec(TableDefaults):
     @field_validator("format", "mode", "csv", "partition_columns")
     @classmethod
     def _not_of_rows(cls, value: Any, info: ValidationInfo) -> Any:
-        # Asked only about what lake.yaml says: defaults are not validated.
+        # Called only for fields of lake.yaml: defaults are not validated.
         if info.data.get("row_queue"):
             raise ValueError("the rows of a row queue are JSON lines without folders, and loaded; remove it")
         return value
@@ -101,7 +101,7 @@ class TableSpec(TableDefaults):
         if self.after_load == "keep":
             return self
         if self.registers:
-            raise ValueError("after_load is for loaded tables: a registered table reads its files where they lie")
+            raise ValueError("after_load is for loaded tables: a registered table reads its files where they are")
         if self.registers is None:
             raise ValueError("after_load needs `mode: load`: without it, Parquet files would be registered")
         if takes_away(self.after_load) and self.silver and self.silver.on_removed == "full":
@@ -118,7 +118,7 @@ class TableSpec(TableDefaults):
 
     @property
     def registers(self) -> bool | None:
-        """Whether the files are registered; None where that is left to the first one's ending."""
+        """Whether the files are registered; None if the ending of the first file decides."""
         if self.row_queue:
             return False
         mode = self.mode or (mode_of(self.format) if self.format else None)
@@ -135,6 +135,9 @@ class TableSpec(TableDefaults):
         return moves_to(self.after_load)
 
     def resolved(self, format: Format) -> TableSpec:
-        """The same table with its format and mode filled in, `format` being what the file's ending says."""
+        """This table with its format and mode filled in.
+
+        Args:
+            format: the format that the ending of a file gives."""
         known = self.format or format
         return self.model_copy(update={"format": known, "mode": self.mode or mode_of(known)})

@@ -26,12 +26,12 @@ def shown(where: Location) -> str:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong at one place of the document.
+    """A problem at one place of the document.
 
     Attributes:
         where: the place.
-        message: what is wrong and what to do.
-        line: Line (from 1) where the document has no value at `where`.
+        message: the problem and the remedy.
+        line: line (from 1) if the document has no value at `where`.
         related: another place that the problem concerns. The message names its line too.
     """
 
@@ -49,9 +49,9 @@ class YamlDocument:
     """A parsed document.
 
     Attributes:
-        data: Mappings, lists and scalars, with environment variables expanded.
-        lines: Line (from 1) of every value; a mapping's value has the line of its key.
-        problems: what was wrong with the text itself.
+        data: mappings, lists and scalars, with environment variables expanded.
+        lines: line (from 1) of every value; a mapping's value has the line of its key.
+        problems: errors in the text itself.
     """
 
     data: Any = None
@@ -59,11 +59,11 @@ class YamlDocument:
     problems: list[Problem] = field(default_factory=list)
 
     def text_of(self, problem: Problem) -> str:
-        """A problem with the line of the other place that it is about, where there is one."""
+        """The text of a problem, with the line of its related place if there is one."""
         return f"{problem}; see line {self.line_of(problem.related)}" if problem.related else str(problem)
 
     def line_of(self, where: Location) -> int:
-        """The line of a value, or of the nearest thing around it that exists."""
+        """The line of a value, or of the nearest enclosing value that exists."""
         while where and where not in self.lines:
             where = where[:-1]
         return self.lines.get(where, 1)
@@ -74,7 +74,7 @@ def read_yaml(text: str, env: Mapping[str, str] | None = None) -> YamlDocument:
 
     Args:
         text: the document.
-        env: Values of the variables; the process's environment when None.
+        env: values of the variables; the process's environment if None.
 
     Returns:
         The document. It never raises: syntax errors, keys given twice and unset variables are in `problems`.
@@ -158,7 +158,7 @@ class _Walk:
                 return found[0]
             return value
 
-        # `dlq: ${DLQ:-}` means: none, unless the environment names one.
+        # `dlq: ${DLQ:-}` means no queue, unless the environment names one.
         return _VARIABLE.sub(replace, text) or (None if text else text)
 
     def _problem(self, where: Location, message: str) -> None:
@@ -166,7 +166,7 @@ class _Walk:
 
 
 def validation_problems(model: type[BaseModel], error: ValidationError) -> Iterator[Problem]:
-    """What pydantic found, as readable problems; an unknown field suggests the nearest known one."""
+    """Pydantic's errors as readable problems. An unknown field suggests the nearest known field."""
     details = error.errors(include_url=False)
     for detail in details:
         where = tuple(step for step in detail["loc"] if not str(step).startswith("["))

@@ -1,4 +1,4 @@
-"""What of CSV may be meant otherwise than it is read: a header that is a row, a column that is text for one cell."""
+"""Doubts about CSV files: a header that may be a row, a column that is text because of few cells."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TYPES = (
     ("date", re.compile(r"\d{4}-\d{2}-\d{2}")),
     ("timestamp", re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})?")),
 )
-#: Columns are named by years where a table was turned round.
+#: A pivoted table has years as column names.
 _YEAR = re.compile(r"(19|20)\d{2}")
 #: Minimum number of cells that show a column's type; one of `_ONE_OF` cells may have another type.
 _LEAST = 10
@@ -28,7 +28,7 @@ def type_of(cells: Iterable[str]) -> str:
 
 
 def header_doubt(names: Sequence[str]) -> str | None:
-    """Why the first row of a file may be none of names; None if it looks like one."""
+    """Why the first row of a file may not be a header; None if it looks like one."""
     values = [name for name in names if type_of([name]) != "string" and not _YEAR.fullmatch(name)]
     if not values:
         return None
@@ -40,10 +40,10 @@ def header_doubt(names: Sequence[str]) -> str | None:
 
 
 def text_doubts(columns: Mapping[str, Sequence[str]], nulls: Collection[str]) -> list[str]:
-    """Why columns that become text may be meant as something else: nearly all of their cells are of one other type.
+    """Why columns that become text may be intended as another type: nearly all of their cells have that type.
 
     Args:
-        columns: the first cells of each.
+        columns: the first cells of each column.
         nulls: texts that mean null.
     """
     return [told for name, cells in columns.items() if (told := _text_doubt(name, cells, nulls))]

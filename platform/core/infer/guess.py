@@ -38,7 +38,7 @@ class Guess:
         samples: files to look at.
         columns: SQL types by name, as far as files were looked at.
         options: `csv` options that its files need.
-        problems: what would go wrong, each a sentence with its remedy.
+        problems: a sentence with the remedy for each expected problem.
     """
 
     key: TableKey
@@ -73,7 +73,7 @@ class Guess:
 
 
 def guess_tables(bucket: str, listing: Iterable[Entry]) -> list[Guess]:
-    """The tables of a listing, by prefix; those that cannot be tables have a problem that says so."""
+    """The tables of a listing, by prefix. A prefix that cannot be a table has a problem that says so."""
     groups: dict[str, list[Entry]] = {}
     foreign: set[str] = set()
     for entry in listing:
@@ -105,7 +105,7 @@ def guess_tables(bucket: str, listing: Iterable[Entry]) -> list[Guess]:
 def as_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
     """The text of a `lake.yaml` to start from, with every problem as a comment above its table.
 
-    Tables that cannot be (no folder of their own, or a foreign Delta table) are comments as a whole.
+    Impossible tables (no folder of their own, or a foreign Delta table) are commented out.
     """
     lines = [
         "lake:",
@@ -134,7 +134,7 @@ def as_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
 
 
 def _both(one: str, other: str) -> str | None:
-    """The type of a column that has both types; None if it depends on which comes first whether a file fits."""
+    """The type of a column that has both types; None if it depends on their order whether a file fits."""
     if one == other:
         return one
     try:

@@ -1,4 +1,4 @@
-"""What the first bytes of a text file say: its encoding, its shape, its columns."""
+"""Infers encoding, shape and columns of a text file from its first bytes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tidegate.platform.core.keys.file_format import Format
 from tidegate.platform.core.schema.column_types import MAX_LEVELS, quoted
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 
-#: Bytes of a file that are looked at.
+#: Bytes of a file that are read.
 SAMPLE = 1 << 16
-#: Lines among which a header is looked for.
+#: Lines that are searched for a header.
 _PREAMBLE = 20
 _DELIMITERS = (",", ";", "\t", "|")
 _TOO_DEEP = f"its objects are nested deeper than {MAX_LEVELS} levels; write what lies deeper as text"
@@ -29,12 +29,12 @@ _TOO_DEEP = f"its objects are nested deeper than {MAX_LEVELS} levels; write what
 
 @dataclass
 class Sniffed:
-    """What one file looks like.
+    """The inferred properties of a file.
 
     Attributes:
         columns: SQL types by name, in the file's order; guessed from the sample.
         options: the `csv` options that the file needs.
-        problems: what would go wrong with it, each a sentence with its remedy.
+        problems: a sentence with the remedy for each expected problem.
     """
 
     columns: dict[str, str] = field(default_factory=dict)
@@ -43,10 +43,10 @@ class Sniffed:
 
 
 def unpacked(head: bytes) -> bytes:
-    """The first bytes of a file, of gzip's the first bytes inside.
+    """The first bytes of a file, decompressed if it is gzip.
 
     Raises:
-        ValueError: it begins like gzip and is none.
+        ValueError: it begins like gzip but is not gzip.
     """
     if head[:2] != b"\x1f\x8b":
         return head
@@ -57,7 +57,7 @@ def unpacked(head: bytes) -> bytes:
 
 
 def format_of_bytes(head: bytes) -> Format:
-    """The format of a file whose name says none."""
+    """The format of a file whose name does not show it."""
     if head[:4] == b"PAR1":
         return "parquet"
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
@@ -65,10 +65,10 @@ def format_of_bytes(head: bytes) -> Format:
 
 
 def sniff_csv(head: bytes, *, whole: bool) -> Sniffed:
-    """Look at the first bytes of a CSV file; `whole` when there are no more.
+    """Infer from the first bytes of a CSV file. `whole`: whether these are all of its bytes.
 
     Raises:
-        ValueError: they cannot be taken for rows; the message is the problem.
+        ValueError: the bytes are no rows. The message is the problem.
     """
     sniffed = Sniffed()
     lines = [line.removesuffix("\r") for line in _text(head, whole, sniffed).split("\n")]
@@ -115,10 +115,10 @@ def _sniffed_csv(lines: Sequence[str], sniffed: Sniffed) -> Sniffed:
 
 
 def sniff_json(head: bytes, *, whole: bool) -> Sniffed:
-    """Look at the first bytes of JSON: lines, an array, or objects one after the other.
+    """Infer from the first bytes of JSON: lines, an array, or concatenated objects.
 
     Raises:
-        ValueError: they cannot be read; the message is the problem.
+        ValueError: the bytes cannot be read. The message is the problem.
     """
     sniffed = Sniffed()
     try:
@@ -148,7 +148,7 @@ def _sniffed_json(text: str, sniffed: Sniffed, *, whole: bool) -> Sniffed:
 
 
 def check_names(names: Sequence[str], *, loaded: bool) -> list[str]:
-    """What is wrong with the names of a file's columns."""
+    """The problems of a file's column names."""
     problems = []
     for first, second in pairwise(sorted(names, key=lambda name: (name.lower(), name))):
         if first.lower() == second.lower():
@@ -174,7 +174,7 @@ def _text(head: bytes, whole: bool, sniffed: Sniffed) -> str:
 
 
 def _layout(lines: Sequence[str], sniffed: Sniffed) -> tuple[str, int]:
-    """The delimiter, and how many lines come before the header: most lines have as many cells as the header."""
+    """The delimiter, and the number of lines before the header: most lines have as many cells as the header."""
     some = [line for line in lines[:200] if line and not line.startswith("#")]
     widths = {mark: _widths(some, mark) for mark in _DELIMITERS}
     usual = {mark: max(counts, key=lambda width: counts[width], default=1) for mark, counts in widths.items()}
@@ -194,7 +194,7 @@ def _layout(lines: Sequence[str], sniffed: Sniffed) -> tuple[str, int]:
 
 
 def _widths(lines: Sequence[str], delimiter: str) -> Counter[int]:
-    """How many rows have how many cells; none where this delimiter makes no rows of the lines."""
+    """The number of rows by their number of cells; empty if this delimiter makes no rows of the lines."""
     try:
         return Counter(len(row) for row in csv.reader(lines, delimiter=delimiter))
     except csv.Error:

@@ -1,4 +1,4 @@
-"""File formats, and what the ending of an object's name says about them."""
+"""File formats, and the endings of object names that show them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ENDING = re.compile(r"\.(?:(?i:(?P<parquet>parquet)|(?P<csv>csv)|(?P<json>json|
 
 
 def format_of(key: str) -> Format | None:
-    """The file format that the ending of an object's name says, None when no format is known for it."""
+    """The file format that the ending of an object's name shows; None if the ending is unknown."""
     name = key.rsplit("/", 1)[-1]
     start = name.lower().rfind(".", 0, -3 if name.endswith(".gz") else len(name))
     found = _ENDING.fullmatch(name, start) if start >= 0 else None

@@ -1,4 +1,4 @@
-"""Object keys: decoding them, and what their folders say."""
+"""Object keys: decoding, and the meaning of their folders."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from urllib.parse import unquote, unquote_plus
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
-"""What Hive and Spark write as the value of a null partition column."""
+"""The value that Hive and Spark write for a null partition column."""
 
 #: Folders of a registered table that commits write: Delta's log, and our copies of its files.
 _OF_COMMITS = frozenset({"_delta_log", "_tidegate"})
@@ -47,10 +47,10 @@ def decode_event_key(raw: str) -> str:
 
 
 def checked_key(key: str) -> str:
-    """Returns the decoded key when S3 could hold an object of that name.
+    """Returns the decoded key if S3 could have an object of that name.
 
     Raises:
-        ValueError: It is empty, longer than S3 allows, or has a lone surrogate, which no UTF-8 key can have.
+        ValueError: it is empty, longer than S3 allows, or has a lone surrogate, which no UTF-8 key can have.
     """
     if not key:
         raise ValueError("the object key is empty")
@@ -71,8 +71,8 @@ def is_of_a_commit(key: str) -> bool:
 def is_hidden(key: str) -> bool:
     """Whether some segment begins with "_" or "." and is not `k=v`: work files of Spark, Delta and Tidegate.
 
-    The object's own name is judged as Spark's readers do, which skip a name beginning with "." or
-    ending in "._COPYING_" without a word even when it is asked for by name.
+    The object's own name follows the rule of Spark's readers, which silently skip a name that begins with "." or
+    ends in "._COPYING_", even if it is requested by name.
     """
     *folders, name = key.split("/")
     if name.startswith(".") or name.endswith("._COPYING_"):
@@ -104,7 +104,7 @@ def partition_values(key: str, prefix: str) -> dict[str, str | None]:
     """The Hive partition values in the folders between a table prefix and the object's name.
 
     Args:
-        key: Decoded object key.
+        key: decoded object key.
         prefix: the table prefix that the key begins with.
 
     Returns:

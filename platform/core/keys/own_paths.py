@@ -1,4 +1,4 @@
-"""How the Delta log of a registered table names its files: one spelling each."""
+"""The paths of files in the Delta log of a registered table: one spelling each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 #: Folder of a registered table's prefix that is ours. Its name begins with "_", so nothing in it is a source.
 OWN_FOLDER = "_tidegate"
-#: Where in the prefix the copies lie.
+#: Folder of the copies below the prefix.
 COPIES = f"{OWN_FOLDER}/copies"
 
 

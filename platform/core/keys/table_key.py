@@ -1,6 +1,6 @@
 """The table key: a table prefix as a Dagster partition key.
 
-Keys are for ever (partitions, inbox folders, batches and Delta application ids carry them), so the
+Keys never change (partitions, inbox folders, batches and Delta application ids contain them), so the
 codec is fixed by property tests and never changes.
 """
 
@@ -31,8 +31,8 @@ class TableKey:
     """Names one table by its bucket and its table prefix.
 
     Attributes:
-        bucket: Bucket name.
-        prefix: Decoded key prefix with its trailing "/", or "" for the whole bucket.
+        bucket: bucket name.
+        prefix: decoded key prefix with its trailing "/", or "" for the whole bucket.
 
     Raises:
         ValueError: the bucket is no bucket name, the prefix does not end with "/", or it is not
@@ -69,7 +69,7 @@ class TableKey:
         """Reads a partition key back.
 
         Raises:
-            ValueError: `encode` never produced this text; the message says why.
+            ValueError: `encode` never produced this text. The message says why.
         """
         if not _ENCODED.fullmatch(text):
             raise ValueError(f"{text!r} is not a table key: expected {_ENCODED.pattern}")
@@ -97,7 +97,7 @@ class TableKey:
 
     @property
     def sql_name(self) -> str:
-        """The table's SQL name where none is configured, unique over all table keys.
+        """The table's SQL name if none is configured, unique over all table keys.
 
         Bucket and folders are joined by "__", with "_" for the bucket's hyphens: `shop-landing/order_items/` is
         `shop_landing__order_items`. What that would lose (capitals, dots, hyphens of folders, ...) is "_" too, or

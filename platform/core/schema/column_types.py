@@ -11,7 +11,7 @@ from typing import Any
 _SQL_NAME = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}
 DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
 
-#: Parquet columns that Spark reads into a wider one without a rewrite.
+#: Wider types into which Spark reads a Parquet column without a rewrite.
 _WIDENS = {
     "byte": ("short", "integer", "long", "double"),
     "short": ("integer", "long", "double"),
@@ -133,7 +133,7 @@ class Field:
 
 
 def type_from_json(body: Any) -> Type:
-    """The type that Spark's schema JSON describes; nullability and comments are left out."""
+    """The type that Spark's schema JSON describes, without nullability and comments."""
     if isinstance(body, str):
         found = DECIMAL.fullmatch(body)
         return Decimal(int(found[1]), int(found[2])) if found else Simple(body)

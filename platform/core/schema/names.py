@@ -1,4 +1,4 @@
-"""Names of columns: those that are ours, and those that Delta takes only with column mapping."""
+"""Names of columns: Tidegate's own, and names that Delta accepts only with column mapping."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ SOURCE_COLUMNS = ("_source_path", "_source_etag", "_source_event_time", "_ingest
 
 #: Spark's own column of every file it reads: a column of that name would hide it.
 _HIDDEN = "_metadata"
-#: Most fields, nested ones too, that rows of text bring to a table at once. Where keys of objects are data, such as
-#: ids, there is no end of them, and the schema is part of every batch and of the log.
+#: Maximum number of fields, nested ones too, that rows of text bring to a table at once. If keys of objects are data,
+#: such as ids, their number has no limit, and the schema is part of every batch and of the log.
 MAX_FIELDS = 10_000
-#: Most characters of a name.
+#: Maximum number of characters of a name.
 _MAX_NAME = 1_000
-#: Delta takes such a name only in a table that maps its columns; the restriction was Parquet's once.
+#: Delta accepts such a name only in a table that maps its columns. The restriction was once Parquet's.
 _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")
 
 
 def needs_mapping(fields: Iterable[Field]) -> bool:
-    """Whether Delta takes these names, at every depth, only in a table that maps its columns."""
+    """Whether Delta accepts these names, at every depth, only in a table that maps its columns."""
     return any(_NEEDS_MAPPING.search(one.name) for field in fields for one in (field, *inner_fields(field.type)))
 
 
 def check_names(fields: Iterable[Field], *, reserved: Collection[str] = ()) -> None:
-    """Refuse names that no table of ours can have.
+    """Refuse names that no table can have.
 
     Args:
         fields: a file's columns.
@@ -45,7 +45,7 @@ def check_names(fields: Iterable[Field], *, reserved: Collection[str] = ()) -> N
 
 
 def usable(fields: Iterable[Field]) -> list[Field]:
-    """The fields that a loaded table can have as columns; a row that has others is refused for them."""
+    """The fields that can be columns of a loaded table. A row with other fields is refused."""
     found: dict[str, Field] = {}
     left = MAX_FIELDS
     for field in fields:

@@ -1,4 +1,4 @@
-"""Partition values: what the `k=v` folders of a key say, as the table's columns hold it."""
+"""Partition values: the values of `k=v` folders of a key, for the table's partition columns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_partition(values: Mapping[str, str | None], columns: Sequence[Field]) 
     """The partition values of a path, under the table's spelling of the columns.
 
     Args:
-        values: hive values of the path.
+        values: Hive values of the path.
         columns: the table's partition columns.
 
     Raises:
@@ -61,11 +61,11 @@ def _holds(kind: Type, value: str) -> bool:
             case "boolean":
                 return value.lower() in ("true", "false")
             case "date":
-                # Python reads more spellings than Spark does: one that Spark does not read becomes null.
+                # Python reads more spellings than Spark does. Spark reads such a spelling as null.
                 return bool(_DATE.fullmatch(value)) and date.fromisoformat(value) is not None
             case "timestamp" | "timestamp_ntz" as name:
                 found = _TIMESTAMP.fullmatch(value)
-                # Spark would drop the zone where the type has none.
+                # Spark would drop the zone if the type has none.
                 told = found is not None and not (found["zone"] and name == "timestamp_ntz")
                 return told and datetime.fromisoformat(value) is not None
     except (ValueError, OverflowError):

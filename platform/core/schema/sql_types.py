@@ -9,7 +9,7 @@ from tidegate.platform.core.schema.column_types import DECIMAL, Array, Decimal, 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-#: Spark's schema-JSON name by SQL name; both are taken in SQL.
+#: Name in Spark's schema JSON by SQL name. SQL accepts both.
 _JSON_NAME = {
     "tinyint": "byte",
     "smallint": "short",

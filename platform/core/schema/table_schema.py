@@ -1,4 +1,4 @@
-"""The schema of a bronze table: whether a file fits it, and what it becomes when it takes the file in."""
+"""The schema of a bronze table: whether a file fits it, and the schema after the file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import check_names, needs_mapping
 from tidegate.platform.core.schema.sql_types import any_type, simple_type
 
-#: What a file may do to the schema: ``evolve`` adds its new columns, ``strict`` refuses the file.
+#: Effect of a file's new columns: `evolve` adds them, `strict` refuses the file.
 Policy = Literal["evolve", "strict"]
 
 #: Delta's property of a table that maps its columns by name.
@@ -37,10 +37,10 @@ class TableSchema:
     """A table's columns.
 
     Attributes:
-        fields: all columns, those of the path last.
+        fields: all columns, columns of the path last.
         partitions: names of the columns whose values come from the path, as `fields` spells them.
-        fixed: lower-case names of columns whose type the configuration says.
-        born: the table exists; before, a wider type of a later file of the first batch is taken.
+        fixed: lower-case names of columns whose type is configured.
+        born: whether the table exists. Before, a wider type of a later file of the first batch is accepted.
     """
 
     fields: tuple[Field, ...] = ()
@@ -90,7 +90,7 @@ class TableSchema:
         return any(one.id is not None for one in self._all())
 
     def missing(self, fields: Iterable[Field]) -> Iterator[tuple[tuple[str, ...], Type]]:
-        """Those of the fields, nested ones too, that the schema has not: path and type, as ADD COLUMNS takes them."""
+        """The fields, nested ones too, that the schema lacks: path and type, in the form of ADD COLUMNS."""
         yield from _missing(self.fields, fields, ())
 
     def retyped(self, fields: Iterable[Field]) -> Iterator[tuple[str, Type, Type]]:
@@ -162,11 +162,11 @@ class TableSchema:
         return replace(self, fields=tuple(field for field in self.fields if field.name not in names))
 
     def led_by(self, fields: Iterable[Field]) -> TableSchema:
-        """The schema with more columns, before those that files hold: Delta keeps bounds of the first ones only."""
+        """The schema with more columns before the columns of files: Delta keeps bounds only of the first columns."""
         return replace(self, fields=(*fields, *self.columns, *self.partition_fields))
 
     def for_delta(self) -> tuple[TableSchema, dict[str, str]]:
-        """The schema as Delta takes it, and the table properties that it needs.
+        """The schema in the form that Delta accepts, and the table properties that it needs.
 
         A table maps its columns, by name, if and only if some name needs it. The name in the data files is then the
         column's own, so that the producer's files can be registered as they are.
@@ -188,7 +188,7 @@ class TableSchema:
         return (one for field in self.fields for one in (field, *inner_fields(field.type)))
 
     def _merged(self, known: Type, given: Type, path: str, policy: Policy, *, fixed: bool) -> Type:
-        """The column's type once it takes the file's."""
+        """The column's type after it has accepted the file's type."""
         match known, given:
             case Struct(), Struct():
                 return self._merged_struct(known, given, path, policy, fixed=fixed)
@@ -219,7 +219,7 @@ class TableSchema:
 
 
 def _remedy(known: Type, given: Type) -> str:
-    """What a person can do about a column whose type is not the table's."""
+    """The remedy for a column whose type differs from the table's."""
     declared = (
         "or, for a type that takes both, say it under `columns` of the table in lake.yaml and begin the table anew "
         "(tidegate reset)"
@@ -239,7 +239,7 @@ def _remedy(known: Type, given: Type) -> str:
 
 
 def _added(known: Type, given: Type, *, fixed: bool) -> Type:
-    """The type with the fields of the other one that it has not."""
+    """The type with the missing fields of the other type."""
     match known, given:
         case Struct(fields), Struct(others) if not fixed:
             found = {field.name.lower(): field for field in fields}

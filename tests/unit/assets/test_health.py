@@ -108,7 +108,7 @@ def test_what_waits_is_measured_by_table_and_queue(instance: dg.DagsterInstance)
     waits(objects, ORDERS, Hint("orders/a", size=5, event_time=at(0)), Hint("orders/b", size=6))
     waits(objects, ORDERS, Hint("orders/c"))
     waits(objects, "landing.found", Hint("found/a", size=1))
-    LakeStore(objects, "s3://lake/root").births.bear("landing.born", "born", registered=True)  # type: ignore[arg-type]
+    LakeStore(objects, "s3://lake/root").births.ensure_birth("landing.born", "born", registered=True)  # type: ignore[arg-type]
     health = measure(lake(objects, Sqs(dead=3)), instance, now=161.0)
     assert health.tables == (
         TableHealth("landing.found", "landing.found", 1, 1, 161.0, 160),
@@ -174,7 +174,7 @@ def test_a_thousand_tables_cost_a_few_requests(instance: dg.DagsterInstance, mon
     store = LakeStore(objects, "s3://lake/root")  # type: ignore[arg-type]
     for number in range(1000):
         objects.bodies[f"root/inbox/landing.t{number:03d}/{number:026d}-2-10-0.json"] = ""
-        store.births.bear(f"landing.t{number:03d}", f"t{number}", registered=True)
+        store.births.ensure_birth(f"landing.t{number:03d}", f"t{number}", registered=True)
     for number in range(5000):
         objects.bodies[f"root/inbox/landing.t500/{number:026d}-1-5-0.json"] = ""
     storage = type(instance.event_log_storage)

@@ -50,7 +50,7 @@ def test_a_stray_in_the_inbox_is_named_and_skipped(store: LakeStore, objects: Ob
 
 @pytest.mark.parametrize("name", [".DS_Store", f"{ORDERS}.json.bak", "No Table.json", f"{ORDERS}/old.json"])
 def test_a_stray_among_the_births_is_named_and_skipped(store: LakeStore, objects: Objects, name: str) -> None:
-    store.births.bear(ITEMS, "items", registered=True)
+    store.births.ensure_birth(ITEMS, "items", registered=True)
     objects.bodies[f"root/tables/{name}"] = "?"
     assert store.births.tables() == [ITEMS]
     assert store.table_keys() == {ITEMS}

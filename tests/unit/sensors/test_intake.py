@@ -522,7 +522,7 @@ def test_a_tick_brings_no_more_new_tables_than_its_day_may_have_however_many_chu
     chunks = [[Message(f"{c}-{n}", body(record(f"t{c}{n}/a.csv")), "r") for n in range(2)] for c in range(3)]
     store = LakeStore(InMemory(), "s3://lake/root")  # type: ignore[arg-type]
     store.objects.head = lambda bucket, key: S3Found("e", 1, 0)  # type: ignore[method-assign]
-    store.births.bear("landing.yesterday", "yesterday", registered=True)  # of 1970, by the dictionary's clock
+    store.births.ensure_birth("landing.yesterday", "yesterday", registered=True)  # of 1970, by the dictionary's clock
 
     def tick() -> Intake:
         queue = SimpleNamespace(name="q", drain=lambda **_: (chunk for chunk in chunks), delete=lambda _: None)

@@ -445,8 +445,8 @@ def test_two_tables_do_not_move_their_files_into_one_folder(tmp_path: Path, fold
 @pytest.mark.parametrize(
     ("mode", "expected"),
     [
-        ("format: parquet", "a registered table reads its files where they lie"),
-        ("mode: register", "a registered table reads its files where they lie"),
+        ("format: parquet", "a registered table reads its files where they are"),
+        ("mode: register", "a registered table reads its files where they are"),
         ("window: 1", "after_load needs `mode: load`"),
     ],
 )
