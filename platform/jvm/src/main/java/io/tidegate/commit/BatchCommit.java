@@ -2,39 +2,36 @@ package io.tidegate.commit;
 
 import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
-import io.tidegate.commit.BatchFile.Add;
-import io.tidegate.commit.BatchFile.Remove;
 import io.tidegate.delta.CommitActions;
 import io.tidegate.delta.CommitAttempts;
 import io.tidegate.delta.CommitTail;
 import io.tidegate.delta.LiveEntries;
 import io.tidegate.delta.PinnedTransaction;
 import io.tidegate.delta.TableView;
-import io.tidegate.storage.PlainRead;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.actions.RemoveFile;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Lands one batch in one Delta transaction, exactly once however often and by however many it is called.
+ * Lands one batch in one Delta transaction, exactly once however often and by however many callers it is called.
  *
- * <p>Each attempt looks at one snapshot, decides on it and commits directly on it. Whoever is overtaken looks
- * again; what landed is what the log says, never what an attempt believes.
+ * <p>Each attempt reads one snapshot, asks the batch's effects about it and commits directly on it. An attempt that is
+ * overtaken by another commit starts again; what landed is what the log says, never what an attempt believes.
  */
 public final class BatchCommit {
   private final SparkSession spark;
   private final BatchFile batch;
+  private final Effects effects;
   private final Path batchPath;
   private final FileSystem batchFs;
   private final boolean verifyFiles;
@@ -44,6 +41,7 @@ public final class BatchCommit {
       SparkSession spark, BatchFile batch, Path batchPath, FileSystem fs, boolean verifyFiles, Runnable beforeCommit) {
     this.spark = spark;
     this.batch = batch;
+    this.effects = batch.effects();
     this.batchPath = batchPath;
     this.batchFs = fs;
     this.verifyFiles = verifyFiles;
@@ -53,7 +51,7 @@ public final class BatchCommit {
   /**
    * Lands the batch object at {@code batchUri}.
    *
-   * @param verifyFiles look at every file of the batch, not only at staged ones
+   * @param verifyFiles look up every file of the batch in the store, not only the staged ones
    * @throws TidegateException when the table may not be touched; nothing is committed then
    */
   public static Landed land(SparkSession spark, String table, String batchUri, boolean verifyFiles) {
@@ -67,7 +65,7 @@ public final class BatchCommit {
     Path path = new Path(batchUri);
     try {
       FileSystem fs = path.getFileSystem(view.hadoopConf());
-      BatchFile batch = BatchFile.parse(read(fs, path), batchUri);
+      BatchFile batch = BatchFile.read(fs, path);
       if (!new Path(batch.location()).equals(new Path(table))) {
         throw new TidegateException(
             Kind.BATCH, batchUri + " is a batch for " + batch.location() + ", not for " + table + "; give its own.");
@@ -86,11 +84,11 @@ public final class BatchCommit {
       if (before != null) {
         return settled(before);
       }
-      LiveEntries live = live(view);
-      String reason = whyVoid(view, live);
+      Target target = target(view);
+      String reason = effects.whyVoid(target);
       beforeCommit.run();
       try {
-        return settled(commit(view, live, reason));
+        return settled(commit(target, reason));
       } catch (PinnedTransaction.SnapshotMoved e) {
         CommitAttempts.pause(attempt);
         view = view.refreshed();
@@ -102,17 +100,10 @@ public final class BatchCommit {
             + ". Nothing is lost: run the table again.");
   }
 
-  /** What landed before, null when this batch is next; refuses a table it may not touch. */
+  /** Returns what landed before, or null when this batch is next; refuses a table that it may not touch. */
   private Landed alreadyLanded(TableView view, CommitTail tail) throws IOException {
     if (!view.exists()) {
-      if (batch.create() == null || batch.afterVersion() >= 0) {
-        throw new TidegateException(
-            Kind.DROPPED,
-            "there is no table at " + batch.location() + ", though batch " + batch.n() + " continues one. It was"
-                + " dropped: restore its _delta_log. Or begin anew: delete ledger/" + batch.table() + "/, batches/"
-                + batch.table() + "/ and tables/" + batch.table() + ".json under the lake's root, and the DynamoDB items"
-                + " of the table and its ledger; the next Materialize of the partition lists its files again.");
-      }
+      TableRules.checkMayBeMissing(batch);
       return null;
     }
     Map<String, String> properties = CollectionConverters.asJava(view.snapshot().metadata().configuration());
@@ -123,101 +114,44 @@ public final class BatchCommit {
     }
     TableRules.checkClock(batch, txn, !view.snapshot().metadata().schema().isEmpty());
     TableRules.checkForeign(batch, properties, tail);
-    if (!batch.removes().isEmpty()) {
-      TableRules.checkRemovable(batch.location(), properties);
-    }
+    effects.checkTable(properties);
     return null;
   }
 
-  private String whyVoid(TableView view, LiveEntries live) throws IOException {
-    boolean hasColumns = view.exists() && !view.snapshot().metadata().schema().isEmpty();
-    if (hasColumns && batch.create() != null) {
-      return "the table has got its columns from somebody else meanwhile";
-    }
-    if (view.exists() && batch.evolve() != null && !Evolution.fits(view.snapshot().metadata(), batch.evolve())) {
-      return "the table's columns were changed by somebody else meanwhile";
-    }
-    Metadata metadata = metadata(view);
-    boolean registers = batch.adds().stream().anyMatch(add -> add.sourceKey() != null);
-    if (registers) {
-      ColumnNames.requireOwn(batch.location(), metadata);
-    }
-    List<String> lookAt = Preconditions.toLookAt(batch, verifyFiles);
-    FileSystem fs = view.root().getFileSystem(view.hadoopConf());
-    return new Preconditions()
-        .files(batch, lookAt, SourceFiles.look(fs, view.root(), lookAt))
-        .partitions(batch, ColumnNames.inFiles(metadata, CollectionConverters.asJava(metadata.partitionColumns())))
-        .notLive(batch, path -> !live.at(path).isEmpty())
-        .live(batch, remove -> live.at(remove.path(), remove.dvId()) != null)
-        .reason();
+  private Target target(TableView view) {
+    Metadata metadata = view.exists() ? view.snapshot().metadata() : null;
+    return new Target(view, metadata, LiveEntries.find(spark, view, effects.paths()), verifyFiles);
   }
 
-  /** The table's metadata once the batch has landed. */
-  private Metadata metadata(TableView view) {
-    if (!view.exists()) {
-      return Birth.of(batch);
-    }
-    Metadata now = view.snapshot().metadata();
-    if (batch.create() != null) {
-      // A table that was reset has no columns until its first file.
-      return Evolution.begun(now, batch.create());
-    }
-    return batch.evolve() == null ? now : Evolution.of(now, batch.evolve());
-  }
-
-  private Landed commit(TableView view, LiveEntries live, String reason) {
+  /** Commits the batch on the target's snapshot: with all effects, or void for {@code reason}. */
+  private Landed commit(Target target, String reason) {
+    TableView view = target.view();
     PinnedTransaction txn = new PinnedTransaction(view);
+    Metadata metadata = reason == null ? effects.apply(target.metadata()) : effects.applyVoid(target.metadata());
     if (!view.exists()) {
-      // Only files that land shape the schema.
-      txn.updateMetadataForNewTable(reason == null ? Birth.of(batch) : Birth.withoutColumns(batch));
-    } else if ((batch.create() != null || batch.evolve() != null) && reason == null) {
-      txn.updateMetadata(metadata(view), false);
+      txn.updateMetadataForNewTable(metadata);
+    } else if (metadata != target.metadata()) {
+      txn.updateMetadata(metadata, false);
     }
-    long now = System.currentTimeMillis();
     List<Action> actions = new ArrayList<>();
     actions.add(txn.mark(batch.appId(), batch.n()));
-    List<AddFile> added = reason == null ? batch.adds().stream().map(BatchCommit::addFile).toList() : List.of();
-    List<AddFile> removed =
-        reason == null
-            ? batch.removes().stream().map(remove -> live.at(remove.path(), remove.dvId())).toList()
-            : List.of();
-    actions.addAll(added);
-    removed.forEach(file -> actions.add(file.removeWithTimestamp(now, true)));
+    actions.addAll(reason == null ? effects.actions(target) : List.of());
     CommitMark mark = reason == null ? CommitMark.committed(batch) : CommitMark.voided(batch, reason);
     long version = txn.commit(CollectionConverters.asScala(actions).toSeq(), CommitActions.write(mark.json()));
     view.committed(
         version,
         mark.json(),
         Map.of(batch.appId(), batch.n()),
-        added,
-        removed.stream().map(AddFile::path).toList());
+        actions.stream().filter(AddFile.class::isInstance).map(AddFile.class::cast).toList(),
+        actions.stream().filter(RemoveFile.class::isInstance).map(file -> ((RemoveFile) file).path()).toList());
     return new Landed(version, mark.outcome(), batch.digest(), reason, false);
   }
 
-  /** Puts what has to lie beside a void batch; a call that died before it leaves that to the next. */
+  /** Writes the object that belongs next to a void batch; a call that dies before it leaves that to the next call. */
   private Landed settled(Landed landed) throws IOException {
     if (landed.outcome().equals(CommitMark.VOID)) {
       new VoidObject(landed.digest(), landed.reason(), landed.version()).put(batchFs, batchPath);
     }
     return landed;
-  }
-
-  private LiveEntries live(TableView view) {
-    List<String> paths =
-        Stream.concat(batch.adds().stream().map(Add::path), batch.removes().stream().map(Remove::path)).toList();
-    return LiveEntries.find(spark, view, paths);
-  }
-
-  private static AddFile addFile(Add add) {
-    return CommitActions.addFile(add.path(), add.partitionValues(), add.size(), add.modificationTime(), add.stats(), true);
-  }
-
-  private static String read(FileSystem fs, Path path) throws IOException {
-    byte[] content = PlainRead.read(fs, path);
-    if (content == null) {
-      throw new TidegateException(
-          Kind.BATCH, "there is no batch object " + path + "; decide the batch before committing it.");
-    }
-    return new String(content, StandardCharsets.UTF_8);
   }
 }

@@ -3,11 +3,15 @@ package io.tidegate.commit;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.tidegate.Json;
 import io.tidegate.TidegateException;
-import io.tidegate.delta.LogPath;
-import java.util.HashSet;
+import io.tidegate.TidegateException.Kind;
+import io.tidegate.storage.PlainRead;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
 
 /**
  * A batch object, format 1: the complete intent of one bronze commit, as far as the commit needs it.
@@ -60,7 +64,21 @@ public record BatchFile(
   public record Remove(String path, String dvId) {}
 
   /**
-   * Reads and checks a batch.
+   * Reads and checks the batch object at {@code path}.
+   *
+   * @throws TidegateException BATCH, when there is none, or it is malformed
+   */
+  static BatchFile read(FileSystem fs, Path path) throws IOException {
+    byte[] content = PlainRead.read(fs, path);
+    if (content == null) {
+      throw new TidegateException(
+          Kind.BATCH, "there is no batch object " + path + "; decide the batch before committing it.");
+    }
+    return parse(new String(content, StandardCharsets.UTF_8), path.toString());
+  }
+
+  /**
+   * Parses and checks a batch.
    *
    * @param text the object's content
    * @param where the object's URI, for messages
@@ -71,7 +89,7 @@ public record BatchFile(
     String problem = batch.problem();
     if (problem != null) {
       throw new TidegateException(
-          TidegateException.Kind.BATCH,
+          Kind.BATCH,
           where + ": " + problem + ". A batch object is never edited: this is a planner's fault, report it.");
     }
     return batch;
@@ -91,16 +109,27 @@ public record BatchFile(
     if (n < 1) {
       return "n is " + n + ", the first batch is 1";
     }
-    if (create != null) {
-      return createProblem();
+    if (create != null && evolve != null) {
+      return "it creates the table and also gives it other columns";
     }
-    if (evolve != null && (!isObject(evolve.base()) || !isObject(evolve.schema()) || evolve.properties() == null)) {
-      return "evolve lacks base, schema or properties";
-    }
-    return filesProblem();
+    return effects().problem();
   }
 
-  private static boolean isObject(JsonNode node) {
+  /** The batch's effects, in the order in which they take place. */
+  Effects effects() {
+    List<Effect> effects = new ArrayList<>();
+    if (create != null) {
+      effects.add(new Birth(this));
+    }
+    if (evolve != null) {
+      effects.add(new Evolution(evolve));
+    }
+    effects.add(new Adds(location, adds));
+    effects.add(new Removes(location, removes));
+    return new Effects(effects);
+  }
+
+  static boolean isObject(JsonNode node) {
     return node != null && node.isObject();
   }
 
@@ -115,55 +144,6 @@ public record BatchFile(
     if (afterVersion == null) return "after_version";
     if (adds == null) return "adds";
     if (removes == null) return "removes";
-    return null;
-  }
-
-  private String createProblem() {
-    if (evolve != null) {
-      return "it creates the table and also gives it other columns";
-    }
-    if (!isObject(create.schema())) {
-      return "create.schema is no StructType JSON object";
-    }
-    if (create.partitionColumns() == null || create.properties() == null) {
-      return "create.partition_columns or create.properties is missing";
-    }
-    if (create.properties().containsKey(TableRules.TRANSACTION_RETENTION)) {
-      return "create.properties sets " + TableRules.TRANSACTION_RETENTION + ", which would let batches land twice";
-    }
-    return filesProblem();
-  }
-
-  private String filesProblem() {
-    Set<String> seen = new HashSet<>();
-    for (Add add : adds) {
-      if (add.path() == null || add.size() == null || add.modificationTime() == null) {
-        return "an add lacks path, size or modification_time";
-      }
-      String bad = LogPath.problem(add.path());
-      if (bad != null) {
-        return "add " + add.path() + " " + bad;
-      }
-      if (add.partitionValues() == null) {
-        return "add " + add.path() + " has no partition_values";
-      }
-      JsonNode stats = add.stats() == null ? null : Json.treeOrNull(add.stats());
-      if (stats == null || !stats.path("numRecords").isIntegralNumber()) {
-        return "add " + add.path() + " has no numRecords in its stats: DELETE would leave its rows behind";
-      }
-      if (!seen.add(LogPath.key(location, add.path()))) {
-        return "add " + add.path() + " is there twice";
-      }
-    }
-    Set<String> gone = new HashSet<>();
-    for (Remove remove : removes) {
-      if (remove.path() == null) {
-        return "a remove lacks its path";
-      }
-      if (!gone.add(LogPath.key(location, remove.path()) + "\n" + remove.dvId())) {
-        return "remove " + remove.path() + " is there twice";
-      }
-    }
     return null;
   }
 }

@@ -37,14 +37,14 @@ public final class Growth {
       TableView table, StructType schema, List<String> partitions, Map<String, String> properties) {
     PinnedTransaction txn = new PinnedTransaction(table);
     if (!table.exists()) {
-      tried(table, () -> txn.updateMetadataForNewTable(Birth.metadata(schema, partitions, properties, null)));
+      tried(table, () -> txn.updateMetadataForNewTable(TableMetadata.of(schema, partitions, properties, null)));
       return txn;
     }
     Metadata now = table.snapshot().metadata();
     Metadata wanted =
         now.schema().isEmpty()
-            ? Evolution.with(now, schema, partitions, properties)
-            : Evolution.with(now, schema, properties);
+            ? TableMetadata.with(now, schema, partitions, properties)
+            : TableMetadata.with(now, schema, properties);
     if (!wanted.equals(now)) {
       tried(table, () -> rehearse(table, wanted));
       txn.updateMetadata(wanted, false);

@@ -57,7 +57,7 @@ public final class Renewal {
         }
       }
       try {
-        return commit(view, Birth.metadata(new StructType(), List.of(), properties, name), generation);
+        return commit(view, TableMetadata.of(new StructType(), List.of(), properties, name), generation);
       } catch (PinnedTransaction.SnapshotMoved e) {
         CommitAttempts.pause(attempt);
         view = view.refreshed();

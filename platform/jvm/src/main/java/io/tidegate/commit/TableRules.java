@@ -25,6 +25,18 @@ public final class TableRules {
 
   private TableRules() {}
 
+  /** Refuses a batch that continues a table where there is none. */
+  static void checkMayBeMissing(BatchFile batch) {
+    if (batch.create() == null || batch.afterVersion() >= 0) {
+      throw new TidegateException(
+          Kind.DROPPED,
+          "there is no table at " + batch.location() + ", though batch " + batch.n() + " continues one. It was"
+              + " dropped: restore its _delta_log. Or begin anew: delete ledger/" + batch.table() + "/, batches/"
+              + batch.table() + "/ and tables/" + batch.table() + ".json under the lake's root, and the DynamoDB items"
+              + " of the table and its ledger; the next Materialize of the partition lists its files again.");
+    }
+  }
+
   /** Refuses a table that another lake or generation owns, or none, or whose transactions expire. */
   public static void checkOwner(BatchFile batch, Map<String, String> properties, CommitTail tail) {
     String lake = properties.get(LAKE);

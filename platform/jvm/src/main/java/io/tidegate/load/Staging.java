@@ -3,8 +3,8 @@ package io.tidegate.load;
 import io.tidegate.Json;
 import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
-import io.tidegate.commit.Birth;
 import io.tidegate.commit.Growth;
+import io.tidegate.commit.TableMetadata;
 import io.tidegate.delta.TableView;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -42,7 +42,7 @@ public final class Staging {
     transaction =
         Growth.begun(
             TableView.open(spark, location),
-            Birth.schema(schema),
+            TableMetadata.schema(schema),
             Json.strings(partitions, "argument partition_columns"),
             Json.texts(properties, "argument properties"));
   }

@@ -4,8 +4,8 @@ import static org.apache.spark.sql.types.DataTypes.LongType;
 import static org.apache.spark.sql.types.DataTypes.StringType;
 
 import io.tidegate.Json;
-import io.tidegate.commit.Birth;
 import io.tidegate.commit.Growth;
+import io.tidegate.commit.TableMetadata;
 import io.tidegate.delta.TableView;
 import java.util.List;
 import org.apache.spark.sql.SparkSession;
@@ -30,7 +30,7 @@ final class AddColumnsProcedure extends LocalProcedure {
     Growth.add(
         spark,
         table,
-        Birth.schema(arguments.text("schema")),
+        TableMetadata.schema(arguments.text("schema")),
         Json.texts(arguments.text("properties"), "argument properties"));
     return List.<Object[]>of(new Object[] {TableView.open(spark, table).snapshot().version()});
   }

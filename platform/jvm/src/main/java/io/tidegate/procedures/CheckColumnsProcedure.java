@@ -5,8 +5,8 @@ import static org.apache.spark.sql.types.DataTypes.StringType;
 import io.tidegate.Json;
 import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
-import io.tidegate.commit.Birth;
 import io.tidegate.commit.Growth;
+import io.tidegate.commit.TableMetadata;
 import io.tidegate.delta.TableView;
 import java.util.List;
 import org.apache.spark.sql.SparkSession;
@@ -35,7 +35,7 @@ final class CheckColumnsProcedure extends LocalProcedure {
     try {
       Growth.begun(
           TableView.open(spark, arguments.text("table")),
-          Birth.schema(arguments.text("schema")),
+          TableMetadata.schema(arguments.text("schema")),
           Json.strings(arguments.text("partition_columns"), "argument partition_columns"),
           Json.texts(arguments.text("properties"), "argument properties"));
     } catch (TidegateException e) {

@@ -3,7 +3,7 @@ package io.tidegate.procedures;
 import static org.apache.spark.sql.types.DataTypes.StringType;
 
 import io.tidegate.Json;
-import io.tidegate.commit.Birth;
+import io.tidegate.commit.TableMetadata;
 import io.tidegate.load.LoadRequest;
 import io.tidegate.load.Loading;
 import io.tidegate.load.Staging;
@@ -43,7 +43,7 @@ final class LoadFilesProcedure extends LocalProcedure {
         new Loading(
             spark,
             Json.read(arguments.text("files"), LoadRequest.class, "argument files"),
-            Birth.schema(schema),
+            TableMetadata.schema(schema),
             arguments.text("apart"));
     List<Object[]> rows = new ArrayList<>();
     ReadFailure.told(() -> staging.write(loading.rows())).forEach(one -> rows.add(new Object[] {one, null, null}));

@@ -41,7 +41,7 @@ class ColumnsJoinTest {
         StructType schema = StructType.fromDDL("id bigint, c%d %s".formatted(place, PLACES.get(place).formatted(type)));
         DataType wanted = schema.apply("c" + place).dataType();
         PinnedTransaction txn = new PinnedTransaction(view);
-        txn.updateMetadata(Evolution.with(view.snapshot().metadata(), schema, Map.of()), false);
+        txn.updateMetadata(TableMetadata.with(view.snapshot().metadata(), schema, Map.of()), false);
         assertEquals(wanted, txn.metadata().schema().apply("c" + place).dataType(), type);
       }
     }
