@@ -2,7 +2,7 @@ package io.tidegate.load;
 
 import org.apache.spark.unsafe.Platform;
 
-/** Most lines are ASCII, and so surely UTF-8: to see that, eight bytes are looked at at once. */
+/** Finds ASCII, which is always valid UTF-8, eight bytes at a time: most lines are ASCII. */
 final class Ascii {
   private static final long HIGH_BITS = 0x8080808080808080L;
 

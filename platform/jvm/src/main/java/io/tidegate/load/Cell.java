@@ -25,18 +25,18 @@ import org.apache.spark.sql.types.TimestampType;
 import org.apache.spark.unsafe.types.UTF8String;
 import scala.Option;
 
-/** The text of a CSV cell as a value of its column's type, if that says the same. */
+/** Makes the text of a CSV cell a value of its column's type, if the value keeps the text's meaning. */
 interface Cell {
-  /** What a cell becomes that the type would change. */
+  /** The result for a cell that the type would change. */
   Object WRONG = new Object();
 
-  /** The bytes from {@code from} to {@code to} as a value, or {@code WRONG}. */
+  /** Returns the value of the bytes from {@code from} to {@code to}, or {@link #WRONG}. */
   Object value(byte[] bytes, int from, int to);
 
   /**
-   * The rule of a type.
+   * Returns the rule of a type.
    *
-   * @param padded whether a number that begins with a zero or a plus sign is one all the same
+   * @param padded whether a text that begins with a zero or a plus sign may be a number
    * @param decimal the character before the decimals of a number
    */
   static Cell of(DataType type, boolean padded, char decimal, ZoneId zone) {
@@ -90,7 +90,7 @@ interface Cell {
               ? orWrong(DateTimeUtils.stringToTimestampWithoutTimeZone(text(bytes, from, to)))
               : WRONG;
     }
-    throw new IllegalArgumentException("no cell holds " + type.sql());
+    throw new IllegalArgumentException("a CSV cell cannot hold " + type.sql());
   }
 
   private static UTF8String text(byte[] bytes, int from, int to) {
@@ -101,12 +101,12 @@ interface Cell {
     return found.isDefined() ? found.get() : WRONG;
   }
 
-  private static Object whole(byte[] bytes, int from, int to, boolean padded, long least, long most) {
+  private static Object whole(byte[] bytes, int from, int to, boolean padded, long min, long max) {
     if (!new CellScan(bytes, from, to).isWhole() || (!padded && CellScan.isPadded(bytes, from, to))) {
       return WRONG;
     }
     boolean negative = bytes[from] == '-';
-    long sum = 0; // Negative, for there is one negative number more.
+    long sum = 0; // Negative, because the least long has no positive counterpart.
     for (int i = from + (bytes[from] == '-' || bytes[from] == '+' ? 1 : 0); i < to; i++) {
       int digit = bytes[i] - '0';
       if (sum < Long.MIN_VALUE / 10 || 10 * sum < Long.MIN_VALUE + digit) {
@@ -118,7 +118,7 @@ interface Cell {
       return WRONG;
     }
     long value = negative ? sum : -sum;
-    return value < least || value > most ? WRONG : (Object) value;
+    return value < min || value > max ? WRONG : (Object) value;
   }
 
   private static Object floating(byte[] cell, int from, int to, boolean padded, char decimal, boolean isFloat) {
@@ -130,7 +130,7 @@ interface Cell {
     int end = bytes == cell ? to : bytes.length;
     CellScan scan = new CellScan(bytes, start, end);
     boolean named = !scan.isNumber(true);
-    if (end - start > Digits.LONGEST || (named && !scan.isNamedNumber())) {
+    if (end - start > Digits.MAX_LENGTH || (named && !scan.isNamedNumber())) {
       return WRONG;
     }
     if (!padded && CellScan.isPadded(bytes, start, end)) {
@@ -142,7 +142,7 @@ interface Cell {
       return found instanceof Number n ? (Object) n.doubleValue() : WRONG;
     }
     double value = isFloat ? Float.parseFloat(text) : Double.parseDouble(text);
-    boolean kept = scan.isShort(isFloat) || (isFloat ? Digits.kept(text, (float) value) : Digits.kept(text, value));
+    boolean kept = scan.isShort(isFloat) || (isFloat ? Digits.isKeptBy(text, (float) value) : Digits.isKeptBy(text, value));
     return kept ? (Object) value : WRONG;
   }
 
@@ -153,13 +153,13 @@ interface Cell {
     }
     int start = bytes == cell ? from : 0;
     int end = bytes == cell ? to : bytes.length;
-    if (end - start > Digits.LONGEST
+    if (end - start > Digits.MAX_LENGTH
         || !new CellScan(bytes, start, end).isNumber(false)
         || (!padded && CellScan.isPadded(bytes, start, end))) {
       return WRONG;
     }
     String text = new String(bytes, start, end - start, ISO_8859_1);
-    if (Digits.more(text, type.scale())) {
+    if (Digits.hasMoreDecimalsThan(text, type.scale())) {
       return WRONG;
     }
     BigDecimal exact = new BigDecimal(text).setScale(type.scale(), java.math.RoundingMode.UNNECESSARY);
@@ -171,7 +171,7 @@ interface Cell {
     return text.equalsIgnoreCase("true") ? Boolean.TRUE : text.equalsIgnoreCase("false") ? Boolean.FALSE : WRONG;
   }
 
-  /** The cell with a point before its decimals; null where a point is no decimal point. */
+  /** Returns the cell with a point before its decimals, or null when the cell has a point that is not a decimal point. */
   static byte[] plain(byte[] bytes, int from, int to, char decimal) {
     if (decimal == '.') {
       return bytes;

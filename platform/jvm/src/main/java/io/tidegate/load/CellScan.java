@@ -1,6 +1,6 @@
 package io.tidegate.load;
 
-/** What the bytes of a cell are spelled like. */
+/** How the bytes of a cell are spelled. */
 final class CellScan {
   private final byte[] bytes;
   private final int from;
@@ -13,14 +13,14 @@ final class CellScan {
     this.to = to;
   }
 
-  /** A whole number. */
+  /** Whether the cell is a whole number. */
   boolean isWhole() {
     at = from;
     sign();
     return digits() > 0 && at == to;
   }
 
-  /** A number, perhaps with decimals, and with an exponent where that is right. */
+  /** Whether the cell is a number, with or without decimals; {@code exponent}: an exponent is allowed. */
   boolean isNumber(boolean exponent) {
     at = from;
     sign();
@@ -38,7 +38,7 @@ final class CellScan {
     return at == to;
   }
 
-  /** A number that any double, or float, gives back: so short that it has few digits, and without an exponent. */
+  /** Whether the cell is so short, and without an exponent, that every double, or float, keeps its digits. */
   boolean isShort(boolean isFloat) {
     if (to - from > (isFloat ? 7 : 15)) {
       return false;
@@ -52,10 +52,10 @@ final class CellScan {
   }
 
   /**
-   * A number of up to so many digits in the one spelling that it has, with or without a zero before the point, which is
-   * not counted; -0 is none.
+   * Whether the cell is a number of up to {@code maxDigits} digits in its only spelling. A single zero before the point
+   * is not counted. -0 is not such a number.
    */
-  boolean isPlainNumber(int most) {
+  boolean isPlainNumber(int maxDigits) {
     at = from;
     boolean negative = is('-');
     boolean zero = at < to && bytes[at] == '0';
@@ -74,10 +74,10 @@ final class CellScan {
         return false;
       }
     }
-    return at == to && (zero ? 0 : before) + behind <= most;
+    return at == to && (zero ? 0 : before) + behind <= maxDigits;
   }
 
-  /** NaN or infinity. */
+  /** Whether the cell is NaN or infinity. */
   boolean isNamedNumber() {
     at = from;
     if (are("NaN")) {
@@ -87,13 +87,13 @@ final class CellScan {
     return are("Inf") && (at == to || (are("inity") && at == to));
   }
 
-  /** A day, as in 2026-01-02. */
+  /** Whether the cell is a day, such as 2026-01-02. */
   boolean isDay() {
     at = from;
     return day() && at == to;
   }
 
-  /** A day, perhaps with a time of that day, and with a zone where that is right. */
+  /** Whether the cell is a day, with or without a time of that day; {@code zone}: a zone is allowed. */
   boolean isTime(boolean zone) {
     at = from;
     if (!day()) {
@@ -105,7 +105,7 @@ final class CellScan {
     return (is(' ') || is('T')) && time() && (at == to || (zone && zone() && at == to));
   }
 
-  /** What begins with a zero or a plus sign is a name: 00123 is not 123. */
+  /** Whether the cell begins with a zero or a plus sign, and so is a name: 00123 is not 123. */
   static boolean isPadded(byte[] bytes, int from, int to) {
     int length = to - from;
     if (length == 0) {

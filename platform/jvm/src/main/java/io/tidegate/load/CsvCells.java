@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Rows of CSV as Spark's reader takes a whole file apart: every cell as text, and a row of another shape as it stands. */
+/** Reads CSV rows that Spark's reader has split: every cell is text, and a row with another number of cells is as written. */
 final class CsvCells extends CsvRows {
   private final UTF8String quote;
   private String misshapen;
@@ -57,7 +57,7 @@ final class CsvCells extends CsvRows {
     return plain ? cell : mark + cell.replace(mark, mark + mark) + mark;
   }
 
-  /** Whether a quote that is never closed may have swallowed it, or bytes of another encoding were replaced in it. */
+  /** Whether the text may be part of a quoted cell that never ends, or has replaced bytes of another encoding. */
   private static boolean isOdd(byte[] text) {
     for (int i = 0; i < text.length; i++) {
       if (text[i] == '\n' || text[i] == '\r') {

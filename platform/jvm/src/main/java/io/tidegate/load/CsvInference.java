@@ -5,11 +5,11 @@ import java.util.List;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
 
-/** The types of CSV files of one header, in one pass over them. */
+/** Infers the types of CSV files that have one header, in one pass over them. */
 public final class CsvInference {
   private CsvInference() {}
 
-  /** Spark's names of the narrowest types; none if there are no rows. */
+  /** Returns Spark's names of the narrowest types; an empty list if there are no rows. */
   public static List<String> types(SparkSession spark, LoadRequest.Group group) {
     CsvTypes found = found(spark, group);
     return (found.torn() ? found(spark, group.read(ReaderKind.CSV_CELLS)) : found).names();
@@ -17,7 +17,7 @@ public final class CsvInference {
 
   private static CsvTypes found(SparkSession spark, LoadRequest.Group group) {
     String zone = spark.conf().get("spark.sql.session.timeZone");
-    LoadRequest.Group how = group.alone();
+    LoadRequest.Group how = group.withoutFiles();
     return SourceLines.of(spark, group, TableColumns.NONE.inFiles)
         .mapPartitions(rows -> List.of(task(rows, how, zone)).iterator())
         .fold(new CsvTypes(group.names().size()), CsvTypes::plus);

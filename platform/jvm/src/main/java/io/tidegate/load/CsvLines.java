@@ -8,16 +8,16 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Rows of CSV in which each line is one: all of whose quotes are as RFC 4180 says, and close in their line. What is
- * different is torn: only a reader of the whole file can tell what it means.
+ * Reads CSV in which each line is a row: all quotes are as RFC 4180 has them, and close in their line. Other lines are
+ * torn: only a reader of the whole file can know what they mean.
  */
 final class CsvLines extends CsvRows {
-  /** Each of these three is one byte: lines with others are not read here. */
+  /** Each of these three is one byte. CSV with longer ones is not read here. */
   private final byte quote;
   private final byte delimiter;
   private final int comment;
   private final boolean header;
-  private boolean headerToCome;
+  private boolean headerPending;
   private byte[] line;
   private int end;
 
@@ -31,8 +31,8 @@ final class CsvLines extends CsvRows {
 
   @Override
   void begin(boolean first) {
-    // Also where the file before had no header: its is not this one's.
-    headerToCome = first && header;
+    // Set for every file: the flag of the previous file must not remain.
+    headerPending = first && header;
   }
 
   @Override
@@ -49,8 +49,8 @@ final class CsvLines extends CsvRows {
       torn = true;
       return true;
     }
-    if (headerToCome) {
-      headerToCome = false;
+    if (headerPending) {
+      headerPending = false;
       return false;
     }
     if (cells == width) {
@@ -66,7 +66,7 @@ final class CsvLines extends CsvRows {
     return new String(line, 0, end, UTF_8);
   }
 
-  /** Finds the cells; how many there are, -1 for a line that is torn. */
+  /** Finds the cells. Returns how many there are, or -1 for a torn line. */
   private int split() {
     int cells = 0;
     int at = 0;
@@ -104,7 +104,7 @@ final class CsvLines extends CsvRows {
     }
   }
 
-  /** Where the quoted cell closes that begins here; -1 where it does not. */
+  /** Returns where the quoted cell that begins here closes, or -1 when it does not. */
   private int closing(int at) {
     for (; at < end; at++) {
       if (line[at] == '\r') {

@@ -11,11 +11,11 @@ import java.util.Map;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** Cells of a CSV row as the values of the table's columns. */
+/** Makes the cells of a CSV row values of the table's columns. */
 abstract class CsvRows extends RowReader {
   final int width;
   final LoadRequest.Csv csv;
-  /** The cells of this row: bytes of {@code bytes} from {@code from} to {@code to}; null where {@code to} is -1. */
+  /** The cells of this row: {@code bytes} from {@code from} to {@code to}. A cell is null where {@code to} is -1. */
   final byte[][] bytes;
   final int[] from;
   final int[] to;
@@ -35,7 +35,7 @@ abstract class CsvRows extends RowReader {
     bytes = new byte[width][];
     from = new int[width];
     to = new int[width];
-    nulls = csv.nulls().stream().map(one -> one.getBytes(UTF_8)).toArray(byte[][]::new);
+    nulls = csv.nulls().stream().map(text -> text.getBytes(UTF_8)).toArray(byte[][]::new);
     Map<String, Integer> found = new HashMap<>();
     for (int i = 0; i < width; i++) {
       found.put(names.get(i).toLowerCase(Locale.ROOT), i);
@@ -50,10 +50,10 @@ abstract class CsvRows extends RowReader {
               ? null
               : Cell.of(this.columns[i].dataType(), group.declared().contains(name), csv.decimal().charAt(0), zone);
     }
-    pathPlaces = Arrays.stream(pathColumns).mapToInt(one -> found.getOrDefault(one.toLowerCase(Locale.ROOT), -1)).toArray();
+    pathPlaces = Arrays.stream(pathColumns).mapToInt(name -> found.getOrDefault(name.toLowerCase(Locale.ROOT), -1)).toArray();
   }
 
-  /** Makes values of the cells. */
+  /** Converts the cells. Stops at the first that its column would change. */
   final void convert() {
     for (int i = 0; i < rules.length && bad == null; i++) {
       int place = places[i];
@@ -63,7 +63,7 @@ abstract class CsvRows extends RowReader {
       Object value = rules[i].value(bytes[place], from[place], to[place]);
       if (value == Cell.WRONG) {
         String type = columns[i].dataType().simpleString();
-        bad = "column " + Reason.cut(columns[i].name()) + " is " + type + ", and this is not: " + beginning(place);
+        bad = "column " + Reason.cut(columns[i].name()) + " is " + type + ", and this is not: " + excerpt(place);
       }
       values[i] = value;
     }
@@ -81,19 +81,19 @@ abstract class CsvRows extends RowReader {
     return new String(bytes[place], from[place], to[place] - from[place], UTF_8);
   }
 
-  /** As much of a cell as a reason holds. */
-  private String beginning(int place) {
-    int most = 4 * Reason.MOST; // Bytes of a character.
-    boolean all = to[place] - from[place] <= most;
-    return Reason.cut(all ? text(place) : new String(bytes[place], from[place], most, UTF_8));
+  /** Returns as much of a cell as a reason may hold. */
+  private String excerpt(int place) {
+    int maxBytes = 4 * Reason.MAX_CHARS; // A character has at most 4 bytes.
+    boolean all = to[place] - from[place] <= maxBytes;
+    return Reason.cut(all ? text(place) : new String(bytes[place], from[place], maxBytes, UTF_8));
   }
 
   final boolean isNull(int place) {
     if (to[place] < 0) {
       return true;
     }
-    for (byte[] one : nulls) {
-      if (Arrays.equals(one, 0, one.length, bytes[place], from[place], to[place])) {
+    for (byte[] text : nulls) {
+      if (Arrays.equals(text, 0, text.length, bytes[place], from[place], to[place])) {
         return true;
       }
     }

@@ -5,43 +5,43 @@ import java.math.MathContext;
 import java.math.RoundingMode;
 import java.util.regex.Pattern;
 
-/** What is told by the digits of a number's text. */
+/** What the digits of a number's text show. */
 final class Digits {
-  /** The longest number: written out, no double has more characters. What is longer takes too long to compare. */
-  static final int LONGEST = 1_100;
+  /** Characters of the longest double, written out. Longer numbers take too long to compare. */
+  static final int MAX_LENGTH = 1_100;
 
-  /** Digits that every double, or float, gives back as they were written. */
+  /** So many digits come back from every double, or float, as they were written. */
   private static final int SAFE_DIGITS = 15;
   private static final int SAFE_FLOAT_DIGITS = 6;
-  /** Without an exponent, a number that a float has no place for has more characters. */
-  private static final int SHORTEST_LOST = 38;
-  /** Nine digits are all that an exponent can have which is none too large for a {@link BigDecimal}. */
+  /** A number of so many characters, without an exponent, is in the range of a float. */
+  private static final int MAX_SAFE_LENGTH = 38;
+  /** An exponent of more than nine digits may be too large for a {@link BigDecimal}. */
   private static final Pattern NUMBER =
       Pattern.compile("[+-]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]{1,9})?");
 
   private Digits() {}
 
-  /** Whether it is a number in ASCII digits, and none that is too long. */
+  /** Whether the text is a number in ASCII digits, and short enough to compare. */
   static boolean isNumber(String text) {
-    return text.length() <= LONGEST && NUMBER.matcher(text).matches();
+    return text.length() <= MAX_LENGTH && NUMBER.matcher(text).matches();
   }
 
-  /** Whether it is spelled as a day: 2026-01-02. */
+  /** Whether the text is spelled like a day: 2026-01-02. */
   static boolean isDay(String text) {
     if (text.length() != 10) {
       return false;
     }
     for (int i = 0; i < 10; i++) {
-      char one = text.charAt(i);
-      if (i == 4 || i == 7 ? one != '-' : one < '0' || one > '9') {
+      char digit = text.charAt(i);
+      if (i == 4 || i == 7 ? digit != '-' : digit < '0' || digit > '9') {
         return false;
       }
     }
     return true;
   }
 
-  /** Whether more than {@code count} digits stand behind a point, one after the {@code count} being other than 0. */
-  static boolean more(String text, int count) {
+  /** Whether a digit other than 0 follows the first {@code count} digits after a point. */
+  static boolean hasMoreDecimalsThan(String text, int count) {
     for (int point = text.indexOf('.'); point >= 0; point = text.indexOf('.', point + 1)) {
       for (int i = point + 1; i < text.length() && text.charAt(i) >= '0' && text.charAt(i) <= '9'; i++) {
         if (i > point + count && text.charAt(i) != '0') {
@@ -52,60 +52,60 @@ final class Digits {
     return false;
   }
 
-  /** Whether a number has so few digits, and no exponent, that any double, or float, gives it back. */
-  static boolean few(char[] text, int from, int length, boolean isFloat) {
+  /** Whether a number has so few digits, and no exponent, that every double, or float, keeps it. */
+  static boolean hasFewDigits(char[] text, int from, int length, boolean isFloat) {
     int digits = 0;
     for (int i = from; i < from + length; i++) {
-      char one = text[i];
-      if (one == 'e' || one == 'E') {
+      char digit = text[i];
+      if (digit == 'e' || digit == 'E') {
         return false;
       }
-      digits += one >= (digits == 0 ? '1' : '0') && one <= '9' ? 1 : 0;
+      digits += digit >= (digits == 0 ? '1' : '0') && digit <= '9' ? 1 : 0;
     }
-    return length <= SHORTEST_LOST && digits <= (isFloat ? SAFE_FLOAT_DIGITS : SAFE_DIGITS);
+    return length <= MAX_SAFE_LENGTH && digits <= (isFloat ? SAFE_FLOAT_DIGITS : SAFE_DIGITS);
   }
 
   /**
-   * Whether a number is the double that was made of it: the double is that number when it is written with as many digits,
-   * or in its shortest spelling.
+   * Whether a double keeps the number that it was parsed from: it is that number again when it is written with as many
+   * digits, or in its shortest spelling.
    */
-  static boolean kept(String text, double made) {
-    return kept(text, made, Double.toString(made));
+  static boolean isKeptBy(String text, double value) {
+    return isKeptBy(text, value, Double.toString(value));
   }
 
-  /** Whether a number is the float that was made of it. */
-  static boolean kept(String text, float made) {
-    return kept(text, made, Float.toString(made));
+  /** Whether a float keeps the number that it was parsed from. */
+  static boolean isKeptBy(String text, float value) {
+    return isKeptBy(text, value, Float.toString(value));
   }
 
-  private static boolean kept(String text, double made, String shortest) {
-    if (Double.isInfinite(made) || Double.isNaN(made)) {
+  private static boolean isKeptBy(String text, double value, String shortest) {
+    if (Double.isInfinite(value) || Double.isNaN(value)) {
       return false;
     }
-    if (made == 0) {
+    if (value == 0) {
       return isZero(text);
     }
     if (text.equals(shortest)) {
       return true;
     }
-    if (text.length() > LONGEST) {
+    if (text.length() > MAX_LENGTH) {
       return false;
     }
-    BigDecimal said = new BigDecimal(text);
-    return said.compareTo(new BigDecimal(shortest)) == 0
-        || new BigDecimal(made)
-                .round(new MathContext(said.stripTrailingZeros().precision(), RoundingMode.HALF_UP))
-                .compareTo(said)
+    BigDecimal exact = new BigDecimal(text);
+    return exact.compareTo(new BigDecimal(shortest)) == 0
+        || new BigDecimal(value)
+                .round(new MathContext(exact.stripTrailingZeros().precision(), RoundingMode.HALF_UP))
+                .compareTo(exact)
             == 0;
   }
 
   private static boolean isZero(String text) {
     for (int i = 0; i < text.length(); i++) {
-      char one = text.charAt(i);
-      if (one == 'e' || one == 'E') {
+      char digit = text.charAt(i);
+      if (digit == 'e' || digit == 'E') {
         break;
       }
-      if (one >= '1' && one <= '9') {
+      if (digit >= '1' && digit <= '9') {
         return false;
       }
     }

@@ -3,20 +3,20 @@ package io.tidegate.load;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.io.Serializable;
 
-/** How many rows of one file, or of a part of it, can enter the table, and what is said of the others. */
+/** Counts of the rows of one file, or of a part of it, and a reason of the bad ones. */
 public final class FileTally implements Serializable {
   @JsonProperty long good;
   @JsonProperty long bad;
   /** Rows that may show that the whole file was misread. */
   @JsonProperty long suspect;
-  /** Of the bad ones, those that only have fields which the table has not. */
+  /** Bad rows whose only fault is a field that the table does not have. */
   @JsonProperty long unknown;
-  /** Lines that cannot be read each for itself: a quote goes on in the next one, or is not as RFC 4180 says. */
+  /** Lines that are not complete rows on their own: a quoted cell continues in the next, or is not as RFC 4180 has it. */
   @JsonProperty long torn;
-  /** The reason of one bad row. */
+  /** The reason of one bad row: of all, the first in alphabetical order. */
   @JsonProperty String why;
 
-  /** How many rows are bad. */
+  /** Returns how many rows are bad. */
   public long bad() {
     return bad;
   }
@@ -24,7 +24,7 @@ public final class FileTally implements Serializable {
   void bad(String reason, boolean isUnknown) {
     bad++;
     unknown += isUnknown ? 1 : 0;
-    reason = Reason.cut(reason, Reason.MOST);
+    reason = Reason.cut(reason, Reason.MAX_CHARS);
     why = why == null || reason.compareTo(why) < 0 ? reason : why;
   }
 

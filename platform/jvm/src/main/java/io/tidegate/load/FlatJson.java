@@ -12,12 +12,12 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Flat JSON objects in their plainest spelling, as most writers write them, read without a parser. A line that is spelled
- * in any other way, or has anything that a column could change or refuse, it leaves to {@link JsonRows}, which reads it by
- * Spark's parser; of a line that it reads it makes the very values that Spark's parser makes.
+ * Reads flat JSON objects in their plainest spelling, as most writers write them, without a parser. It makes the same
+ * values as Spark's parser. Lines in other spellings, and lines with a value that a column could change or refuse, are
+ * left to {@link JsonRows}, which reads them with Spark's parser.
  */
 final class FlatJson {
-  /** Types that are read here; columns of others are only null here. */
+  /** Types that are read here. A column of another type can only be null here. */
   private enum Kind {
     TEXT, LONG, INT, SHORT, BYTE, DOUBLE, BOOLEAN, DAY, TIME, OTHER
   }
@@ -33,13 +33,13 @@ final class FlatJson {
           DataTypes.BooleanType, Kind.BOOLEAN,
           DataTypes.DateType, Kind.DAY,
           DataTypes.TimestampType, Kind.TIME);
-  /** Bytes of the longest line that is read here: the parser has bounds for texts and numbers. */
-  private static final int LONGEST = 1 << 20;
-  /** So many digits are a whole number that a long holds; and of a double, one that it holds, and so its tenths. */
+  /** Longer lines are left to the parser, which has limits for texts and numbers. */
+  private static final int MAX_LINE_BYTES = 1 << 20;
+  /** A long holds every whole number of so many digits, and a double every one of so many. */
   private static final int LONG_DIGITS = 18;
   private static final int DOUBLE_DIGITS = 15;
   private static final double[] TENS = new double[DOUBLE_DIGITS + 1];
-  /** Years that all calendars and parsers agree about. */
+  /** From this year on all calendars and parsers agree. */
   private static final int FIRST_YEAR = 1900;
   private static final int[] DAYS_OF_MONTHS = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
 
@@ -53,10 +53,10 @@ final class FlatJson {
   private final byte[][] names;
   private final Kind[] kinds;
   private final boolean utc;
-  /** The columns in the order of the line before: mostly it is that of the next one. */
+  /** The columns in the order of the previous line, which is mostly the order of the next line. */
   private final int[] order;
-  /** The number of the line that had a value for the column last. */
-  private final long[] had;
+  /** For each column, the number of the line that had it last. */
+  private final long[] lastLine;
   private long number;
 
   private byte[] line;
@@ -68,30 +68,30 @@ final class FlatJson {
     kinds = Arrays.stream(columns.fields()).map(field -> KINDS.getOrDefault(field.dataType(), Kind.OTHER)).toArray(Kind[]::new);
     utc = ZoneId.of(zone).getRules().equals(ZoneOffset.UTC.getRules());
     order = new int[names.length];
-    had = new long[names.length];
+    lastLine = new long[names.length];
   }
 
   /**
-   * Reads a line, which is UTF-8; false where it has to be read by the parser, with nothing of use in {@code values}.
+   * Reads a line, which is valid UTF-8. Returns false when the parser must read the line; {@code values} are useless then.
    *
-   * @param values null each; takes the columns' values
+   * @param values all null; receives the values of the columns
    */
   boolean read(byte[] text, Object[] values) {
     line = text;
     at = 0;
     number++;
     space();
-    if (line.length > LONGEST || !is('{')) {
+    if (line.length > MAX_LINE_BYTES || !is('{')) {
       return false;
     }
     int count = 0;
     do {
       space();
       int column = column(count);
-      if (column < 0 || had[column] == number || count == order.length) {
+      if (column < 0 || lastLine[column] == number || count == order.length) {
         return false;
       }
-      had[column] = number;
+      lastLine[column] = number;
       order[count++] = column;
       space();
       if (!is(':')) {
@@ -110,7 +110,7 @@ final class FlatJson {
     return at == line.length;
   }
 
-  /** The column whose name stands here in quotes, and is passed; -1 where it is none. */
+  /** Passes the name in quotes that is here. Returns its column, or -1 when there is none. */
   private int column(int place) {
     int first = at + 1;
     if (!string()) {
@@ -142,10 +142,10 @@ final class FlatJson {
     Object value =
         switch (kinds[column]) {
           case TEXT -> text();
-          case LONG -> whole(Long.MIN_VALUE, Long.MAX_VALUE);
-          case INT -> whole(Integer.MIN_VALUE, Integer.MAX_VALUE) instanceof Long found ? found.intValue() : null;
-          case SHORT -> whole(Short.MIN_VALUE, Short.MAX_VALUE) instanceof Long found ? found.shortValue() : null;
-          case BYTE -> whole(Byte.MIN_VALUE, Byte.MAX_VALUE) instanceof Long found ? found.byteValue() : null;
+          case LONG -> wholeNumber(Long.MIN_VALUE, Long.MAX_VALUE);
+          case INT -> wholeNumber(Integer.MIN_VALUE, Integer.MAX_VALUE) instanceof Long found ? found.intValue() : null;
+          case SHORT -> wholeNumber(Short.MIN_VALUE, Short.MAX_VALUE) instanceof Long found ? found.shortValue() : null;
+          case BYTE -> wholeNumber(Byte.MIN_VALUE, Byte.MAX_VALUE) instanceof Long found ? found.byteValue() : null;
           case DOUBLE -> number();
           case BOOLEAN -> word("true") ? Boolean.TRUE : word("false") ? Boolean.FALSE : null;
           case DAY -> day();
@@ -161,21 +161,22 @@ final class FlatJson {
     return string() ? UTF8String.fromBytes(line, first, at - 1 - first) : null;
   }
 
-  private Object whole(long least, long most) {
+  private Object wholeNumber(long min, long max) {
     boolean negative = is('-');
     int first = at;
     int digits = digits(0);
     boolean isZero = digits > 0 && line[first] == '0';
-    if (digits == 0 || digits > LONG_DIGITS || (isZero && (digits > 1 || negative)) || goesOn()) {
+    if (digits == 0 || digits > LONG_DIGITS || (isZero && (digits > 1 || negative)) || continues()) {
       return null;
     }
     long value = negative ? -sum : sum;
-    return value < least || value > most ? null : (Object) value;
+    return value < min || value > max ? null : (Object) value;
   }
 
   /**
-   * A number of few digits: the whole number of all its digits, by a power of ten, both of which a double holds, so that
-   * the quotient is the double next to the number (Clinger, How to Read Floating Point Numbers Accurately, 1990).
+   * Reads a number of few digits. A double holds the whole number of all its digits exactly, and the power of ten that
+   * divides it; so the quotient is the double nearest to the number (Clinger, How to Read Floating Point Numbers Accurately,
+   * 1990).
    */
   private Object number() {
     boolean negative = is('-');
@@ -185,26 +186,26 @@ final class FlatJson {
     boolean point = is('.');
     int decimals = point ? digits(sum) : 0;
     boolean isPlain = digits > 0 && !isPadded && (!point || decimals > 0) && digits + decimals <= DOUBLE_DIGITS;
-    if (!isPlain || (negative && sum == 0) || goesOn()) {
+    if (!isPlain || (negative && sum == 0) || continues()) {
       return null;
     }
     double value = sum / TENS[decimals];
     return negative ? -value : value;
   }
 
-  /** Passes digits, which go on behind those of a number, and makes {@code sum} of all; how many they are. */
+  /** Passes digits, appends them to the number {@code before}, and leaves the result in {@code sum}. Returns their count. */
   private int digits(long before) {
     int first = at;
     sum = before;
     for (; at < line.length && isDigit(line[at]); at++) {
-      // Beyond what a long holds it is of no use, and nobody uses it.
+      // May overflow: a number of more digits than a long holds is not used.
       sum = 10 * sum + (line[at] - '0');
     }
     return at - first;
   }
 
-  /** Whether what was read as a number is none yet. */
-  private boolean goesOn() {
+  /** Whether the text continues after the digits in a way that no number does here. */
+  private boolean continues() {
     return at >= line.length || !(line[at] == ',' || line[at] == '}' || line[at] == ' ');
   }
 
@@ -217,7 +218,7 @@ final class FlatJson {
     return days == Long.MIN_VALUE ? null : (Object) (int) days;
   }
 
-  /** A time with seconds, perhaps with up to six decimals, and with a zone where the session has one that is not UTC. */
+  /** Reads a time with seconds, up to six decimals, and the zone Z, which may be left out where the session's zone is UTC. */
   private Object time() {
     int first = at + 1;
     if (!string()) {
@@ -258,7 +259,7 @@ final class FlatJson {
     return (days * 86_400 + hour * 3_600 + minute * 60 + second) * 1_000_000 + micros;
   }
 
-  /** Days since 1970 of the date that stands there; the least number where it is none, or one of long ago. */
+  /** Returns the days from 1970 to the date that is there, or the least long when there is none, or one before 1900. */
   private long days(int first) {
     int century = two(first);
     int years = two(first + 2);
@@ -276,25 +277,25 @@ final class FlatJson {
     return java.time.LocalDate.of(year, month, day).toEpochDay();
   }
 
-  /** The number of two digits that stands there; -1 where it is none. */
+  /** Returns the number of two digits that is there, or -1. */
   private int two(int place) {
     byte tens = line[place];
     byte ones = line[place + 1];
     return isDigit(tens) && isDigit(ones) ? 10 * (tens - '0') + ones - '0' : -1;
   }
 
-  /** Passes a text in quotes; false where there is none, or one with an escape or a control character. */
+  /** Passes a text in quotes. Returns false when there is none, or it has an escape or a control character. */
   private boolean string() {
     if (!is('"')) {
       return false;
     }
     for (; at < line.length; at++) {
-      byte one = line[at];
-      if (one == '"') {
+      byte character = line[at];
+      if (character == '"') {
         at++;
         return true;
       }
-      if (one == '\\' || (one >= 0 && one < ' ')) {
+      if (character == '\\' || (character >= 0 && character < ' ')) {
         return false;
       }
     }
@@ -329,7 +330,7 @@ final class FlatJson {
     }
   }
 
-  private static boolean isDigit(byte one) {
-    return one >= '0' && one <= '9';
+  private static boolean isDigit(byte character) {
+    return character >= '0' && character <= '9';
   }
 }

@@ -19,29 +19,29 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** What is read of small files whose bytes came with the request: nothing is opened, and a task has thousands of them. */
+/** Reads small files whose bytes came with the request: no file is opened, and a task reads thousands. */
 final class HeldFiles {
-  /** Bytes after which a task of their own is worth its start. */
+  /** Bytes for which another task is worth its start. */
   private static final long BYTES_OF_A_TASK = 2 << 20;
 
   private HeldFiles() {}
 
-  /** As {@link SourceLines#of} reads them from S3. */
+  /** Returns the same rows as {@link SourceLines#of}, which reads from S3. */
   static JavaRDD<InternalRow> of(SparkSession spark, LoadRequest.Group group) {
     JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.sparkContext());
     Broadcast<ArrayList<LoadRequest.Source>> files = context.broadcast(new ArrayList<>(group.files()));
     List<int[]> parts = parts(group.files(), context.defaultParallelism());
-    LoadRequest.Group how = group.alone();
+    LoadRequest.Group how = group.withoutFiles();
     String zone = spark.conf().get("spark.sql.session.timeZone");
     return context
         .parallelize(parts, parts.size())
         .flatMap(part -> new Rows(files.value().subList(part[0], part[1]).iterator(), reader(how, zone)));
   }
 
-  /** From which file to which each task reads: about as many bytes for each. */
-  private static List<int[]> parts(List<LoadRequest.Source> files, int most) {
+  /** Returns the first file of each task, and the one after its last: about as many bytes for each task. */
+  private static List<int[]> parts(List<LoadRequest.Source> files, int tasks) {
     long all = files.stream().mapToLong(file -> file.body().length).sum();
-    long share = Math.max(all / most, BYTES_OF_A_TASK / most) + 1;
+    long share = Math.max(all / tasks, BYTES_OF_A_TASK / tasks) + 1;
     List<int[]> parts = new ArrayList<>();
     int first = 0;
     long size = 0;
@@ -61,11 +61,11 @@ final class HeldFiles {
       case JSON -> file -> new Lines(file, true);
       case CSV_LINES -> file -> new Lines(file, false);
       case CSV_CELLS -> cells(group, zone);
-      case PARQUET -> throw new IllegalArgumentException(group.reader() + " files are read where they lie");
+      case PARQUET -> throw new IllegalArgumentException(group.reader() + " files are read from S3 only");
     };
   }
 
-  /** As Spark's source of CSV makes them of a file that is read as a whole. */
+  /** Returns the parser that Spark's source of CSV has for a file that is read as a whole. */
   private static Function<LoadRequest.Source, Iterator<InternalRow>> cells(LoadRequest.Group group, String zone) {
     StructType all = SourceLines.cellColumns(group);
     StructType cells = new StructType(java.util.Arrays.copyOf(all.fields(), all.size() - 1));
@@ -109,11 +109,11 @@ final class HeldFiles {
     return new GenericInternalRow(values);
   }
 
-  /** The rows of some files, one after another. */
+  /** The rows of some files, file after file. */
   private static final class Rows implements Iterator<InternalRow> {
     private final Iterator<LoadRequest.Source> files;
     private final Function<LoadRequest.Source, Iterator<InternalRow>> read;
-    private Iterator<InternalRow> now = List.<InternalRow>of().iterator();
+    private Iterator<InternalRow> rows = List.<InternalRow>of().iterator();
 
     Rows(Iterator<LoadRequest.Source> files, Function<LoadRequest.Source, Iterator<InternalRow>> read) {
       this.files = files;
@@ -122,10 +122,10 @@ final class HeldFiles {
 
     @Override
     public boolean hasNext() {
-      while (!now.hasNext() && files.hasNext()) {
-        now = read.apply(files.next());
+      while (!rows.hasNext() && files.hasNext()) {
+        rows = read.apply(files.next());
       }
-      return now.hasNext();
+      return rows.hasNext();
     }
 
     @Override
@@ -133,11 +133,11 @@ final class HeldFiles {
       if (!hasNext()) {
         throw new NoSuchElementException();
       }
-      return now.next();
+      return rows.next();
     }
   }
 
-  /** The lines of one file, as Hadoop's reader of lines has them: without a byte order mark before the first. */
+  /** The lines of one file, as Hadoop's reader of lines makes them: without a byte order mark at the start. */
   static final class Lines implements Iterator<InternalRow> {
     private final byte[] body;
     private final UTF8String path;
@@ -145,7 +145,7 @@ final class HeldFiles {
     private int at;
 
     /**
-     * @param returnEnds whether a carriage return ends a line, too; before a line feed it is one end with it
+     * @param returnEnds whether a carriage return ends a line, too; with a line feed after it, both are one end
      */
     Lines(LoadRequest.Source file, boolean returnEnds) {
       this.body = file.body();

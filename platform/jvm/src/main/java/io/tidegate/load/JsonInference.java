@@ -24,7 +24,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** The columns of JSON lines, in one pass over them: Spark's rules, and text where a double would change a number. */
+/** Infers the columns of JSON lines in one pass, by Spark's rules; text where a double would change a number. */
 public final class JsonInference {
   private static final String CORRUPT = "_tidegate_corrupt";
   /** Between the names of a path. */
@@ -33,26 +33,26 @@ public final class JsonInference {
   private JsonInference() {}
 
   /**
-   * The columns, in the order of their names; what is null everywhere is left out.
+   * Returns the columns in the order of their names. A field that is null everywhere is left out.
    *
-   * @param mostLevels objects that are nested deeper say nothing
+   * @param maxLevels rows that are nested deeper are ignored
    */
-  public static StructType columns(SparkSession spark, LoadRequest.Group group, int mostLevels) {
+  public static StructType columns(SparkSession spark, LoadRequest.Group group, int maxLevels) {
     String zone = spark.conf().get("spark.sql.session.timeZone");
     Found found =
         SourceLines.of(spark, group, TableColumns.NONE.inFiles)
-            .mapPartitions(rows -> List.of(task(rows, zone, mostLevels)).iterator())
-            .fold(new Found(null, new HashSet<>()), (one, other) -> one.plus(other, options(zone, mostLevels)));
-    return found.columns(options(zone, mostLevels));
+            .mapPartitions(rows -> List.of(task(rows, zone, maxLevels)).iterator())
+            .fold(new Found(null, new HashSet<>()), (one, other) -> one.plus(other, options(zone, maxLevels)));
+    return found.columns(options(zone, maxLevels));
   }
 
-  /** The columns of some lines. */
-  static StructType columns(Iterator<InternalRow> lines, int mostLevels) {
-    return task(lines, "UTC", mostLevels).columns(options("UTC", mostLevels));
+  /** Returns the columns of some lines. */
+  static StructType columns(Iterator<InternalRow> lines, int maxLevels) {
+    return task(lines, "UTC", maxLevels).columns(options("UTC", maxLevels));
   }
 
-  private static Found task(Iterator<InternalRow> rows, String zone, int mostLevels) {
-    JSONOptions options = options(zone, mostLevels);
+  private static Found task(Iterator<InternalRow> rows, String zone, int maxLevels) {
+    JSONOptions options = options(zone, maxLevels);
     JsonInferSchema rules = new JsonInferSchema(options);
     // A row with a repeated field is refused, so it brings no columns.
     JsonFactory factory = options.buildJsonFactory().enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION);
@@ -64,7 +64,7 @@ public final class JsonInference {
         parser.nextToken();
         type = rules.inferField(parser);
       } catch (IOException | RuntimeException e) {
-        continue; // No JSON: the row is refused when it is read.
+        continue; // Not JSON: the row is refused when it is read.
       }
       numbers.keep();
       found = new Found(merged(found.type, type, options), found.changed);
@@ -78,15 +78,15 @@ public final class JsonInference {
         : other == null ? one : JsonInferSchema.compatibleRootType(CORRUPT, options.parseMode()).apply(one, other);
   }
 
-  private static JSONOptions options(String zone, int mostLevels) {
-    Map<String, String> said = new HashMap<>();
-    said.put("dropFieldIfAllNull", "true");
+  private static JSONOptions options(String zone, int maxLevels) {
+    Map<String, String> settings = new HashMap<>();
+    settings.put("dropFieldIfAllNull", "true");
     // The row itself is a level.
-    said.put("maxNestingDepth", String.valueOf(mostLevels + 1));
-    return new JSONOptions(scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(said)), zone, CORRUPT);
+    settings.put("maxNestingDepth", String.valueOf(maxLevels + 1));
+    return new JSONOptions(scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(settings)), zone, CORRUPT);
   }
 
-  /** What some lines say: the type of all, null without any, and the columns with a number that a double changes. */
+  /** What was found in some lines: their common type, or null, and the paths of numbers that a double would change. */
   private record Found(DataType type, Set<String> changed) implements Serializable {
     Found plus(Found other, JSONOptions options) {
       Set<String> both = new HashSet<>(changed);
@@ -99,7 +99,7 @@ public final class JsonInference {
       return all instanceof StructType ? (StructType) exact(all, "") : new StructType();
     }
 
-    /** The type, with text in place of doubles that would change a number. */
+    /** Returns the type with text in place of doubles that would change a number. */
     private DataType exact(DataType type, String path) {
       if (type instanceof ArrayType array) {
         return new ArrayType(exact(array.elementType(), path), array.containsNull());
@@ -115,13 +115,13 @@ public final class JsonInference {
     }
   }
 
-  /** Notes the paths of numbers that a double would change, while another reads it. */
+  /** Records the paths of numbers that a double would change, while Spark's rules read the tokens. */
   private static final class Numbers extends JsonParserDelegate {
     final HashSet<String> changed = new HashSet<>();
-    private final Set<String> inThisOne = new HashSet<>();
+    private final Set<String> inThisRow = new HashSet<>();
     /** The path of each container that the parser is in. */
-    private final ArrayDeque<String> around = new ArrayDeque<>();
-    /** The path of the value that comes next; in an array that of the array. */
+    private final ArrayDeque<String> containers = new ArrayDeque<>();
+    /** The path of the next value; in an array, the path of the array. */
     private String path;
 
     Numbers() {
@@ -131,14 +131,14 @@ public final class JsonInference {
     Numbers over(JsonParser parser) {
       delegate = parser;
       path = "";
-      around.clear();
-      inThisOne.clear();
+      containers.clear();
+      inThisRow.clear();
       return this;
     }
 
-    /** The object that was read was a whole one. */
+    /** Keeps the paths of the row that was read, because the row was complete. */
     void keep() {
-      changed.addAll(inThisOne);
+      changed.addAll(inThisRow);
     }
 
     @Override
@@ -148,22 +148,22 @@ public final class JsonInference {
         return null;
       }
       if (token == JsonToken.FIELD_NAME) {
-        path = around.peek() + SEPARATOR + delegate.currentName();
+        path = containers.peek() + SEPARATOR + delegate.currentName();
       } else if (token.isStructStart()) {
-        around.push(path);
+        containers.push(path);
       } else if (token.isStructEnd()) {
-        path = around.pop();
-      } else if (token.isNumeric() && !few()) {
+        path = containers.pop();
+      } else if (token.isNumeric() && !hasFewDigits()) {
         String text = delegate.getText();
-        if (!Digits.kept(text, Double.parseDouble(text))) {
-          inThisOne.add(path);
+        if (!Digits.isKeptBy(text, Double.parseDouble(text))) {
+          inThisRow.add(path);
         }
       }
       return token;
     }
 
-    private boolean few() throws IOException {
-      return Digits.few(delegate.getTextCharacters(), delegate.getTextOffset(), delegate.getTextLength(), false);
+    private boolean hasFewDigits() throws IOException {
+      return Digits.hasFewDigits(delegate.getTextCharacters(), delegate.getTextOffset(), delegate.getTextLength(), false);
     }
 
     @Override
@@ -176,7 +176,7 @@ public final class JsonInference {
     public JsonParser skipChildren() throws IOException {
       JsonToken token = currentToken();
       if (token != null && token.isStructStart()) {
-        for (int outside = around.size() - 1; around.size() > outside; ) {
+        for (int outside = containers.size() - 1; containers.size() > outside; ) {
           if (nextToken() == null) {
             break;
           }

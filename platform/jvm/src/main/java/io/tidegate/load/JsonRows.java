@@ -25,7 +25,7 @@ import scala.Function2;
 import scala.collection.Iterator;
 import scala.collection.immutable.Map$;
 
-/** Rows of JSON lines: but for the plainest ones Spark's parser makes the values, and is watched while it does. */
+/** Reads rows of JSON lines: the plainest by {@link FlatJson}, the others by Spark's parser under a {@link JsonWatch}. */
 final class JsonRows extends RowReader {
   private static final String NO_OBJECT = "not a JSON object; write one a line";
   private static final String NOT_ALONE = "more than one JSON object in a line";
@@ -42,7 +42,7 @@ final class JsonRows extends RowReader {
 
   private byte[] line;
   private boolean utf8;
-  /** What of the line is more than is read, or null. */
+  /** What in the line exceeds a limit of the parser, or null. */
   private String excess;
 
   JsonRows(StructType columns, String[] pathColumns, String refusal, String timeZone) {
@@ -56,7 +56,7 @@ final class JsonRows extends RowReader {
     this.watch = new JsonWatch(JsonShape.of(columns), places, inFile);
     this.refusal = refusal;
     JSONOptions options = new JSONOptions(Map$.MODULE$.<String, String>empty(), timeZone, "_tidegate_corrupt");
-    // What is JSON by no other reader's rules is none by ours.
+    // Spellings that no other reader takes for JSON are refused here, too.
     this.factory =
         options.buildJsonFactory()
             .disable(JsonParser.Feature.ALLOW_SINGLE_QUOTES)
@@ -81,7 +81,7 @@ final class JsonRows extends RowReader {
     return true;
   }
 
-  /** Reads the line by Spark's parser, whatever its spelling. */
+  /** Reads the line with Spark's parser, whatever its spelling. */
   void parse() {
     java.util.Arrays.fill(values, null);
     if (!parsed()) {
@@ -109,7 +109,7 @@ final class JsonRows extends RowReader {
       Iterator<InternalRow> rows = parser.parse(line, watched, literal).iterator();
       found = rows.hasNext() ? rows.next() : null;
     } catch (Exception e) {
-      // Scala does not declare what it throws.
+      // Scala does not declare the exceptions that it throws.
       if (!(e instanceof BadRecordException)) {
         throw e;
       }
@@ -136,18 +136,18 @@ final class JsonRows extends RowReader {
     return bad == null;
   }
 
-  /** Why the line is not one object, or null. */
+  /** Returns why the line is not exactly one object, or null. */
   private String broken() {
     try {
       watch.end();
-      return !watch.object || !watch.whole ? NO_OBJECT : watch.more ? NOT_ALONE : null;
+      return !watch.startsWithObject || !watch.valueEnded ? NO_OBJECT : watch.hasTrailing ? NOT_ALONE : null;
     } catch (IOException e) {
       note(e);
-      return watch.object && watch.whole ? NOT_ALONE : NO_OBJECT;
+      return watch.startsWithObject && watch.valueEnded ? NOT_ALONE : NO_OBJECT;
     }
   }
 
-  /** Takes note of what is too long, or too deep, to be read. */
+  /** Records what is too long, or nested too deep, for the parser. */
   private void note(Throwable error) {
     for (Throwable cause = error; cause != null && excess == null; cause = cause.getCause()) {
       if (cause instanceof StreamConstraintsException) {
@@ -156,12 +156,12 @@ final class JsonRows extends RowReader {
     }
   }
 
-  private static String limit(String said) {
-    return said.startsWith("String")
+  private static String limit(String message) {
+    return message.startsWith("String")
         ? "a text of more than %,d characters; write it in parts".formatted(StreamReadConstraints.DEFAULT_MAX_STRING_LEN)
-        : said.startsWith("Number")
+        : message.startsWith("Number")
             ? "a number of more than %,d characters; write it as text".formatted(StreamReadConstraints.DEFAULT_MAX_NUM_LEN)
-            : said.startsWith("Name")
+            : message.startsWith("Name")
                 ? "a name of more than %,d characters; write a shorter one".formatted(StreamReadConstraints.DEFAULT_MAX_NAME_LEN)
                 : "values in each other, deeper than %,d levels; write what lies deeper as text"
                     .formatted(StreamReadConstraints.DEFAULT_MAX_DEPTH);
@@ -173,7 +173,7 @@ final class JsonRows extends RowReader {
         return column.name();
       }
     }
-    throw new IllegalStateException("a column changed that is none: " + watch.changed);
+    throw new IllegalStateException("not a column of the table: " + watch.changed);
   }
 
   private JsonWatch watching(byte[] bytes) {
@@ -184,7 +184,7 @@ final class JsonRows extends RowReader {
     }
   }
 
-  /** Whether some text has half of a surrogate pair: Spark would put a question mark there. */
+  /** Whether a text has half of a surrogate pair, which Spark would replace by a question mark. */
   private boolean hasHalves() {
     try (JsonParser tokens = factory.createParser(line)) {
       for (JsonToken token = tokens.nextToken(); token != null; token = tokens.nextToken()) {
@@ -195,11 +195,11 @@ final class JsonRows extends RowReader {
       }
       return false;
     } catch (IOException e) {
-      return false; // No JSON: that is found out later.
+      return false; // Not JSON: the parser finds that out later.
     }
   }
 
-  /** Whether there is an escape of a surrogate: "\\ud800" to "\\udfff". */
+  /** Whether the line has an escape of a surrogate: "\\ud800" to "\\udfff". */
   private static boolean mayHaveHalves(byte[] line) {
     for (int i = 0; i + 2 < line.length; i++) {
       if (line[i] == '\\' && line[i + 1] == 'u' && (line[i + 2] == 'd' || line[i + 2] == 'D')) {
@@ -218,7 +218,7 @@ final class JsonRows extends RowReader {
     return true;
   }
 
-  /** Whether it begins as UTF-16 or UTF-32, or with a byte order mark: Jackson would read it as that. */
+  /** Whether the line begins like UTF-16 or UTF-32, or with a byte order mark: Jackson would read it in that encoding. */
   private static boolean hasMark(byte[] line) {
     for (int i = 0; i < Math.min(4, line.length); i++) {
       if (line[i] == 0) {

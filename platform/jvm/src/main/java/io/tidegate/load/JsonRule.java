@@ -15,15 +15,15 @@ import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
 
-/** Whether a JSON value is in a column of its type what it says; {@link Cell} is the same for CSV. */
+/** Whether a JSON value keeps its meaning in a column of a type. {@link Cell} is the rule for CSV. */
 interface JsonRule {
   /**
-   * Whether the value that the parser is at, which is not null, keeps its meaning. Of a value that Spark's parser refuses
-   * by itself, either is right.
+   * Whether the parser's current value, which is not null, keeps its meaning. For a value that Spark's parser refuses
+   * itself, either answer is right.
    */
   boolean keeps(JsonToken token, JsonParser at) throws IOException;
 
-  /** The rule of a type; null where Spark's parser changes no value without a word. */
+  /** Returns the rule of a type, or null where Spark's parser changes no value silently. */
   static JsonRule of(DataType type) {
     if (type instanceof ByteType) {
       return JsonRule::isByte;
@@ -49,7 +49,7 @@ interface JsonRule {
     return null;
   }
 
-  /** Jackson takes 128 to 255 for bytes, too, and makes negative numbers of them. */
+  /** Jackson takes 128 to 255 for bytes, too, and makes them negative numbers. */
   private static boolean isByte(JsonToken token, JsonParser at) throws IOException {
     if (token != JsonToken.VALUE_NUMBER_INT || at.getTextLength() <= 2) {
       return true;
@@ -62,13 +62,13 @@ interface JsonRule {
   }
 
   private static boolean isFloating(JsonToken token, JsonParser at, boolean isFloat) throws IOException {
-    if (!token.isNumeric() || Digits.few(at.getTextCharacters(), at.getTextOffset(), at.getTextLength(), isFloat)) {
+    if (!token.isNumeric() || Digits.hasFewDigits(at.getTextCharacters(), at.getTextOffset(), at.getTextLength(), isFloat)) {
       return true;
     }
-    return isFloat ? Digits.kept(at.getText(), at.getFloatValue()) : Digits.kept(at.getText(), at.getDoubleValue());
+    return isFloat ? Digits.isKeptBy(at.getText(), at.getFloatValue()) : Digits.isKeptBy(at.getText(), at.getDoubleValue());
   }
 
-  /** Of a text, Spark's parser takes commas away; of an exponent, it writes out all zeros. */
+  /** Spark's parser drops the commas of a text, and writes out all zeros of an exponent. */
   private static boolean isDecimal(String text, DecimalType type) {
     if (!Digits.isNumber(text)) {
       return false;
@@ -78,14 +78,14 @@ interface JsonRule {
         || (exact.scale() <= type.scale() && (long) exact.precision() - exact.scale() <= type.precision() - type.scale());
   }
 
-  /** A number in such a column is taken for seconds since 1970: milliseconds would become the year 56,000. */
+  /** Spark takes a number in such a column for seconds since 1970: milliseconds would become the year 56,000. */
   private static boolean isTime(String text) {
     return (text.length() == 10 || (text.length() > 11 && (text.charAt(10) == 'T' || text.charAt(10) == ' ')))
         && Digits.isDay(text.substring(0, 10))
-        && !Digits.more(text, 6);
+        && !Digits.hasMoreDecimalsThan(text, 6);
   }
 
-  /** Some decoders pass over bits that are in no byte. */
+  /** Some decoders ignore bits that belong to no byte. */
   private static boolean isBase64(String text) {
     String plain = text.replaceAll("\\s", "");
     try {

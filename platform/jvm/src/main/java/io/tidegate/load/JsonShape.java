@@ -8,35 +8,35 @@ import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** What a column's type expects at a place of a JSON object. */
+/** What a column's type expects at one place of a JSON object. */
 final class JsonShape {
-  /** A place at which anything may stand. */
+  /** A place where any value is right. */
   static final JsonShape ANYTHING = new JsonShape(null, null, false, null);
 
   /** Fields of an object; null where any name is right. */
   final Map<String, Field> fields;
-  /** What is in an array, and below each key of a map. */
+  /** The shape of an array's elements, or of a map's values. */
   final JsonShape inside;
-  /** What a value has to be so that the type does not change it without a word; null where it changes none. */
+  /** What a value must be so that the type does not change it silently; null where the type changes no value. */
   final JsonRule rule;
 
   /** Whether names are keys of a map. */
   final boolean isMap;
 
-  /** A field, and the object in which it was seen last. */
+  /** A field, and the object that had it last. */
   static final class Field {
     final JsonShape shape;
-    private long seen;
+    private long lastObject;
 
     private Field(JsonShape shape) {
       this.shape = shape;
     }
 
-    /** Takes note of an object, by its number, that has the field; whether it was seen in it before. */
-    boolean again(long object) {
-      boolean again = seen == object;
-      seen = object;
-      return again;
+    /** Records that the object with this number has the field. Returns whether the object had it before. */
+    boolean isRepeated(long object) {
+      boolean repeated = lastObject == object;
+      lastObject = object;
+      return repeated;
     }
   }
 

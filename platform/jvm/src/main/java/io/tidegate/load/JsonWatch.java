@@ -12,50 +12,50 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Looks over the shoulder of Spark's JSON parser: sees, in the one pass that makes the row, what that parser drops or
- * changes without a word.
+ * Watches the tokens that Spark's JSON parser reads, and records what that parser drops or changes silently. The row is
+ * made in the same pass.
  */
 final class JsonWatch extends JsonParserDelegate {
-  /** Most unknown fields of a row that are kept. */
-  private static final int MOST_UNKNOWN = 1_000;
-  /** As deep as a table's columns may lie; the row itself is a level, too. */
+  /** Unknown fields of a row that are recorded. */
+  private static final int MAX_UNKNOWN_FIELDS = 1_000;
+  /** How deep the columns of a table may be nested. The row itself is a level, too. */
   private static final int MAX_LEVELS = 31;
 
-  /** Paths of the fields with values that the columns have no place for, each with the reason if there is one. */
+  /** Paths of fields with values that no column can take, each with the reason if there is one. */
   final Set<String> unknown = new LinkedHashSet<>();
-  /** Path of a name that an object has twice; null without any. */
+  /** Path of a name that an object has twice, or null. */
   String repeated;
   /** Columns whose type would change a value. */
   final Set<String> changed = new LinkedHashSet<>();
-  /** Whether the text begins with an object. */
-  boolean object;
-  /** Whether its first value is over. */
-  boolean whole;
-  /** Whether something follows it. */
-  boolean more;
+  /** Whether the first value of the text is an object. */
+  boolean startsWithObject;
+  /** Whether the first value has ended. */
+  boolean valueEnded;
+  /** Whether the text continues after the first value. */
+  boolean hasTrailing;
 
   private final JsonShape root;
   private final Map<String, Integer> pathColumns;
   private final String[] inFile;
-  /** The object in which each column of the path was seen last. */
+  /** For each column of the path, the number of the object that had it last. */
   private final long[] pathSeen;
-  /** By depth: what is expected in the container, the name that was read last in it, and what is expected after it. */
+  /** By depth: the shape of the container, and the name that was read last in it. */
   private JsonShape[] shapes = new JsonShape[8];
   private String[] names = new String[8];
-  /** By depth: the number of the object, and the keys of a map so far. */
+  /** By depth: the number of the object, and the keys that the map has had so far. */
   private long[] objects = new long[8];
   private Set<?>[] keys = new Set<?>[8];
-  private long counted;
+  private long objectCount;
   private JsonShape next;
   private int depth;
-  /** The depth of the unknown field that the parser is in, or 0, and whether it holds a value. */
+  /** The depth of the unknown field that the parser is in, or 0, and whether the field has a value. */
   private int unknownAt;
-  private boolean valued;
-  /** How deep the unknown field goes, and whether some field in it has no name. */
+  private boolean hasValue;
+  /** How deep the unknown field is nested, and whether a field in it has no name. */
   private int deepest;
-  private boolean nameless;
+  private boolean hasNameless;
   private int pathColumn = -1;
-  /** Whether Spark's parser reads: it is not to convert what it would change, for some of it takes hours. */
+  /** Whether Spark's parser reads. It must not convert what it would change, because some conversions take hours. */
   private boolean guarding;
 
   JsonWatch(JsonShape root, Map<String, Integer> pathColumns, String[] inFile) {
@@ -66,13 +66,13 @@ final class JsonWatch extends JsonParserDelegate {
     this.pathSeen = new long[inFile.length];
   }
 
-  /** Begins with another text. */
+  /** Starts with another text. */
   JsonWatch over(JsonParser parser) {
     delegate = parser;
     unknown.clear();
     changed.clear();
     repeated = null;
-    object = whole = more = valued = false;
+    startsWithObject = valueEnded = hasTrailing = hasValue = false;
     next = root;
     depth = unknownAt = 0;
     pathColumn = -1;
@@ -86,13 +86,13 @@ final class JsonWatch extends JsonParserDelegate {
     if (token == null) {
       return null;
     }
-    more |= whole;
+    hasTrailing |= valueEnded;
     switch (token) {
       case FIELD_NAME -> name(delegate.currentName());
       case START_OBJECT, START_ARRAY -> open(token);
       case END_OBJECT, END_ARRAY -> {
         depth--;
-        ended();
+        afterValue();
       }
       default -> scalar(token);
     }
@@ -119,11 +119,11 @@ final class JsonWatch extends JsonParserDelegate {
     return this;
   }
 
-  /** Spark's parser closes what it has read; whether more follows is to be seen yet. */
+  /** Does nothing: Spark's parser closes what it has read, but what follows has not been read yet. */
   @Override
   public void close() {}
 
-  /** Reads on to the end of the text, and gives back what the parser has borrowed: buffers, and the names it knows. */
+  /** Reads the rest of the text, and returns the parser's borrowed buffers and names to the factory. */
   void end() throws IOException {
     guarding = false;
     try {
@@ -139,8 +139,8 @@ final class JsonWatch extends JsonParserDelegate {
     names[depth] = name;
     pathColumn = -1;
     if (unknownAt > 0) {
-      valued = true;
-      nameless |= name.isEmpty();
+      hasValue = true;
+      hasNameless |= name.isEmpty();
       return;
     }
     JsonShape around = shapes[depth];
@@ -155,7 +155,7 @@ final class JsonWatch extends JsonParserDelegate {
       JsonShape.Field field = around.fields.get(name);
       next = field == null ? null : field.shape;
       if (field != null) {
-        if (field.again(objects[depth])) {
+        if (field.isRepeated(objects[depth])) {
           repeat();
         }
         return;
@@ -169,7 +169,7 @@ final class JsonWatch extends JsonParserDelegate {
         pathSeen[found] = objects[depth];
       } else {
         unknownAt = deepest = depth;
-        valued = nameless = false;
+        hasValue = hasNameless = false;
       }
     }
   }
@@ -189,7 +189,7 @@ final class JsonWatch extends JsonParserDelegate {
   private void open(JsonToken token) {
     JsonShape shape = expected();
     if (depth == 0) {
-      object |= !whole && token == JsonToken.START_OBJECT;
+      startsWithObject |= !valueEnded && token == JsonToken.START_OBJECT;
     } else if (pathColumn >= 0) {
       inFile[pathColumn] = token == JsonToken.START_OBJECT ? "{…}" : "[…]";
       pathColumn = -1;
@@ -201,7 +201,7 @@ final class JsonWatch extends JsonParserDelegate {
       keys = Arrays.copyOf(keys, 2 * depth);
     }
     deepest = Math.max(deepest, depth);
-    objects[depth] = ++counted;
+    objects[depth] = ++objectCount;
     boolean fits = shape != null && (token == JsonToken.START_OBJECT || shape.fields == null);
     shapes[depth] = fits && shape != JsonShape.ANYTHING ? shape : null;
     names[depth] = null;
@@ -214,7 +214,7 @@ final class JsonWatch extends JsonParserDelegate {
     boolean isNull = token == JsonToken.VALUE_NULL;
     boolean kept = true;
     if (unknownAt > 0) {
-      valued |= !isNull;
+      hasValue |= !isNull;
     } else if (!isNull) {
       JsonShape shape = expected();
       if (pathColumn >= 0) {
@@ -225,7 +225,7 @@ final class JsonWatch extends JsonParserDelegate {
       }
     }
     pathColumn = -1;
-    ended();
+    afterValue();
     if (guarding && !kept) {
       throw new JsonParseException(this, "a value that its column would change");
     }
@@ -235,26 +235,26 @@ final class JsonWatch extends JsonParserDelegate {
     if (unknownAt > 0) {
       return null;
     }
-    // In an array, and only there, no name was read.
+    // Only in an array has no name been read.
     return depth == 0 || names[depth] != null ? next : shapes[depth] == null ? null : shapes[depth].inside;
   }
 
-  private void ended() {
+  private void afterValue() {
     if (depth == 0) {
-      whole = true;
+      valueEnded = true;
       next = null;
     } else if (depth == unknownAt) {
-      if (valued && unknown.size() < MOST_UNKNOWN) {
+      if (hasValue && unknown.size() < MAX_UNKNOWN_FIELDS) {
         unknown.add(path() + why());
       }
       unknownAt = 0;
     }
   }
 
-  /** Why the unknown field can be no column, as far as that is seen here. */
+  /** Returns why the unknown field cannot become a column, in brackets; empty when nothing here is against it. */
   private String why() {
     String name = names[depth];
-    if (name.isEmpty() || nameless) {
+    if (name.isEmpty() || hasNameless) {
       return name.isEmpty() ? " (a field without a name)" : " (in it is a field without a name)";
     }
     if (depth == 1 && TableColumns.isReserved(name)) {

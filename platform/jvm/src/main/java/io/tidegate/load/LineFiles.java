@@ -37,8 +37,8 @@ import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Lines of files of which the client has said how long they are. Spark's source of text does the same work, but it asks S3
- * four times for each file before, and makes two projections of each line, to put path and offset behind it.
+ * Reads the lines of files whose lengths the request has. Spark's source of text would do the same
+ * work, but it first asks S3 four times for each file, and makes two projections of each line to append path and offset.
  */
 final class LineFiles {
   private static final String LENGTH = MRJobConfig.INPUT_FILE_OPTION_PREFIX + OpenFileOptions.FS_OPTION_OPENFILE_LENGTH;
@@ -46,14 +46,14 @@ final class LineFiles {
   private LineFiles() {}
 
   /**
-   * Each line with its file's path and the offset of its block.
+   * Returns each line with the path of its file and the offset of its block.
    *
-   * @param separator ends a line; null for each of carriage return, line feed, and both
+   * @param separator what ends a line; null for a carriage return, a line feed, or both
    */
   static JavaRDD<InternalRow> of(SparkSession spark, LoadRequest.Group group, String separator) {
     Configuration conf = spark.sessionState().newHadoopConf();
-    long most = FilePartition$.MODULE$.maxSplitBytes(spark, () -> size(spark, group.files()));
-    List<PartitionedFile> blocks = blocks(group.files(), most, conf);
+    long maxBytes = FilePartition$.MODULE$.maxSplitBytes(spark, () -> size(spark, group.files()));
+    List<PartitionedFile> blocks = blocks(group.files(), maxBytes, conf);
     Option<byte[]> ending = Option.apply(separator == null ? null : separator.getBytes(StandardCharsets.UTF_8));
     Broadcast<SerializableConfiguration> shared =
         JavaSparkContext.fromSparkContext(spark.sparkContext()).broadcast(new SerializableConfiguration(conf));
@@ -63,7 +63,7 @@ final class LineFiles {
     return new FileScanRDD(
             spark,
             read,
-            FilePartition$.MODULE$.getFilePartitions(spark, CollectionConverters.asScala(blocks).toSeq(), most),
+            FilePartition$.MODULE$.getFilePartitions(spark, CollectionConverters.asScala(blocks).toSeq(), maxBytes),
             new StructType(),
             FileScanRDD.$lessinit$greater$default$5(),
             FileScanRDD.$lessinit$greater$default$6(),
@@ -71,14 +71,14 @@ final class LineFiles {
         .toJavaRDD();
   }
 
-  /** Blocks that Spark shares out among tasks, large ones first; a file whose packing has no seams is one. */
-  private static List<PartitionedFile> blocks(List<LoadRequest.Source> files, long most, Configuration conf) {
+  /** Returns the blocks that Spark distributes to tasks, large ones first. A file that cannot be split is one block. */
+  private static List<PartitionedFile> blocks(List<LoadRequest.Source> files, long maxBytes, Configuration conf) {
     CompressionCodecFactory codecs = new CompressionCodecFactory(conf);
     List<PartitionedFile> blocks = new ArrayList<>();
     for (LoadRequest.Source file : files) {
       Path path = new Path(file.path());
       CompressionCodec codec = codecs.getCodec(path);
-      long step = codec == null || codec instanceof SplittableCompressionCodec ? most : file.size();
+      long step = codec == null || codec instanceof SplittableCompressionCodec ? maxBytes : file.size();
       for (long start = 0; start < file.size(); start += step) {
         blocks.add(block(path, start, Math.min(step, file.size() - start), file.size()));
       }
@@ -105,7 +105,7 @@ final class LineFiles {
 
     Lines(PartitionedFile block, Option<byte[]> separator, Configuration shared) {
       Configuration conf = new Configuration(shared);
-      // Else it is asked for.
+      // Without it, S3A asks S3 for the length.
       conf.setLong(LENGTH, block.fileSize());
       lines = new HadoopFileLinesReader(block, separator, conf);
       path = UTF8String.fromString(block.toPath().toString());

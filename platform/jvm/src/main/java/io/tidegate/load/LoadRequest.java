@@ -6,11 +6,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Which files are to be read, and how, as the client says it in JSON.
+ * The files that a client asks for, and how to read them. A client sends it as JSON.
  *
  * @param n the batch's number
  * @param groups files that are read together
- * @param partitions names of the columns whose values the path has
+ * @param partitions names of the columns whose values are in the path
  */
 public record LoadRequest(
     @JsonProperty("n") long n,
@@ -23,9 +23,9 @@ public record LoadRequest(
    *
    * @param reader name of a {@link ReaderKind}, in lower case
    * @param names a CSV file's columns, in its order
-   * @param declared lower-case names of columns whose type the configuration says: 007 is a number there
+   * @param declared lower-case names of columns whose type is configured: 007 is a number there
    * @param csv how CSV is written; null for other formats
-   * @param refusal why a field that the table has not keeps a row out
+   * @param refusal why a row with a field that the table does not have is refused
    */
   public record Group(
       @JsonProperty("reader") String reader,
@@ -45,18 +45,18 @@ public record LoadRequest(
       return ReaderKind.named(reader);
     }
 
-    /** The same files, read in another way. */
+    /** Returns the same files with another reader. */
     Group read(ReaderKind by) {
       return new Group(by.text(), names, declared, csv, refusal, files);
     }
 
-    /** How files are read, without them: each task has a copy of it. */
-    Group alone() {
+    /** Returns the same group without its files: each task has a copy of it. */
+    Group withoutFiles() {
       return new Group(reader, names, declared, csv, refusal, List.of());
     }
 
-    /** Whether the bytes of the files came with the request: then those of all did. */
-    boolean held() {
+    /** Whether the bytes of the files came with the request. They come for all files of a group or for none. */
+    boolean hasBodies() {
       return !files.isEmpty() && files.get(0).body() != null;
     }
   }
@@ -64,12 +64,12 @@ public record LoadRequest(
   /**
    * One file.
    *
-   * @param path what is read: the object itself, or a copy; of a file that came with the request its address
-   * @param size bytes that lie at {@code path}
+   * @param path what is read: the object itself, or a copy; the address, if the bytes came with the request
+   * @param size bytes at {@code path}
    * @param source the object's address, {@code _source_path}
-   * @param time the event's, in microseconds since 1970; null where there was none
+   * @param time of the event, in microseconds since 1970; null where there was none
    * @param values texts of the columns of the path, by name
-   * @param body the bytes of a small file, unpacked; null where they are read at {@code path}
+   * @param body the bytes of a small file, unpacked; null where they are read from {@code path}
    */
   public record Source(
       @JsonProperty("path") String path,
@@ -81,16 +81,16 @@ public record LoadRequest(
       @JsonProperty("body") byte[] body)
       implements Serializable {
 
-    /** What is said of the file, without its bytes. */
-    Source alone() {
+    /** Returns the same file without its bytes. */
+    Source withoutBody() {
       return new Source(path, size, source, etag, time, values, null);
     }
   }
 
   /**
-   * How CSV is written; {@code comment} may be null, the other characters are one each.
+   * How CSV is written. Delimiter, quote and decimal are one character each, and so is {@code comment} unless it is null.
    *
-   * @param lineEnd what ends the rows of files that are read as a whole; null where nobody knows
+   * @param lineEnd what ends the rows of files that are read as a whole; null where it is unknown
    */
   public record Csv(
       @JsonProperty("delimiter") String delimiter,

@@ -14,48 +14,55 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
 
-/** Files on their way into a table: one pass over them gives the rows, and what is to be said of each file. */
+/** Reads source files in one pass: the good rows for the table, the bad rows to a folder, and counts of each file. */
 public final class Loading {
   private final org.apache.spark.sql.classic.SparkSession spark;
   private final LoadRequest request;
   private final TableColumns columns;
   private final String zone;
-  private final String apart;
+  private final String quarantine;
   private final RowTally tally = new RowTally();
 
   /**
    * @param schema the table's columns, in its order
-   * @param apart a new folder for the bad rows, as JSON lines with source, etag, reason and text; it is made if there are any
+   * @param quarantine a new folder for the bad rows, as JSON lines with source, etag, reason and text; it is made only if
+   *     there are any
    */
-  public Loading(SparkSession spark, LoadRequest request, StructType schema, String apart) {
+  public Loading(SparkSession spark, LoadRequest request, StructType schema, String quarantine) {
     this.spark = (org.apache.spark.sql.classic.SparkSession) spark;
     this.request = request;
-    this.apart = apart;
+    this.quarantine = quarantine;
     this.zone = spark.conf().get("spark.sql.session.timeZone");
     this.columns = new TableColumns(schema, request.partitions(), request.n(), zone);
     this.spark.sparkContext().register(tally, "rows");
   }
 
-  /** The good rows; they are to be read once, for all are counted then, and the bad ones written. */
+  /** Returns the good rows. Read them only once: the read counts all rows, and writes the bad ones. */
   public Dataset<Row> rows() {
     List<JavaRDD<InternalRow>> parts = new ArrayList<>();
     JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.sparkContext());
     Broadcast<SerializableConfiguration> conf =
         context.broadcast(new SerializableConfiguration(spark.sessionState().newHadoopConf()));
-    TableColumns to = columns;
+    TableColumns table = columns;
     RowTally counting = tally;
     String timeZone = zone;
-    String folder = apart;
+    String folder = quarantine;
     for (LoadRequest.Group group : request.groups()) {
-      LoadRequest.Group how = group.alone();
-      // In the task itself, all files would be read again by each of hundreds of tasks.
+      LoadRequest.Group how = group.withoutFiles();
+      // A broadcast: as part of the task, the list of all files would be sent with each of hundreds of tasks.
       Broadcast<HashMap<String, LoadRequest.Source>> files = context.broadcast(byPath(group));
       parts.add(
           SourceLines.of(spark, group, columns.inFiles)
               .mapPartitions(
                   rows ->
                       new SourceRows(
-                          rows, how, files.value(), to, timeZone, new ApartRows(folder, conf.value().value()), counting)));
+                          rows,
+                          how,
+                          files.value(),
+                          table,
+                          timeZone,
+                          new QuarantinedRows(folder, conf.value().value()),
+                          counting)));
     }
     @SuppressWarnings("unchecked")
     JavaRDD<InternalRow> all = parts.size() == 1 ? parts.get(0) : context.union(parts.toArray(JavaRDD[]::new));
@@ -64,12 +71,12 @@ public final class Loading {
 
   private static HashMap<String, LoadRequest.Source> byPath(LoadRequest.Group group) {
     HashMap<String, LoadRequest.Source> files = new HashMap<>();
-    group.files().forEach(one -> files.put(one.path(), one.alone()));
+    group.files().forEach(file -> files.put(file.path(), file.withoutBody()));
     return files;
   }
 
-  /** What was counted of each file of which there are rows, by its address. */
-  public Map<String, FileTally> counted() {
+  /** Returns the counts of each file that has rows, by its address. */
+  public Map<String, FileTally> counts() {
     return tally.value();
   }
 }

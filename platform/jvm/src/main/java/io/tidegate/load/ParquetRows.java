@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** Rows of Parquet: the footer has said everything before, so none is bad. */
+/** Reads rows of Parquet. None is bad, because the footer was checked before. */
 final class ParquetRows extends RowReader {
   private final StructField[] columns;
 

@@ -4,36 +4,36 @@ import java.util.Collection;
 import java.util.stream.Collectors;
 
 /**
- * Texts of producers in reasons, with a bound: a reason becomes part of a batch, which is never written again, and of the
- * ledger's log, which every look reads.
+ * Bounds the texts of producers in reasons: a reason becomes part of a batch, which is never rewritten, and of the
+ * ledger, which every run reads.
  */
 final class Reason {
-  /** Most characters of a reason. */
-  static final int MOST = 300;
+  /** Characters of a reason. */
+  static final int MAX_CHARS = 300;
 
-  /** Most characters of one text in it. */
-  private static final int MOST_TEXT = 120;
-  private static final int MOST_NAMES = 10;
+  /** Characters of one text within a reason. */
+  private static final int MAX_TEXT_CHARS = 120;
+  private static final int MAX_NAMES = 10;
 
   private Reason() {}
 
-  /** A text that stands in a reason. */
+  /** Returns a text as a reason shows it. */
   static String cut(String text) {
-    return cut(text, MOST_TEXT);
+    return cut(text, MAX_TEXT_CHARS);
   }
 
-  /** A text up to so many characters; what is left out is told by an ellipsis. */
-  static String cut(String text, int most) {
-    if (text.length() <= most) {
+  /** Returns a text of at most {@code maxChars} characters; an ellipsis shows that the rest is left out. */
+  static String cut(String text, int maxChars) {
+    if (text.length() <= maxChars) {
       return text;
     }
-    int end = most - 1;
+    int end = maxChars - 1;
     return text.substring(0, Character.isHighSurrogate(text.charAt(end - 1)) ? end - 1 : end) + "…";
   }
 
-  /** The first names, and how many more there are. */
+  /** Returns the first names, and how many more there are. */
   static String names(Collection<String> all) {
-    String first = all.stream().limit(MOST_NAMES).collect(Collectors.joining(", "));
-    return all.size() <= MOST_NAMES ? first : cut(first, MOST_TEXT) + " and " + (all.size() - MOST_NAMES) + " more";
+    String first = all.stream().limit(MAX_NAMES).collect(Collectors.joining(", "));
+    return all.size() <= MAX_NAMES ? first : cut(first, MAX_TEXT_CHARS) + " and " + (all.size() - MAX_NAMES) + " more";
   }
 }

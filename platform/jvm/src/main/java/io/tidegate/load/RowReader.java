@@ -2,19 +2,19 @@ package io.tidegate.load;
 
 import org.apache.spark.sql.catalyst.InternalRow;
 
-/** Reads one row of a file; what it says of it is in its fields until the next. */
+/** Reads the rows of a file. The fields describe the row that was read last. */
 abstract class RowReader {
   /** Values of the file's columns, in the table's order. */
   final Object[] values;
-  /** Texts that the file itself has for columns of the path; null where it has none. */
+  /** Texts in the row for columns of the path; null where it has none. */
   final String[] inFile;
   /** Why the row cannot enter the table, or null. */
   String bad;
-  /** Whether it is bad for nothing but fields that the table does not have. */
+  /** Whether its only fault is a field that the table does not have. */
   boolean unknown;
-  /** Whether it may show that the whole file was misread. */
+  /** Whether the row may be a sign that the whole file was misread. */
   boolean suspect;
-  /** Whether it is no whole row. */
+  /** Whether the line is not a complete row. */
   boolean torn;
 
   RowReader(int columns, int pathColumns) {
@@ -22,7 +22,7 @@ abstract class RowReader {
     inFile = new String[pathColumns];
   }
 
-  /** Reads a row; false when there is none, as in an empty line. */
+  /** Reads a row. Returns false when there is none, as in an empty line. */
   final boolean read(InternalRow row) {
     bad = null;
     unknown = suspect = torn = false;
@@ -31,15 +31,16 @@ abstract class RowReader {
     return take(row);
   }
 
+  /** Sets the fields for a row, after they were cleared. Returns false when there is none. */
   abstract boolean take(InternalRow row);
 
-  /** The text of the row that was read last. */
+  /** Returns the text of the row that was read last, or null when the format has none. */
   abstract String raw();
 
   /**
-   * The next row is of another block.
+   * Begins another block of a file.
    *
-   * @param first whether it is its file's first one
+   * @param first whether it is the first block of its file
    */
   void begin(boolean first) {}
 }

@@ -4,11 +4,11 @@ import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.util.AccumulatorV2;
 
-/** What all tasks counted, by file. A task that ran twice counts once: its second word replaces its first. */
+/** The counts of all tasks, by file. A task that ran twice counts once: its second report replaces its first. */
 public final class RowTally extends AccumulatorV2<RowTally.Part, Map<String, FileTally>> {
   private final Map<Integer, Map<String, FileTally>> parts = new HashMap<>();
 
-  /** What one task counted, by file. */
+  /** The counts of one task, by file. */
   public record Part(int task, Map<String, FileTally> files) {}
 
   @Override

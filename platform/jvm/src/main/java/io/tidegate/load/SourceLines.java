@@ -17,24 +17,26 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** What is read of source files: lines, cells or columns, and behind them the path and the block's offset. */
+/** Reads source files as lines, cells or columns, followed by the path of the file and the offset of the block. */
 final class SourceLines {
   static final String CORRUPT = "_tidegate_corrupt";
 
   private SourceLines() {}
 
   /**
-   * @param columns those that Parquet files are read with
+   * Returns the rows of a group of files.
+   *
+   * @param columns of Parquet files
    */
   static JavaRDD<InternalRow> of(SparkSession spark, LoadRequest.Group group, StructType columns) {
-    if (group.held()) {
+    if (group.hasBodies()) {
       return HeldFiles.of(spark, group);
     }
     var session = (org.apache.spark.sql.classic.SparkSession) spark;
     String[] paths = group.files().stream().map(LoadRequest.Source::path).toArray(String[]::new);
     return switch (group.kind()) {
       case JSON -> LineFiles.of(session, group, null);
-      // Alone, a carriage return is no end of a line: the reader of lines has to see it.
+      // A carriage return alone does not end a line: the reader of lines must see it.
       case CSV_LINES -> LineFiles.of(session, group, "\n");
       case CSV_CELLS -> withPlace(cells(spark, group).csv(paths));
       case PARQUET -> withPlace(spark.read().schema(columns).parquet(paths));
@@ -52,7 +54,7 @@ final class SourceLines {
     return ((org.apache.spark.sql.classic.Dataset<Row>) lines).queryExecution().toRdd().toJavaRDD();
   }
 
-  /** At which place of a row the path is; the offset follows it. */
+  /** Returns the place of the path in a row. The offset follows it. */
   static int pathPlace(LoadRequest.Group group, StructType columns) {
     return switch (group.kind()) {
       case PARQUET -> columns.size();
@@ -65,7 +67,7 @@ final class SourceLines {
     return spark.read().schema(cellColumns(group)).options(cellOptions(group));
   }
 
-  /** The columns of a file that is read as a whole: its cells, and the text of a row that has not as many. */
+  /** Returns the columns of CSV that is read as a whole: the cells, and the text of a row with another number of cells. */
   static StructType cellColumns(LoadRequest.Group group) {
     StructType cells = new StructType();
     for (int i = 0; i < group.names().size(); i++) {
@@ -74,7 +76,7 @@ final class SourceLines {
     return cells.add(CORRUPT, DataTypes.StringType);
   }
 
-  /** How Spark's reader takes such a file apart. */
+  /** Returns the options of Spark's reader for CSV that is read as a whole. */
   static Map<String, String> cellOptions(LoadRequest.Group group) {
     LoadRequest.Csv csv = group.csv();
     Map<String, String> options = new HashMap<>();
@@ -86,7 +88,7 @@ final class SourceLines {
     options.put("multiLine", "true");
     options.put("columnNameOfCorruptRecord", CORRUPT);
     if (csv.lineEnd() != null) {
-      // Else it would make one kind of those in cells.
+      // Without it, the reader would make all line ends within cells the same.
       options.put("lineSep", csv.lineEnd());
     }
     if (csv.comment() != null) {

@@ -11,27 +11,26 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * What one task reads: the good rows as the table has them. The bad ones it sets apart. It counts both, and has said so
- * once there are no more.
+ * The good rows of one task, as the table has them. Bad rows are written to an object of the quarantine. Counts are
+ * reported when the input ends.
  *
- * <p>The rows that come in end with their file's path and the offset of their block in it. Those that go out share one
- * object.
+ * <p>An incoming row ends with the path of its file and the offset of its block.
  */
 final class SourceRows implements Iterator<InternalRow> {
   private final Iterator<InternalRow> input;
   private final TableColumns columns;
-  private final ApartRows apart;
+  private final QuarantinedRows quarantined;
   private final RowTally tally;
   private final RowReader reader;
   private final int pathPlace;
-  private final Map<String, FileTally> counted = new HashMap<>();
+  private final Map<String, FileTally> tallies = new HashMap<>();
   private final Map<String, LoadRequest.Source> files;
 
-  private UTF8String told;
+  private UTF8String reportedPath;
   private UTF8String path;
   private long block;
   private LoadRequest.Source file;
-  private FileTally now;
+  private FileTally fileTally;
   private Object[] row;
   private InternalRow next;
   private boolean ended;
@@ -46,12 +45,12 @@ final class SourceRows implements Iterator<InternalRow> {
       Map<String, LoadRequest.Source> files,
       TableColumns columns,
       String zone,
-      ApartRows apart,
+      QuarantinedRows quarantined,
       RowTally tally) {
     this.input = input;
     this.files = files;
     this.columns = columns;
-    this.apart = apart;
+    this.quarantined = quarantined;
     this.tally = tally;
     this.reader = reader(group, columns, zone);
     this.pathPlace = SourceLines.pathPlace(group, columns.inFiles);
@@ -73,12 +72,12 @@ final class SourceRows implements Iterator<InternalRow> {
     while (next == null && !ended) {
       if (!input.hasNext()) {
         ended = true;
-        apart.finish();
-        tally.add(new RowTally.Part(TaskContext.getPartitionId(), counted));
+        quarantined.finish();
+        tally.add(new RowTally.Part(TaskContext.getPartitionId(), tallies));
       } else {
-        InternalRow one = input.next();
-        open(one.getUTF8String(pathPlace), one.getLong(pathPlace + 1));
-        next = reader.read(one) ? judged() : null;
+        InternalRow incoming = input.next();
+        open(incoming.getUTF8String(pathPlace), incoming.getLong(pathPlace + 1));
+        next = reader.read(incoming) ? outgoingRow() : null;
       }
     }
     return next != null;
@@ -89,44 +88,44 @@ final class SourceRows implements Iterator<InternalRow> {
     if (!hasNext()) {
       throw new NoSuchElementException();
     }
-    InternalRow one = next;
+    InternalRow outgoing = next;
     next = null;
-    return one;
+    return outgoing;
   }
 
   private void open(UTF8String at, long start) {
-    if (start == block && (at == told || at.equals(path))) {
+    if (start == block && (at == reportedPath || at.equals(path))) {
       return;
     }
-    told = at;
-    // Some readers write the next path where this one is.
+    reportedPath = at;
+    // Cloned: some readers reuse the bytes for the next path.
     path = at.clone();
     block = start;
     file = files.get(path.toString());
     if (file == null) {
-      throw new IllegalStateException("Spark reported rows under a path that was not asked for: " + path);
+      throw new IllegalStateException("Spark read rows of a file that was not asked for: " + path);
     }
-    now = counted.computeIfAbsent(file.source(), ignored -> new FileTally());
+    fileTally = tallies.computeIfAbsent(file.source(), ignored -> new FileTally());
     row = columns.template(file);
     reader.begin(start == 0);
   }
 
-  /** The row that goes out for the one that was read, or null. */
-  private InternalRow judged() {
+  /** Returns the table's row for the row that was read, or null when it is bad. */
+  private InternalRow outgoingRow() {
     if (reader.torn) {
-      now.torn++;
+      fileTally.torn++;
       return null;
     }
-    now.suspect += reader.suspect ? 1 : 0;
+    fileTally.suspect += reader.suspect ? 1 : 0;
     String bad = reader.bad == null ? columns.differing(file, reader.inFile) : reader.bad;
     if (bad != null) {
-      now.bad(bad, reader.unknown);
-      if (now.torn == 0) {
-        apart.add(file, bad, reader.raw());
+      fileTally.bad(bad, reader.unknown);
+      if (fileTally.torn == 0) {
+        quarantined.add(file, bad, reader.raw());
       }
       return null;
     }
-    now.good++;
+    fileTally.good++;
     for (int i = 0; i < columns.places.length; i++) {
       row[columns.places[i]] = reader.values[i];
     }

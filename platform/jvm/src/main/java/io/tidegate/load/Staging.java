@@ -30,13 +30,14 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Writes rows as data files of a table without committing them. What nobody commits later is an orphan, harmless. */
+/** Writes rows as data files of a table without committing them. A file that is never committed is a harmless orphan. */
 public final class Staging {
   private final OptimisticTransaction transaction;
 
   /**
-   * @param schema the columns that the table will have, as JSON; likewise {@code properties}, which they need, and
-   *     {@code partitions}, which a table that exists keeps
+   * @param schema the columns that the table will have, as Spark's JSON of a schema
+   * @param partitions names of partition columns, as a JSON array; a table that exists keeps its own
+   * @param properties Delta table properties that the columns need, as a JSON object
    */
   public Staging(SparkSession spark, String location, String schema, String partitions, String properties) {
     transaction =
@@ -47,7 +48,7 @@ public final class Staging {
             Json.texts(properties, "argument properties"));
   }
 
-  /** Writes the rows; the {@code add} action of each file. Columns are matched by name, one that is missing is NULL. */
+  /** Writes the rows. Columns are matched by name; a missing one is NULL. Returns the {@code add} action of each file. */
   public List<String> write(Dataset<Row> rows) {
     return write(transaction, rows).stream().map(add -> Json.treeOrNull(add.json()).path("add").toString()).toList();
   }
@@ -68,7 +69,7 @@ public final class Staging {
     return (org.apache.spark.sql.classic.Dataset<Row>) rows;
   }
 
-  /** The query's columns in the table's order and types, by name at every depth; refuses what would lose a value. */
+  /** Returns the query's columns in the table's order and types. Refuses a type that could lose a value. */
   private static Dataset<Row> aligned(Dataset<Row> rows, StructType wanted) {
     Map<String, StructField> given = named(rows.schema());
     Set<String> unknown = new HashSet<>(given.keySet());
@@ -92,7 +93,7 @@ public final class Staging {
     return as(column, given.dataType(), wanted.dataType(), wanted.name());
   }
 
-  /** The same values in another type; fields of structs are matched by name, as columns are. */
+  /** Returns the same values in another type. Fields of structs are matched by name, as columns are. */
   private static Column as(Column column, DataType given, DataType wanted, String name) {
     if (DataType.equalsIgnoreNullability(given, wanted)) {
       return column;
@@ -115,7 +116,7 @@ public final class Staging {
       return functions.when(column.isNotNull(), functions.struct(inside));
     }
     if (given instanceof ArrayType from && wanted instanceof ArrayType to) {
-      return functions.transform(column, one -> as(one, from.elementType(), to.elementType(), name + "[]"));
+      return functions.transform(column, element -> as(element, from.elementType(), to.elementType(), name + "[]"));
     }
     if (given instanceof MapType from && wanted instanceof MapType to) {
       Column values =

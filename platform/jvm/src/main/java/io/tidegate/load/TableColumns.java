@@ -17,12 +17,12 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Where each column of a loaded table has its values from: the file's content, its path, or Tidegate. */
+/** Where the values of each column of a loaded table come from: the file's content, its path, or Tidegate. */
 final class TableColumns implements Serializable {
   private static final List<String> OURS =
       List.of("_source_path", "_source_etag", "_source_event_time", "_ingested_at", "_batch");
 
-  /** No table's. */
+  /** For inference: no columns. */
   static final TableColumns NONE = new TableColumns(new StructType(), List.of(), 0, "UTC");
 
   final StructType schema;
@@ -30,13 +30,13 @@ final class TableColumns implements Serializable {
   final StructType inFiles;
   /** The columns of the path. */
   final StructField[] inPaths;
-  /** Places in the table of the columns that files hold. */
+  /** For each column that files hold, its place in the table. */
   final int[] places;
 
   private final long n;
   private final String timeZone;
   private final long ingestedAt;
-  /** Of the columns of the path, made where they are used. */
+  /** By column of the path; made by each task for itself. */
   private transient Map<String, Cell> rules;
 
   TableColumns(StructType schema, List<String> partitions, long n, String timeZone) {
@@ -71,7 +71,7 @@ final class TableColumns implements Serializable {
     return Arrays.stream(inPaths).map(StructField::name).toArray(String[]::new);
   }
 
-  /** A row of that file, without what its content says. */
+  /** Returns a row of the file without the values of its content. */
   Object[] template(LoadRequest.Source file) {
     Map<String, String> texts = pathTexts(file);
     Object[] row = new Object[schema.size()];
@@ -85,7 +85,7 @@ final class TableColumns implements Serializable {
             case 3 -> ingestedAt;
             case 4 -> n;
             default ->
-                Arrays.stream(inPaths).anyMatch(one -> one.name().equals(field.name()))
+                Arrays.stream(inPaths).anyMatch(column -> column.name().equals(field.name()))
                     ? required(field, texts.get(field.name()))
                     : null;
           };
@@ -93,7 +93,7 @@ final class TableColumns implements Serializable {
     return row;
   }
 
-  /** The reason why a row does not fit that says otherwise than its path, or null. */
+  /** Returns why a row contradicts the path of its file, or null. */
   String differing(LoadRequest.Source file, String[] inFile) {
     Map<String, String> texts = null;
     for (int i = 0; i < inFile.length; i++) {
@@ -116,7 +116,7 @@ final class TableColumns implements Serializable {
     return texts;
   }
 
-  /** The value that a path says; the client has seen that its text is of the type. */
+  /** Returns the value of a path's text. The client has checked that the text is of the type. */
   private Object required(StructField column, String text) {
     Object value = text == null ? null : value(column, text);
     if (value == Cell.WRONG) {
@@ -128,7 +128,7 @@ final class TableColumns implements Serializable {
     return value;
   }
 
-  /** A text by the rules of CSV's cells, whose numbers may begin with zeros here: {@code hour=07}. */
+  /** Converts a text by the rules of CSV cells. A number may begin with zeros: {@code hour=07}. */
   private Object value(StructField column, String text) {
     if (rules == null) {
       rules = new HashMap<>();

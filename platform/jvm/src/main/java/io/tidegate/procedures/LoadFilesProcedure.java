@@ -47,7 +47,7 @@ final class LoadFilesProcedure extends LocalProcedure {
             arguments.text("apart"));
     List<Object[]> rows = new ArrayList<>();
     ReadFailure.told(() -> staging.write(loading.rows())).forEach(one -> rows.add(new Object[] {one, null, null}));
-    loading.counted().forEach((source, tally) -> rows.add(new Object[] {null, source, Json.write(tally)}));
+    loading.counts().forEach((source, tally) -> rows.add(new Object[] {null, source, Json.write(tally)}));
     return rows;
   }
 }

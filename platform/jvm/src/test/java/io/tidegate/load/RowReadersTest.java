@@ -223,15 +223,15 @@ class RowReadersTest {
             badJson("named map<string, bigint>", "{\"named\": {\"" + "n".repeat(9_000) + "\": 1, \"" + "n".repeat(9_000) + "\": 1}}"))) {
       FileTally tally = new FileTally();
       tally.bad(reason, false);
-      assertTrue(tally.why.length() <= Reason.MOST, () -> "of " + tally.why.length() + " characters: " + tally.why);
-      assertTrue(ApartRows.line(file("x"), reason, "raw").reason().length() <= Reason.MOST);
+      assertTrue(tally.why.length() <= Reason.MAX_CHARS, () -> "of " + tally.why.length() + " characters: " + tally.why);
+      assertTrue(QuarantinedRows.line(file("x"), reason, "raw").reason().length() <= Reason.MAX_CHARS);
     }
     String wide = "column " + "c".repeat(1_000);
     FileTally tally = new FileTally();
     tally.bad(wide, false);
-    assertEquals(Reason.MOST, tally.why.length());
-    ApartRows.Line line = ApartRows.line(file("x"), "why", "\ud83d\ude00".repeat(ApartRows.MOST_RAW));
-    assertTrue(line.raw().length() <= ApartRows.MOST_RAW);
+    assertEquals(Reason.MAX_CHARS, tally.why.length());
+    QuarantinedRows.Line line = QuarantinedRows.line(file("x"), "why", "\ud83d\ude00".repeat(QuarantinedRows.MAX_RAW_CHARS));
+    assertTrue(line.raw().length() <= QuarantinedRows.MAX_RAW_CHARS);
     assertTrue(StandardCharsets.UTF_8.newEncoder().canEncode(line.raw()), "a character is not cut in two");
     assertEquals("why; only its beginning is here, the rest is in its file", line.reason());
   }

@@ -16,24 +16,25 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.util.TaskCompletionListener;
 
 /**
- * The bad rows of one task, as JSON lines of an object that bears the task's number; without any there is no object.
+ * Writes the bad rows of one task, as JSON lines, to an object that is named for the task's number. Without bad rows there
+ * is no object.
  *
- * <p>A task that runs twice writes the same object twice, with the same rows: S3 shows an object when it is whole.
+ * <p>A task that runs twice writes the same rows to the same object twice: S3 shows an object only when it is complete.
  */
-final class ApartRows {
-  /** Most characters of a row's text; a reader of JSON takes twenty million. */
-  static final int MOST_RAW = 10_000_000;
+final class QuarantinedRows {
+  /** Characters of a row's text that are kept. Readers of JSON take up to twenty million. */
+  static final int MAX_RAW_CHARS = 10_000_000;
 
-  private static final String BEGINNING = "; only its beginning is here, the rest is in its file";
+  private static final String CUT = "; only its beginning is here, the rest is in its file";
 
   private final Path path;
   private final Configuration conf;
   private FSDataOutputStream stream;
 
   /**
-   * @param folder where the tasks of one load put theirs; nobody else writes there
+   * @param folder where the tasks of one load write; nothing else does
    */
-  ApartRows(String folder, Configuration conf) {
+  QuarantinedRows(String folder, Configuration conf) {
     this.path = new Path(folder, String.format(Locale.ROOT, "%05d.json", TaskContext.getPartitionId()));
     this.conf = conf;
   }
@@ -57,26 +58,26 @@ final class ApartRows {
     }
   }
 
-  /** What is written of a row. The text of a longer one is in its file; no reader of JSON would give it back from here. */
+  /** Returns the line of a row. A longer text is cut, because no reader of JSON would return it; its file has it. */
   static Line line(LoadRequest.Source file, String reason, String raw) {
-    String why = Reason.cut(reason, Reason.MOST);
-    boolean all = raw == null || raw.length() <= MOST_RAW;
+    String why = Reason.cut(reason, Reason.MAX_CHARS);
+    boolean all = raw == null || raw.length() <= MAX_RAW_CHARS;
     return all
         ? new Line(file.source(), file.etag(), why, raw)
-        : new Line(file.source(), file.etag(), why + BEGINNING, Reason.cut(raw, MOST_RAW));
+        : new Line(file.source(), file.etag(), why + CUT, Reason.cut(raw, MAX_RAW_CHARS));
   }
 
   private void open() throws IOException {
     FSDataOutputStreamBuilder<?, ?> builder = path.getFileSystem(conf).createFile(path);
     builder.overwrite(true);
     builder.recursive();
-    // Else S3 is asked before whether a folder of this name is there.
+    // Without it, S3A first asks S3 whether a folder has this name.
     builder.opt(Constants.FS_S3A_CREATE_PERFORMANCE, true);
     stream = builder.build();
     TaskContext.get().addTaskCompletionListener((TaskCompletionListener) context -> abort());
   }
 
-  /** All rows were added. */
+  /** Completes the object. */
   void finish() {
     if (stream == null) {
       return;
@@ -89,7 +90,7 @@ final class ApartRows {
     stream = null;
   }
 
-  /** The task ended before: what it wrote is to be no object. */
+  /** Drops what was written, because the task ended before all rows were added. */
   private void abort() {
     if (stream != null && stream.hasCapability(CommonPathCapabilities.ABORTABLE_STREAM)) {
       stream.abort();
