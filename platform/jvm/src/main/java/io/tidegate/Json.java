@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import java.util.List;
 import java.util.Map;
 
-/** The one JSON mapper: snake_case names, unknown fields ignored (a batch holds much that only the ledger reads). */
+/** JSON with snake_case names. Unknown fields are ignored, because only the ledger reads much of a batch. */
 public final class Json {
   private static final ObjectMapper MAPPER =
       new ObjectMapper()

@@ -5,10 +5,10 @@ import org.apache.spark.QueryContext;
 import org.apache.spark.SparkThrowable;
 
 /**
- * A refusal that a person has to read: what is wrong, then what to do.
+ * A refusal that a person should read: what is wrong, then what to do.
  *
- * <p>The message starts with {@code [CONDITION]}. It is an IllegalArgumentException because Spark Connect turns
- * that type into a plain client exception; of a type unknown to the client only a generic one would arrive.
+ * <p>The message starts with {@code [CONDITION]}. It is an IllegalArgumentException because Spark Connect turns that
+ * type into a plain exception of the client. A type that the client does not know would arrive as a generic error.
  */
 public final class TidegateException extends IllegalArgumentException implements SparkThrowable {
   private final Kind kind;
@@ -21,13 +21,13 @@ public final class TidegateException extends IllegalArgumentException implements
     DROPPED,
     /** The table's last transaction is not the one before this batch. */
     CLOCK,
-    /** Somebody restored, replaced or overwrote the table. */
+    /** Another writer restored, replaced or overwrote the table. */
     FOREIGN,
     /** The table has a property under which the work cannot be done. */
     SETTING,
     /** The batch object or a procedure's argument is malformed. */
     BATCH,
-    /** Delta does not take columns that files bring, though the table is well. */
+    /** Delta refuses columns that files bring, although it accepts the table. */
     COLUMNS,
     /** Other writers won every attempt; nothing is wrong, run again. */
     BUSY

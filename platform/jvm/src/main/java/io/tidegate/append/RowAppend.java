@@ -24,7 +24,7 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * Appends a few rows to a table once per transaction number, without a Spark job: one Parquet file, one commit.
  *
- * <p>For rows that the driver holds anyway. By Spark's writer the same takes a job for the rows and one for the table's
+ * <p>For rows that are in the driver anyway. Spark's writer needs a job for the rows, and another for the table's
  * transactions.
  */
 public final class RowAppend {
@@ -54,9 +54,9 @@ public final class RowAppend {
       }
       try {
         long version = commit(view, add, appId, number);
-        TableView now = TableView.at(spark, table, version);
-        if (now != null) {
-          SmallFiles.merge(now);
+        TableView committed = TableView.at(spark, table, version);
+        if (committed != null) {
+          SmallFiles.merge(committed);
         }
         return version;
       } catch (PinnedTransaction.SnapshotMoved e) {
@@ -82,7 +82,7 @@ public final class RowAppend {
   private static AddFile write(TableView view, Path file, String rows) {
     JsonNode parsed = Json.treeOrNull(rows);
     if (parsed == null || !parsed.isArray() || parsed.isEmpty()) {
-      throw new TidegateException(Kind.BATCH, "argument rows is no JSON array with rows; give one object for each.");
+      throw new TidegateException(Kind.BATCH, "argument rows is not a JSON array with rows; give an object for each row.");
     }
     try {
       MemoryFile memory = new MemoryFile();
@@ -93,7 +93,7 @@ public final class RowAppend {
     }
   }
 
-  /** Writes a file beside the table's others, and remembers what it says; the action that adds it. */
+  /** Writes a data file of the table, and remembers its rows. Returns the action that adds the file. */
   static AddFile put(TableView view, String name, MemoryFile memory, RowFile written, boolean dataChange)
       throws IOException {
     Path file = new Path(view.root(), name);

@@ -26,14 +26,17 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** Rows in one Parquet file, and what Delta's statistics say of them: strings, integers, longs and timestamps. */
+/** Writes rows to one Parquet file, with Delta's statistics of them: strings, integers, longs and timestamps. */
 final class RowFile {
-  /** Sentences, by which nobody skips files; bounds of them would only lengthen the log, which every look reads. */
-  private static final Set<String> TOLD = Set.of("reason");
+  /**
+   * Columns of sentences, by which no query skips files. Their bounds would only lengthen the log, which every run
+   * reads.
+   */
+  private static final Set<String> WITHOUT_BOUNDS = Set.of("reason");
 
   private final long rows;
-  private final Map<String, Object> least = new TreeMap<>();
-  private final Map<String, Object> greatest = new TreeMap<>();
+  private final Map<String, Object> min = new TreeMap<>();
+  private final Map<String, Object> max = new TreeMap<>();
   private final Map<String, Long> nulls = new TreeMap<>();
 
   private RowFile(long rows) {
@@ -73,14 +76,17 @@ final class RowFile {
     return written;
   }
 
-  /** The schema of a file of such a table. */
+  /** Returns the schema of a file of a table with these columns. */
   static MessageType typeOf(StructType schema) {
     return new MessageType("spark_schema", java.util.Arrays.stream(schema.fields()).map(RowFile::type).toList());
   }
 
-  /** Delta's statistics of the file. Bounds are of integers, longs and short strings; without one, nothing is skipped. */
+  /**
+   * Returns Delta's statistics of the file. Bounds exist for integers, longs and strings; a column without bounds skips
+   * no file.
+   */
   Map<String, Object> statistics() {
-    return Map.of("numRecords", rows, "minValues", least, "maxValues", greatest, "nullCount", nulls);
+    return Map.of("numRecords", rows, "minValues", min, "maxValues", max, "nullCount", nulls);
   }
 
   private static Group group(MessageType type, StructType schema, JsonNode row) {
@@ -121,7 +127,7 @@ final class RowFile {
       return;
     }
     DataType kind = field.dataType();
-    if (kind.equals(DataTypes.StringType) && !TOLD.contains(field.name())) {
+    if (kind.equals(DataTypes.StringType) && !WITHOUT_BOUNDS.contains(field.name())) {
       bound(field.name(), row.getString(field.name(), 0));
     } else if (kind.equals(DataTypes.IntegerType)) {
       bound(field.name(), (long) row.getInteger(field.name(), 0));
@@ -131,15 +137,15 @@ final class RowFile {
   }
 
   private void bound(String name, Comparable<?> value) {
-    least.merge(name, value, (a, b) -> compare(a, b) <= 0 ? a : b);
-    greatest.merge(name, value, (a, b) -> compare(a, b) >= 0 ? a : b);
+    min.merge(name, value, (a, b) -> compare(a, b) <= 0 ? a : b);
+    max.merge(name, value, (a, b) -> compare(a, b) >= 0 ? a : b);
   }
 
   @SuppressWarnings("unchecked")
-  private static int compare(Object one, Object other) {
-    return one instanceof String text
-        ? Utf8Order.INSTANCE.compare(text, (String) other)
-        : ((Comparable<Object>) one).compareTo(other);
+  private static int compare(Object left, Object right) {
+    return left instanceof String text
+        ? Utf8Order.INSTANCE.compare(text, (String) right)
+        : ((Comparable<Object>) left).compareTo(right);
   }
 
   private static Type type(StructField field) {

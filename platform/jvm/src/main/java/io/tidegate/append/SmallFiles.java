@@ -28,19 +28,19 @@ import org.slf4j.LoggerFactory;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Merges the small files that {@link RowAppend} leaves into one that is sorted by key, so that a ledger has few of them.
+ * Merges the small files that {@link RowAppend} writes into one that is sorted by key, so that a ledger has few files.
  *
- * <p>It follows an append, in a commit of its own that changes no row, on the very snapshot that it read: whoever else
- * commits meanwhile wins, and the next append tries again.
+ * <p>It follows an append, as a separate commit that changes no row, on exactly the snapshot that it read. Any other
+ * commit that comes first wins, and the next append tries again.
  */
 final class SmallFiles {
-  /** Files of about one size; so many are merged. */
-  static final int MANY = 16;
+  /** So many files of about one size are merged. */
+  static final int MERGED_FILES = 16;
 
-  /** Bytes from which on a file is of the next size; of the last one it stays as it is. */
+  /** The classes of sizes end at so many bytes. Larger files stay as they are. */
   private static final long[] SIZES = {64 << 10, 256 << 10};
 
-  /** The names that we give. */
+  /** Names of files that Tidegate wrote. */
   private static final Pattern OURS = Pattern.compile("(part-\\d{20}|merged)-[^/]*");
 
   private static final Logger LOG = LoggerFactory.getLogger(SmallFiles.class);
@@ -55,7 +55,7 @@ final class SmallFiles {
     this.type = RowFile.typeOf(schema);
   }
 
-  /** Merges if there are many; never fails, for what was appended is in the table. */
+  /** Merges if there are many. Never fails, because the rows that were appended are in the table. */
   static void merge(TableView view) {
     try {
       List<LiveFile> files = many(view.liveFiles());
@@ -63,13 +63,13 @@ final class SmallFiles {
         new SmallFiles(view).replace(files);
       }
     } catch (PinnedTransaction.SnapshotMoved e) {
-      LOG.debug("the small files of {} stay: somebody else has just committed", view.root());
+      LOG.debug("the small files of {} stay: another writer has just committed", view.root());
     } catch (IOException | RuntimeException e) {
       LOG.warn("the small files of {} were not merged; the next append tries again", view.root(), e);
     }
   }
 
-  /** The files of the least size of which there are many; null for none. */
+  /** Returns files of the smallest class of which there are enough, or null. */
   private static List<LiveFile> many(List<LiveFile> live) {
     if (live == null) {
       return null;
@@ -79,8 +79,8 @@ final class SmallFiles {
     for (long to : SIZES) {
       long least = from;
       List<LiveFile> found = ours.stream().filter(file -> least <= file.size() && file.size() < to).toList();
-      if (found.size() >= MANY) {
-        return found.subList(0, MANY);
+      if (found.size() >= MERGED_FILES) {
+        return found.subList(0, MERGED_FILES);
       }
       from = to;
     }
@@ -93,7 +93,7 @@ final class SmallFiles {
     for (LiveFile file : files) {
       List<Group> read = read(file);
       if (read == null) {
-        return; // the table has other columns since
+        return; // the table has had other columns since
       }
       rows.addAll(read);
       actions.add(removed(file));
@@ -112,7 +112,7 @@ final class SmallFiles {
     Path path = new Path(view.root(), new Path(java.net.URI.create(file.path())));
     byte[] content = PlainRead.read(path.getFileSystem(view.hadoopConf()), path);
     if (content == null) {
-      throw new IOException(path + " is in its log and is gone");
+      throw new IOException(path + " is in the log, but the file is gone");
     }
     return LedgerFile.rows(content, type);
   }

@@ -16,11 +16,11 @@ import org.apache.hadoop.fs.Path;
 /**
  * A batch object, format 1: the complete intent of one bronze commit, as far as the commit needs it.
  *
- * @param n the table's clock
+ * @param n the number of the batch; the first is 1
  * @param location the table's directory, as given to the procedure
- * @param create the table to be born with this batch; else null
- * @param evolve the columns that the table has from this batch on; null where they stay
- * @param afterVersion Delta version that the ledger's last header names; -1 at birth
+ * @param create the table that this batch creates, or null
+ * @param evolve the columns that the table has from this batch on, or null if they stay
+ * @param afterVersion Delta version in the ledger's last header; -1 for a new table
  */
 public record BatchFile(
     Integer format,
@@ -37,7 +37,7 @@ public record BatchFile(
     List<Add> adds,
     List<Remove> removes) {
 
-  /** The table to be born: {@code schema} is Spark's StructType JSON, {@code properties} Delta table properties. */
+  /** The table to create: {@code schema} is Spark's StructType JSON, {@code properties} are Delta table properties. */
   public record Create(
       JsonNode schema, List<String> partitionColumns, Map<String, String> properties, String name) {}
 
@@ -49,7 +49,7 @@ public record BatchFile(
 
   /**
    * A file to add. {@code path} is relative to the table and URI-encoded, {@code size} in bytes, {@code
-   * modificationTime} in milliseconds; {@code sourceKey} is null for a file that we staged ourselves.
+   * modificationTime} in milliseconds; {@code sourceKey} is null for a file that Tidegate staged.
    */
   public record Add(
       String path,

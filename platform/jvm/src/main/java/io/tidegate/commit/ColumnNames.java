@@ -19,7 +19,7 @@ import org.apache.spark.sql.types.StructType;
 final class ColumnNames {
   private ColumnNames() {}
 
-  /** The names, in the data files and in partition values, of some columns. */
+  /** Returns the names that some columns have in data files and in partition values. */
   static Set<String> inFiles(Metadata table, List<String> columns) {
     if (table.columnMappingMode() == NoMapping$.MODULE$) {
       return Set.copyOf(columns);
@@ -45,7 +45,7 @@ final class ColumnNames {
   private static boolean renamed(DataType type) {
     if (type instanceof StructType struct) {
       for (StructField field : struct.fields()) {
-        // A field without a name in the files would be given one that no file has.
+        // Delta would give a field without a physical name one that no file has.
         boolean own = DeltaColumnMapping.hasPhysicalName(field)
             && DeltaColumnMapping.getPhysicalName(field).equals(field.name());
         if (!own || renamed(field.dataType())) {

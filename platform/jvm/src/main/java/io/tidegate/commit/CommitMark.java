@@ -6,7 +6,7 @@ import io.tidegate.Json;
 import java.util.Map;
 
 /**
- * What a commit says about the batch it carries: its {@code commitInfo.userMetadata}.
+ * The batch that a commit carries, as its {@code commitInfo.userMetadata} records it.
  *
  * @param outcome {@link #COMMITTED} or {@link #VOID}
  * @param reason why it is void; null otherwise
@@ -26,7 +26,7 @@ public record CommitMark(
     return of(batch, VOID, reason);
   }
 
-  /** The mark in {@code userMetadata}, or null when there is none of ours. */
+  /** Returns the mark in {@code userMetadata}, or null when Tidegate wrote none. */
   public static CommitMark parseOrNull(String userMetadata) {
     JsonNode tree = userMetadata == null ? null : Json.treeOrNull(userMetadata);
     JsonNode mark = tree == null ? null : tree.path(FIELD);

@@ -10,7 +10,7 @@ import org.apache.spark.sql.delta.actions.Metadata;
 /**
  * One effect of a batch on its table. A batch lands with all of its effects, or void and with none.
  *
- * <p>Each attempt to commit asks the effects in their order, each on what the effects before it have made of the table.
+ * <p>Each attempt to commit asks the effects in order. Each effect sees the table with the effects before it.
  */
 sealed interface Effect permits Birth, Evolution, Adds, Removes {
   /** Returns why the batch object is malformed, or null. Asked once, when the object is read. */

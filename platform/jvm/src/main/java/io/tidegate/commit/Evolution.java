@@ -13,8 +13,8 @@ import org.apache.spark.sql.types.StructType;
 record Evolution(BatchFile.Evolve evolve) implements Effect {
   @Override
   public String problem() {
-    boolean whole = BatchFile.isObject(evolve.base()) && BatchFile.isObject(evolve.schema()) && evolve.properties() != null;
-    return whole ? null : "evolve lacks base, schema or properties";
+    boolean isComplete = BatchFile.isObject(evolve.base()) && BatchFile.isObject(evolve.schema()) && evolve.properties() != null;
+    return isComplete ? null : "evolve lacks base, schema or properties";
   }
 
   /** Void unless the table still has the columns that it was decided on; comments and nullability do not count. */

@@ -17,19 +17,19 @@ import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Columns that a table is to have: tried on its snapshot before anything depends on them, or added in a commit. */
+/** New columns of a table: tried on its snapshot before anything depends on them, or added in a commit. */
 public final class Growth {
   private static final Seq<Action> NOTHING = CollectionConverters.asScala(List.<Action>of()).toSeq();
 
-  /** Of what Delta says of a refusal. */
-  private static final int MOST_CHARACTERS = 500;
+  /** Characters of Delta's refusal that an error quotes. */
+  private static final int MAX_CHARS = 500;
 
   private Growth() {}
 
   /**
-   * A transaction, not committed, in which the table has the columns of {@code schema} as well; or is born with them.
+   * Begins a transaction in which the table has the columns of {@code schema} as well, or is created with them.
    *
-   * @param partitions names of the columns of the path, which a table that has columns keeps
+   * @param partitions names of the partition columns; a table that has columns keeps its own
    * @param properties the Delta table properties that the columns need
    * @throws TidegateException COLUMNS, when Delta refuses the columns although it takes the table as it is
    */
@@ -37,7 +37,7 @@ public final class Growth {
       TableView table, StructType schema, List<String> partitions, Map<String, String> properties) {
     PinnedTransaction txn = new PinnedTransaction(table);
     if (!table.exists()) {
-      tried(table, () -> txn.updateMetadataForNewTable(TableMetadata.of(schema, partitions, properties, null)));
+      attempt(table, () -> txn.updateMetadataForNewTable(TableMetadata.of(schema, partitions, properties, null)));
       return txn;
     }
     Metadata now = table.snapshot().metadata();
@@ -46,16 +46,16 @@ public final class Growth {
             ? TableMetadata.with(now, schema, partitions, properties)
             : TableMetadata.with(now, schema, properties);
     if (!wanted.equals(now)) {
-      tried(table, () -> rehearse(table, wanted));
+      attempt(table, () -> rehearse(table, wanted));
       txn.updateMetadata(wanted, false);
     }
     return txn;
   }
 
   /**
-   * Adds the columns, at every depth, that the table has not.
+   * Adds the columns and nested fields that the table does not have.
    *
-   * @throws TidegateException COLUMNS, when Delta refuses them; BUSY, when others were faster each time
+   * @throws TidegateException COLUMNS, when Delta refuses them; BUSY, when other writers won every attempt
    */
   public static void add(SparkSession spark, String table, StructType schema, Map<String, String> properties) {
     TableView view = TableView.open(spark, table);
@@ -82,19 +82,19 @@ public final class Growth {
             + " changed: run it again.");
   }
 
-  private static void tried(TableView table, Runnable change) {
+  private static void attempt(TableView table, Runnable change) {
     try {
       change.run();
-    } catch (Exception e) { // Scala throws what Java calls checked without saying so
-      if (e instanceof SparkThrowable told && told.getCondition() != null && isWell(table)) {
+    } catch (Exception e) { // Scala throws checked exceptions without declaring them
+      if (e instanceof SparkThrowable refusal && refusal.getCondition() != null && isAccepted(table)) {
         throw new TidegateException(Kind.COLUMNS, "Delta does not take the columns: " + inOneLine(e), e);
       }
       throw e;
     }
   }
 
-  /** Whether Delta takes the table as it is: if not, new columns are not to blame. */
-  private static boolean isWell(TableView table) {
+  /** Whether Delta accepts the table as it is. If not, new columns are not the cause. */
+  private static boolean isAccepted(TableView table) {
     if (!table.exists()) {
       return true;
     }
@@ -106,7 +106,7 @@ public final class Growth {
     }
   }
 
-  /** Does all that a commit of the metadata does before it writes. */
+  /** Does everything that a commit of the metadata does before it writes. */
   private static void rehearse(TableView table, Metadata metadata) {
     PinnedTransaction txn = new PinnedTransaction(table);
     txn.updateMetadata(metadata, false);
@@ -115,6 +115,6 @@ public final class Growth {
 
   private static String inOneLine(Exception e) {
     String text = String.valueOf(e.getMessage()).strip().replaceAll("\\s+", " ");
-    return text.length() > MOST_CHARACTERS ? text.substring(0, MOST_CHARACTERS) + "…" : text;
+    return text.length() > MAX_CHARS ? text.substring(0, MAX_CHARS) + "…" : text;
   }
 }

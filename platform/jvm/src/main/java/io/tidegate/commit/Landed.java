@@ -8,8 +8,8 @@ import io.tidegate.delta.LogIndex;
 /**
  * What became of a batch.
  *
- * @param version Delta version it landed with; {@link #UNKNOWN_VERSION} when that part of the log is gone
- * @param digest of the batch that really landed, which the caller compares with its own
+ * @param version Delta version of its commit; {@link #UNKNOWN_VERSION} when that part of the log is gone
+ * @param digest of the batch that landed, which the caller compares with its own
  * @param reason why it is void, else null
  * @param replayed true when an earlier call had landed it
  */
@@ -18,7 +18,7 @@ public record Landed(long version, String outcome, String digest, String reason,
   public static final long UNKNOWN_VERSION = -1;
 
   /**
-   * What the log says of a batch whose transaction is in it.
+   * Returns what the log records of a batch whose transaction it has.
    *
    * @param tail the commits after the batch's {@code after_version}
    * @param voided the batch's void object, or null

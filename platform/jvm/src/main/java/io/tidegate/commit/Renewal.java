@@ -18,22 +18,23 @@ import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Begins a table anew in one commit of its own log: every live file is removed from it, columns and properties go, and
- * another generation owns it.
+ * Starts a table over in one commit of its log: every live file, the columns and the properties are removed, and
+ * another generation owns the table.
  *
- * <p>The log goes on, so a batch of the generation before, however late it comes, finds an owner that is not its own.
- * No file is deleted, and the versions before can still be read.
+ * <p>The log continues, so a late batch of the generation before finds another owner and is refused. No file is
+ * deleted, and the versions before can still be read.
  */
 public final class Renewal {
   private Renewal() {}
 
   /**
-   * Gives the table, or the place where there is none yet, to a generation; without effect if that owns it already.
+   * Gives the table to a generation, and creates it if it does not exist. Does nothing if the generation owns it
+   * already.
    *
    * @param properties the table's properties from now on, {@link TableRules#LAKE} and {@link TableRules#GENERATION}
    *     among them
    * @return the version with which that generation owns the table, or a later one
-   * @throws TidegateException OWNERSHIP, when the table there is not this lake's
+   * @throws TidegateException OWNERSHIP, when the table is not this lake's
    */
   public static long renew(SparkSession spark, String table, Map<String, String> properties, String name) {
     String lake = properties.get(TableRules.LAKE);

@@ -18,20 +18,20 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
-/** What the store says about a batch's files now, asked in parallel. */
+/** Sizes and etags that a batch's files have in the store now, asked for in parallel. */
 public final class SourceFiles {
   private static final int THREADS = 32;
 
-  /** A file as the store sees it: {@code size} in bytes, {@code etag} without quotes or null. */
+  /** A file in the store: {@code size} in bytes, {@code etag} without quotes or null. */
   public record Fact(long size, String etag) {}
 
   private SourceFiles() {}
 
   /**
-   * Looks at every file.
+   * Asks for every file.
    *
    * @return by path as given; a path that names no file has no entry
-   * @throws UncheckedIOException when the store fails to answer: that says nothing about the file
+   * @throws UncheckedIOException when the store does not answer, which is no fault of a file
    */
   public static Map<String, Fact> look(FileSystem fs, Path root, Collection<String> paths) {
     Map<String, Fact> facts = new HashMap<>();
@@ -54,12 +54,12 @@ public final class SourceFiles {
       return facts;
     } catch (ExecutionException e) {
       if (e.getCause() instanceof IOException io) {
-        throw new UncheckedIOException("cannot look at the files of the batch: " + io.getMessage(), io);
+        throw new UncheckedIOException("cannot read the status of the batch's files: " + io.getMessage(), io);
       }
       throw new IllegalStateException(e.getCause());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new IllegalStateException("interrupted while looking at the files of the batch", e);
+      throw new IllegalStateException("interrupted while the status of the batch's files was read", e);
     } finally {
       pool.shutdownNow();
     }
@@ -78,7 +78,7 @@ public final class SourceFiles {
     }
   }
 
-  /** S3 writes an etag with quotes or without, by interface. */
+  /** Removes the quotes that S3 puts around an etag in some answers. */
   static String unquoted(String etag) {
     return etag == null ? null : etag.replace("\"", "");
   }

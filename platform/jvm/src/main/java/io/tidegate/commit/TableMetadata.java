@@ -87,7 +87,10 @@ public final class TableMetadata {
     throw new TidegateException(Kind.BATCH, "the schema is a type, but no StructType; give one with fields.");
   }
 
-  /** The columns of both. What the table has set for its own columns stays: comments, constraints, whether NULL is allowed. */
+  /**
+   * The columns of both. What the table has set for its own columns stays: comments, constraints, whether NULL is
+   * allowed.
+   */
   private static StructType merged(StructType now, StructType wanted) {
     List<StructField> fields = new ArrayList<>();
     for (StructField field : wanted.fields()) {

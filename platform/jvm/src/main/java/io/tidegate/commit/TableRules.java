@@ -6,21 +6,21 @@ import io.tidegate.delta.CommitTail;
 import io.tidegate.delta.LogIndex;
 import java.util.Map;
 
-/** The rules a table must keep before a batch may touch it. Pure: properties and commits in, refusal out. */
+/** What a table must fulfil before a batch may touch it. Pure: properties and commits in, refusal out. */
 public final class TableRules {
   /** Property: the lake that owns the table. */
   public static final String LAKE = "tidegate.lake";
 
-  /** Property: the incarnation of the table that the batches are numbered for. */
+  /** Property: the generation of the table, within which batches are numbered. */
   public static final String GENERATION = "tidegate.generation";
 
-  /** Property: the last Delta version whose RESTORE or REPLACE a person has looked at. */
+  /** Property: the last Delta version whose RESTORE or REPLACE a person has checked. */
   public static final String ACKNOWLEDGED = "tidegate.acknowledged_version";
 
-  /** Delta's property that lets transaction identifiers expire, after which a batch would land again. */
+  /** Delta's property by which transaction identifiers expire, after which a batch would land again. */
   public static final String TRANSACTION_RETENTION = "delta.setTransactionRetentionDuration";
 
-  /** Delta's property of a table that no row may leave. */
+  /** Delta's property of a table from which no row may be removed. */
   private static final String APPEND_ONLY = "delta.appendOnly";
 
   private TableRules() {}
@@ -31,7 +31,7 @@ public final class TableRules {
       throw new TidegateException(
           Kind.DROPPED,
           "there is no table at " + batch.location() + ", though batch " + batch.n() + " continues one. It was"
-              + " dropped: restore its _delta_log. Or begin anew: delete ledger/" + batch.table() + "/, batches/"
+              + " dropped: restore its _delta_log. Or start over: delete ledger/" + batch.table() + "/, batches/"
               + batch.table() + "/ and tables/" + batch.table() + ".json under the lake's root, and the DynamoDB items"
               + " of the table and its ledger; the next Materialize of the partition lists its files again.");
     }
@@ -42,7 +42,7 @@ public final class TableRules {
     String lake = properties.get(LAKE);
     String generation = properties.get(GENERATION);
     if (lake == null && generation == null) {
-      // REPLACE TABLE drops the properties: say that, it is what happened.
+      // REPLACE TABLE drops the properties: if that happened, the refusal must say so.
       checkForeign(batch, properties, tail);
       throw new TidegateException(
           Kind.OWNERSHIP,
@@ -76,8 +76,8 @@ public final class TableRules {
   }
 
   /**
-   * Refuses when the table's last batch is not the one before {@code batch}. {@code txn} is null for none. A table that
-   * was renewed for this generation has neither batches nor columns.
+   * Refuses when the table's last batch is not the one before {@code batch}. {@code txn} is null when the table has no
+   * batch. A table that was renewed for this generation has neither batches nor columns.
    */
   public static void checkClock(BatchFile batch, Long txn, boolean hasColumns) {
     long last = txn == null ? 0 : txn;
@@ -95,7 +95,7 @@ public final class TableRules {
     }
   }
 
-  /** Refuses a table from which no file may be removed; asked before a removal is decided, and again when it is made. */
+  /** Refuses a table from which no file may be removed: before a removal is decided, and again when it is committed. */
   public static void checkRemovable(String location, Map<String, String> properties) {
     if (Boolean.parseBoolean(properties.get(APPEND_ONLY))) {
       throw new TidegateException(
@@ -106,7 +106,7 @@ public final class TableRules {
     }
   }
 
-  /** Refuses when somebody restored, replaced or overwrote the table and nobody has acknowledged it. */
+  /** Refuses when another writer restored, replaced or overwrote the table, until a person has acknowledged it. */
   public static void checkForeign(BatchFile batch, Map<String, String> properties, CommitTail tail) {
     long seen = acknowledged(properties);
     for (LogIndex.Entry commit : tail.entries()) {

@@ -10,21 +10,21 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
- * The object {@code <n>.void} beside a batch that landed void: what remains when the table's log is cleaned.
+ * The object {@code <n>.void} next to a batch that landed void. It remains when the table's log is cleaned up.
  *
- * @param version Delta version of the commit that carries transaction n alone
+ * @param version Delta version of the commit, which has transaction n and no file
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
 public record VoidObject(String digest, String reason, long version) {
 
-  /** Writes the object. Written again it has the same content, so a repeat is harmless. */
+  /** Writes the object. A repeat is harmless, because it writes the same content. */
   public void put(FileSystem fs, Path batch) throws IOException {
     try (OutputStream out = fs.create(path(batch), true)) {
       out.write(Json.write(this).getBytes(StandardCharsets.UTF_8));
     }
   }
 
-  /** The object beside {@code batch}, or null. */
+  /** Reads the object next to {@code batch}, or returns null. */
   public static VoidObject readOrNull(FileSystem fs, Path batch) throws IOException {
     Path path = path(batch);
     try (var in = fs.open(path)) {

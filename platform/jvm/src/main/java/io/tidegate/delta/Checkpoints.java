@@ -16,17 +16,17 @@ import org.slf4j.LoggerFactory;
 import scala.Option;
 
 /**
- * Writes checkpoints behind the commits that asked for them, one at a time.
+ * Writes checkpoints after the commits that asked for them, one at a time.
  *
- * <p>A checkpoint names every live file, so of a table with a million it takes half a minute, and it only saves readers
- * time: nobody has to wait for it. One that dies with the server is made up for by a later commit's.
+ * <p>A checkpoint lists every live file, so for a table of a million files it takes half a minute. It only saves
+ * readers time, so no commit waits for it. If the server dies before it is written, a later commit has one written.
  */
 final class Checkpoints {
   private static final Logger LOG = LoggerFactory.getLogger(Checkpoints.class);
   /** Hadoop runs hooks of a higher priority first; Spark's have 40. */
   private static final int BEFORE_SPARK = 100;
 
-  /** The newest one that each log waits for. */
+  /** The newest checkpoint that each log waits for. */
   private static final Map<Path, Runnable> WAITING = new ConcurrentHashMap<>();
   private static final ExecutorService WRITER =
       Executors.newSingleThreadExecutor(
@@ -36,11 +36,11 @@ final class Checkpoints {
             return thread;
           });
 
-  /** Seconds that a server which stops waits for checkpoints that were asked for. */
+  /** Seconds that a stopping server waits for checkpoints that were asked for. */
   private static final int PATIENCE_S = 10;
 
   static {
-    // Before Spark's own hook, which stops what writes them: a server of one run would never write any.
+    // Before Spark's own hook, which stops the writer of checkpoints: a server of one run would never write any.
     ShutdownHookManager.get()
         .addShutdownHook(
             () -> drained(PATIENCE_S * 1000L), BEFORE_SPARK, PATIENCE_S + 5, TimeUnit.SECONDS);
@@ -48,7 +48,7 @@ final class Checkpoints {
 
   private Checkpoints() {}
 
-  /** Writes the checkpoint of a version soon, as Delta's hook would, unless a newer one of its log is asked for before. */
+  /** Has the checkpoint of a version written soon, unless a newer one of the same log is asked for before. */
   static void later(DeltaLog log, Snapshot committed, long version) {
     later(
         log.logPath(),
@@ -59,21 +59,21 @@ final class Checkpoints {
                 Option.empty()));
   }
 
-  /** Has {@code write} run soon, in the place of what waits for that log already. */
+  /** Has {@code write} run soon, instead of what already waits for that log. */
   static void later(Path log, Runnable write) {
     if (WAITING.put(log, write) == null) {
       WRITER.execute(
           () -> {
             try {
               asTheServer(WAITING.remove(log));
-            } catch (Exception e) { // Scala throws what Java calls checked without saying so
+            } catch (Exception e) { // Scala throws checked exceptions without declaring them
               LOG.warn("no checkpoint was written to {}; a later commit tries again", log, e);
             }
           });
     }
   }
 
-  /** Waits until all that was asked for is written; false where that takes too long. */
+  /** Waits until every checkpoint that was asked for is written. Returns false when that takes too long. */
   static boolean drained(long millis) {
     CountDownLatch done = new CountDownLatch(1);
     WRITER.execute(done::countDown);
@@ -85,7 +85,7 @@ final class Checkpoints {
     }
   }
 
-  /** In the session that is there as long as the server: the committer's may be closed by now. */
+  /** Writes in the session that lives as long as the server, because the committer's may be closed by now. */
   private static void asTheServer(Runnable write) {
     var session = (org.apache.spark.sql.classic.SparkSession) SparkSession.getDefaultSession().get();
     Thread.currentThread().setContextClassLoader(session.sharedState().jarClassLoader());

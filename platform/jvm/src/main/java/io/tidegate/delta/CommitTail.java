@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What the commits of a table after a known version say about themselves. */
+/** The commits of a table after a known version. */
 public final class CommitTail {
   private final List<LogIndex.Entry> entries;
   private final boolean complete;
@@ -36,7 +36,7 @@ public final class CommitTail {
     return entries;
   }
 
-  /** False when log cleanup has taken commits after the known version away. */
+  /** False when log cleanup has removed commits after the known version. */
   public boolean complete() {
     return complete;
   }

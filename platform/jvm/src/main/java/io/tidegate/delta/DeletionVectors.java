@@ -15,15 +15,15 @@ import org.apache.spark.sql.delta.storage.dv.DeletionVectorStoreUtils;
 import org.apache.spark.sql.delta.util.PathWithFileSystem;
 import scala.Option;
 
-/** Writes the deletion vectors of one commit, all into one file beside the table's data. */
+/** Writes the deletion vectors of one commit, all of them into one file next to the table's data. */
 public final class DeletionVectors {
   private DeletionVectors() {}
 
   /**
    * Hides further rows of live files.
    *
-   * @param rows of each file the row numbers, from 0, that are hidden besides those that its vector hides
-   * @return the vector of each file; what nobody commits is an orphan, harmless
+   * @param rows by file, the row numbers, from 0, to hide in addition to those that its vector hides already
+   * @return the vector of each file; one that is never committed is a harmless orphan
    */
   public static Map<AddFile, DeletionVectorDescriptor> hide(TableView table, Map<AddFile, RoaringBitmapArray> rows) {
     Map<AddFile, DeletionVectorDescriptor> written = new LinkedHashMap<>();

@@ -19,7 +19,7 @@ import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.types.DataTypes;
 
-/** Which files are live in a snapshot, looked up by path in whatever spelling. */
+/** Which files are live in a snapshot, by path in any spelling. */
 public final class LiveEntries {
   private final String root;
   private final Map<String, List<AddFile>> entries;
@@ -30,7 +30,7 @@ public final class LiveEntries {
   }
 
   /**
-   * Looks {@code paths} up, in one pass over the snapshot's files if any may be live and they are many.
+   * Looks up {@code paths}. Reads the snapshot's files, in one pass, only if one of the paths may be live.
    *
    * @param paths as a log writes them
    */
@@ -64,17 +64,20 @@ public final class LiveEntries {
         .collectAsList();
   }
 
-  /** The live entries of the file that {@code path} names; more than one only in a log somebody else spoiled. */
+  /**
+   * Returns the live entries of the file that {@code path} names: more than one only in a log that another writer
+   * damaged.
+   */
   public List<AddFile> at(String path) {
     return entries.getOrDefault(LogPath.key(root, path), List.of());
   }
 
-  /** The live entry of {@code path} that has exactly this deletion vector (null: none), or null. */
+  /** Returns the live entry of {@code path} with exactly this deletion vector (null: without one), or null. */
   public AddFile at(String path, String dvId) {
     return at(path).stream().filter(file -> java.util.Objects.equals(dvId(file), dvId)).findFirst().orElse(null);
   }
 
-  /** The unique id of the entry's deletion vector, or null. */
+  /** Returns the unique id of the entry's deletion vector, or null. */
   public static String dvId(AddFile file) {
     return file.deletionVector() == null ? null : file.deletionVector().uniqueId();
   }

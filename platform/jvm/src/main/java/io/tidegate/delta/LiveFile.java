@@ -11,22 +11,25 @@ import org.apache.spark.sql.delta.actions.AddFile;
  * @param entry the {@code add} action
  */
 public record LiveFile(AddFile entry) {
-  /** As logged. */
+  /** The path as the log has it. */
   public String path() {
     return entry.path();
   }
 
-  /** Bytes. */
+  /** Size in bytes. */
   public long size() {
     return entry.size();
   }
 
-  /** Whether a deletion vector hides rows of it. */
+  /** Whether a deletion vector hides some of its rows. */
   public boolean hasVector() {
     return entry.deletionVector() != null;
   }
 
-  /** Delta's statistics; missing where there are none. They are parsed each time, for they would take much memory. */
+  /**
+   * Delta's statistics, a missing node if there are none. They are parsed each time, because kept they need much
+   * memory.
+   */
   public JsonNode stats() {
     JsonNode read = entry.stats() == null ? null : Json.treeOrNull(entry.stats());
     return read == null ? MissingNode.getInstance() : read;

@@ -16,11 +16,11 @@ import org.apache.spark.sql.delta.DeltaLog;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * What commits ask of a table most often, kept up by reading only the commits that are new.
+ * What commits ask about a table most often, kept current by reading only new commits.
  *
- * <p>Delta rebuilds a table's whole state, with Spark jobs, for every version that is asked for its transactions or
- * its files: seconds per commit, more with every live file. Here a commit costs one read of its file. Paths are kept
- * as 64-bit hashes, about 50 bytes each, so "maybe live" has to be confirmed, and "not live" is certain.
+ * <p>Delta rebuilds a table's whole state, with Spark jobs, for every version whose transactions or files are asked
+ * for: that takes seconds for each commit, and more with every live file. Here a commit costs one read of its file.
+ * Paths are kept as 64-bit hashes, about 50 bytes each; so "maybe live" must be confirmed, and "not live" is certain.
  */
 public final class LogIndex {
   /** A commit without its files; {@code operation} and {@code userMetadata} are null where its writer gave none. */
@@ -28,13 +28,15 @@ public final class LogIndex {
 
   private static final Map<DeltaLog, LogIndex> ALL = Collections.synchronizedMap(new WeakHashMap<>());
 
-  /** Commits whose words are remembered; who asks for older ones reads the log. */
+  /** Commits that are remembered. Older ones are read from the log. */
   private static final int REMEMBERED = 100;
 
-  /** Commits that are rather read one by one than by Delta's own means. */
+  /** Up to so many commits are read one by one; more are read by Delta. */
   private static final int READ_SINGLY = 50;
 
-  /** Live files whose entries are kept before anybody asks: reading a log twice costs more. */
+  /**
+   * The entries of up to so many live files are kept before they are asked for, because reading a log twice costs more.
+   */
   private static final int FEW = 1000;
 
   private static final long FNV_BASIS = 0xcbf29ce484222325L;
@@ -48,19 +50,19 @@ public final class LogIndex {
   private final Set<Long> encoded = new HashSet<>();
   private final Set<Long> everEncoded = new HashSet<>();
 
-  /** The live files by logged path, kept while they are few or once somebody has asked for them; else null. */
+  /** The live files by logged path; kept while they are few, or once they were asked for; else null. */
   private Map<String, LiveFile> files;
 
   private boolean filesWanted;
 
   private LogIndex() {}
 
-  /** The index of a table's log. It lives as long as Delta keeps that log open. */
+  /** Returns the index of a table's log. It lives as long as Delta keeps that log open. */
   static LogIndex of(TableView table) {
     return ALL.computeIfAbsent(table.log(), log -> new LogIndex());
   }
 
-  /** The last version that an application committed with in the view, null for none. */
+  /** Returns the last transaction of an application in the view, or null. */
   synchronized Long lastTxn(TableView view, String appId) throws IOException {
     if (reaches(view)) {
       return txns.get(appId);
@@ -69,12 +71,12 @@ public final class LogIndex {
     return found.isDefined() ? (Long) found.get() : null;
   }
 
-  /** How many files are live in the view. */
+  /** Returns how many files are live in the view. */
   synchronized long files(TableView view) throws IOException {
     return reaches(view) ? plain.size() + encoded.size() : view.snapshot().numOfFiles();
   }
 
-  /** The files that are live in the view, however many they are; null when the index is past it. */
+  /** Returns all live files of the view, or null when the index is past it. */
   synchronized List<LiveFile> liveFiles(TableView view) throws IOException {
     filesWanted = true;
     if (!reaches(view)) {
@@ -87,19 +89,19 @@ public final class LogIndex {
     return List.copyOf(files.values());
   }
 
-  /** The files that are live in the view if they are few; null otherwise, or when the index is past it. */
+  /** Returns the live files of the view if they are few; null otherwise, or when the index is past it. */
   synchronized List<LiveFile> fewFiles(TableView view) throws IOException {
     return reaches(view) && files != null ? List.copyOf(files.values()) : null;
   }
 
-  /** Those of the decoded paths that may be live in the view; the others are not. */
+  /** Returns those of the decoded paths that may be live in the view. The others are not. */
   synchronized List<String> maybeLive(TableView view, Collection<String> keys) throws IOException {
     return reaches(view)
         ? keys.stream().filter(key -> plain.contains(hash(key)) || everEncoded.contains(hash(key))).toList()
         : List.copyOf(keys);
   }
 
-  /** The view's commits from a version on, oldest first, or null when not all of them are remembered. */
+  /** Returns the view's commits from a version on, oldest first, or null when not all of them are remembered. */
   synchronized List<Entry> commits(TableView view, long first) throws IOException {
     if (!reaches(view)) {
       return null;
@@ -108,14 +110,14 @@ public final class LogIndex {
     return found.size() == Math.max(version - first + 1, 0) ? found : null;
   }
 
-  /** Takes note of a commit that was made directly on the view, without reading it back. */
+  /** Adds a commit that was made directly on the view, without reading it back. */
   synchronized void committed(TableView view, LoggedCommit commit) {
     if (begun && version == commit.version() - 1 && version == view.snapshot().version()) {
       fold(view, commit);
     }
   }
 
-  /** Whether the index is at the view's version; false when it is past it. */
+  /** Brings the index to the view's version. Returns false when it is past it. */
   private boolean reaches(TableView view) throws IOException {
     long wanted = view.snapshot().version();
     if (begun && wanted < version) {
@@ -127,7 +129,7 @@ public final class LogIndex {
     while (version < wanted) {
       LoggedCommit commit = LoggedCommit.read(view, version + 1, files != null);
       if (commit == null) {
-        // Cleaned up since the version that the index was at.
+        // Log cleanup has removed commits since the version of the index.
         beginByDelta(view);
       } else {
         fold(view, commit);
@@ -138,8 +140,8 @@ public final class LogIndex {
 
   private void begin(TableView view) {
     clear();
-    boolean whole = view.snapshot().version() < READ_SINGLY && view.snapshot().logSegment().checkpointProvider().isEmpty();
-    if (!whole) {
+    boolean isWholeLog = view.snapshot().version() < READ_SINGLY && view.snapshot().logSegment().checkpointProvider().isEmpty();
+    if (!isWholeLog) {
       beginByDelta(view);
     }
     begun = true;
@@ -195,7 +197,7 @@ public final class LogIndex {
       plain.add(hash(key));
     } else {
       encoded.add(hash(logged));
-      // For ever: under another spelling the same file may be live once more.
+      // Never unmarked: the same file may still be live under another spelling.
       everEncoded.add(hash(key));
     }
   }

@@ -7,13 +7,13 @@ import org.apache.hadoop.fs.Path;
 /**
  * Paths as a Delta log writes them: URI-encoded, relative to the table or absolute.
  *
- * <p>One file can be spelled in several ways ({@code é}, {@code %C3%A9}, absolute). Delta compares spellings and
- * would hold two live entries of one file, every row twice. So ours are compared decoded.
+ * <p>One file can be spelled in several ways ({@code é}, {@code %C3%A9}, absolute). Delta compares spellings, and would
+ * have two live entries of one file, with every row twice. Tidegate compares decoded paths.
  */
 public final class LogPath {
   private LogPath() {}
 
-  /** The decoded path below {@code table}, or the path as it is when it lies elsewhere or is no URI. */
+  /** Returns the decoded path below {@code table}, or the path itself when it is elsewhere or not a URI. */
   public static String key(String table, String logged) {
     URI uri;
     try {
@@ -34,7 +34,9 @@ public final class LogPath {
     return inside ? uri.getPath().substring(below.length()) : logged;
   }
 
-  /** Why {@code path} may not be added to a log, or null: it must be relative, a URI, and its only spelling. */
+  /**
+   * Returns why {@code path} may not be added to a log, or null: it must be relative, a URI, and in its only spelling.
+   */
   public static String problem(String path) {
     try {
       URI uri = new URI(path);
@@ -53,19 +55,22 @@ public final class LogPath {
     }
   }
 
-  /** The file that {@code logged} names in the table at {@code root}. */
+  /** Returns the file that {@code logged} names in the table at {@code root}. */
   public static Path resolve(Path root, String logged) {
     return new Path(root, new Path(URI.create(logged)));
   }
 
-  /** How {@code _metadata.file_path} spells the file that {@code logged} names in the table at {@code root}. */
+  /**
+   * Returns the spelling of {@code _metadata.file_path} for the file that {@code logged} names in the table at
+   * {@code root}.
+   */
   public static String inMetadata(Path root, String logged) {
     return resolve(root, logged).toUri().toString();
   }
 
   private static String authority(URI uri) {
     String scheme = uri.getScheme() == null ? "" : uri.getScheme();
-    // s3, s3a and s3n are three names of one store.
+    // s3, s3a and s3n name the same store.
     return (scheme.startsWith("s3") ? "s3" : scheme) + ":" + (uri.getAuthority() == null ? "" : uri.getAuthority());
   }
 }

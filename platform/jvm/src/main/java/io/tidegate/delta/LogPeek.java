@@ -16,10 +16,10 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
 
 /**
- * A look at a log that takes no Spark job, where a snapshot takes one: a listing, and mostly its newest commit.
+ * Reads of a log without a Spark job, which a snapshot needs: one listing, and in most cases only the newest commit.
  */
 public final class LogPeek {
-  /** Commits that are read before a snapshot is asked for. */
+  /** Commits that are read before a snapshot is made. */
   private static final int COMMITS = 3;
 
   private LogPeek() {}
@@ -47,34 +47,34 @@ public final class LogPeek {
     }
     commits.sort(Comparator.comparing(Path::getName).reversed());
     for (Path commit : commits.subList(0, Math.min(COMMITS, commits.size()))) {
-      Boolean told = told(files, commit);
-      if (told != null) {
-        return told;
+      Boolean found = columnsIn(files, commit);
+      if (found != null) {
+        return found;
       }
     }
     return !TableView.open(spark, location).snapshot().metadata().schema().isEmpty();
   }
 
-  /** What a commit says of it; null for nothing. */
-  private static Boolean told(FileSystem files, Path commit) throws IOException {
-    Boolean told = null;
+  /** Returns whether the table has columns as far as a commit shows it, or null. */
+  private static Boolean columnsIn(FileSystem files, Path commit) throws IOException {
+    Boolean found = null;
     try (var lines =
         new BufferedReader(new InputStreamReader(files.open(commit), StandardCharsets.UTF_8))) {
       for (String line = lines.readLine(); line != null; line = lines.readLine()) {
         JsonNode action = line.isBlank() ? null : Json.treeOrNull(line);
         if (action == null && !line.isBlank()) {
-          throw new IOException(commit + " is no commit of a Delta table: it holds a line that is not JSON");
+          throw new IOException(commit + " is not a commit of a Delta table: it has a line that is not JSON");
         }
         if (action != null && action.has("metaData")) {
           JsonNode schema = Json.treeOrNull(action.path("metaData").path("schemaString").asText());
           return schema != null && schema.path("fields").size() > 0;
         }
-        // Only a table with columns takes files.
+        // Only a table with columns has files.
         if (action != null && action.has("add")) {
-          told = true;
+          found = true;
         }
       }
     }
-    return told;
+    return found;
   }
 }

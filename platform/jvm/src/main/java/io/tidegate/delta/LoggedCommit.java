@@ -13,15 +13,15 @@ import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.util.FileNames;
 
 /**
- * One commit as its file in the log says it.
+ * One commit, as its file in the log has it.
  *
- * @param operation Delta's name of the operation, {@link #OVERWRITE} for a write in that mode, null where the writer gave
- *     none
- * @param userMetadata what the writer said beside it, or null
+ * @param operation Delta's name of the operation, {@link #OVERWRITE} for a write in that mode, null where the writer
+ *     gave none
+ * @param userMetadata text that the writer added, or null
  * @param txns versions of the applications that committed with it
  * @param added paths of its add actions, as logged
  * @param removed paths of its remove actions, as logged
- * @param files the files of its add actions; null where nobody asked for them
+ * @param files the files of its add actions; null unless they were asked for
  */
 record LoggedCommit(
     long version,
@@ -31,19 +31,22 @@ record LoggedCommit(
     List<String> added,
     List<String> removed,
     List<LiveFile> files) {
-  /** What a write that takes the rows away that were there is called here; Delta calls it a WRITE with this mode. */
+  /** The operation of a write that removes all rows before it. Delta calls it a WRITE with this mode. */
   public static final String OVERWRITE = "OVERWRITE";
 
   private static final String ADD = "{\"add\":{\"path\":\"";
   private static final String REMOVE = "{\"remove\":{\"path\":\"";
   private static final int HEAD = 40;
 
-  /** The commit without its files. */
+  /** Returns the commit without its files. */
   LogIndex.Entry entry() {
     return new LogIndex.Entry(version, operation, userMetadata, txns);
   }
 
-  /** Reads a commit's file, on demand with the entries of its files; null when it is not there (any more). */
+  /**
+   * Reads a commit's file, with the entries of its files if asked. Returns null when there is no such file, or no
+   * longer.
+   */
   static LoggedCommit read(TableView table, long version, boolean withFiles) throws IOException {
     String operation = null;
     String userMetadata = null;
@@ -55,7 +58,7 @@ record LoggedCommit(
     try (var lines = table.log().store().readAsIterator(file, table.hadoopConf())) {
       while (lines.hasNext()) {
         String line = lines.next();
-        // An action is an object of one key, so its kind is known without parsing 10,000 adds.
+        // An action is an object of one key; so its kind is known without parsing 10,000 adds.
         String head = line.substring(0, Math.min(HEAD, line.length()));
         if (head.contains("\"commitInfo\"")) {
           JsonNode info = Json.treeOrNull(line).path("commitInfo");

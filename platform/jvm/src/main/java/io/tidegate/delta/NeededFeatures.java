@@ -13,15 +13,15 @@ import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The table features that new columns need, turned on with the columns.
+ * Turns on the table features that new columns need, together with the columns.
  *
- * <p>A table that is born with a column of some type has the type's feature. Of a table that exists Delta wants some
- * features, such as {@code timestampNtz}, turned on by hand first; until then no file with such a column could enter.
+ * <p>Delta gives a new table the features of its columns' types. For a table that exists it wants some features, such
+ * as {@code timestampNtz}, to be turned on by hand first; until then no file with such a column could enter.
  */
 final class NeededFeatures {
   private NeededFeatures() {}
 
-  /** The metadata, with the property that turns on each feature that it needs and that Delta would ask for. */
+  /** Returns the metadata with a property for each feature that it needs and that Delta would ask to turn on. */
   static Metadata turnedOn(SparkSession spark, Metadata metadata, Protocol protocol) {
     var present = protocol.implicitlyAndExplicitlySupportedFeatures();
     var needed = Protocol$.MODULE$.extractAutomaticallyEnabledFeatures(spark, metadata, protocol);

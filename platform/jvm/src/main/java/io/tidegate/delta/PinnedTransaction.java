@@ -16,27 +16,29 @@ import scala.Tuple2;
 /**
  * A Delta transaction that lands directly on its snapshot or not at all, and leaves checkpoints to {@link Checkpoints}.
  *
- * <p>delta-spark rebases an append over whatever was committed meanwhile. Our preconditions were checked on the
- * snapshot, so a rebase would commit on a table that nobody has looked at; here the caller looks again instead.
- * The conflict check is the one place every rebase passes through, whatever the session's settings are.
+ * <p>delta-spark rebases an append onto commits that other writers made meanwhile. Preconditions were checked on the
+ * snapshot, so a rebase would commit on a table that was never checked. Here the caller starts again instead. Every
+ * rebase passes through the conflict check, whatever the session's settings are.
  */
 public final class PinnedTransaction extends OptimisticTransaction {
-  /** Live files for which a table has one checkpoint less often than `delta.checkpointInterval` says. */
+  /** For every so many live files, the interval between checkpoints grows by one {@code delta.checkpointInterval}. */
   private static final long FILES_OF_A_STEP = 100_000;
 
-  /** A table has a checkpoint at least every so many intervals: who opens it reads the commits since the last one. */
+  /**
+   * The interval grows to so many times at most: a reader that opens the table reads all commits since the checkpoint.
+   */
   private static final long RAREST = 10;
 
   /**
-   * Live files from which on each commit has a checksum file, whatever the session says: a log that is read anew, as after
-   * each checkpoint, is known by it, where else the next commit has Delta compute the state of all files.
+   * From so many live files on, each commit has a checksum file, whatever the session's setting is. Without it, the
+   * first commit after a log was read again, as it is after each checkpoint, has Delta compute the state of all files.
    */
   private static final long FILES_WITH_CHECKSUMS = 5_000;
 
   private final long files;
   private boolean checkpointIsDue;
 
-  /** Somebody else committed the version that this transaction wanted. Perhaps it was an earlier try of our own. */
+  /** Another commit has the version that this transaction wanted. It may be an earlier attempt of the same caller. */
   public static final class SnapshotMoved extends RuntimeException {
     SnapshotMoved(long version) {
       super("version " + version + " is there already");
@@ -47,23 +49,23 @@ public final class PinnedTransaction extends OptimisticTransaction {
     this(table, table.files());
   }
 
-  /** As above, of a table with so many live files. */
+  /** As above, for a table with {@code files} live files. */
   PinnedTransaction(TableView table, long files) {
     super(table.log(), Option.empty(), table.snapshot());
     this.files = files;
   }
 
   /**
-   * The action that marks the commit with an application's transaction, which takes part in Delta's own check that they
-   * follow each other.
+   * Returns the action that marks the commit with an application's transaction. Delta's own check that transactions
+   * follow each other covers it.
    */
   public SetTransaction mark(String appId, long number) {
     readTxn().addOne(appId);
-    // Without lastUpdated a table that ever sets a retention would take the transaction for expired.
+    // Without lastUpdated, a table that later sets a retention would take the transaction for expired.
     return new SetTransaction(appId, number, Option.apply((Object) System.currentTimeMillis()));
   }
 
-  /** As Delta's, and turns on what new columns need of a table that exists. */
+  /** Does what Delta does, and turns on the features that new columns of an existing table need. */
   @Override
   public void updateMetadata(Metadata wanted, boolean ignoreDefaultProperties) {
     boolean isNew = readVersion() < 0; // Delta gives a new table what its columns need
@@ -77,14 +79,19 @@ public final class PinnedTransaction extends OptimisticTransaction {
     throw new SnapshotMoved(checkVersion);
   }
 
-  /** Never for Delta, which would count all live files of such a commit, for its log, by computing their state. */
+  /**
+   * Returns false, because Delta would compute the state of all files to log their number. {@link Checkpoints} writes
+   * instead.
+   */
   @Override
   public boolean isCheckpointNeeded(long version, Snapshot committed) {
     checkpointIsDue = version != 0 && version % interval(deltaLog().checkpointInterval(metadata()), files) == 0;
     return false;
   }
 
-  /** Commits from one checkpoint of a table to the next; {@code given} by its properties. */
+  /**
+   * Returns the number of commits between two checkpoints of a table; {@code given}: the interval in its properties.
+   */
   static long interval(int given, long files) {
     return given * Math.min(RAREST, 1 + files / FILES_OF_A_STEP);
   }
@@ -99,11 +106,11 @@ public final class PinnedTransaction extends OptimisticTransaction {
     }
     Snapshot after = committed.postCommitSnapshot();
     if (hook == ChecksumHook$.MODULE$ && files >= FILES_WITH_CHECKSUMS && after.checksumOpt().isDefined()) {
-      // Where another commit came since, the snapshot is that one's: its checksum under this version would be a lie.
+      // After another commit the snapshot is of that commit: its checksum would be wrong for this version.
       if (after.version() == committed.committedVersion()) {
         writeChecksumFile(after.version(), after.checksumOpt().get());
       }
-      return; // Delta's own hook would write the same file again, and warn that it is there.
+      return; // Delta's own hook would write the same file again, and warn that it exists.
     }
     super.runPostCommitHook(hook, committed);
   }

@@ -23,9 +23,9 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
   /**
    * Opens the table at {@code table}, or the place where it will be.
    *
-   * <p>delta-spark keeps opened logs for an hour and only reads what is newer than what it has. A table that was
-   * dropped and made again meanwhile would be seen with the old one's metadata; so the newest file it knew is looked up
-   * in the listing that it makes now, and a log whose file has changed is opened afresh.
+   * <p>delta-spark keeps opened logs for an hour, and reads only newer commits. A table that was dropped and created
+   * again meanwhile would have the metadata of the old table. So the newest file that Delta knew is looked up in the
+   * new listing, and a log whose file has changed is opened again from scratch.
    */
   public static TableView open(SparkSession spark, String table) {
     Path path = new Path(table);
@@ -39,7 +39,7 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
     try {
       now = update(log);
     } catch (RuntimeException e) {
-      // Delta cannot go on from what it knew, perhaps because all of it is gone.
+      // Delta cannot continue from the snapshot that it knew, perhaps because the whole log is gone.
       if (isThere(log, newestFile(known))) {
         throw e;
       }
@@ -53,9 +53,9 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
   }
 
   /**
-   * The table as of {@code version}, from what is known of it where that is enough; null where it is at another one.
+   * Returns the table if it is at {@code version}, else null.
    *
-   * <p>For who has looked at that version already: nothing is asked of S3 then.
+   * <p>S3 is asked nothing when Delta's last snapshot of the table has that version.
    */
   public static TableView at(SparkSession spark, String table, long version) {
     DeltaLog log = DeltaLog.forTable(spark, new Path(table));
@@ -64,7 +64,7 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
     return view.snapshot().version() == version ? view : null;
   }
 
-  /** The same table, its newest snapshot. */
+  /** Returns the same table at its newest snapshot. */
   public TableView refreshed() {
     return new TableView(log, update(log));
   }
@@ -82,7 +82,7 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
     return log.newDeltaHadoopConf();
   }
 
-  /** The last version that {@code appId} committed with, or null. */
+  /** Returns the last transaction of {@code appId}, or null. */
   public Long lastTxn(String appId) {
     return exists() ? indexed(index -> index.lastTxn(this, appId)) : null;
   }
@@ -92,28 +92,28 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
     return exists() ? indexed(index -> index.files(this)) : 0;
   }
 
-  /** The live files, whose entries are kept from the first question on; null where they are not known. */
+  /** Returns the live files, or null when they are not known. From the first call on, their entries are kept. */
   public List<LiveFile> liveFiles() {
     return exists() ? indexed(index -> index.liveFiles(this)) : List.of();
   }
 
-  /** The live files if they are few enough to be kept anyway; else null, and Delta has to be asked. */
+  /** Returns the live files if they are few enough to be kept anyway; else null, and Delta must be asked. */
   List<LiveFile> fewFiles() {
     return exists() ? indexed(index -> index.fewFiles(this)) : List.of();
   }
 
-  /** Those of the decoded paths that may be live; the others are not. */
+  /** Returns those of the decoded paths that may be live. The others are not. */
   List<String> maybeLive(Collection<String> keys) {
     return exists() ? indexed(index -> index.maybeLive(this, keys)) : List.of();
   }
 
-  /** The commits from {@code first} on, or null when the log has to be read for them. */
+  /** Returns the commits from {@code first} on, or null when the log must be read for them. */
   List<LogIndex.Entry> commits(long first) {
     return exists() ? indexed(index -> index.commits(this, first)) : List.of();
   }
 
   /**
-   * Takes note of a commit that was made directly on this view.
+   * Records a commit that was made directly on this view.
    *
    * @param removed paths as logged
    */
@@ -141,7 +141,7 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
     return log.update(false, Option.empty(), Option.empty());
   }
 
-  /** Whether {@code now} goes on from {@code known}; its files are those of a new listing. */
+  /** Whether {@code now}, from a new listing, is a later state of the log of {@code known}. */
   private static boolean isSameLog(DeltaLog log, Snapshot known, Snapshot now) {
     if (known == now || known.version() < 0) {
       return true;
@@ -152,11 +152,11 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
         return isSame(file, newest);
       }
     }
-    // Not listed: below the checkpoint that the log is read from, or gone.
+    // Not listed: before the checkpoint that the log is read from, or gone.
     return now.version() > known.version() && isThere(log, newest);
   }
 
-  /** The newest file of the log that a snapshot knows; null for none. */
+  /** Returns the newest file of the log that a snapshot knows, or null. */
   private static FileStatus newestFile(Snapshot known) {
     if (known.version() < 0) {
       return null;
@@ -174,12 +174,12 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
     } catch (FileNotFoundException e) {
       return false;
     } catch (IOException e) {
-      throw new UncheckedIOException("cannot look at " + known.getPath(), e);
+      throw new UncheckedIOException("cannot read the status of " + known.getPath(), e);
     }
   }
 
   private static boolean isSame(FileStatus one, FileStatus other) {
-    // S3 tells milliseconds in a listing and only seconds in a HEAD.
+    // S3 has milliseconds in a listing, and only seconds in a HEAD.
     return one.getLen() == other.getLen() && one.getModificationTime() / 1000 == other.getModificationTime() / 1000;
   }
 }

@@ -14,8 +14,8 @@ import org.apache.parquet.io.api.Binary;
 /**
  * Keys that are looked up in a Parquet file.
  *
- * <p>Parquet's own {@code in} compares each row with one key after the other, and takes every page between the least and
- * the greatest of them.
+ * <p>Parquet's own {@code in} compares each row with one key after the other, and reads every page between the least
+ * key and the greatest.
  */
 final class AskedKeys extends UserDefinedPredicate<Binary> implements Serializable {
   private static final long serialVersionUID = 1;
@@ -36,7 +36,10 @@ final class AskedKeys extends UserDefinedPredicate<Binary> implements Serializab
     return keys.contains(key);
   }
 
-  /** Bounds of a page may be cut off: then the least one is less, and the greatest one greater. */
+  /**
+   * Whether a page can have none of the keys. Bounds of a page may be cut: then the least is less, the greatest
+   * greater.
+   */
   @Override
   public boolean canDrop(Statistics<Binary> page) {
     Binary next = sorted.ceiling(page.getMin());

@@ -26,22 +26,22 @@ import org.apache.parquet.schema.MessageType;
 import org.apache.parquet.schema.Type;
 
 /**
- * What one Parquet file of a ledger says.
+ * The rows that a decision needs of one Parquet file of a ledger.
  *
- * @param last the last state that it tells of each key
+ * @param last the last state of each key in the file
  */
 public record LedgerFile(List<LedgerRow> headers, Map<String, LedgerRow> last) {
-  /** For each reader its own: they hold the decompressors, and files are read side by side. */
+  /** Made for each reader: it holds the decompressors, and files are read in parallel. */
   private static ParquetReadOptions inMemory() {
     return ParquetReadOptions.builder(MemoryFile.SETTINGS).build();
   }
 
-  /** All of a small file. */
+  /** Reads all of a small file. */
   static LedgerFile read(byte[] content) throws IOException {
     return collect(new MemoryFile(content), inMemory(), FilterCompat.NOOP);
   }
 
-  /** Of a large file the header of batch {@code n} and these keys: only the pages that may hold them are read. */
+  /** Reads the header of batch {@code n} and these keys from a large file: only the pages that may have them. */
   static LedgerFile find(InputFile file, org.apache.hadoop.conf.Configuration conf, long n, List<String> keys)
       throws IOException {
     BinaryColumn kind = FilterApi.binaryColumn("kind");
@@ -55,7 +55,7 @@ public record LedgerFile(List<LedgerRow> headers, Map<String, LedgerRow> last) {
     return collect(file, HadoopReadOptions.builder(conf).withRecordFilter(filter).build(), filter);
   }
 
-  /** The rows of a file of this schema, or of some of its columns; null for another. */
+  /** Returns the rows of a file that has this schema, or some of its columns; null for another schema. */
   public static List<Group> rows(byte[] content, MessageType type) throws IOException {
     MemoryFile file = new MemoryFile(content);
     List<Type> has;
@@ -67,12 +67,12 @@ public record LedgerFile(List<LedgerRow> headers, Map<String, LedgerRow> last) {
     }
     List<Group> rows = new ArrayList<>();
     List<String> columns = has.stream().map(Type::getName).toList();
-    boolean whole = has.equals(type.getFields());
-    each(file, inMemory(), FilterCompat.NOOP, columns, row -> rows.add(whole ? row : widened(row, type)));
+    boolean hasAll = has.equals(type.getFields());
+    each(file, inMemory(), FilterCompat.NOOP, columns, row -> rows.add(hasAll ? row : widened(row, type)));
     return rows;
   }
 
-  /** A row of before the table had all of its columns. */
+  /** Returns a row of a file that is older than some columns, in the table's schema. */
   private static Group widened(Group row, MessageType type) {
     SimpleGroup wide = new SimpleGroup(type);
     for (Type field : row.getType().getFields()) {
@@ -117,13 +117,13 @@ public record LedgerFile(List<LedgerRow> headers, Map<String, LedgerRow> last) {
       Consumer<Group> row)
       throws IOException {
     try (ParquetFileReader reader = ParquetFileReader.open(file, options)) {
-      MessageType whole = reader.getFileMetaData().getSchema();
+      MessageType all = reader.getFileMetaData().getSchema();
       MessageType asked =
           new MessageType(
-              whole.getName(),
-              whole.getFields().stream().filter(field -> wanted.contains(field.getName())).toList());
+              all.getName(),
+              all.getFields().stream().filter(field -> wanted.contains(field.getName())).toList());
       reader.setRequestedSchema(asked);
-      MessageColumnIO columns = new ColumnIOFactory().getColumnIO(asked, whole);
+      MessageColumnIO columns = new ColumnIOFactory().getColumnIO(asked, all);
       PageReadStore pages;
       while ((pages = reader.readNextFilteredRowGroup()) != null) {
         RecordReader<Group> rows = columns.getRecordReader(pages, new GroupRecordConverter(asked), filter);

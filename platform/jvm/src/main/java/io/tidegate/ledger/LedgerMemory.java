@@ -29,23 +29,24 @@ import org.apache.spark.sql.types.StructType;
 /**
  * The header of a batch and the last states of keys, read from a ledger's files without a Spark job.
  *
- * <p>Which files may hold them the statistics in the log say. A small file is read whole, once for as long as this
- * server remembers it: a data file never changes. Of a large one only the pages that may hold a key are read.
+ * <p>The statistics in the log say which files may contain them. A small file is read completely, and only once while
+ * this server remembers it, because a data file never changes. Of a large file only the pages that may have a key are
+ * read.
  */
 public final class LedgerMemory {
-  /** Bytes; files up to here are read whole. */
+  /** Files of up to so many bytes are read completely. */
   static final long SMALL = 1 << 20;
 
-  /** Bytes of files that may hold what is asked; more is rather read by Spark, with all its cores. */
-  static final long MOST = 64 << 20;
+  /** Bytes of files to read; more is left to Spark, which reads with all of its cores. */
+  static final long MAX_READ_BYTES = 64 << 20;
 
-  /** Keys that are looked up in large files, however large. */
-  static final int MOST_KEYS = 1000;
+  /** Up to so many keys are looked up in large files, however large these are. */
+  static final int MAX_KEYS = 1000;
 
-  /** Bytes of small files' rows that are remembered, over all ledgers: a part of the heap, for the server's work needs it. */
+  /** Bytes of remembered rows, over all ledgers: a part of the heap, because the server's work needs the rest. */
   private static final long REMEMBERED = Math.max(32L << 20, Runtime.getRuntime().maxMemory() / 16);
 
-  /** Bytes that a row takes, about, without its reason. */
+  /** About as many bytes as a row takes, without its reason. */
   private static final int ROW = 500;
 
   private static final Map<Path, LedgerFile> KNOWN = new LinkedHashMap<>(16, 0.75f, true);
@@ -71,10 +72,10 @@ public final class LedgerMemory {
   }
 
   /**
-   * The header rows of batch {@code n}, and the last state of each of these keys that is known.
+   * Returns the header rows of batch {@code n}, and the last state of each of these keys that has one.
    *
-   * @return null where Spark has to be asked: the ledger is at another version, too much of it would have to be read, or
-   *     it uses a feature of Delta that a ledger of ours does not
+   * @return null where Spark must be asked: the ledger is at another version, too much of it would have to be read, or
+   *     it uses a feature of Delta that Tidegate's ledgers do not use
    */
   public static List<Object[]> find(
       SparkSession spark, String table, long version, long n, Collection<String> keys) {
@@ -89,14 +90,14 @@ public final class LedgerMemory {
     }
   }
 
-  /** Keeps what a file says that was just written. */
+  /** Keeps the rows of a file that was just written. */
   public static void remember(Path file, byte[] content) throws IOException {
     if (content.length <= SMALL) {
       keep(file, LedgerFile.read(content));
     }
   }
 
-  /** As a server that was just started. */
+  /** Forgets everything, like a server that was just started. */
   static void forget() {
     synchronized (KNOWN) {
       KNOWN.clear();
@@ -104,7 +105,7 @@ public final class LedgerMemory {
     }
   }
 
-  /** Whether the columns are those of a ledger, and are called in its files what they are called in the table. */
+  /** Whether the columns are those of a ledger, and have the same names in its files as in the table. */
   private static boolean isPlain(TableView view) {
     var metadata = view.snapshot().metadata();
     StructType schema = metadata.schema();
@@ -134,11 +135,11 @@ public final class LedgerMemory {
         searched += isSmall ? 0 : file.size();
       }
     }
-    if (unread > MOST || (searched > MOST && keys.size() > MOST_KEYS)) {
+    if (unread > MAX_READ_BYTES || (searched > MAX_READ_BYTES && keys.size() > MAX_KEYS)) {
       return null;
     }
     List<Callable<LedgerFile>> reads = new ArrayList<>();
-    small.forEach(file -> reads.add(() -> whole(file)));
+    small.forEach(file -> reads.add(() -> read(file)));
     large.forEach(file -> reads.add(() -> part(file)));
     return answer(inParallel(reads));
   }
@@ -148,7 +149,7 @@ public final class LedgerMemory {
     Map<String, LedgerRow> last = new HashMap<>();
     for (LedgerFile file : files) {
       file.headers().stream().filter(row -> row.n() == n).forEach(headers::add);
-      // Whichever is less: a batch may ask for thousands of keys, and an old file may hold as many.
+      // The smaller set is searched: a batch may ask for thousands of keys, and an old file may have as many.
       Collection<String> both = keys.size() < file.last().size() ? keys : file.last().keySet();
       for (String key : both) {
         LedgerRow row = file.last().get(key);
@@ -173,7 +174,7 @@ public final class LedgerMemory {
     return !least.isNumber() || !greatest.isNumber() || (least.asLong() <= n && n <= greatest.asLong());
   }
 
-  /** The keys that a file's statistics do not rule out. */
+  /** Returns the keys that a file's statistics do not rule out. */
   private Collection<String> inBoundsOf(JsonNode stats) {
     if (keys.isEmpty()) {
       return keys;
@@ -187,7 +188,7 @@ public final class LedgerMemory {
     if (!least.isTextual() || !greatest.isTextual() || keys.comparator().compare(least.asText(), greatest.asText()) > 0) {
       return keys;
     }
-    // Delta cuts long bounds off: the least one stays the least, the greatest gets a letter behind that is greater.
+    // Delta cuts long bounds: the least stays the least, and the greatest gets a greater character appended.
     return keys.subSet(least.asText(), true, greatest.asText(), true);
   }
 
@@ -195,7 +196,7 @@ public final class LedgerMemory {
     return new Path(view.root(), new Path(java.net.URI.create(file.path())));
   }
 
-  private LedgerFile whole(LiveFile file) throws IOException {
+  private LedgerFile read(LiveFile file) throws IOException {
     Path path = path(file);
     LedgerFile known = known(path);
     if (known != null) {
@@ -203,7 +204,7 @@ public final class LedgerMemory {
     }
     byte[] content = PlainRead.read(fs(path), path);
     if (content == null) {
-      throw new IOException(path + " is in its log and is gone: restore it, or the ledger's version before");
+      throw new IOException(path + " is in the ledger's log, but the file is gone: restore it, or the ledger's version before");
     }
     return keep(path, LedgerFile.read(content));
   }

@@ -5,7 +5,7 @@ import java.util.List;
 import org.apache.parquet.example.data.Group;
 
 /**
- * What a look asks of a ledger's row: a header (kind {@code header}) or the state that a decision gave a key.
+ * A row of a ledger, as far as step 1 needs it: a header (kind {@code header}) or the state that a decision gave a key.
  *
  * @param n the batch
  * @param position orders the rows of one batch; null in its header
@@ -57,7 +57,10 @@ public record LedgerRow(
     return "header".equals(kind);
   }
 
-  /** As {@code tells_a_state} in {@code resources/ledger.py}, which says why. */
+  /**
+   * Whether the row is a state of its key: the rule of {@code tells_a_state} in {@code resources/ledger.py}, which
+   * explains it.
+   */
   boolean tellsAState() {
     boolean refused = "quarantined".equals(status) && etag == null;
     return "row".equals(kind) && key != null && status != null && !"duplicate".equals(status) && !refused;

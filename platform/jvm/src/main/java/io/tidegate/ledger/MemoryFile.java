@@ -13,21 +13,23 @@ import org.apache.parquet.io.SeekableInputStream;
 
 /** A Parquet file in memory: one request reads or writes all of it. */
 public final class MemoryFile implements OutputFile, InputFile {
-  /** Parquet's own defaults. Without it each reader and writer parses Hadoop's files of settings, for 3 to 12 ms. */
+  /**
+   * Parquet's own defaults. Without them each reader and writer parses Hadoop's configuration files, for 3 to 12 ms.
+   */
   public static final ParquetConfiguration SETTINGS = new PlainParquetConfiguration();
 
   private final ByteArrayOutputStream written = new ByteArrayOutputStream();
   private byte[] content;
 
-  /** An empty file, to be written. */
+  /** Makes an empty file, to write. */
   public MemoryFile() {}
 
-  /** A file to be read. */
+  /** Makes a file to read. */
   MemoryFile(byte[] content) {
     this.content = content;
   }
 
-  /** What was written, or is to be read. */
+  /** Returns what was written, or what can be read. */
   public byte[] content() {
     return content == null ? written.toByteArray() : content;
   }

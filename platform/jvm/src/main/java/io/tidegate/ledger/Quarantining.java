@@ -7,16 +7,16 @@ import java.util.List;
 import org.apache.spark.sql.SparkSession;
 
 /**
- * Whether a ledger has ever set an object or rows aside, as far as the statistics in its log can rule that out: no file
- * is read for it, and there is no Spark job.
+ * Whether a ledger may record something in quarantine, by the statistics in its log: no file is read, and there is no
+ * Spark job.
  */
 public final class Quarantining {
   private static final String STATUS = "quarantined";
 
   private Quarantining() {}
 
-  /** False only where no live row of the ledger at {@code table} says that something is in quarantine. */
-  public static boolean maySay(SparkSession spark, String table) {
+  /** Returns false only when no live row of the ledger at {@code table} records something in quarantine. */
+  public static boolean mayRecord(SparkSession spark, String table) {
     TableView view = TableView.open(spark, table);
     List<LiveFile> live = view.exists() ? view.liveFiles() : List.of();
     return live == null || live.stream().anyMatch(file -> may(file.stats()));
@@ -36,8 +36,8 @@ public final class Quarantining {
   }
 
   private static boolean mayHoldBadRows(JsonNode stats) {
-    JsonNode most = stats.path("maxValues").path("bad_rows");
-    return most.isNumber() ? most.asLong() > 0 : !isNull(stats, "bad_rows");
+    JsonNode max = stats.path("maxValues").path("bad_rows");
+    return max.isNumber() ? max.asLong() > 0 : !isNull(stats, "bad_rows");
   }
 
   private static boolean isNull(JsonNode stats, String column) {

@@ -2,23 +2,25 @@ package io.tidegate.ledger;
 
 import java.util.Comparator;
 
-/** Orders texts as Spark, Delta's bounds and Parquet do, by their bytes in UTF-8; Java's own order is by half letters. */
+/**
+ * Orders texts by their bytes in UTF-8, as Spark, Delta's bounds and Parquet do. Java's own order is by UTF-16 units.
+ */
 public enum Utf8Order implements Comparator<String> {
   INSTANCE;
 
   @Override
-  public int compare(String one, String other) {
-    int least = Math.min(one.length(), other.length());
+  public int compare(String left, String right) {
+    int least = Math.min(left.length(), right.length());
     for (int i = 0; i < least; i++) {
-      char a = one.charAt(i);
-      char b = other.charAt(i);
+      char a = left.charAt(i);
+      char b = right.charAt(i);
       if (a != b) {
-        // Above U+FFFF a letter is two halves, which lie below U+E000.
+        // A character above U+FFFF is two units, which are below U+E000.
         boolean aHalf = Character.isSurrogate(a);
         boolean bHalf = Character.isSurrogate(b);
         return aHalf == bHalf ? a - b : aHalf ? 1 : -1;
       }
     }
-    return one.length() - other.length();
+    return left.length() - right.length();
   }
 }

@@ -171,7 +171,9 @@ interface Cell {
     return text.equalsIgnoreCase("true") ? Boolean.TRUE : text.equalsIgnoreCase("false") ? Boolean.FALSE : WRONG;
   }
 
-  /** Returns the cell with a point before its decimals, or null when the cell has a point that is not a decimal point. */
+  /**
+   * Returns the cell with a point before its decimals, or null when the cell has a point that is not a decimal point.
+   */
   static byte[] plain(byte[] bytes, int from, int to, char decimal) {
     if (decimal == '.') {
       return bytes;

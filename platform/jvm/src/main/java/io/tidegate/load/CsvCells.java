@@ -7,7 +7,10 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Reads CSV rows that Spark's reader has split: every cell is text, and a row with another number of cells is as written. */
+/**
+ * Reads CSV rows that Spark's reader has split: every cell is text, and a row with another number of cells is as
+ * written.
+ */
 final class CsvCells extends CsvRows {
   private final UTF8String quote;
   private String misshapen;

@@ -11,7 +11,9 @@ public final class FileTally implements Serializable {
   @JsonProperty long suspect;
   /** Bad rows whose only fault is a field that the table does not have. */
   @JsonProperty long unknown;
-  /** Lines that are not complete rows on their own: a quoted cell continues in the next, or is not as RFC 4180 has it. */
+  /**
+   * Lines that are not complete rows on their own: a quoted cell continues in the next, or is not as RFC 4180 has it.
+   */
   @JsonProperty long torn;
   /** The reason of one bad row: of all, the first in alphabetical order. */
   @JsonProperty String why;

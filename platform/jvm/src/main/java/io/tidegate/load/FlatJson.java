@@ -72,7 +72,8 @@ final class FlatJson {
   }
 
   /**
-   * Reads a line, which is valid UTF-8. Returns false when the parser must read the line; {@code values} are useless then.
+   * Reads a line, which is valid UTF-8. Returns false when the parser must read the line; {@code values} are useless
+   * then.
    *
    * @param values all null; receives the values of the columns
    */
@@ -175,8 +176,8 @@ final class FlatJson {
 
   /**
    * Reads a number of few digits. A double holds the whole number of all its digits exactly, and the power of ten that
-   * divides it; so the quotient is the double nearest to the number (Clinger, How to Read Floating Point Numbers Accurately,
-   * 1990).
+   * divides it; so the quotient is the double nearest to the number (Clinger, How to Read Floating Point Numbers
+   * Accurately, 1990).
    */
   private Object number() {
     boolean negative = is('-');
@@ -193,7 +194,10 @@ final class FlatJson {
     return negative ? -value : value;
   }
 
-  /** Passes digits, appends them to the number {@code before}, and leaves the result in {@code sum}. Returns their count. */
+  /**
+   * Passes digits, appends them to the number {@code before}, and leaves the result in {@code sum}. Returns their
+   * count.
+   */
   private int digits(long before) {
     int first = at;
     sum = before;
@@ -218,7 +222,10 @@ final class FlatJson {
     return days == Long.MIN_VALUE ? null : (Object) (int) days;
   }
 
-  /** Reads a time with seconds, up to six decimals, and the zone Z, which may be left out where the session's zone is UTC. */
+  /**
+   * Reads a time with seconds, up to six decimals, and the zone Z, which may be left out where the session's zone is
+   * UTC.
+   */
   private Object time() {
     int first = at + 1;
     if (!string()) {

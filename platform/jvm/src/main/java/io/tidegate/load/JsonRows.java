@@ -25,7 +25,9 @@ import scala.Function2;
 import scala.collection.Iterator;
 import scala.collection.immutable.Map$;
 
-/** Reads rows of JSON lines: the plainest by {@link FlatJson}, the others by Spark's parser under a {@link JsonWatch}. */
+/**
+ * Reads rows of JSON lines: the plainest by {@link FlatJson}, the others by Spark's parser under a {@link JsonWatch}.
+ */
 final class JsonRows extends RowReader {
   private static final String NO_OBJECT = "not a JSON object; write one a line";
   private static final String NOT_ALONE = "more than one JSON object in a line";
@@ -218,7 +220,9 @@ final class JsonRows extends RowReader {
     return true;
   }
 
-  /** Whether the line begins like UTF-16 or UTF-32, or with a byte order mark: Jackson would read it in that encoding. */
+  /**
+   * Whether the line begins like UTF-16 or UTF-32, or with a byte order mark: Jackson would read it in that encoding.
+   */
   private static boolean hasMark(byte[] line) {
     for (int i = 0; i < Math.min(4, line.length); i++) {
       if (line[i] == 0) {

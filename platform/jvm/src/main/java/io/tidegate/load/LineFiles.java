@@ -37,8 +37,8 @@ import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Reads the lines of files whose lengths the request has. Spark's source of text would do the same
- * work, but it first asks S3 four times for each file, and makes two projections of each line to append path and offset.
+ * Reads the lines of files whose lengths the request has. Spark's source of text would do the same work, but it first
+ * asks S3 four times for each file, and makes two projections of each line to append path and offset.
  */
 final class LineFiles {
   private static final String LENGTH = MRJobConfig.INPUT_FILE_OPTION_PREFIX + OpenFileOptions.FS_OPTION_OPENFILE_LENGTH;

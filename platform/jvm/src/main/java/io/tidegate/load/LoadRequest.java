@@ -88,7 +88,8 @@ public record LoadRequest(
   }
 
   /**
-   * How CSV is written. Delimiter, quote and decimal are one character each, and so is {@code comment} unless it is null.
+   * How CSV is written. Delimiter, quote and decimal are one character each, and so is {@code comment} unless it is
+   * null.
    *
    * @param lineEnd what ends the rows of files that are read as a whole; null where it is unknown
    */

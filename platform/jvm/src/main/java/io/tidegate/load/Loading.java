@@ -25,8 +25,8 @@ public final class Loading {
 
   /**
    * @param schema the table's columns, in its order
-   * @param quarantine a new folder for the bad rows, as JSON lines with source, etag, reason and text; it is made only if
-   *     there are any
+   * @param quarantine a new folder for the bad rows, as JSON lines with source, etag, reason and text; it is made only
+   *     if there are any
    */
   public Loading(SparkSession spark, LoadRequest request, StructType schema, String quarantine) {
     this.spark = (org.apache.spark.sql.classic.SparkSession) spark;

@@ -16,8 +16,8 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.util.TaskCompletionListener;
 
 /**
- * Writes the bad rows of one task, as JSON lines, to an object that is named for the task's number. Without bad rows there
- * is no object.
+ * Writes the bad rows of one task, as JSON lines, to an object that is named for the task's number. Without bad rows
+ * there is no object.
  *
  * <p>A task that runs twice writes the same rows to the same object twice: S3 shows an object only when it is complete.
  */

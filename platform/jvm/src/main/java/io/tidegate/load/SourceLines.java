@@ -67,7 +67,9 @@ final class SourceLines {
     return spark.read().schema(cellColumns(group)).options(cellOptions(group));
   }
 
-  /** Returns the columns of CSV that is read as a whole: the cells, and the text of a row with another number of cells. */
+  /**
+   * Returns the columns of CSV that is read as a whole: the cells, and the text of a row with another number of cells.
+   */
   static StructType cellColumns(LoadRequest.Group group) {
     StructType cells = new StructType();
     for (int i = 0; i < group.names().size(); i++) {

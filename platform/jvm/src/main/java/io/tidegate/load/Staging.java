@@ -30,7 +30,9 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Writes rows as data files of a table without committing them. A file that is never committed is a harmless orphan. */
+/**
+ * Writes rows as data files of a table without committing them. A file that is never committed is a harmless orphan.
+ */
 public final class Staging {
   private final OptimisticTransaction transaction;
 
@@ -48,7 +50,9 @@ public final class Staging {
             Json.texts(properties, "argument properties"));
   }
 
-  /** Writes the rows. Columns are matched by name; a missing one is NULL. Returns the {@code add} action of each file. */
+  /**
+   * Writes the rows. Columns are matched by name; a missing one is NULL. Returns the {@code add} action of each file.
+   */
   public List<String> write(Dataset<Row> rows) {
     return write(transaction, rows).stream().map(add -> Json.treeOrNull(add.json()).path("add").toString()).toList();
   }

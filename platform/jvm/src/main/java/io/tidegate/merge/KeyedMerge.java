@@ -50,35 +50,39 @@ import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The merge of Delta for the common case, in a third of its jobs: rows of distinct keys replace older ones of a table.
+ * Delta's MERGE for the common case (distinct keys, newer rows replace older), with a third of the Spark jobs.
  *
- * <p>One job makes the rows, one looks their keys up in the table, one writes those that are new or win. Deletion vectors
- * hide the rows that they replace, and all of it is one commit, directly on the snapshot that was read. Delta's own MERGE
- * rebuilds the table's state first, reads the table twice, and takes a job each for the vectors and their statistics.
+ * <p>One job makes the rows, one looks up their keys in the table, and one writes the rows that are new or newer.
+ * Deletion vectors hide the rows that they replace. All of it is one commit, directly on the snapshot that was read.
+ * Delta's own MERGE first rebuilds the table's state, reads the table twice, and needs a job each for the vectors and
+ * their statistics.
  */
 public final class KeyedMerge {
   /**
+   * What to merge.
+   *
    * @param rows a query whose rows have distinct keys and the table's columns
    * @param keys columns that tell rows apart; NULL is a value
-   * @param newer a condition over a row {@code s} and the row {@code t} of its key: whether it replaces it
-   * @param most how many rows the query has at most
+   * @param newer a condition over a row {@code s} of the query and the table's row {@code t} of its key: whether
+   *     {@code s} replaces {@code t}; empty where there is no such condition
+   * @param maxRows how many rows the query has at most
    */
-  public record Work(String rows, List<String> keys, String newer, long most, String appId, long number) {}
+  public record Work(String rows, List<String> keys, String newer, long maxRows, String appId, long number) {}
 
   /** What a merge changed. */
   public record Changed(long inserted, long updated) {}
 
-  /** Rows whose places in the table are kept in the driver's memory, some hundred bytes each. */
-  static final int MOST_ROWS = 100_000;
+  /** Up to so many rows are merged here: the driver keeps the places of their keys, some hundred bytes each. */
+  static final int MAX_ROWS = 100_000;
 
-  /** Bytes of rows, as Spark caches them, that are written by one task: Delta's own size of a file is of this order. */
+  /** Bytes of cached rows that one task writes: about the size that Delta wants a file to have. */
   private static final long BYTES_OF_A_TASK = 128L << 20;
 
   private static final String PATH = "_tidegate_path";
   private static final String INDEX = "_tidegate_index";
   private static final String HASH = "_tidegate_hash";
 
-  /** What may be said of a column beside its type: nothing of this has a part in what is written of it. */
+  /** Metadata of a column that does not change the values that are written. */
   private static final Pattern PLAIN = Pattern.compile("comment|delta\\.columnMapping\\..*");
 
   private final SparkSession spark;
@@ -98,10 +102,10 @@ public final class KeyedMerge {
   /**
    * Merges once per transaction number.
    *
-   * @return null where Delta's own MERGE has to do it, and nothing was done: many rows, a table with other columns than
-   *     the query, or with features that a merge has to serve (change data feed, row tracking, partitions, values that
-   *     columns have of their own), or one where a key is twice
-   * @throws TidegateException somebody else committed meanwhile
+   * @return what changed, or null when nothing was done because Delta's own MERGE must do it: for many rows, for a
+   *     table with other columns than the query, with features that a merge must serve (change data feed, row tracking,
+   *     partitions, default or generated values of columns), or with two rows of one key
+   * @throws TidegateException BUSY, when another writer committed meanwhile
    */
   public static Changed merge(SparkSession spark, String location, Work work) {
     TableView table = TableView.open(spark, location);
@@ -112,7 +116,7 @@ public final class KeyedMerge {
     Dataset<Row> rows = spark.sql(work.rows());
     boolean suits = table.exists() && suits(table.snapshot()) && isOf(table.snapshot().metadata().schema(), rows.schema());
     List<LiveFile> live = suits ? table.liveFiles() : null;
-    if (live == null || (!live.isEmpty() && (work.newer().isEmpty() || work.most() > MOST_ROWS))) {
+    if (live == null || (!live.isEmpty() && (work.newer().isEmpty() || work.maxRows() > MAX_ROWS))) {
       return null;
     }
     KeyedMerge merge = new KeyedMerge(spark, table, work, rows);
@@ -129,16 +133,17 @@ public final class KeyedMerge {
     return snapshot.metadata().partitionColumns().isEmpty()
         && is(properties, "delta.enableDeletionVectors")
         && !is(properties, "delta.enableChangeDataFeed")
-        // By the feature and not by the property: a table that has it names its rows also while that is off.
+        // By the feature, not by the property: a table that has the feature numbers its rows even while the property is
+        // off.
         && !snapshot.protocol().isFeatureSupported(RowTrackingFeature$.MODULE$);
   }
 
   /**
-   * Whether a query gives every column of the table and no other, each as the table has it, and nothing but the query says
-   * what their values are.
+   * Whether a query has exactly the columns of the table, with the table's types, and the query alone determines their
+   * values.
    *
-   * <p>Delta's MERGE keeps what it does not set, gives defaults, and matches the fields within a column by name: none of
-   * that is done here. The columns themselves may be in any order.
+   * <p>Delta's MERGE keeps columns that it does not set, fills in defaults, and matches the fields within a column by
+   * name. Nothing of that is done here. The columns may be in any order.
    */
   private static boolean isOf(StructType table, StructType query) {
     Map<String, DataType> given =
@@ -176,7 +181,7 @@ public final class KeyedMerge {
     return Boolean.parseBoolean(properties.get(name));
   }
 
-  /** Into an empty table: there is nothing to look up, however many rows there are. */
+  /** Merges into an empty table: there are no keys to look up, however many rows there are. */
   private Changed first() {
     List<AddFile> added = Staging.write(txn, rows);
     if (added.stream().anyMatch(file -> file.numPhysicalRecords().isEmpty())) {
@@ -191,7 +196,7 @@ public final class KeyedMerge {
     Dataset<Row> source = rows.persist(StorageLevel.MEMORY_AND_DISK());
     try {
       long all = source.count();
-      if (all > MOST_ROWS) {
+      if (all > MAX_ROWS) {
         return null;
       }
       Map<AddFile, RoaringBitmapArray> replaced = new HashMap<>();
@@ -204,7 +209,7 @@ public final class KeyedMerge {
       List<AddFile> added =
           all == kept.size() ? List.of() : Staging.write(txn, without(kept, source).coalesce(tasks(source)));
       if (added.stream().anyMatch(file -> file.numPhysicalRecords().isEmpty()) || rowsOf(added) != all - kept.size()) {
-        return null; // the hashes of two keys are the same
+        return null; // two keys have the same hash
       }
       commit(all, changed, added, replaced);
       return changed;
@@ -218,12 +223,12 @@ public final class KeyedMerge {
   }
 
   /**
-   * Looks the rows' keys up in the table.
+   * Looks up the keys of the rows in the table.
    *
-   * @param replaced is given the rows of the table that are replaced, by file
-   * @param kept is given the hashes of the keys whose rows in the table stay: a key itself would not come back from here
-   *     as it was, if it is a day that Java's calendar leaves out, or text that is no UTF-8
-   * @return whether that is all there is to know
+   * @param replaced receives the row numbers of the table's rows that are replaced, by file
+   * @param kept receives the hashes of the keys whose rows in the table stay. A key itself may change on its way to the
+   *     driver: a day that Java's calendar leaves out, or text that is not UTF-8
+   * @return whether the merge can be done here
    */
   private boolean compare(
       Dataset<Row> source, List<AddFile> live, Map<AddFile, RoaringBitmapArray> replaced, List<Long> kept) {
@@ -234,7 +239,7 @@ public final class KeyedMerge {
     Column newer = coalesce(expr(work.newer()), lit(false));
     List<Row> found =
         target.as("t")
-            .join(broadcast(source).as("s"), same("t", "s"))
+            .join(broadcast(source).as("s"), sameKey("t", "s"))
             .select(col("t." + PATH), col("t." + INDEX), newer, hash("s"))
             .collectAsList();
     Map<String, AddFile> files = new HashMap<>();
@@ -270,9 +275,9 @@ public final class KeyedMerge {
     return xxhash64(work.keys().stream().map(key -> col(side + "." + quoted(key))).toArray(Column[]::new));
   }
 
-  private Column same(String one, String other) {
+  private Column sameKey(String left, String right) {
     return work.keys().stream()
-        .map(key -> col(one + "." + quoted(key)).eqNullSafe(col(other + "." + quoted(key))))
+        .map(key -> col(left + "." + quoted(key)).eqNullSafe(col(right + "." + quoted(key))))
         .reduce(Column::and)
         .orElseThrow();
   }
@@ -300,7 +305,7 @@ public final class KeyedMerge {
     List<Action> actions = new ArrayList<>(removes);
     actions.add(txn.mark(work.appId(), work.number()));
     actions.addAll(added);
-    // Every key was looked up: an INSERT alone would count as one that read nothing, and conflict with nobody's.
+    // Every key was looked up. Without this, inserts alone count as a commit that read nothing, and never conflict.
     txn.readWholeTable();
     txn.registerSQLMetrics(classic(), metrics(rows, changed, added.size(), removes.size()));
     long version = txn.commit(CollectionConverters.asScala(actions).toSeq(), operation());
@@ -312,7 +317,7 @@ public final class KeyedMerge {
         vectors.keySet().stream().map(AddFile::path).toList());
   }
 
-  /** What {@code DESCRIBE HISTORY} tells of it. */
+  /** Returns what {@code DESCRIBE HISTORY} shows. */
   private scala.collection.immutable.Map<String, SQLMetric> metrics(
       long rows, Changed changed, long filesAdded, long filesRemoved) {
     Map<String, Long> values =

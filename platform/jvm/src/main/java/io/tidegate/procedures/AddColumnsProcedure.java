@@ -12,14 +12,14 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code add_columns(table, schema, properties)}: gives a table, in one commit, the columns and nested fields of a schema that
- * it has not, and the table features that their types need; without effect if it has them.
+ * {@code add_columns(table, schema, properties)}: adds, in one commit, the columns and nested fields of a schema that a
+ * table does not have, and the table features that their types need. Does nothing if the table has them all.
  */
 final class AddColumnsProcedure extends LocalProcedure {
   AddColumnsProcedure() {
     super(
         "add_columns",
-        "gives a table the columns that it has not, in one commit; returns its version",
+        "adds the columns that a table does not have, in one commit; returns its version",
         new StructType().add("table", StringType).add("schema", StringType).add("properties", StringType),
         new StructType().add("version", LongType, false));
   }

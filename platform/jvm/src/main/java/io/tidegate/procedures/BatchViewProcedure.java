@@ -31,11 +31,12 @@ import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * {@code batch_view(table, batches, view)}: a temporary view over the rows of just the files that some batches added.
+ * {@code batch_view(table, batches, view)}: makes a temporary view over the rows of only those files that some batches
+ * added.
  *
- * <p>The files are read through the table's newest snapshot, so deletion vectors hold, and nothing else of the table is
- * scanned. Added columns: {@code _tidegate_n} (the batch), {@code _tidegate_path}, {@code _tidegate_row} (orders the rows of one path). The result
- * names the paths that are not live any more, as a JSON array.
+ * <p>The files are read through the table's newest snapshot, so deletion vectors apply, and nothing else of the table
+ * is scanned. Added columns: {@code _tidegate_n} (the batch), {@code _tidegate_path}, {@code _tidegate_row} (orders the
+ * rows of one path). Returns the paths that are no longer live, as a JSON array.
  */
 final class BatchViewProcedure extends LocalProcedure {
   BatchViewProcedure() {
@@ -56,7 +57,7 @@ final class BatchViewProcedure extends LocalProcedure {
     List<String> all = batches.values().stream().flatMap(List::stream).toList();
     LiveEntries live = LiveEntries.find(spark, table, all);
     List<String> missing = all.stream().filter(path -> live.at(path).isEmpty()).toList();
-    // One entry per live file; of a file that several batches added, the last one's.
+    // One entry for each live file. For a file that several batches added, the last batch counts.
     Map<AddFile, Long> numbers = new LinkedHashMap<>();
     batches.forEach(
         (n, paths) -> paths.forEach(path -> live.at(path).forEach(file -> numbers.merge(file, n, Math::max))));
@@ -64,7 +65,7 @@ final class BatchViewProcedure extends LocalProcedure {
     return List.<Object[]>of(new Object[] {Json.write(missing)});
   }
 
-  /** One scan, however many batches there are: a plan with a branch for each would take longer than their rows. */
+  /** Returns one scan for all batches: planning a branch for each would take longer than reading their rows. */
   private static Dataset<Row> rows(SparkSession spark, TableView table, Map<AddFile, Long> numbers) {
     Dataset<Row> frame =
         table.log()
@@ -73,7 +74,7 @@ final class BatchViewProcedure extends LocalProcedure {
             .select(
                 col("*"),
                 col("_metadata.file_path").as("_tidegate_path"),
-                // Delta offers no row index; within one split of a file these ids grow in the order of its rows.
+                // Delta has no row index here. Within one split of a file these ids grow in the order of its rows.
                 struct(col("_metadata.file_block_start"), monotonically_increasing_id()).as("_tidegate_row"));
     Set<Long> all = new HashSet<>(numbers.values());
     if (all.size() <= 1) {

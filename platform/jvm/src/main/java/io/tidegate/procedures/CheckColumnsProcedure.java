@@ -13,8 +13,8 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code check_columns(table, schema, partition_columns, properties)}: whether a commit could give the table these columns;
- * {@code refusal} says why not. Nothing is changed.
+ * {@code check_columns(table, schema, partition_columns, properties)}: returns why Delta would refuse these columns of
+ * a table, or null. Changes nothing.
  */
 final class CheckColumnsProcedure extends LocalProcedure {
   CheckColumnsProcedure() {

@@ -8,8 +8,8 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code derive_view(schema, name, pattern_schema, query, made_of)}: a view with the columns of the one of the same
- * name in another schema, but with a query of its own, which nobody analyzes before it is used.
+ * {@code derive_view(schema, name, pattern_schema, query, made_of)}: makes a view with another query and the columns of
+ * the view that has the same name in {@code pattern_schema}. The query is not analyzed before the view is used.
  */
 final class DeriveViewProcedure extends LocalProcedure {
   DeriveViewProcedure() {

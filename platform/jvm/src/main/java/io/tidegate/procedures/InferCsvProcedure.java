@@ -10,8 +10,8 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code infer_csv(files)}: the narrowest type of each column of CSV files of one header that holds every cell as
- * it stands, as a JSON array of Spark's names; an empty one if there are no rows.
+ * {@code infer_csv(files)}: returns the narrowest type of each column that keeps every cell of CSV files with one
+ * header, as a JSON array of Spark's names; an empty array if there are no rows.
  */
 final class InferCsvProcedure extends LocalProcedure {
   InferCsvProcedure() {
@@ -26,7 +26,7 @@ final class InferCsvProcedure extends LocalProcedure {
   List<Object[]> run(SparkSession spark, Arguments arguments) {
     LoadRequest.Group group =
         Json.read(arguments.text("files"), LoadRequest.Group.class, "argument files");
-    List<String> types = ReadFailure.told(() -> CsvInference.types(spark, group));
+    List<String> types = ReadFailure.explained(() -> CsvInference.types(spark, group));
     return List.<Object[]>of(new Object[] {Json.write(types)});
   }
 }

@@ -11,8 +11,8 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code infer_json(files, most_levels)}: the columns of files of JSON lines, as Spark's JSON of a schema; of objects that
- * are nested deeper than {@code most_levels} it says nothing.
+ * {@code infer_json(files, most_levels)}: returns the columns of files of JSON lines, as Spark's JSON of a schema.
+ * Objects that are nested deeper than {@code most_levels} are left out.
  */
 final class InferJsonProcedure extends LocalProcedure {
   InferJsonProcedure() {
@@ -27,7 +27,7 @@ final class InferJsonProcedure extends LocalProcedure {
   List<Object[]> run(SparkSession spark, Arguments arguments) {
     LoadRequest.Group group = Json.read(arguments.text("files"), LoadRequest.Group.class, "argument files");
     int levels = (int) arguments.number("most_levels");
-    StructType columns = ReadFailure.told(() -> JsonInference.columns(spark, group, levels));
+    StructType columns = ReadFailure.explained(() -> JsonInference.columns(spark, group, levels));
     return List.<Object[]>of(new Object[] {columns.json()});
   }
 }

@@ -8,7 +8,7 @@ import java.util.Map;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
-/** {@code jars()}: which jars the classes that take part in a commit really come from, one row each. */
+/** {@code jars()}: returns the jar that each component of a commit was loaded from. */
 final class JarsProcedure extends LocalProcedure {
   private static final List<Map.Entry<String, String>> CLASSES =
       List.of(
@@ -29,7 +29,7 @@ final class JarsProcedure extends LocalProcedure {
 
   @Override
   List<Object[]> run(SparkSession spark, Arguments arguments) {
-    return CLASSES.stream().map(one -> new Object[] {one.getKey(), jar(one.getValue())}).toList();
+    return CLASSES.stream().map(entry -> new Object[] {entry.getKey(), jar(entry.getValue())}).toList();
   }
 
   private static String jar(String name) {

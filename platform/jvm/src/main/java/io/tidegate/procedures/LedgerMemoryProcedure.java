@@ -10,8 +10,8 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code ledger_memory(table, version, n, keys)}: the header rows of a batch and the last states of keys, without a
- * Spark job; one row of kind {@code ask_spark} where that takes one.
+ * {@code ledger_memory(table, version, n, keys)}: returns the header rows of a batch and the last states of keys,
+ * without a Spark job; or one row of kind {@code ask_spark} where a job is needed.
  */
 final class LedgerMemoryProcedure extends LocalProcedure {
   private static final Object[] ASK_SPARK = {

@@ -17,11 +17,11 @@ import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * {@code live_files(table, paths)}: which of these log-relative paths are live, as the caller spells them.
+ * {@code live_files(table, paths)}: returns those of the log-relative paths that are live, as the caller spells them.
  *
- * <p>A table that nothing may be removed from is refused: what is live is asked for to be removed.
+ * <p>Refuses an append-only table, because callers ask in order to remove files.
  *
- * <p>{@code num_records} counts the rows a reader sees: those in the file less those its deletion vector hides.
+ * <p>{@code num_records} counts the rows that a reader sees: without those that the deletion vector hides.
  */
 final class LiveFilesProcedure extends LocalProcedure {
   LiveFilesProcedure() {
@@ -52,7 +52,7 @@ final class LiveFilesProcedure extends LocalProcedure {
       }
     }
     if (!rows.isEmpty()) {
-      // Whoever asks is about to decide that these leave.
+      // The caller is about to decide that these files are removed.
       TableRules.checkRemovable(
           arguments.text("table"), CollectionConverters.asJava(table.snapshot().metadata().configuration()));
     }

@@ -14,9 +14,8 @@ import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code live_view(table, view)}: a temporary view over a table's live files: {@code _tidegate_path} as {@code
- * _metadata.file_path} has it, and {@code _tidegate_key}, decoded, below the table. The result is the version that it is
- * of.
+ * {@code live_view(table, view)}: makes a temporary view over a table's live files: {@code _tidegate_path} as in {@code
+ * _metadata.file_path}, and {@code _tidegate_key}, decoded and below the table. Returns the version that it shows.
  */
 final class LiveViewProcedure extends LocalProcedure {
   LiveViewProcedure() {

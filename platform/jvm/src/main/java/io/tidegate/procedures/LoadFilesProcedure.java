@@ -13,9 +13,9 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code load_files(table, files, schema, partition_columns, properties, apart)}: reads files once, writes their good rows
- * as data files of the table without committing them, and the others to the folder {@code apart}, and counts. Returns the
- * {@code add} action of each data file, and for each source file of which there are rows, its address and what was counted.
+ * {@code load_files(table, files, schema, partition_columns, properties, apart)}: reads source files once. Writes their
+ * good rows as data files of the table without committing them, and their bad rows to the folder {@code apart}. Returns
+ * the {@code add} action of each data file, and the address and counts of each source file that has rows.
  */
 final class LoadFilesProcedure extends LocalProcedure {
   LoadFilesProcedure() {
@@ -46,7 +46,7 @@ final class LoadFilesProcedure extends LocalProcedure {
             TableMetadata.schema(schema),
             arguments.text("apart"));
     List<Object[]> rows = new ArrayList<>();
-    ReadFailure.told(() -> staging.write(loading.rows())).forEach(one -> rows.add(new Object[] {one, null, null}));
+    ReadFailure.explained(() -> staging.write(loading.rows())).forEach(action -> rows.add(new Object[] {action, null, null}));
     loading.counts().forEach((source, tally) -> rows.add(new Object[] {null, source, Json.write(tally)}));
     return rows;
   }

@@ -16,7 +16,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** A procedure that runs in the driver, in the caller's session, and returns its rows at once. */
+/** A procedure that runs in the driver, in the caller's session, and returns all of its rows together. */
 abstract class LocalProcedure implements UnboundProcedure, BoundProcedure {
   private final String name;
   private final String description;
@@ -34,7 +34,7 @@ abstract class LocalProcedure implements UnboundProcedure, BoundProcedure {
     this.result = result;
   }
 
-  /** The procedure's rows: values in the result's order; String, Long, Boolean or null. */
+  /** Returns the procedure's rows: values in the order of the result; String, Long, Boolean or null. */
   abstract List<Object[]> run(SparkSession spark, Arguments arguments);
 
   /** The values of one call, by parameter name. */

@@ -13,15 +13,15 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code merge(table, rows, keys, newer, most, statement, source, app_id, number)}: merges rows by key in a commit that carries
- * the txn {@code (app_id, number)}, and drops the temporary view that was their source; how many rows it changed, and the
- * table's version and last txn of that application afterwards.
+ * {@code merge(table, rows, keys, newer, most, statement, source, app_id, number)}: merges rows by key in a commit that
+ * carries the txn {@code (app_id, number)}, and drops the temporary view {@code source}. Returns how many rows changed,
+ * and the table's version and the application's last txn afterwards.
  *
- * <p>{@link KeyedMerge} does it where it can, else {@code statement}, a MERGE that says the same. {@code newer} is empty
- * where only the statement can. {@code most} is how many rows there are at most: known before any is read.
+ * <p>{@link KeyedMerge} does it where it can, else {@code statement}, a MERGE with the same result. {@code newer} is
+ * empty where only the statement can do it. {@code most} is the maximum number of rows, known before any row is read.
  *
- * <p>A MERGE takes its txn from the session only, and a txn that is left in a session makes later writes of it vanish
- * without a word. So it is set on a copy of the session, which is used for nothing else.
+ * <p>A MERGE takes its txn only from the session, and a txn that remains in a session makes later writes of that
+ * session vanish silently. So the txn is set on a copy of the session, which is used for nothing else.
  */
 final class MergeProcedure extends LocalProcedure {
   MergeProcedure() {
@@ -79,13 +79,13 @@ final class MergeProcedure extends LocalProcedure {
         Map.of(
             "spark.databricks.delta.write.txnAppId", work.appId(),
             "spark.databricks.delta.write.txnVersion", Long.toString(work.number()));
-    List<Row> told = SharedCode.in(spark, txn, copy -> copy.sql(arguments.text("statement")).collectAsList());
+    List<Row> metrics = SharedCode.in(spark, txn, copy -> copy.sql(arguments.text("statement")).collectAsList());
     return new Object[] {
-      count(told, "num_inserted_rows"), count(told, "num_updated_rows"), count(told, "num_deleted_rows")
+      count(metrics, "num_inserted_rows"), count(metrics, "num_updated_rows"), count(metrics, "num_deleted_rows")
     };
   }
 
-  /** Nothing where that txn, or a later one, was there already. */
+  /** Returns a count of the MERGE; 0 if the table had that txn, or a later one, already. */
   private static long count(List<Row> changed, String name) {
     if (changed.isEmpty() || changed.get(0).schema().getFieldIndex(name).isEmpty()) {
       return 0;

@@ -16,11 +16,12 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code name_tables(tables)}: gives Delta tables their SQL names, however many, in one call; {@code tables} is a JSON
+ * {@code name_tables(tables)}: gives any number of Delta tables their SQL names in one call; {@code tables} is a JSON
  * array of {@code {schema, name, location}}.
  *
- * <p>A row for each, in the same order: whether the name stands for the location now, and why not where the log cannot
- * be read. A table without columns, or none, is not named, and is no trouble. Names that stand already cost nothing.
+ * <p>Returns a row for each table, in the same order: whether the name now means the location, and the error if the log
+ * cannot be read. A table that does not exist, or has no columns, is not named, and that is no error. A name that
+ * already means its location costs nothing.
  */
 final class NameTablesProcedure extends LocalProcedure {
   private static final int READERS = 8;
@@ -40,10 +41,10 @@ final class NameTablesProcedure extends LocalProcedure {
     ExecutorService readers = Executors.newFixedThreadPool(READERS);
     try {
       List<Future<Object[]>> answers = new ArrayList<>();
-      for (JsonNode one : Json.read(arguments.text("tables"), JsonNode.class, "argument tables")) {
-        String location = one.path("location").asText();
+      for (JsonNode table : Json.read(arguments.text("tables"), JsonNode.class, "argument tables")) {
+        String location = table.path("location").asText();
         answers.add(
-            readers.submit(() -> name(spark, names, conf, one.path("schema").asText(), one.path("name").asText(), location)));
+            readers.submit(() -> name(spark, names, conf, table.path("schema").asText(), table.path("name").asText(), location)));
       }
       List<Object[]> rows = new ArrayList<>();
       for (Future<Object[]> answer : answers) {
@@ -60,11 +61,11 @@ final class NameTablesProcedure extends LocalProcedure {
     }
   }
 
-  /** One table's trouble, whatever it is, keeps no other from its name. */
+  /** Names one table. Its error, whatever it is, must not prevent the other names. */
   private static Object[] name(
       SparkSession spark, TableNames names, Configuration conf, String schema, String name, String location) {
     try {
-      boolean named = names.stands(schema, name, location);
+      boolean named = names.means(schema, name, location);
       if (!named && LogPeek.hasColumns(spark, conf, location)) {
         names.give(schema, name, location);
         named = true;

@@ -14,8 +14,8 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code quarantining(tables)}: which ledgers may say that something is in quarantine, of a JSON array of locations; a
- * row for each, in the same order. A ledger that cannot be read may.
+ * {@code quarantining(tables)}: returns whether each ledger of a JSON array of locations may record something in
+ * quarantine, in the same order. A ledger that cannot be read may.
  */
 final class QuarantiningProcedure extends LocalProcedure {
   private static final int READERS = 16;
@@ -23,7 +23,7 @@ final class QuarantiningProcedure extends LocalProcedure {
   QuarantiningProcedure() {
     super(
         "quarantining",
-        "tell which ledgers may say that something is in quarantine, by the statistics in their logs",
+        "which ledgers may record something in quarantine, by the statistics in their logs",
         new StructType().add("tables", StringType),
         new StructType().add("may", BooleanType, false));
   }
@@ -44,21 +44,21 @@ final class QuarantiningProcedure extends LocalProcedure {
       return rows;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new IllegalStateException("looking at ledgers was interrupted", e);
+      throw new IllegalStateException("interrupted while ledgers were read", e);
     } catch (java.util.concurrent.ExecutionException e) {
-      throw new IllegalStateException("looking at ledgers failed: " + e.getCause(), e.getCause());
+      throw new IllegalStateException("cannot read ledgers: " + e.getCause(), e.getCause());
     } finally {
       readers.shutdownNow();
     }
   }
 
   private static boolean may(org.apache.spark.sql.classic.SparkSession session, String table) {
-    // Delta asks for the thread's session where it is not given one.
+    // Delta takes the session of the thread where it gets none.
     org.apache.spark.sql.classic.SparkSession.setActiveSession(session);
     try {
-      return Quarantining.maySay(session, table);
+      return Quarantining.mayRecord(session, table);
     } catch (RuntimeException e) {
-      return true; // whoever queries it is told what is wrong with it
+      return true; // a query of the ledger will show the error
     } finally {
       org.apache.spark.sql.classic.SparkSession.clearActiveSession();
     }

@@ -5,8 +5,8 @@ import java.util.function.Supplier;
 import org.apache.spark.SparkThrowable;
 
 /**
- * A file that cannot be read, and a row that a constraint of the table keeps out, fail the task that writes rows: what is
- * told is why it failed.
+ * Finds the cause of a failed read or write of rows: a file that cannot be read, or a row that a constraint of the
+ * table refuses. Spark reports only that a task failed.
  */
 final class ReadFailure {
   private static final List<String> CAUSES =
@@ -18,24 +18,25 @@ final class ReadFailure {
 
   private ReadFailure() {}
 
-  static <T> T told(Supplier<T> work) {
+  /** Does {@code work}. Throws the cause that a person can act on, or else what {@code work} threw. */
+  static <T> T explained(Supplier<T> work) {
     try {
       return work.get();
     } catch (Exception e) {
       Throwable found = e;
-      for (Throwable one = e; one != null; one = one.getCause()) {
-        String condition = one instanceof SparkThrowable told ? told.getCondition() : null;
+      for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+        String condition = cause instanceof SparkThrowable error ? error.getCondition() : null;
         if (condition != null && CAUSES.stream().anyMatch(condition::startsWith)) {
-          found = one;
+          found = cause;
         }
       }
-      throw ReadFailure.<RuntimeException>asItIs(found);
+      throw ReadFailure.<RuntimeException>asUnchecked(found);
     }
   }
 
-  /** Spark throws what Java calls checked without saying so. */
+  /** Throws a checked exception without declaring it, as Spark does. */
   @SuppressWarnings("unchecked")
-  private static <E extends Throwable> E asItIs(Throwable error) throws E {
+  private static <E extends Throwable> E asUnchecked(Throwable error) throws E {
     throw (E) error;
   }
 }

@@ -10,12 +10,12 @@ import java.util.Map;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
-/** {@code renew_table(table, properties, name)}: begins a table anew, for another generation, in one commit. */
+/** {@code renew_table(table, properties, name)}: starts a table over in one commit, for another generation. */
 final class RenewTableProcedure extends LocalProcedure {
   RenewTableProcedure() {
     super(
         "renew_table",
-        "empties a table in one commit, for another generation; without effect if that owns it already",
+        "empties a table in one commit, for another generation; does nothing if that generation owns it already",
         new StructType().add("table", StringType).add("properties", StringType).add("name", StringType),
         new StructType().add("version", LongType, false));
   }

@@ -5,10 +5,10 @@ import java.util.function.Function;
 import org.apache.spark.sql.SparkSession;
 
 /**
- * Work in a copy of a session, with settings of its own, and with Java code that all sessions share.
+ * Runs work in a copy of a session that has its own settings, and shares compiled code with all sessions.
  *
- * <p>Spark keeps the code that it compiles for queries by class loader, and a Connect server gives each session a loader
- * of its own, on the driver and in its tasks. So each client's first queries would be compiled anew, for seconds.
+ * <p>Spark caches the code that it compiles for queries by class loader, and a Connect server gives each session its
+ * own loader, on the driver and in its tasks. So the first queries of each client would be compiled again, for seconds.
  */
 final class SharedCode {
   private static final Map<String, String> NOT_ISOLATED =
@@ -19,10 +19,10 @@ final class SharedCode {
   private SharedCode() {}
 
   /**
-   * Runs {@code work} in a copy of {@code spark}: its settings, functions and temporary views; nothing that is done to
-   * the copy's own reaches the session.
+   * Runs {@code work} in a copy of {@code spark}, with its settings, functions and temporary views. A change of the
+   * copy does not reach the session.
    *
-   * @param settings of the copy alone
+   * @param settings that only the copy has
    */
   static <T> T in(SparkSession spark, Map<String, String> settings, Function<SparkSession, T> work) {
     var session = (org.apache.spark.sql.classic.SparkSession) spark;

@@ -8,11 +8,12 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code stage_files(table, query, schema, partition_columns, properties)}: writes a query's rows as data files of the table
- * without committing them; returns the {@code add} action of each.
+ * {@code stage_files(table, query, schema, partition_columns, properties)}: writes a query's rows as data files of the
+ * table without committing them. Returns the {@code add} action of each file.
  *
- * <p>The arguments say what columns the table will have, and which properties they need; a table that exists keeps its
- * partitioning. Columns are matched by name, a column that the query lacks becomes NULL. What nobody commits later is an orphan, harmless.
+ * <p>{@code schema} has the columns that the table will have, and {@code properties} what they need; a table that
+ * exists keeps its partitioning. Columns are matched by name; a column that the query lacks becomes NULL. A file that
+ * is never committed is a harmless orphan.
  */
 final class StageFilesProcedure extends LocalProcedure {
   StageFilesProcedure() {
@@ -37,6 +38,6 @@ final class StageFilesProcedure extends LocalProcedure {
             arguments.text("schema"),
             arguments.text("partition_columns"),
             arguments.text("properties"));
-    return staging.write(spark.sql(arguments.text("query"))).stream().map(one -> new Object[] {one}).toList();
+    return staging.write(spark.sql(arguments.text("query"))).stream().map(action -> new Object[] {action}).toList();
   }
 }

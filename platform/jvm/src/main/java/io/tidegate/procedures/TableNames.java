@@ -17,11 +17,11 @@ import scala.collection.immutable.Map$;
 /**
  * The server's SQL names of Delta tables.
  *
- * <p>A name is an entry with provider and location, as Delta's own CREATE TABLE leaves it: Delta takes columns and
- * properties from the log, at each use. So the entry can be made without a look at the log.
+ * <p>A name is a catalog entry with provider and location, as Delta's own CREATE TABLE makes it. Delta takes columns
+ * and properties from the log at each use, so the entry can be made without reading the log.
  */
 final class TableNames {
-  /** Between the look at a name and its change no other call may come. */
+  /** Held from reading a name to changing it. */
   private static final Object CHANGE = new Object();
 
   private static final String MADE_OF = "tidegate.made_of";
@@ -39,8 +39,8 @@ final class TableNames {
     return conf;
   }
 
-  /** Whether the name stands for that location. */
-  boolean stands(String schema, String name, String location) {
+  /** Whether the name means that location. */
+  boolean means(String schema, String name, String location) {
     TableIdentifier id = id(schema, name);
     if (!catalog.tableExists(id)) {
       return false;
@@ -49,27 +49,27 @@ final class TableNames {
       Option<URI> found = catalog.getTableMetadata(id).storage().locationUri();
       return found.isDefined() && plain(new Path(found.get()).toString()).equals(plain(new Path(location).toString()));
     } catch (org.apache.spark.sql.AnalysisException e) {
-      return false; // it was dropped meanwhile
+      return false; // dropped meanwhile
     }
   }
 
-  /** Gives a name; one that stood for another location is taken over. */
+  /** Gives a name to a location. A name that means another location is changed. */
   void give(String schema, String name, String location) {
     synchronized (CHANGE) {
-      if (stands(schema, name, location)) {
+      if (means(schema, name, location)) {
         return;
       }
       if (!catalog.databaseExists(schema)) {
         catalog.createDatabase(
             new CatalogDatabase(schema, "", catalog.getDefaultDBPath(schema), Map$.MODULE$.empty()), true);
       }
-      // An external table: only the name goes.
+      // The table is external: only the name is dropped.
       catalog.dropTable(id(schema, name), true, false);
       catalog.createTable(entry(id(schema, name), new Path(location).toUri()), true, false);
     }
   }
 
-  /** Makes a view like the one of the same name in {@code pattern}, with another query and mark. */
+  /** Makes a view like that of the same name in {@code pattern}, with another query and mark. */
   void derive(String schema, String name, String pattern, String query, String madeOf) {
     synchronized (CHANGE) {
       CatalogTable view;

@@ -14,9 +14,9 @@ import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * {@code table_state(table, app_id)}: what a table is now, in one row. No SQL shows the last transaction.
+ * {@code table_state(table, app_id)}: returns a table's present state in one row. No SQL shows the last transaction.
  *
- * <p>A table that does not exist has version -1, no files, and null where there is nothing to say.
+ * <p>A table that does not exist has version -1, no files, and null in the other columns.
  */
 final class TableStateProcedure extends LocalProcedure {
   TableStateProcedure() {

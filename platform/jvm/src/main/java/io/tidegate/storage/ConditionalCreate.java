@@ -25,12 +25,12 @@ import org.apache.hadoop.fs.s3a.Constants;
 import org.apache.hadoop.fs.s3a.RemoteFileChangedException;
 import software.amazon.awssdk.core.exception.SdkServiceException;
 
-/** Creates an object only where there is none, and proves that the endpoint keeps to that. */
+/** Creates an object only where there is none, and proves once that the endpoint obeys the condition. */
 final class ConditionalCreate {
   private static final int CONFLICT = 409;
   private static final int PRECONDITION_FAILED = 412;
   private static final int CONFLICT_ATTEMPTS = 10;
-  /** Milliseconds; twice as long at most with each attempt. */
+  /** Milliseconds. The longest wait doubles with each attempt. */
   private static final long SHORTEST_PAUSE = 25;
 
   private static final int RACERS = 4;
@@ -43,7 +43,7 @@ final class ConditionalCreate {
     this.fs = fs;
   }
 
-  /** As {@link #put}, on an endpoint that was proven once to keep to that. */
+  /** As {@link #put}, after a proof that the endpoint obeys the condition. */
   void create(Path path, byte[] content) throws IOException {
     proveOnce(path.getParent());
     put(path, content);
@@ -52,8 +52,8 @@ final class ConditionalCreate {
   /**
    * Creates {@code path}.
    *
-   * @throws FileAlreadyExistsException when there is an object; perhaps our own, written by a request whose answer
-   *     was lost, which only the caller can tell
+   * @throws FileAlreadyExistsException when there is an object. It may be the caller's, written by a request whose
+   *     answer was lost: only the caller can know
    */
   void put(Path path, byte[] content) throws IOException {
     for (int attempt = 1; ; attempt++) {
@@ -66,7 +66,7 @@ final class ConditionalCreate {
         if (isRefusal(e)) {
           throw existing(path, e);
         }
-        // Two creates met: S3 took neither, and says that either may come again.
+        // Two creates met: S3 accepted neither, and allows both to try again.
         if (status(e) != CONFLICT || attempt == CONFLICT_ATTEMPTS) {
           throw e;
         }
@@ -75,7 +75,7 @@ final class ConditionalCreate {
     }
   }
 
-  /** Writes {@code path}, whatever is there, in one request. */
+  /** Writes {@code path} in one request, and replaces what is there. */
   void overwrite(Path path, byte[] content) throws IOException {
     FSDataOutputStreamBuilder<?, ?> builder = fs.createFile(path).overwrite(true);
     builder.opt(Constants.FS_S3A_CREATE_PERFORMANCE, true);
@@ -107,11 +107,11 @@ final class ConditionalCreate {
     }
     throw new IOException(
         "cannot prove that " + fs.getUri() + " creates conditionally: " + PROBES + " times every create of a new object"
-            + " was refused as if it were there. Look whether the S3 endpoint's answers are lost, or something in front of"
-            + " it answers in its place; nothing was committed.");
+            + " was refused as if it were there. Check whether answers of the S3 endpoint are lost, or a proxy answers in its"
+            + " place; nothing was committed.");
   }
 
-  /** How many creates of a new object succeed. */
+  /** Returns how many creates of a new object succeed. */
   private int probe(Path path) throws IOException {
     try {
       return race(path) + (creates(path) ? 1 : 0);

@@ -17,8 +17,8 @@ import org.apache.hadoop.fs.Path;
 /**
  * A Delta log store for S3 that publishes a commit only by a conditional create ({@code If-None-Match: *}).
  *
- * <p>S3A's {@code create(path, overwrite=false)} is no such thing: it looks first and overwrites later, and with
- * {@code fs.s3a.performance.flags=create} it does not even look. Used here it would lose commits silently.
+ * <p>S3A's {@code create(path, overwrite=false)} is not conditional: it checks first and overwrites later, and with
+ * {@code fs.s3a.performance.flags=create} it does not even check. Used here it would lose commits silently.
  */
 public class ConditionalS3LogStore extends HadoopFileSystemLogStore {
 
@@ -29,7 +29,8 @@ public class ConditionalS3LogStore extends HadoopFileSystemLogStore {
   @Override
   public void write(Path path, Iterator<String> actions, Boolean overwrite, Configuration hadoopConf)
       throws IOException {
-    // All of it before anything is opened: closing a stream publishes, and half a commit must never be.
+    // Build all content before a stream is opened: closing a stream publishes, and half a commit must never be
+    // published.
     byte[] content = bytes(actions);
     FileSystem fs = path.getFileSystem(hadoopConf);
     if (overwrite) {
@@ -42,8 +43,8 @@ public class ConditionalS3LogStore extends HadoopFileSystemLogStore {
   /**
    * Creates a file where there is none.
    *
-   * <p>One that holds our bytes is ours, created by a request whose answer was lost: each commit of Delta's has an
-   * identifier of its own.
+   * <p>A file with the same bytes was created by this call, in a request whose answer was lost: each commit of Delta
+   * has its own identifier.
    */
   void publish(FileSystem fs, Path path, byte[] content) throws IOException {
     S3CommitFiles files = new S3CommitFiles(fs, path.getParent());
@@ -52,7 +53,7 @@ public class ConditionalS3LogStore extends HadoopFileSystemLogStore {
     }
     byte[] published = files.read(path.getName());
     if (published == null) {
-      // Never "exists" without a file: Delta would try this version again ten million times.
+      // Never report "exists" without a file: Delta would try this version again ten million times.
       throw new IOException(path + " was refused as if it were there, and is not there");
     }
     if (!Arrays.equals(published, content)) {
@@ -70,7 +71,7 @@ public class ConditionalS3LogStore extends HadoopFileSystemLogStore {
     return files.iterator();
   }
 
-  /** The files from {@code path} on. */
+  /** Lists the files from {@code path} on. */
   List<FileStatus> list(FileSystem fs, Path path) throws IOException {
     return LogListing.from(fs, path);
   }

@@ -31,7 +31,7 @@ import software.amazon.awssdk.services.dynamodb.model.ResourceNotFoundException;
 import software.amazon.awssdk.services.dynamodb.model.ScalarAttributeType;
 import software.amazon.awssdk.services.dynamodb.model.TableStatus;
 
-/** The DynamoDB table of all entries: a client for it, and its creation where it is missing. */
+/** The DynamoDB table of all entries: its client, and its creation if it is missing. */
 final class DynamoDb {
   static final String TABLE_PATH = "tablePath";
   static final String FILE_NAME = "fileName";
@@ -60,7 +60,7 @@ final class DynamoDb {
     return settings;
   }
 
-  /** The client, once the table is there. */
+  /** Returns the client once the table exists. */
   synchronized DynamoDbClient ready() throws IOException {
     if (!isThere) {
       ensureTable();
@@ -95,7 +95,7 @@ final class DynamoDb {
     try {
       client.createTable(definition());
     } catch (ResourceInUseException e) {
-      LOG.info("the DynamoDB table {} is being created by somebody else, who enables TTL too", where());
+      LOG.info("another writer is creating the DynamoDB table {}, and will enable TTL", where());
       awaitActive();
       return;
     } catch (SdkException e) {
@@ -130,7 +130,7 @@ final class DynamoDb {
                   .tableName(settings.table())
                   .timeToLiveSpecification(ttl -> ttl.attributeName(EXPIRE_TIME).enabled(true)));
     } catch (SdkException e) {
-      // Entries stay for ever then, which costs storage and harms no commit.
+      // Without TTL, entries stay forever: that costs storage and harms no commit.
       LOG.warn("TTL could not be enabled on {}: {}. Enable it on {}", where(), e.getMessage(), EXPIRE_TIME);
     }
   }
@@ -153,7 +153,7 @@ final class DynamoDb {
         .build();
   }
 
-  /** An error of DynamoDB in words, with the permission that is missing. */
+  /** Describes an error of DynamoDB, and names the missing permission if one is missing. */
   IOException failed(String action, SdkException error) {
     if (error instanceof AwsServiceException service && isDenied(service)) {
       return new LogStoreException(
@@ -165,7 +165,7 @@ final class DynamoDb {
   }
 
   private static boolean isDenied(AwsServiceException error) {
-    // A proxy's or load balancer's answer has no code.
+    // The answer of a proxy or load balancer has no code.
     String code = error.awsErrorDetails() == null ? null : error.awsErrorDetails().errorCode();
     return code != null && code.startsWith("AccessDenied");
   }

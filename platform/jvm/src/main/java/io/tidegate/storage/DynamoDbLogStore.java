@@ -16,14 +16,14 @@ import org.apache.hadoop.fs.Path;
 
 /**
  * A Delta log store whose commits are coordinated by a DynamoDB table, wire-compatible with Delta's own {@code
- * io.delta.storage.S3DynamoDBLogStore} and safe beside writers that publish conditionally.
+ * io.delta.storage.S3DynamoDBLogStore} and safe next to writers that publish conditionally.
  *
  * <p>For Spark ({@code spark.delta.logStore.s3a.impl} and {@code s3}) and Delta Kernel ({@code
  * io.delta.kernel.logStore.s3a.impl}). Settings: {@link DynamoDbSettings}; protocol: {@link
  * io.tidegate.storage.protocol.CommitProtocol}.
  */
 public final class DynamoDbLogStore extends ConditionalS3LogStore {
-  /** A table as this process coordinates its commits. */
+  /** The commits of one table in this process. */
   private record Known(FileSystem fs, SpelledTable table) {}
 
   private final DynamoDbSettings settings;
@@ -39,7 +39,9 @@ public final class DynamoDbLogStore extends ConditionalS3LogStore {
     this.settings = DynamoDbSettings.from(hadoopConf);
   }
 
-  /** How many commits of other writers this process closed that were acknowledged, perhaps, and are not in a log. */
+  /**
+   * Returns how many commits of other writers this process found possibly lost: perhaps acknowledged, but not in a log.
+   */
   public static long possiblyLost() {
     return LogAlarms.possiblyLost();
   }
@@ -48,7 +50,7 @@ public final class DynamoDbLogStore extends ConditionalS3LogStore {
   void publish(FileSystem fs, Path path, byte[] content) throws IOException {
     OptionalLong version = LogListing.commitVersion(path);
     if (version.isPresent()) {
-      // Before anything is claimed: what cannot be published must not stand in others' way.
+      // Prove it before anything is claimed: a commit that cannot be published must not block other writers.
       new ConditionalCreate(fs).proveOnce(path.getParent());
       table(fs, path.getParent()).commit(version.getAsLong(), content);
     } else {
@@ -71,7 +73,7 @@ public final class DynamoDbLogStore extends ConditionalS3LogStore {
 
   private SpelledTable table(FileSystem fs, Path log) throws IOException {
     DynamoDb database = database(fs);
-    // A file system that was closed is another by now.
+    // After a file system was closed, the cache has another.
     return tables
         .compute(
             fs.makeQualified(log),
@@ -88,7 +90,7 @@ public final class DynamoDbLogStore extends ConditionalS3LogStore {
         LogAlarms::new);
   }
 
-  /** One for each bucket: S3A's credentials may be the bucket's own. */
+  /** One client for each bucket, because S3A may have credentials for a bucket. */
   private synchronized DynamoDb database(FileSystem fs) throws IOException {
     DynamoDb known = databases.get(fs.getUri());
     if (known == null) {

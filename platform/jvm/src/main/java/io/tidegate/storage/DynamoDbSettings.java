@@ -7,8 +7,8 @@ import software.amazon.awssdk.core.exception.SdkClientException;
 import software.amazon.awssdk.regions.providers.DefaultAwsRegionProviderChain;
 
 /**
- * The settings of {@link DynamoDbLogStore}, under our own prefix or that of Delta's store, each with or without {@code
- * spark.} before it.
+ * The settings of {@link DynamoDbLogStore}, under its own prefix or that of Delta's store, each with or without
+ * {@code spark.} in front.
  *
  * @param table name of the DynamoDB table
  * @param region AWS region: our setting, else S3A's, or null for the SDK's default
@@ -32,16 +32,16 @@ public record DynamoDbSettings(
   private static final String DELTAS = "io.delta.storage.S3DynamoDBLogStore.";
   private static final String[] PREFIXES = {OURS, "spark." + OURS, DELTAS, "spark." + DELTAS};
 
-  /** Delta's own default; time for every slow reader and writer to have seen the commit's file. */
+  /** Delta's default: enough time for every slow reader and writer to see the commit's file. */
   private static final long DEFAULT_TTL = 24 * 60 * 60;
 
-  /** Delta's own default of each capacity, where only the other is given. */
+  /** Delta's default of each capacity, where only the other is set. */
   private static final long DELTAS_UNITS = 5;
 
   /**
    * Reads the settings.
    *
-   * @throws IllegalArgumentException when one is given twice with different values, or has no usable one
+   * @throws IllegalArgumentException when a setting has two different values, or no usable value
    */
   public static DynamoDbSettings from(Configuration conf) {
     long readUnits = number(conf, "provisionedThroughput.rcu", 0);
@@ -63,7 +63,7 @@ public record DynamoDbSettings(
     return region.isEmpty() ? null : region;
   }
 
-  /** The region that requests go to; null where nobody says one, which the first request will refuse. */
+  /** Returns the region of the requests, or null where none is set; the first request is refused then. */
   public String activeRegion() {
     if (region != null) {
       return region;
@@ -85,7 +85,7 @@ public record DynamoDbSettings(
     }
     if (given.values().stream().distinct().count() > 1) {
       throw new IllegalArgumentException(
-          "the DynamoDB log store is told different things: " + given + ". Keep one of these settings");
+          "the DynamoDB log store has contradicting settings: " + given + ". Keep one of these settings");
     }
     return given.values().stream().findFirst().orElse(otherwise);
   }
@@ -101,7 +101,7 @@ public record DynamoDbSettings(
         return number;
       }
     } catch (NumberFormatException e) {
-      // Said below.
+      // Refused below.
     }
     throw new IllegalArgumentException(
         name + " of the DynamoDB log store is " + value + "; it must be a whole number, 0 or more");

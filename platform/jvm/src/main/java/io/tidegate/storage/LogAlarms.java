@@ -6,9 +6,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Alarms in the driver's log, and counted for as long as the process lives. */
+/** Writes alarms to the driver's log, and counts them while the process lives. */
 final class LogAlarms implements Alarms {
-  /** Commits of other writers that were acknowledged, perhaps, and are not in the log. */
+  /** Commits of other writers that were perhaps acknowledged, but are not in the log. */
   private static final AtomicLong POSSIBLY_LOST = new AtomicLong();
 
   private static final Logger LOG = LoggerFactory.getLogger(DynamoDbLogStore.class);
@@ -18,7 +18,7 @@ final class LogAlarms implements Alarms {
     this.table = table;
   }
 
-  /** How many there were since this process began. */
+  /** Returns how many there were since the process began. */
   static long possiblyLost() {
     return POSSIBLY_LOST.get();
   }
@@ -39,7 +39,7 @@ final class LogAlarms implements Alarms {
   public void stale(CommitEntry entry) {
     LOG.warn(
         "the DynamoDB table says that version {} of {} exists, its log has nothing so new: entries of a dropped table."
-            + " Reads go on, writes are refused until this table's items are deleted (`tidegate doctor` shows them).",
+            + " Reads continue; writes are refused until this table's items are deleted (`tidegate doctor` shows them).",
         entry.version(),
         table);
   }

@@ -15,7 +15,7 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.s3a.S3AFileSystem;
 
-/** The files of a log, from a name on, in the order of their names. */
+/** Lists the files of a log, from a name on, in the order of their names. */
 final class LogListing {
   private static final String LOG = "_delta_log";
   private static final long MILLIS = 1000;
@@ -24,7 +24,9 @@ final class LogListing {
 
   private LogListing() {}
 
-  /** What lies in {@code from}'s directory under its name and later ones; empty when there is no directory. */
+  /**
+   * Returns the files in the directory of {@code from} with its name or later ones; empty when there is no directory.
+   */
   static List<FileStatus> from(FileSystem fs, Path from) throws IOException {
     Path qualified = fs.makeQualified(from);
     List<FileStatus> files = new ArrayList<>();
@@ -46,28 +48,28 @@ final class LogListing {
   }
 
   /**
-   * A HEAD tells whole seconds only. An endpoint whose listings tell milliseconds would make Delta take the commit it
-   * has just looked at for another one, and read its whole log anew.
+   * Cuts a listed time to seconds, like that of a HEAD. With an endpoint that lists milliseconds, Delta would otherwise
+   * take the commit that it has just asked for as another file, and read its whole log again.
    */
   private static FileStatus inWholeSeconds(FileStatus file) {
     long seconds = file.getModificationTime() / MILLIS * MILLIS;
     return new FileStatus(file.getLen(), file.isDirectory(), 1, file.getBlockSize(), seconds, file.getPath());
   }
 
-  /** The version of a commit's file, empty for other files. */
+  /** Returns the version of a commit's file; empty for other files. */
   static OptionalLong commitVersion(Path path) {
     Matcher name = COMMIT.matcher(path.getName());
     return name.matches() && isInLog(path) ? OptionalLong.of(Long.parseLong(name.group(1))) : OptionalLong.empty();
   }
 
-  /** The versions whose commit's file is among the files. */
+  /** Returns the versions whose commit file is among the files. */
   static SortedSet<Long> versions(List<FileStatus> files) {
     SortedSet<Long> versions = new TreeSet<>();
     files.forEach(file -> commitVersion(file.getPath()).ifPresent(versions::add));
     return versions;
   }
 
-  /** The version that a listing starts with, 0 when its name has none. */
+  /** Returns the version that a listing starts with; 0 when its name has none. */
   static long firstVersion(Path from) {
     Matcher name = VERSION.matcher(from.getName());
     return name.matches() ? Long.parseLong(name.group(1)) : 0;

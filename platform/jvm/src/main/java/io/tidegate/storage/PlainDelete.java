@@ -6,7 +6,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.s3a.S3AFileSystem;
 import software.amazon.awssdk.core.exception.SdkException;
 
-/** Deletes an object in one request and leaves no other: S3A looks at it before, and makes a folder marker after. */
+/** Deletes an object in one request. S3A would ask for its status first, and create a folder marker afterwards. */
 final class PlainDelete {
   private PlainDelete() {}
 

@@ -10,15 +10,15 @@ import software.amazon.awssdk.core.exception.SdkException;
 import software.amazon.awssdk.services.s3.model.NoSuchKeyException;
 
 /**
- * Reads a small object in one request. S3A's streams look at it before, and log an error with a trace where it is gone,
- * which here is a usual answer: somebody else has tidied up.
+ * Reads a small object in one request. S3A's streams ask for its status first, and log an error with a trace when it is
+ * gone, which is usual here: another process has tidied up.
  */
 public final class PlainRead {
   private PlainRead() {}
 
-  /** A file's content, null where there is none. */
+  /** Returns a file's content, or null when there is no file. */
   public static byte[] read(FileSystem fs, Path path) throws IOException {
-    // What is encrypted on the client only S3A's streams can read.
+    // Only S3A's streams can read what was encrypted on the client.
     if (!(fs instanceof S3AFileSystem s3) || s3.isCSEEnabled()) {
       try (var in = fs.open(path)) {
         return in.readAllBytes();

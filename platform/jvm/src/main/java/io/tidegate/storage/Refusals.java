@@ -5,10 +5,10 @@ import software.amazon.awssdk.metrics.MetricCollection;
 import software.amazon.awssdk.metrics.MetricPublisher;
 
 /**
- * Whether every attempt of one call was refused, throttled for example: then surely nothing was done.
+ * Whether every attempt of one call was refused, for example throttled. Then nothing was done, for certain.
  *
- * <p>The call's own error tells of its last attempt only; one before may have landed, though its answer was lost or a
- * failure of the server's. Only the call's metrics tell of each.
+ * <p>The error of a call describes only its last attempt. An earlier attempt may have succeeded although its answer was
+ * lost or was a failure of the server. Only the metrics of the call have every attempt.
  */
 final class Refusals implements MetricPublisher {
   private boolean all;

@@ -14,7 +14,7 @@ import org.apache.hadoop.fs.s3a.S3AUtils;
 import org.apache.hadoop.fs.s3a.S3ListRequest;
 
 /**
- * A listing that S3 itself starts at a name, so that its cost does not grow with what lies before it.
+ * A listing that S3 itself starts at a name, so that its cost does not grow with the files before it.
  *
  * <p>delta-storage has one too, compiled for an older hadoop-aws: with 3.5.0 it fails with NoSuchMethodError.
  */
@@ -25,7 +25,7 @@ final class S3Listing {
     this.fs = fs;
   }
 
-  /** What lies directly in {@code from}'s directory under names that are not before its name, unordered. */
+  /** Returns the files directly in the directory of {@code from} whose names are not before its name, unordered. */
   List<FileStatus> from(Path from) throws IOException {
     Path directory = from.getParent();
     int page = fs.getConf().getInt(Constants.MAX_PAGING_KEYS, Constants.DEFAULT_MAX_PAGING_KEYS);
@@ -54,8 +54,8 @@ final class S3Listing {
   }
 
   /**
-   * A key right before {@code key}, for start-after leaves the key it names out: {@code key} without its last letter.
-   * Counting that letter down instead would make no name at all of the NUL that a VACUUM lists from.
+   * Returns a key just before {@code key}, because start-after leaves out the key that it names: {@code key} without
+   * its last character. To decrement that character instead is impossible for the NUL that a VACUUM lists from.
    */
   private static String before(String key) {
     return key.substring(0, key.offsetByCodePoints(key.length(), -1));

@@ -13,8 +13,8 @@ final class Spellings {
   private Spellings() {}
 
   /**
-   * All spellings of a table's path that writers use, its own first: Delta on Spark writes the path as it is, delta-rs
-   * percent-encoded.
+   * Returns all spellings of a table's path that writers use, its own first: Delta on Spark writes the path as it is,
+   * and delta-rs writes it percent-encoded.
    */
   static List<String> of(Path table) {
     URI uri = table.toUri();
@@ -25,18 +25,18 @@ final class Spellings {
     Set<String> all = new LinkedHashSet<>();
     for (String path : List.of(uri.getPath(), encoded(uri.getRawPath()))) {
       for (String scheme : schemes) {
-        // The host alone: what stands before an @ are credentials.
+        // The host alone: credentials come before an @.
         all.add(scheme + "://" + bucket(uri) + withoutSlash(path));
       }
     }
     return new ArrayList<>(all);
   }
 
-  /** What a URI leaves as it is and delta-rs does not: letters beyond ASCII, as UTF-8. */
+  /** Percent-encodes what a URI keeps and delta-rs encodes: characters beyond ASCII, as UTF-8. */
   private static String encoded(String path) {
     StringBuilder all = new StringBuilder();
-    for (byte one : path.getBytes(StandardCharsets.UTF_8)) {
-      all.append(one < 0 ? "%%%02X".formatted(one) : String.valueOf((char) one));
+    for (byte unit : path.getBytes(StandardCharsets.UTF_8)) {
+      all.append(unit < 0 ? "%%%02X".formatted(unit) : String.valueOf((char) unit));
     }
     return all.toString();
   }

@@ -255,17 +255,17 @@ class LedgerMemoryTest {
     Map<String, Object> good = Map.of("key", "a", "status", "committed", "etag", "e", "bad_rows", 0);
     record(1, List.of(good, Map.of("key", "b", "status", "duplicate")));
     record(2, List.of());
-    assertFalse(Quarantining.maySay(spark, root));
-    assertFalse(Quarantining.maySay(spark, root + "/no-such-ledger"));
+    assertFalse(Quarantining.mayRecord(spark, root));
+    assertFalse(Quarantining.mayRecord(spark, root + "/no-such-ledger"));
     Map<String, Object> partly = new HashMap<>(good);
     partly.put("bad_rows", 2);
     record(3, List.of(partly));
-    assertTrue(Quarantining.maySay(spark, root), "rows of an object that entered");
+    assertTrue(Quarantining.mayRecord(spark, root), "rows of an object that entered");
     spark.sql("DELETE FROM delta.`" + root + "` WHERE n = 3");
-    assertFalse(Quarantining.maySay(spark, root));
+    assertFalse(Quarantining.mayRecord(spark, root));
     record(4, List.of(Map.of("key", "c", "status", "quarantined", "reason", "?")));
-    assertTrue(Quarantining.maySay(spark, root), "an object");
+    assertTrue(Quarantining.mayRecord(spark, root), "an object");
     spark.sql("OPTIMIZE delta.`" + root + "`");
-    assertTrue(Quarantining.maySay(spark, root), "in a merged file");
+    assertTrue(Quarantining.mayRecord(spark, root), "in a merged file");
   }
 }

@@ -135,9 +135,9 @@ class MergeTest {
     merge(1, "SELECT 1L AS id, 2 AS at, 'new' AS v");
     assertTrue(isDeltas(), "a key that is twice in the table");
     assertEquals(List.of("1@2new", "1@2new"), rows());
-    merge(2, "SELECT id, 2 AS at, 'many' AS v FROM range(2, " + (KeyedMerge.MOST_ROWS + 3) + ")");
+    merge(2, "SELECT id, 2 AS at, 'many' AS v FROM range(2, " + (KeyedMerge.MAX_ROWS + 3) + ")");
     assertTrue(isDeltas(), "many rows");
-    assertEquals(KeyedMerge.MOST_ROWS + 3, rows().size());
+    assertEquals(KeyedMerge.MAX_ROWS + 3, rows().size());
   }
 
   @Test

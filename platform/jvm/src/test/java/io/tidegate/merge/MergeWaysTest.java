@@ -83,7 +83,7 @@ class MergeWaysTest {
     spark.createDataFrame(rows(query, 30), query).createOrReplaceTempView("given");
     List<String> names = Arrays.asList(query.fieldNames());
     String told = odd + ", table " + spark.read().format("delta").load(uri(one)).schema().sql() + ", query " + query.sql();
-    long most = odd == Odd.MANY_ROWS ? KeyedMerge.MOST_ROWS + 1 : KeyedMerge.MOST_ROWS;
+    long most = odd == Odd.MANY_ROWS ? KeyedMerge.MAX_ROWS + 1 : KeyedMerge.MAX_ROWS;
     String first = merged(one, names, true, most);
     if (isDeltas(one)) {
       return false;

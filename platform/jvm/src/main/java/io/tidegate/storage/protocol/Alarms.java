@@ -1,16 +1,16 @@
 package io.tidegate.storage.protocol;
 
-/** What an operator has to hear of; none of it stops the one who found it. */
+/** What an operator should know. No alarm stops the caller that raises it. */
 public interface Alarms {
   /**
-   * Somebody else's entry was closed though the published commit is another one. Its writer may have been told that
-   * it committed; its staged bytes are kept for ever.
+   * The entry of another writer was closed although another commit was published. Its writer may have been told that it
+   * committed. Its staged bytes are kept forever.
    */
   void possiblyLost(CommitEntry entry);
 
-  /** The newest entry lies beyond the log: a dropped table's. */
+  /** The newest entry is beyond the end of the log: it belongs to a dropped table. */
   void stale(CommitEntry entry);
 
-  /** A commit is published, but its traces could not be tidied up; others will. */
+  /** A commit is published, but could not be tidied up. The next reader or writer will do it. */
   void untidy(CommitEntry entry, Exception why);
 }

@@ -5,25 +5,28 @@ import java.util.concurrent.TimeUnit;
 
 /** Time as the protocol needs it. */
 public interface Clocks {
-  /** A moment on both clocks: the wall's stops for nobody, the monotonic one is set by nobody. */
+  /** A moment on both clocks: the wall clock runs while the machine sleeps, and the monotonic clock is never set. */
   record Moment(long wallMillis, long monotonicMillis) {
-    /** Milliseconds by which a wall clock goes back while it is kept right, with nobody having stood still. */
+    /** Milliseconds by which a synchronized wall clock may go back. */
     private static final long CORRECTION = 1000;
 
-    /** Milliseconds since an earlier moment by the clock that says more; a wall clock set back counts as for ever. */
+    /**
+     * Returns the milliseconds since an earlier moment, by the clock that shows more. A wall clock set back counts as
+     * forever.
+     */
     public long since(Moment earlier) {
       long wall = wallMillis - earlier.wallMillis;
       return wall < -CORRECTION ? Long.MAX_VALUE : Math.max(wall, monotonicMillis - earlier.monotonicMillis);
     }
   }
 
-  /** Now. */
+  /** Returns the present moment. */
   Moment now();
 
   /** Waits. */
   void pause(long millis) throws InterruptedIOException;
 
-  /** The machine's clocks. */
+  /** The clocks of the machine. */
   static Clocks system() {
     return new Clocks() {
       @Override

@@ -3,9 +3,9 @@ package io.tidegate.storage.protocol;
 import java.util.UUID;
 
 /**
- * One commit as the external table knows it.
+ * One commit, as the external table records it.
  *
- * <p>The states, names and the temp path's shape are those of Delta's own DynamoDB log store, so that both, and
+ * <p>States, names and the form of the temp path are those of Delta's own DynamoDB log store, so that both stores, and
  * delta-rs up to 1.6.0, understand each other's entries.
  *
  * @param version the commit's version
@@ -16,10 +16,10 @@ public record CommitEntry(long version, String tempPath, boolean complete) {
   private static final int OUR_UUID = 8;
   private static final long VERSION_BITS = 0xF000L;
 
-  /** A new, incomplete entry with a temp path of its own. */
+  /** Returns a new, incomplete entry with its own temp path. */
   public static CommitEntry prepare(long version) {
     UUID random = UUID.randomUUID();
-    // A UUID of version 8 is free for its maker's use: it tells our staged commits from others' in the same shape.
+    // A UUID of version 8 is free for custom use: it marks our staged commits among others of the same form.
     UUID ours =
         new UUID(
             (random.getMostSignificantBits() & ~VERSION_BITS) | ((long) OUR_UUID << 12),
@@ -38,12 +38,12 @@ public record CommitEntry(long version, String tempPath, boolean complete) {
     return fileName(version);
   }
 
-  /** Whether both are one claim, complete or not. */
+  /** Whether both are the same claim, complete or not. */
   boolean isSame(CommitEntry other) {
     return version == other.version && tempPath.equals(other.tempPath);
   }
 
-  /** Whether this store staged it: our writers acknowledge nothing before it is published, others do. */
+  /** Whether this store staged it. Unlike others, it acknowledges a commit only when it is published. */
   public boolean isOurs() {
     return isOurs(tempPath);
   }

@@ -5,20 +5,20 @@ import java.util.SortedSet;
 
 /** The files of one Delta table's {@code _delta_log}; names are relative to it. */
 public interface CommitFiles {
-  /** The versions, from {@code first} on, whose commit file is there. */
+  /** Returns the versions, from {@code first} on, whose commit file exists. */
   SortedSet<Long> versionsFrom(long first) throws IOException;
 
-  /** A file's content, or null when there is none. */
+  /** Returns a file's content, or null when there is no file. */
   byte[] read(String name) throws IOException;
 
-  /** Writes a file, whatever was there. */
+  /** Writes a file, and replaces what was there. */
   void write(String name, byte[] content) throws IOException;
 
   /**
    * Creates a file only where there is none, in one conditional request.
    *
-   * @return false when there is one, perhaps with this very content, by a request whose answer was lost
-   * @throws IOException when that is not known, or not done
+   * @return false when there is a file, perhaps with the same content, from a request whose answer was lost
+   * @throws IOException when it is not known whether there is one, or nothing was done
    */
   boolean create(String name, byte[] content) throws IOException;
 

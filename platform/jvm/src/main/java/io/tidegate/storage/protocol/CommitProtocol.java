@@ -9,19 +9,21 @@ import java.util.SortedSet;
 /**
  * Commits to one Delta table, coordinated by its entries in an external table.
  *
- * <p>A commit is staged, claimed by creating its entry, published by creating its file in one conditional request,
- * and tidied up: staged bytes deleted, entry completed. Claiming coordinates with writers that know the entries, the
- * conditional create with writers that do not; only who finds its own bytes published has committed. Whatever a dead
- * writer leaves is settled by the next reader or writer.
+ * <p>A commit is staged, claimed by creating its entry, published by creating its file in one conditional request, and
+ * tidied up: staged bytes deleted, entry completed. Claiming coordinates with writers that know the entries, and the
+ * conditional create with writers that do not. A writer has committed only if it finds its own bytes published. The
+ * next reader or writer settles what a dead writer leaves.
  *
- * <p>Nothing here locks: threads of one process race as processes do. Each rule that a faulty or foreign participant
- * makes necessary is one method, which the tests replace to see that it is necessary.
+ * <p>Nothing here locks: threads of one process race like processes. Each rule that a faulty or foreign participant
+ * makes necessary is one method. Tests replace it, to prove that it is necessary.
  */
 public class CommitProtocol {
-  /** Milliseconds: far above what staging takes, far below the age of what the doctor sweeps or log cleanup takes. */
+  /**
+   * Milliseconds: far more than staging takes, far less than the age of files that the doctor or log cleanup removes.
+   */
   static final long PAUSE = 10L * 60 * 1000;
 
-  /** Milliseconds that a pending commit's writer is given before others publish it. */
+  /** Milliseconds that the writer of a pending commit has before others publish it. */
   static final long GRACE = 100;
 
   private static final int CLAIMS = 5;
@@ -29,13 +31,13 @@ public class CommitProtocol {
   private enum Settled {
     /** Nothing is pending. */
     CURRENT,
-    /** Something was published, or is about to be told. */
+    /** Something was published, or is about to be acknowledged. */
     MOVED,
-    /** The newest entry lies beyond the log. */
+    /** The newest entry is beyond the end of the log. */
     STALE
   }
 
-  /** Where a pending version stands to the log's head. */
+  /** The position of a pending version relative to the log's head. */
   enum Place {
     PUBLISHED,
     /** Published once and removed by log cleanup: publishing it again would put an old commit below the log. */
@@ -55,7 +57,7 @@ public class CommitProtocol {
   /** Whether this spelling of the path was compared with the others. */
   private volatile boolean looked;
 
-  /** The newest entry that is known, null for none. */
+  /** The newest known entry, or null. */
   private volatile CommitEntry known;
 
   /**
@@ -76,9 +78,9 @@ public class CommitProtocol {
   /**
    * Commits {@code content} as {@code version}; returns when it is published.
    *
-   * @throws FileAlreadyExistsException when the version is another commit's; ours was not and will not be published
+   * @throws FileAlreadyExistsException when the version is another commit's; this one was not and will not be published
    * @throws LogStoreException when it cannot be known, or the table's entries do not fit its log
-   * @throws Elsewhere.Moved when it is to be claimed under another spelling of the table's path
+   * @throws Elsewhere.Moved when it must be claimed under another spelling of the table's path
    * @throws IOException when nothing was committed
    */
   public void commit(long version, byte[] content) throws IOException {
@@ -86,7 +88,7 @@ public class CommitProtocol {
     Clocks.Moment begun;
     do {
       begun = clocks.now();
-      // Under a new name each time: a sweeper may be about to delete what was staged before a pause.
+      // Stage under a new name each time: a sweeper may be about to delete what was staged before a pause.
       mine = prepare(version);
       if (!knowsHead(version - 1)) {
         requireHead(version);
@@ -97,8 +99,8 @@ public class CommitProtocol {
     claim(mine);
     lookElsewhere(mine, isFirst);
     if (hasPaused(begun)) {
-      // The version may have been taken and removed by log cleanup meanwhile: below the head nobody would see it.
-      throw unknown(mine, new IOException("the writer stood still for too long after its claim"));
+      // The version may have been taken, and removed by log cleanup, meanwhile: a commit before the head is never seen.
+      throw unknown(mine, new IOException("the writer was suspended for too long after its claim"));
     }
     publish(mine, content);
     if (tidy(mine)) {
@@ -107,12 +109,12 @@ public class CommitProtocol {
   }
 
   /**
-   * Settles what the newest entry promises, after a listing.
+   * Settles the commit of the newest entry, after a listing.
    *
    * @param before a moment before the listing
    * @param first the listing's first version
    * @param seen the versions that it found
-   * @return whether anything may have been published since, so that the listing has to be made again
+   * @return whether anything may have been published since, so that the listing must be repeated
    */
   public boolean settleAfter(Clocks.Moment before, long first, SortedSet<Long> seen) throws IOException {
     if (recent.takeOwnCommit()) {
@@ -146,14 +148,14 @@ public class CommitProtocol {
       throw new LogStoreException(
           Kind.INTEGRITY,
           "version " + version + " of " + table + " cannot be committed: version " + (version - 1)
-              + " is neither published nor pending. Restore the log, or open the table afresh.");
+              + " is neither published nor pending. Restore the log, or open the table again.");
     }
   }
 
   private CommitEntry newest(SortedSet<Long> seen) throws IOException {
     CommitEntry newest = entries.newest();
     known = newest;
-    // Somebody commits without an entry here: without any, or with one elsewhere.
+    // Another writer commits without an entry here: without any entry, or with one under another spelling.
     boolean isBehind = newest == null || (!seen.isEmpty() && newest.version() < seen.last());
     if (!looked || isBehind) {
       elsewhere.look(newest, false);
@@ -183,8 +185,8 @@ public class CommitProtocol {
     }
     throw new LogStoreException(
         Kind.INTEGRITY,
-        "the entry of version " + mine.version() + " of " + table + " comes and goes: another tool deletes entries of"
-            + " this table. Nothing was committed; stop that tool.");
+        "the entry of version " + mine.version() + " of " + table + " appears and disappears: another tool deletes"
+            + " entries of this table. Nothing was committed; stop that tool.");
   }
 
   private boolean create(CommitEntry mine) throws IOException {
@@ -198,7 +200,7 @@ public class CommitProtocol {
     }
   }
 
-  /** Nobody will ever ask for these bytes. */
+  /** Deletes staged bytes that no entry names. */
   private void unstage(CommitEntry mine, IOException cause) {
     try {
       files.delete(mine.tempPath());
@@ -207,7 +209,7 @@ public class CommitProtocol {
     }
   }
 
-  /** Whose entry stands in the way; it may be ours, made by a request whose answer was lost. */
+  /** Returns the entry that has the version. It may be the caller's, from a request whose answer was lost. */
   private CommitEntry claimant(CommitEntry mine) throws IOException {
     try {
       return entries.get(mine.version());
@@ -216,7 +218,7 @@ public class CommitProtocol {
     }
   }
 
-  /** Returns when the entry is ours. */
+  /** Returns when the entry is the caller's. */
   private void afterUnanswered(CommitEntry mine, IOException cause) throws IOException {
     CommitEntry found;
     try {
@@ -233,12 +235,12 @@ public class CommitProtocol {
     }
     throw new LogStoreException(
         Kind.UNKNOWN,
-        "the outcome of version " + mine.version() + " of " + table + " is unknown: its claim was not answered and is"
-            + " not to be seen, but may arrive late. Look at the log before you write the same rows again.",
+        "the outcome of version " + mine.version() + " of " + table + " is unknown: its claim was not answered, and is"
+            + " not visible, but may arrive late. Check the log before you write the same rows again.",
         cause);
   }
 
-  /** Returns when the version is free again, or another's by now: its claimant withdrew. */
+  /** Returns when the version is free again, or taken by another writer, because its claimant withdrew. */
   private void lose(CommitEntry mine, CommitEntry winner) throws IOException {
     if (!winner.complete()) {
       settlePending(winner);
@@ -251,7 +253,7 @@ public class CommitProtocol {
       }
     }
     files.delete(mine.tempPath());
-    // Never "exists" without a file: Delta would try this version again ten million times.
+    // Never report "exists" without a file: Delta would try this version again ten million times.
     throw taken ? exists(mine.version()) : stale(winner);
   }
 
@@ -267,7 +269,7 @@ public class CommitProtocol {
       return;
     }
     if (published == null) {
-      // Never "exists" without a file.
+      // Never report "exists" without a file.
       afterFailedPublish(mine, new IOException("it was refused as if it were there, and is not there"));
     } else if (!isPublished(content, published)) {
       tidy(mine);
@@ -328,7 +330,7 @@ public class CommitProtocol {
     }
   }
 
-  /** The staged bytes of a pending entry are gone: its writer was about to tidy up, or the commit is nowhere. */
+  /** The staged bytes of a pending entry are gone: its writer was about to tidy up, or the commit is lost. */
   private void requireTraceless(CommitEntry entry) throws IOException {
     if (!files.versionsFrom(entry.version()).isEmpty()) {
       finish(entry);
@@ -339,7 +341,7 @@ public class CommitProtocol {
       throw new LogStoreException(
           Kind.INTEGRITY,
           "version " + entry.version() + " of " + table + " is claimed, but its staged bytes (" + entry.tempPath()
-              + ") are gone and it was never published. If its writer is surely dead, delete the item "
+              + ") are gone and it was never published. If its writer is certainly dead, delete the item "
               + entry.fileName() + " of this table from the DynamoDB table; that commit is lost.");
     }
   }
@@ -359,7 +361,8 @@ public class CommitProtocol {
   // --- The rules, one method each -----------------------------------------------------------------------------------
 
   /**
-   * Where a pending version stands to the log's head, which alone says whether it may still be published.
+   * Returns the position of a pending version relative to the log's head, which alone decides whether it may be
+   * published.
    *
    * @param near the published versions from the one before on
    */
@@ -374,8 +377,8 @@ public class CommitProtocol {
   }
 
   /**
-   * Who keeps entries under another spelling does not see this claim. Whoever made one before it is seen by now, and is
-   * given way to.
+   * Checks the other spellings: a writer that keeps entries under another does not see this claim. A claim that was
+   * made there before is visible by now, and has precedence.
    *
    * @param isFirst whether there was no entry under this spelling before
    */
@@ -389,22 +392,25 @@ public class CommitProtocol {
     }
   }
 
-  /** A claimed version is ours only if its file holds our bytes: a foreign writer may have been faster. */
+  /**
+   * Whether a claimed version is the caller's: only if its file has the caller's bytes. A foreign writer may have been
+   * faster.
+   */
   boolean isPublished(byte[] content, byte[] published) {
     return Arrays.equals(content, published);
   }
 
-  /** A commit that is claimed and not published is not won: a foreign writer may take the version. */
+  /** A commit that is claimed but not published is undecided: a foreign writer may take the version. */
   void afterFailedPublish(CommitEntry mine, IOException cause) throws IOException {
     throw unknown(mine, cause);
   }
 
   /**
-   * Staged bytes go first, then the entry is completed: delta-rs 1.6.0 fails on every access while an incomplete entry
-   * has both its file and its staged bytes.
+   * Deletes the staged bytes first, then completes the entry: delta-rs 1.6.0 fails on every access while an incomplete
+   * entry has both its file and its staged bytes.
    *
-   * @return whether nothing of it is left: only the newest entry is looked at, so what its writer does not know to be
-   *     complete must be looked at before the next version is claimed
+   * @return whether nothing is left to do. Only the newest entry is ever read, so an entry that its writer does not
+   *     know to be complete must be read before the next version is claimed
    */
   boolean tidy(CommitEntry entry) {
     try {
@@ -416,17 +422,23 @@ public class CommitProtocol {
     }
   }
 
-  /** Classic writers acknowledge once claimed, so what they staged is evidence; ours have acknowledged nothing. */
+  /**
+   * Classic writers acknowledge once they have claimed, so their staged bytes are evidence. Ours acknowledge only
+   * later.
+   */
   boolean keepsEvidence(CommitEntry entry) {
     return !entry.isOurs();
   }
 
-  /** What was learned a while ago may have been cleaned up since. */
+  /** Whether the head is known from just now. What was known longer ago may have been cleaned up since. */
   boolean knowsHead(long version) {
     return recent.isHead(version);
   }
 
-  /** After a long pause the staged bytes may be swept and the head be cleaned up: look and stage again. */
+  /**
+   * Whether this writer was suspended: then its staged bytes may be swept, and the head cleaned up. It must read and
+   * stage again.
+   */
   boolean hasPaused(Clocks.Moment begun) {
     return clocks.now().since(begun) > PAUSE;
   }
@@ -454,7 +466,7 @@ public class CommitProtocol {
         Kind.UNKNOWN,
         "the outcome of version " + mine.version() + " of " + table + " is unknown: its entry is pending ("
             + mine.tempPath() + "). It is committed if " + mine.fileName() + " comes to hold its bytes, which the next"
-            + " read or write of the table settles. Look at the log before you write the same rows again.",
+            + " read or write of the table settles. Check the log before you write the same rows again.",
         cause);
   }
 }

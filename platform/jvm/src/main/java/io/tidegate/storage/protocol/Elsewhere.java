@@ -2,28 +2,28 @@ package io.tidegate.storage.protocol;
 
 import java.io.IOException;
 
-/** The other spellings of a table's path: entries that are kept under them are not to be seen under this one. */
+/** The other spellings of a table's path. Entries that are kept under them are not visible under this one. */
 interface Elsewhere {
   /** There is only one spelling. */
   Elsewhere NOWHERE = (newest, inPassing) -> {};
 
   /**
-   * Looks under them.
+   * Reads the entries there.
    *
-   * @param newest the newest entry that is known under this spelling, null for none
-   * @param inPassing whether nothing speaks for entries there: then a look that was made a while ago is enough
-   * @throws Moved when the table's entries are to be kept under another one from now on
-   * @throws LogStoreException when other writers keep theirs under two
+   * @param newest the newest known entry under this spelling, or null
+   * @param inPassing whether there is no sign of entries there: then a read of a while ago is enough
+   * @throws Moved when the table's entries must be kept under another spelling from now on
+   * @throws LogStoreException when other writers keep entries under two spellings
    */
   void look(CommitEntry newest, boolean inPassing) throws IOException;
 
-  /** Nothing was published: begin again under that one. */
+  /** Nothing was published: start again under another spelling. */
   final class Moved extends IOException {
     private final transient String spelling;
     private final transient CommitEntry claim;
 
     /**
-     * @param claim what was claimed under the spelling that is left, null for nothing
+     * @param claim what was claimed under the spelling before, or null
      */
     Moved(String spelling, CommitEntry claim) {
       super("the entries of this table are kept under " + spelling);

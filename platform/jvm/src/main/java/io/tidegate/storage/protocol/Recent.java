@@ -1,12 +1,12 @@
 package io.tidegate.storage.protocol;
 
 /**
- * What this process has just learned about one table's head, to save requests; believed only while it is fresh.
+ * What this process has just learned about one table's head, to save requests. It is used only for a short time.
  *
  * <p>A process may be suspended for longer than the log is kept, so both clocks must agree that it was not.
  */
 final class Recent {
-  /** Milliseconds; far below any log retention, far above a commit's duration. */
+  /** Milliseconds: far less than any log retention, far more than a commit takes. */
   static final long FRESH = 60_000;
 
   private final Clocks clocks;
@@ -19,9 +19,9 @@ final class Recent {
   }
 
   /**
-   * Version {@code version} is published, and no entry up to it is pending.
+   * Records that {@code version} is published, and no entry up to it is pending.
    *
-   * @param at a moment before that was looked up: a pause in between makes it old
+   * @param at a moment before that was read: a pause in between makes it old
    */
   synchronized void settled(long version, Clocks.Moment at) {
     this.settled = version;
@@ -29,7 +29,7 @@ final class Recent {
     this.ownCommit = false;
   }
 
-  /** As {@link #settled}, by a commit of our own. */
+  /** As {@link #settled}, by a commit of this process. */
   synchronized void committed(long version, Clocks.Moment at) {
     settled(version, at);
     ownCommit = true;
@@ -40,7 +40,7 @@ final class Recent {
     return version >= 0 && version == settled && isFresh();
   }
 
-  /** Whether the next listing follows a commit of our own; said once per commit. */
+  /** Whether the next listing follows a commit of this process. True once for each commit. */
   synchronized boolean takeOwnCommit() {
     boolean took = ownCommit && isFresh();
     ownCommit = false;

@@ -11,11 +11,11 @@ import java.util.SortedSet;
 import java.util.function.Function;
 
 /**
- * Commits to one Delta table under whichever spelling of its path its writers keep their entries; its own address
- * decides where there are none.
+ * Commits to one Delta table under the spelling of its path under which its writers keep entries; where there are no
+ * entries, under its own address.
  */
 public final class SpelledTable {
-  /** Gives the entries that are kept under a spelling. */
+  /** Returns the entries that are kept under a spelling. */
   public interface Entries {
     EntryTable under(String spelling);
   }
@@ -29,10 +29,10 @@ public final class SpelledTable {
     T of(CommitProtocol protocol) throws IOException;
   }
 
-  /** A protocol, and what it is for. */
+  /** A protocol, and its spelling. */
   private record Under(String spelling, CommitProtocol protocol) {}
 
-  /** Milliseconds for which a look under the other spellings is enough where nothing speaks for entries there. */
+  /** Milliseconds for which a read of the other spellings is enough where there is no sign of entries there. */
   private static final long FRESH = 60_000;
 
   private final List<String> spellings;
@@ -45,8 +45,8 @@ public final class SpelledTable {
   private volatile Clocks.Moment looked;
 
   /**
-   * @param spellings all of one path, its own first
-   * @param alarms by the spelling that they name
+   * @param spellings all spellings of one path, its own first
+   * @param alarms by spelling
    */
   public SpelledTable(
       List<String> spellings, Entries entries, CommitFiles files, Clocks clocks, Function<String, Alarms> alarms) {
@@ -87,7 +87,7 @@ public final class SpelledTable {
           },
           left);
     } catch (FileAlreadyExistsException e) {
-      // A reader that still looked where it was claimed first may have published it.
+      // A reader that still read the first spelling may have published it.
       if (left.isEmpty() || !holds(version, content, left)) {
         close(left);
         throw e;
@@ -104,7 +104,7 @@ public final class SpelledTable {
   }
 
   /**
-   * @param left takes what was claimed under spellings that were left
+   * @param left receives what was claimed under spellings that were given up
    */
   private <T> T run(Use<T> use, Map<String, CommitEntry> left) throws IOException {
     for (int moves = 0; ; moves++) {
@@ -127,7 +127,7 @@ public final class SpelledTable {
     return under;
   }
 
-  /** Who is in the middle of something goes on under the spelling it began with. */
+  /** A call continues under the spelling that it began with. */
   private synchronized void move(Under from, String to) {
     if (under == from) {
       under = at(to);
@@ -147,11 +147,11 @@ public final class SpelledTable {
   }
 
   /**
-   * Where only the scheme differs all writers can be given one address. Where some encode the path they cannot: Spark
-   * and delta-rs spell it each in its own way whatever they are given.
+   * Where only the scheme differs, all writers can use one address. Where some encode the path they cannot: Spark and
+   * delta-rs each spell it in their own way, whatever address they get.
    */
   private boolean isDue() {
-    boolean isEncoded = spellings.stream().map(one -> one.substring(one.indexOf("://"))).distinct().count() > 1;
+    boolean isEncoded = spellings.stream().map(spelling -> spelling.substring(spelling.indexOf("://"))).distinct().count() > 1;
     return isEncoded || looked == null || clocks.now().since(looked) >= FRESH;
   }
 
@@ -159,9 +159,9 @@ public final class SpelledTable {
     Clocks.Moment before = clocks.now();
     Map<String, CommitEntry> found = new LinkedHashMap<>();
     for (String spelling : spellings) {
-      CommitEntry one = spelling.equals(here) ? newest : entries.under(spelling).newest();
-      if (one != null) {
-        found.put(spelling, one);
+      CommitEntry entry = spelling.equals(here) ? newest : entries.under(spelling).newest();
+      if (entry != null) {
+        found.put(spelling, entry);
       }
     }
     looked = before;
@@ -181,7 +181,7 @@ public final class SpelledTable {
     }
   }
 
-  /** Their version is decided: nobody may take them for pending. */
+  /** Closes claims whose version is decided: no other writer may take them for pending. */
   private void close(Map<String, CommitEntry> left) {
     left.forEach(
         (spelling, claim) -> {
@@ -199,7 +199,7 @@ public final class SpelledTable {
         Kind.UNKNOWN,
         "the outcome of version " + version + " is unknown: it was claimed under " + String.join(" and ", left.keySet())
             + " and, as another writer keeps its entries elsewhere, given up there; then: " + cause.getMessage()
-            + ". Look at the log before you write the same rows again.",
+            + ". Check the log before you write the same rows again.",
         cause);
   }
 }

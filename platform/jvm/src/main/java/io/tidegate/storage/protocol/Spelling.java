@@ -6,23 +6,24 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Under which spelling of a table's path its entries are kept.
+ * Chooses the spelling of a table's path under which its entries are kept.
  *
- * <p>Entries under {@code s3://} and {@code s3a://}, or with and without percent-encoding, do not see each other. Delta's
- * own store and delta-rs know only the spelling of the address they were given; ours can use any, so ours follow theirs.
+ * <p>Entries under {@code s3://} and {@code s3a://}, or with and without percent-encoding, are separate. Delta's own
+ * store and delta-rs know only the spelling of the address that they got. This store can use any, so it follows theirs.
  */
 final class Spelling {
   private Spelling() {}
 
   /**
-   * The one to use, whoever asks: that of another kind of writer; else that of the highest version; else the last in the
-   * order of their letters.
+   * Returns the spelling to use, the same for every caller: that of another kind of writer; else that of the highest
+   * version; else the last in alphabetical order.
    *
-   * @param newest the newest entry of each spelling that has one; one at least
-   * @throws LogStoreException when other kinds of writers use two: they do not see each other, and ours cannot help that
+   * @param newest the newest entry of each spelling that has any, at least one
+   * @throws LogStoreException when other kinds of writers use two spellings: they do not see each other, and this store
+   *     cannot change that
    */
   static String choose(Map<String, CommitEntry> newest) throws LogStoreException {
-    List<String> others = newest.keySet().stream().filter(one -> !newest.get(one).isOurs()).toList();
+    List<String> others = newest.keySet().stream().filter(spelling -> !newest.get(spelling).isOurs()).toList();
     if (others.size() > 1) {
       throw new LogStoreException(
           Kind.SPELLING,
@@ -33,7 +34,7 @@ final class Spelling {
     if (others.size() == 1) {
       return others.get(0);
     }
-    Comparator<String> byVersion = Comparator.comparingLong(one -> newest.get(one).version());
+    Comparator<String> byVersion = Comparator.comparingLong(spelling -> newest.get(spelling).version());
     return newest.keySet().stream().max(byVersion.thenComparing(Comparator.naturalOrder())).orElseThrow();
   }
 }
