@@ -1,4 +1,4 @@
-"""Lets a Spark server do what runs make it do, then write its classes: ``python platform/jvm/record_classes.py``."""
+"""Make a Spark server do the work of runs, then have it write its classes: `python platform/jvm/record_classes.py`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TABLES: list[dict[str, Any]] = [
 
 
 def main() -> None:
-    """Write the archive anew."""
+    """Write the archive from scratch."""
     jars = jars_folder()
     if old := class_archive(jars):
         old.unlink()
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def work(lake: TestLake) -> None:
-    """Bronze, silver and SQL, interpreted as in tests; then what compiled queries need besides."""
+    """Run bronze, silver and SQL, interpreted as in tests; then one compiled query for the classes that those need."""
     lake.put("lines/1.json", '{"id": 1, "at": 1}\nno JSON\n')
     lake.put("cells/1.csv", "id,v\n1,x\n")
     with session_of_its_own(lake.stack.spark.remote) as session:

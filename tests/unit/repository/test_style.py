@@ -20,7 +20,6 @@ UNSWEPT = (
     "platform/core/bronze/",
     "platform/core/events/",
     "platform/core/routing/",
-    "platform/jvm/",
     "platform/local/provision.py",
     "sensors/",
     "tests/local/",

@@ -246,7 +246,7 @@ public final class TestTable {
     return schema(false, names);
   }
 
-  /** The same, each column mapped to its own name. */
+  /** The same schema, with each column mapped to its own name. */
   public static String mapped(String... names) {
     return schema(true, names);
   }

@@ -62,7 +62,7 @@ public final class KeyedMerge {
    * What to merge.
    *
    * @param rows a query whose rows have distinct keys and the table's columns
-   * @param keys columns that tell rows apart; NULL is a value
+   * @param keys columns that identify a row; NULL is a value
    * @param newer a condition over a row {@code s} of the query and the table's row {@code t} of its key: whether
    *     {@code s} replaces {@code t}; empty where there is no such condition
    * @param maxRows how many rows the query has at most

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** append_rows: once per transaction number, whoever comes first. */
+/** append_rows: once per transaction number, whichever call comes first. */
 class AppendRowsTest {
   private static final String APP = "tidegate:ledger:t";
   @TempDir Path folder;
@@ -97,7 +97,7 @@ class AppendRowsTest {
     for (String[] one :
         new String[][] {
           {"[{\"m\":1}]", "column m"}, {"[{\"n\":\"1\"}]", "column n is BIGINT"}, {"[{\"position\":5000000000}]", "column position"},
-          {"[]", "no JSON array"}, {"{", "no JSON array"}
+          {"[]", "not a JSON array"}, {"{", "not a JSON array"}
         }) {
       var refused = assertThrows(TidegateException.class, () -> RowAppend.append(spark, root, APP, 1, one[0]));
       assertTrue(refused.getMessage().contains(one[1]), refused.getMessage());

@@ -181,7 +181,7 @@ class AddFilesTest {
     assertLanded(again, 1, "void", "digest-2", true);
     assertEquals(first.getString(3), again.getString(3));
     assertTrue(t.voidObject(2).contains("never.parquet"));
-    // The clock went on: batch 3 lands.
+    // The clock has advanced: batch 3 lands.
     assertLanded(t.addFiles(t.batch(3, 1, List.of(t.file("b.parquet", 10, 15)), Map.of())), 2, "committed", "digest-3", false);
   }
 

@@ -25,7 +25,7 @@ class ColumnsJoinTest {
           "timestamp_ntz", "binary", "decimal(10,2)", "decimal(38,0)", "variant", "array<int>", "map<string,int>",
           "struct<a:int>");
 
-  /** Where a column lies that joins, and what the table has there before. */
+  /** The place of a column that joins, and what the table has there before. */
   private static final List<String> PLACES =
       List.of("%s", "struct<x:int,new:%s>", "array<struct<x:int,new:%s>>", "map<string,struct<x:int,new:%s>>");
 
@@ -68,7 +68,7 @@ class ColumnsJoinTest {
     for (String kind : List.of("timestamp_ntz", "struct<x:int,at:timestamp_ntz>", "array<struct<at:timestamp_ntz>>")) {
       TestTable t = table("t" + kind.length(), TestTable.SCHEMA);
       String wider = schema("id bigint, c " + kind);
-      // A file that is registered as it lies: nothing but the commit sees the column.
+      // A file that is registered in its place: only the commit sees the column.
       var file = t.file("b.parquet", "SELECT 10L AS id, CAST(NULL AS " + kind + ") AS c");
       assertEquals("committed", grown(t, wider, List.of(file)).getString(1));
       assertEquals(1, t.where("id = 10 AND c IS NULL"));

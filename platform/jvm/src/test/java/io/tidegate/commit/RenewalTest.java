@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A table begins anew: once, for one generation, and nothing of the one before can land in it any more. */
+/** A table is started over once for one generation, and no batch of the generation before can land in it any more. */
 class RenewalTest {
   @TempDir Path folder;
   TestTable t;

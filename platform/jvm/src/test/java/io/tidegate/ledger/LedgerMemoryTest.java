@@ -229,7 +229,7 @@ class LedgerMemoryTest {
         .parquet(written);
     Path file = Files.list(folder.resolve("pages")).filter(one -> one.toString().endsWith(".parquet")).findFirst().get();
     var input = HadoopInputFile.fromPath(new org.apache.hadoop.fs.Path(file.toUri()), new Configuration());
-    // The ends of the file are among them: between the least and the greatest lies every page.
+    // The first and the last key of the file are among them, so every page is between the least and the greatest.
     var asked = new AskedKeys(List.of("00000", "02550", "04999", "0", "5"));
     var filter = FilterCompat.get(FilterApi.userDefined(FilterApi.binaryColumn("key"), asked));
     var options = HadoopReadOptions.builder(new Configuration()).withRecordFilter(filter).build();

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Files that come with the request are read as those that lie in S3. */
+/** Files that come with the request are read like files in S3. */
 class HeldFilesTest {
   private static LoadRequest.Source file(byte[] body) {
     return new LoadRequest.Source("s3a://b/k", body.length, "s3://b/k", "etag", null, Map.of(), body);

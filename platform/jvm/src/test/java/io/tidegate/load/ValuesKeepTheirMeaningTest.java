@@ -35,7 +35,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Every type, every spelling near its bounds, every way in: what enters means what was written, told by an oracle that
+ * Every type, every spelling near its bounds, every way in: what enters means what was written, as shown by an oracle that
  * uses nothing of Spark's or of the readers; and what is plainly a value of its type does enter.
  */
 class ValuesKeepTheirMeaningTest {

@@ -96,7 +96,7 @@ class MergeWaysTest {
     return first != FAILS;
   }
 
-  /** The counts that a merge tells; of one that fails, that it does. */
+  /** The counts that a merge returns, or that it failed. */
   private String merged(Path table, List<String> names, boolean ours, long most) {
     String newer = "s.at > t.at OR (t.at IS NULL AND s.at IS NOT NULL)";
     String assigned = names.stream().map(name -> "t." + name + " = s." + name).collect(Collectors.joining(", "));

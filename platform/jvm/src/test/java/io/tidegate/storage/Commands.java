@@ -7,7 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 
-/** A process that tests tell by lines on standard input what to do; it ends with its input. */
+/** A process that tests control by lines on standard input. It ends with its input. */
 final class Commands {
   private Commands() {}
 

@@ -13,7 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a user of Delta's store has configured goes on to hold under a new class name. */
+/** Settings of Delta's store keep their effect under the new class name. */
 class DynamoDbSettingsTest {
   private static final String DELTAS = "io.delta.storage.S3DynamoDBLogStore.";
   private static final String OURS = "io.tidegate.storage.DynamoDbLogStore.";

@@ -28,7 +28,7 @@ import org.apache.hadoop.fs.Path;
  * <version> <line>}, {@code interrupt <version> <line>}, a write whose thread is interrupted after a second, {@code set
  * <key> <value>}, of a setting that nothing has read yet, and {@code race <tables> <commits> <name> <deadline>}, which
  * commits in turn to several tables, the argument followed by 0, 1 and so on, until each has so many versions or the
- * deadline (seconds) has passed, and tells of every attempt: {@code try}, then {@code ack}, {@code exists}, {@code
+ * deadline (seconds) has passed, and reports every attempt: {@code try}, then {@code ack}, {@code exists}, {@code
  * unknown} or {@code failed}, each with nanoseconds of the machine's monotonic clock, table, version and content.
  */
 public final class LogStoreProcess {

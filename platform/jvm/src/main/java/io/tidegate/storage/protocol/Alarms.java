@@ -3,7 +3,7 @@ package io.tidegate.storage.protocol;
 /** What an operator should know. No alarm stops the caller that raises it. */
 public interface Alarms {
   /**
-   * The entry of another writer was closed although another commit was published. Its writer may have been told that it
+   * The entry of another writer was closed although another commit was published. Its writer may have been informed that it
    * committed. Its staged bytes are kept forever.
    */
   void possiblyLost(CommitEntry entry);

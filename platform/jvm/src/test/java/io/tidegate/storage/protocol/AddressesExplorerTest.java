@@ -23,8 +23,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /**
- * Every interleaving of writers that open one table under addresses of their own: ours beside Delta's own store, whose
- * copy overwrites, and beside ours; on tables with and without entries.
+ * Every interleaving of writers that open one table under addresses of their own: ours with Delta's own store, whose
+ * copy overwrites, and with ours; on tables with and without entries.
  */
 class AddressesExplorerTest {
   private static final List<String> OURS = List.of(S3A, S3);

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** How much time has passed where two clocks tell of it. */
+/** How much time has passed by two clocks. */
 class ClocksTest {
   @ParameterizedTest
   @CsvSource({

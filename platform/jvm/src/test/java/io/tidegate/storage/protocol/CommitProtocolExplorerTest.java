@@ -241,7 +241,7 @@ class CommitProtocolExplorerTest {
               empty(),
               maker -> of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 1, maker))));
 
-  /** Two writers of ours beside somebody else. */
+  /** Two writers of ours, and a foreign one. */
   private static Map<String, Explorer.Participant> twoAnd(Maker maker, String name, Explorer.Participant other) {
     return of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 1, maker), name, other);
   }

@@ -49,12 +49,12 @@ class CommitProtocolMatrixTest {
       return log.isEmpty() ? -1 : log.get(log.size() - 1);
     }
 
-    /** The entry lies beyond the log: of a table that was dropped. */
+    /** The entry is beyond the end of the log: it belongs to a table that was dropped. */
     boolean isStale() {
       return version > head() + (complete ? 0 : 1);
     }
 
-    /** Claimed, not published, and nothing to publish: only an operator can tell what to do. */
+    /** Claimed, not published, and nothing to publish: only an operator can decide what to do. */
     boolean isBeyondRepair() {
       return !complete && !staged && version > head();
     }
@@ -108,7 +108,7 @@ class CommitProtocolMatrixTest {
     return (bits >> n & 1) == 1;
   }
 
-  /** What may happen at any step: one of these beside the writer, or one mishap of its own. */
+  /** What may happen at any step: one act of another participant, or one mishap of the writer. */
   private static final Map<String, Explorer.Participant> MOVES = new LinkedHashMap<>();
 
   private static final Map<String, Consumer<World>> MISHAPS = new LinkedHashMap<>();

@@ -153,7 +153,7 @@ final class Participants {
     };
   }
 
-  /** As {@link #classic}, with what S3A's exclusive create really is: a look, then an unconditional PUT. */
+  /** As {@link #classic}, with what S3A's exclusive create really is: a HEAD, then an unconditional PUT. */
   static Explorer.Participant overwriting(String name, String spelling) {
     return overwriting(name, spelling, false);
   }

@@ -9,7 +9,7 @@ import java.util.TreeSet;
 import java.util.function.Predicate;
 
 /**
- * Lets a participant go one request further: it runs from its beginning, is told the answers it has already had, and
+ * Lets a participant go one request further: it runs from its beginning, gets the answers that it has already had, and
  * stops at the request after the new one. So a participant is plain sequential code, and a state of the world can be
  * left and taken up again at will.
  */
@@ -27,7 +27,7 @@ final class Step {
 
   /** An answer; a failure is one too. */
   record Reply(Object value, boolean unanswered, boolean failed) {
-    /** A record's own is fifty times slower, and every state is told by its text. */
+    /** A record's own method is fifty times slower, and every state is identified by its text. */
     @Override
     public String toString() {
       return (value instanceof CommitEntry entry ? World.text(entry) : value) + (unanswered ? "?" : failed ? "!" : ".");
@@ -67,7 +67,7 @@ final class Step {
     return name;
   }
 
-  /** What a participant tells nobody: its acknowledgement goes with its last answer. */
+  /** A participant does not report this: its acknowledgement comes with its last answer. */
   void acknowledge(String content, boolean classic) {
     (classic ? world.acknowledgedByClassic : world.acknowledged).add(content);
   }

@@ -31,7 +31,7 @@ final class World {
   /** The entries do not fit the log, so that ours must write nothing. */
   boolean refused;
 
-  /** The entries are a dropped table's, so that an operator may be told to delete them. */
+  /** The entries are a dropped table's, so an operator may be asked to delete them. */
   boolean dropped;
 
   boolean longTimePassed;
@@ -41,7 +41,7 @@ final class World {
   int deaths;
   int pauses;
 
-  /** Without pauses the clock tells nobody anything: asking it is no step. */
+  /** Without pauses the clock has no effect on anyone, so asking it is no step. */
   boolean timeMatters;
 
   World copy() {
