@@ -33,11 +33,12 @@ from tests.support.servers.fault_proxy import FaultProxy
 from tests.support.servers.fault_rules import Rule
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.runs.options import RunOptions
+from tidegate.platform.cloud.wanted import Wanted
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.local.aws import REGION, LocalAws
-from tidegate.platform.local.provision import Clients, Resources, provision
+from tidegate.platform.local.provision import Clients, provision
 from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.spark.server import SparkServer
 from tidegate.resources.aws.clients import Aws
@@ -217,7 +218,7 @@ def main() -> None:
                 "tables": tables,
             }
         )
-        provision(clients, Resources.of(config))
+        provision(clients, Wanted.of(config))
         for proxied in (False,) if chosen.no_requests else (False, True):
             proxies = [running.enter_context(FaultProxy(aws.endpoint)) for _ in range(2)] if proxied else []
             sides = [Side.before(name, proxy) for name, proxy in zip(("client", "spark"), proxies, strict=False)]

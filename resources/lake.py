@@ -16,6 +16,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.file_format import format_of, mode_of
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.routing.discovery import discovered_table
 from tidegate.platform.core.silver.columns import DELETED, SILVER_COLUMNS
 from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.aws.clients import Aws
@@ -141,7 +142,7 @@ class Lake:
 
     def _spec(self, key: TableKey) -> TableSpec:
         # A discovered table has no configured format: each file's ending says its own.
-        return self.config.table_for(key) or self.config.discovered(key, "parquet").model_copy(
+        return self.config.table_for(key) or discovered_table(key, "parquet", self.config).model_copy(
             update={"format": None, "mode": None}
         )
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.routing.unrouted import ROW_FIELDS
 from tidegate.resources.lake_root.root import LakeRoot
 from tidegate.resources.spark.catalog import SqlCatalog
 
@@ -18,8 +19,7 @@ _BELOW = "lake_objects"
 _OBJECTS = {
     "intake": (
         "intake",
-        "counters MAP<STRING, BIGINT>, rows ARRAY<STRUCT<event_id: STRING, outcome: STRING, reason: STRING, "
-        "queue: STRING, bucket: STRING, key: STRING, detail: STRING>>",
+        f"counters MAP<STRING, BIGINT>, rows ARRAY<STRUCT<{', '.join(f'{name}: STRING' for name in ROW_FIELDS)}>>",
     ),
     "messages": ("quarantine/messages", "event_id STRING, reason STRING, body STRING"),
     "rows": ("quarantine/rows", "_source_path STRING, reason STRING, raw STRING"),

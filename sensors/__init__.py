@@ -1,1 +1,1 @@
-"""Sensors and schedules: what starts runs."""
+"""Sensors and schedules. They start runs."""

@@ -1,4 +1,4 @@
-"""The sensor that takes dead letters in: off, until a person turns it on after the cause was mended."""
+"""The sensor that takes dead letters in. It is off until a person has fixed the cause and turns it on."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from tidegate.sensors.intake.unrouted import evaluate_checks, log_lines
 
 
 def build_dead_letters_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
-    """The sensor, where lake.yaml names a dead-letter queue: what the intake does with queues, it does with these.
+    """Build the sensor if `lake.yaml` names a dead-letter queue.
 
-    Runs and partitions follow from the inbox, so the intake's next tick asks for them.
+    It drains dead-letter queues as the intake drains the others. Runs and partitions follow from the inbox, so the next
+    tick of the intake requests them.
     """
     names = list(dead_letters_of(config))
     if not names:
@@ -29,22 +30,22 @@ def build_dead_letters_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
         name="dead_letters",
         minimum_interval_seconds=config.intake.every,
         default_status=dg.DefaultSensorStatus.STOPPED,
-        description="Takes in what lies in the dead-letter queues, as the intake does with the queues. Turn it on once "
-        "the cause is mended, and off again when they are empty.",
+        description="Takes in the messages of the dead-letter queues, as the intake does with the queues. Turn it on "
+        "when the cause is fixed, and off again when they are empty.",
     )
     def dead_letters(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         handles = lake.open()
         sources = {queue.name: queue for queue in handles.queues}
         queues = [sources[source].beside(name) for name, source in dead_letters_of(config).items()]
         taken = take_in(handles, queues=queues, order=order)
-        for line in log_lines(taken.rows):
+        for line in log_lines(taken.unrouted):
             context.log.warning(line)
         for name, error in taken.failures.items():
             context.log.error(f"dead-letter queue {name} could not be drained: {error}")
-        verdicts = evaluate_checks(context.cursor, datetime.now(UTC).strftime("%Y-%m-%d"), names, taken.rows)
-        said = f"took in {taken.received} events of dead letters, {sum(taken.counters.values())} of them no table's"
+        verdicts = evaluate_checks(context.cursor, datetime.now(UTC).strftime("%Y-%m-%d"), names, taken.unrouted)
+        summary = f"took in {taken.received} events of dead letters, {sum(taken.counters.values())} of them no table's"
         return dg.SensorResult(
-            asset_events=verdicts.evaluations, cursor=verdicts.cursor, skip_reason=dg.SkipReason(said)
+            asset_events=verdicts.evaluations, cursor=verdicts.cursor, skip_reason=dg.SkipReason(summary)
         )
 
     return [dead_letters]

@@ -1,4 +1,4 @@
-"""What keeps Dagster's storage from growing for ever: once a day old runs and events are forgotten."""
+"""The job that deletes old runs and events from Dagster's storage once a day, so that it stops growing."""
 
 import time
 
@@ -21,7 +21,7 @@ _REPOSITORY_TAG = ".dagster/repository"
 
 
 def lake_assets(config: LakeConfig) -> list[dg.AssetKey]:
-    """Every asset of a lake that something is reported of."""
+    """Return every asset of a lake for which events are reported."""
     return [
         BRONZE,
         LAKE_HEALTH,
@@ -33,7 +33,7 @@ def lake_assets(config: LakeConfig) -> list[dg.AssetKey]:
 
 
 def lake_jobs(config: LakeConfig) -> list[str]:
-    """The names of a lake's jobs."""
+    """Return the names of a lake's jobs."""
     return [
         BRONZE_JOB.name,
         SHARED_JOB,
@@ -45,7 +45,7 @@ def lake_jobs(config: LakeConfig) -> list[str]:
 
 
 def build_history_schedule(config: LakeConfig) -> dg.ScheduleDefinition:
-    """The schedule of the job that forgets; a person may run the job as well, or stop the schedule."""
+    """Build the schedule of the job. A person may also run the job, or stop the schedule."""
 
     @dg.op(name="forget_history_op", description="Deletes old runs and events of this lake from Dagster's storage.")
     def forget_op(context: dg.OpExecutionContext) -> None:
@@ -58,7 +58,7 @@ def build_history_schedule(config: LakeConfig) -> dg.ScheduleDefinition:
         )
         context.log.info(
             f"forgot {done.runs} runs, {done.events} events without a run and {done.checks} results of checks"
-            + ("; the time was up, the rest goes tomorrow" if done.left else "")
+            + ("; the time was up, the rest is deleted tomorrow" if done.left else "")
         )
 
     @dg.job(

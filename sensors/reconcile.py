@@ -1,4 +1,4 @@
-"""The reconcile sensor: asks for runs that list a table's prefix, and find what no event told."""
+"""The reconcile sensor: requests runs that list a table's prefix and find objects without an event."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.sensors.run_history import FAILED, FAILURES_TAG, TableRuns, ended, table_runs
 
-#: Runs of this sensor that may be queued or at work at a time: half of the places of runs, for a listing is long.
+#: Runs of this sensor that may be queued or active at a time: half of all places, because a listing takes long.
 MAX_LISTING_RUNS = 2
 _TICK_SECONDS = 30
-#: Behind those that an event asked for.
+#: Lower than that of runs that an event requested.
 _PRIORITY = {"dagster/priority": "-1"}
-#: Seconds in which a listing that failed is asked for again, and the runs of them that a tick fetches.
+#: Seconds for which a failed listing is requested again, and how many of these runs a tick fetches.
 _LATELY, _MAX_RECORDS = 7200.0, 1000
-#: Tables in the cursor: Dagster keeps each tick's. With more the object is written anew.
+#: Tables in the cursor. With more, the object is written again, because Dagster stores every tick's cursor.
 _MAX_IN_CURSOR = 100
 
 
 @dataclass
 class Due:
-    """Whose listing is due.
+    """The tables whose listing is due.
 
     Attributes:
-        tables: table keys, the one that waited longest first.
+        tables: table keys, those that have waited longest first.
         asked: epoch seconds of the last request, by table key.
     """
 
@@ -53,18 +53,18 @@ def due(
     broken: Mapping[str, float],
     most: int,
 ) -> Due:
-    """Which tables are to be listed now; pure.
+    """Return the tables to list now. Pure.
 
-    A table that is seen for the first time has its turn at its own moment of the first interval, so that a thousand new
-    ones are not listed at once.
+    A new table has its turn at its own point in the first interval, so that a thousand new tables are not listed at
+    once.
 
     Args:
-        intervals: seconds between two listings, by table key; of the tables that are to be listed at all.
+        intervals: seconds between two listings, by table key, of the tables that are listed at all.
         asked: epoch seconds of the last request, by table key.
         now: epoch seconds.
-        runs: what is at work, and what failed.
+        runs: active runs and failed runs.
         broken: epoch seconds at which a table's last listing failed.
-        most: tables that may be due.
+        most: how many tables may be due.
     """
     found = Due()
     late: list[tuple[float, str]] = []
@@ -74,7 +74,7 @@ def due(
             last = int(now) - zlib.crc32(table.encode()) % interval
         found.asked[table] = last
         failed = runs.failures.get(table)
-        # A listing that failed is asked for again once its table has rested.
+        # A failed listing is requested again after the table's backoff.
         again = broken.get(table, 0) > last
         if table in runs.active or (failed and failed.backoff_left(interval, now)):
             continue
@@ -87,7 +87,7 @@ def due(
 
 
 def intervals_of(config: LakeConfig, known: Collection[str]) -> dict[str, int]:
-    """Seconds between two listings, by table key, of every table that is to be listed."""
+    """Return the seconds between two listings, by table key, of every table that is listed."""
     keys = {*(TableKey.decode(text) for text in known), *config.keys()}
     found = {key.encode(): config.settings(key).reconcile_interval for key in keys}
     return {text: interval for text, interval in sorted(found.items()) if interval}
@@ -96,7 +96,7 @@ def intervals_of(config: LakeConfig, known: Collection[str]) -> dict[str, int]:
 def reconcile_requests(
     instance: dg.DagsterInstance, config: LakeConfig, asked: Mapping[str, int], now: float
 ) -> tuple[Due, list[dg.RunRequest]]:
-    """Whose listing is due, and the runs to ask for.
+    """Return the tables whose listing is due, and the runs to request.
 
     Args:
         instance: Dagster's instance.
@@ -120,14 +120,14 @@ def reconcile_requests(
 
 @dataclass(frozen=True)
 class Remembered:
-    """When each table was asked for, as an object and a cursor say together.
+    """When each table's listing was requested last, in an object and the cursor together.
 
-    The object has all tables; the cursor those that were asked for since it was written. A cursor is Dagster's once
-    the tick's runs are: so the object never says that a listing was asked for which nobody made.
+    The object has all tables. The cursor has those that were requested since the object was written. Dagster stores a
+    cursor together with the tick's runs, so the object never contains a request that Dagster did not get.
 
     Attributes:
-        stored: what the object says.
-        since: what the cursor says.
+        stored: the times in the object.
+        since: the times in the cursor.
     """
 
     stored: Mapping[str, int]
@@ -135,7 +135,7 @@ class Remembered:
 
     @classmethod
     def of(cls, stored: Mapping[str, int], cursor: str | None) -> Remembered:
-        """Read both; a cursor of before there was the object has every table."""
+        """Read both. A cursor from a version without the object has every table."""
         found = json.loads(cursor or "{}")
         recent = found.get("asked")
         return cls(stored, recent if isinstance(recent, dict) else found)
@@ -146,10 +146,10 @@ class Remembered:
         return {**self.stored, **self.since}
 
     def after(self, found: Due) -> tuple[dict[str, int] | None, str]:
-        """What the object is to say now, or None where it may stay as it is; and the next cursor.
+        """Return the new content of the object, or None if it may stay, and the next cursor.
 
         Args:
-            found: what this tick asks for.
+            found: the tables that this tick requests.
         """
         before = self.asked
         now = {table: found.asked[table] for table in found.tables}
@@ -160,11 +160,11 @@ class Remembered:
 
 
 def _broken(instance: dg.DagsterInstance, now: float) -> dict[str, dg.RunRecord]:
-    """The last listing of each table whose last one failed lately."""
+    """Return the last listing of each table if it failed recently."""
     lately = datetime.fromtimestamp(now - _LATELY, UTC)
     wanted = dg.RunsFilter(job_name=BRONZE_JOB.name, tags={TRIGGER_TAG: RECONCILE}, updated_after=lately)
     latest: dict[str, dg.RunRecord] = {}
-    for record in instance.get_run_records(wanted, limit=_MAX_RECORDS):  # the newest first
+    for record in instance.get_run_records(wanted, limit=_MAX_RECORDS):  # newest first
         latest.setdefault(record.dagster_run.tags.get(PARTITION_TAG, ""), record)
     return {table: record for table, record in latest.items() if record.dagster_run.status in FAILED}
 
@@ -179,9 +179,10 @@ def _request(table: str, runs: TableRuns, broken: dg.RunRecord | None) -> dg.Run
 
 
 def build_reconcile_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
-    """The sensor that asks for the listings of tables with a ``reconcile_interval``; none where no table has one.
+    """Build the sensor that requests the listings of tables with a `reconcile_interval`, if there are any.
 
-    When each table was asked for is in an object below the lake root; if it is lost, that costs one listing of each.
+    The times of the last requests are in an object below the lake root. If it is lost, each table gets one extra
+    listing.
     """
 
     if not config.reconcile_interval and not any(spec.reconcile_interval for spec in config.tables):
@@ -192,22 +193,22 @@ def build_reconcile_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
         job=BRONZE_JOB,
         minimum_interval_seconds=_TICK_SECONDS,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Asks for runs that list the prefix of each table with a reconcile_interval, and find what no "
-        "event told.",
+        description="Requests runs that list the prefix of each table with a reconcile_interval and find objects "
+        "without an event.",
     )
     def reconcile(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         times = lake.open().store.listing_times
         before = Remembered.of(times.read(), context.cursor)
-        found, asked = reconcile_requests(context.instance, config, before.asked, time.time())
+        found, requests = reconcile_requests(context.instance, config, before.asked, time.time())
         stored, cursor = before.after(found)
         if stored is not None:
             times.write(stored)
         new = sorted(set(found.tables) - set(context.instance.get_dynamic_partitions(TABLES.name or "")))
         return dg.SensorResult(
             cursor=cursor,
-            run_requests=asked,
+            run_requests=requests,
             dynamic_partitions_requests=[TABLES.build_add_request(new)] if new else [],
-            skip_reason=None if asked else dg.SkipReason(f"no listing is due; {len(found.asked)} tables have them"),
+            skip_reason=None if requests else dg.SkipReason(f"no listing is due; {len(found.asked)} tables have them"),
         )
 
     return [reconcile]

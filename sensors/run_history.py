@@ -1,4 +1,4 @@
-"""What Dagster remembers of runs: which are active, and whether the last ones of a table failed."""
+"""What Dagster's storage has of runs: which are active, and whether the last runs of a table failed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,28 +8,33 @@ import dagster as dg
 
 from tidegate.assets.runs.held_tables import ACTIVE, PARTITION_TAG, SHARED_JOB, failed_tables, held_tables
 
-#: How runs end that did not do their work.
+#: The statuses of runs that ended without doing their work.
 FAILED = [dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 _LONGEST_BACKOFF = 3600.0
-#: Tag of a run that follows failed ones: how many, in a row.
+#: Tag of a run that follows failed runs: how many failed in a row.
 FAILURES_TAG = "tidegate/failures"
-#: Runs that one query fetches, the newest ones: a second or two of Dagster's time. More than these are not waited for,
-#: and then a table may have a second run in the queue, which finds nothing to do.
+#: Runs that one query fetches, newest first, which takes Dagster a second or two. If there are more, a table may get a
+#: second run, which finds nothing to do.
 _MAX_RECORDS = 5000
 
 
 @dataclass(frozen=True)
 class Failures:
-    """The failed runs of a table since its last good one: how many, and when the last of them ended."""
+    """The failed runs of a table since its last successful run.
+
+    Attributes:
+        number: how many runs failed.
+        at: epoch seconds at which the last one ended.
+    """
 
     number: int
     at: float
 
     def backoff_left(self, pace: float, now: float) -> float:
-        """How long it is until the next run may be asked for, in seconds.
+        """Return the seconds until the next run may be requested.
 
         Args:
-            pace: seconds between runs when all is well.
+            pace: seconds between runs when none fails.
             now: epoch seconds.
         """
         return max(0.0, self.at + backoff_seconds(self.number, pace) - now)
@@ -37,12 +42,12 @@ class Failures:
 
 @dataclass(frozen=True)
 class TableRuns:
-    """The runs of all tables, as far as the next ones depend on them.
+    """The runs of all tables, as far as the next requests depend on them.
 
     Attributes:
-        active: tables that have a run that is queued or at work, whoever asked for it.
-        tagged: how many of all active runs have the tag that was asked for.
-        failures: tables whose last run failed, if that was lately enough to matter.
+        active: tables that have a queued or active run, no matter who requested it.
+        tagged: how many of all active runs have the wanted tag.
+        failures: tables whose last run failed recently enough to matter.
     """
 
     active: frozenset[str] = frozenset()
@@ -51,12 +56,12 @@ class TableRuns:
 
 
 def table_runs(instance: dg.DagsterInstance, job: str, tag: tuple[str, str], now: float) -> TableRuns:
-    """Ask for the runs of all tables at once: four queries, however many tables there are.
+    """Read the runs of all tables, with four queries for any number of tables.
 
     Args:
         instance: Dagster's instance.
-        job: name of the job whose failures count, beside those of shared runs.
-        tag: of the runs to count among the active ones.
+        job: name of the job whose failures count, in addition to those of shared runs.
+        tag: the tag of the active runs to count.
         now: epoch seconds.
     """
     records = instance.get_run_records(dg.RunsFilter(statuses=ACTIVE), limit=_MAX_RECORDS)
@@ -66,7 +71,7 @@ def table_runs(instance: dg.DagsterInstance, job: str, tag: tuple[str, str], now
 
 
 def _failures(instance: dg.DagsterInstance, job: str, now: float) -> dict[str, Failures]:
-    # A rest is an hour at most, and the next run, which has the count of those before, comes right after it.
+    # A backoff is an hour at most, and the next run, whose tag has the count of the earlier ones, follows at once.
     since = datetime.fromtimestamp(now - 2 * _LONGEST_BACKOFF, UTC)
     latest: dict[str, dg.RunRecord] = {}
     for name in (job, SHARED_JOB):
@@ -88,38 +93,38 @@ def _failures(instance: dg.DagsterInstance, job: str, now: float) -> dict[str, F
 
 
 def _earlier(record: dg.RunRecord) -> int:
-    """How many runs had failed before this one, as whoever asked for it knew."""
-    said = record.dagster_run.tags.get(FAILURES_TAG, "")
-    return int(said) if said.isdecimal() and said.isascii() else 0
+    """Return how many runs had failed before this one, by the tag that its request got."""
+    count = record.dagster_run.tags.get(FAILURES_TAG, "")
+    return int(count) if count.isdecimal() and count.isascii() else 0
 
 
 def ended(record: dg.RunRecord) -> float:
-    """Epoch seconds at which a run ended; of one whose end nobody wrote down, at which it changed last."""
+    """Return the epoch seconds at which a run ended, or at which it changed last if its end was not recorded."""
     return record.end_time or record.update_timestamp.replace(tzinfo=UTC).timestamp()
 
 
 def is_active(instance: dg.DagsterInstance, job: str) -> bool:
-    """Whether a run of the job is queued or at work."""
+    """Return whether a run of the job is queued or active."""
     return bool(instance.get_run_records(dg.RunsFilter(job_name=job, statuses=ACTIVE), limit=1))
 
 
 def backoff_seconds(failures: int, pace: float) -> float:
-    """How long to rest after so many failures in a row.
+    """Return the seconds to wait after failures in a row.
 
     Args:
-        failures: how many.
-        pace: seconds between runs when all is well.
+        failures: how many runs failed.
+        pace: seconds between runs when none fails.
     """
     return 0.0 if failures == 0 else min(max(pace, 5.0) * 2 ** (failures - 1), _LONGEST_BACKOFF)
 
 
 def backoff_seconds_left(instance: dg.DagsterInstance, job: str, pace: float, now: float) -> float:
-    """How long it is until the next run of a job may be asked for; 0 unless the last one failed lately.
+    """Return the seconds until the next run of a job may be requested. 0 unless the last run failed recently.
 
     Args:
         instance: Dagster's instance.
         job: name of the job.
-        pace: seconds between runs when all is well.
+        pace: seconds between runs when none fails.
         now: epoch seconds.
     """
     failures, latest = 0, 0.0

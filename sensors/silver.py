@@ -1,4 +1,4 @@
-"""What starts silver merges: level-triggered schedules, or sensors where less than a minute is wanted."""
+"""The triggers of silver merges: schedules, or sensors for intervals below a minute. Both are level-triggered."""
 
 import time
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from tidegate.sensors.run_history import backoff_seconds_left, is_active
 
 
 def job_name(spec: TableSpec) -> str:
-    """Name of the job that merges one silver table."""
+    """Return the name of the job that merges one silver table."""
     return f"silver_{spec.name}_job"
 
 
 def silver_job(spec: TableSpec) -> Any:
-    """The job that merges one silver table."""
+    """Build the job that merges one silver table."""
     return dg.define_asset_job(
         job_name(spec),
         selection=[silver_key(spec)],
@@ -36,9 +36,8 @@ class Verdict:
     """Whether a merge is due.
 
     Attributes:
-        answer: the run to ask for, or why there is none.
-        held: silver is known to hold bronze's batches up to this one, ``<generation>:<n>``; empty where that was not
-            found out.
+        answer: the run to request, or why there is none.
+        held: silver holds bronze's batches up to this one, as `<generation>:<n>`. Empty if that is not known.
     """
 
     answer: dg.RunRequest | dg.SkipReason
@@ -46,22 +45,23 @@ class Verdict:
 
 
 def silver_request(instance: dg.DagsterInstance, lake: LakeResource, spec: TableSpec, held: str = "") -> Verdict:
-    """Whether a merge is due: bronze's ledger has moved past what silver holds, and no merge is active.
+    """Decide whether a merge is due: bronze's ledger has batches that silver lacks, and no merge is active.
 
-    Level-triggered on the tables themselves: no update is lost while a merge runs, a failed merge is asked for again
-    (by a sensor after a rest that grows, by a schedule at its next time), and no more depends on Dagster's memory.
+    The decision is level-triggered by the tables themselves. No update is lost while a merge runs. A failed merge is
+    requested again, by a sensor after a growing backoff and by a schedule at its next time. Nothing else depends on
+    Dagster's storage.
 
     Args:
         instance: Dagster's instance.
         lake: the lake.
         spec: the table.
-        held: what an earlier verdict found; while no later batch is even decided, Spark need not be asked.
+        held: what an earlier verdict found. While no later batch is decided, Spark is not called.
     """
     if is_active(instance, job_name(spec)):
         return Verdict(dg.SkipReason(f"a merge of silver.{spec.name} is active"))
     every = spec.silver.every if spec.silver else None
-    if every and (rest := backoff_seconds_left(instance, job_name(spec), every, time.time())):
-        return Verdict(dg.SkipReason(f"the last merge of silver.{spec.name} failed; the next is tried in {rest:.0f} s"))
+    if every and (left := backoff_seconds_left(instance, job_name(spec), every, time.time())):
+        return Verdict(dg.SkipReason(f"the last merge of silver.{spec.name} failed; the next is tried in {left:.0f} s"))
     everything = dg.SkipReason(f"silver.{spec.name} holds everything that bronze has recorded")
     try:
         with lake.opened() as handles:
@@ -78,7 +78,7 @@ def silver_request(instance: dg.DagsterInstance, lake: LakeResource, spec: Table
 
 
 def _unchanged(lake: Lake, table: Table, spec: TableSpec, held: str) -> bool:
-    """Whether the batch that silver holds is still the last of its table, and silver is still there."""
+    """Return whether the batch that silver holds is still the last of its table, and silver still exists."""
     store, (generation, _, n) = lake.store, held.rpartition(":")
     if table.birth is None or table.birth.generation != generation:
         return False
@@ -88,7 +88,7 @@ def _unchanged(lake: Lake, table: Table, spec: TableSpec, held: str) -> bool:
 
 
 def build_silver_triggers(config: LakeConfig) -> list[dg.ScheduleDefinition | dg.SensorDefinition]:
-    """A schedule, or a sensor for ``every``, for each silver table."""
+    """Build a schedule for each silver table, or a sensor if it has `every`."""
     return [_sensor(spec) if spec.silver.every else _schedule(spec) for spec in config.tables if spec.silver]
 
 
@@ -100,7 +100,7 @@ def _sensor(spec: TableSpec) -> dg.SensorDefinition:
         job_name=job_name(spec),
         minimum_interval_seconds=every,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description=f"Asks for a merge of silver.{spec.name} when bronze has moved past it.",
+        description=f"Requests a merge of silver.{spec.name} when bronze has batches that it lacks.",
     )
     def silver_sensor(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
         verdict = silver_request(context.instance, lake, spec, context.cursor or "")
@@ -120,7 +120,7 @@ def _schedule(spec: TableSpec) -> dg.ScheduleDefinition:
         cron_schedule=cron or "",
         execution_timezone="UTC",
         default_status=dg.DefaultScheduleStatus.RUNNING,
-        description=f"Asks for a merge of silver.{spec.name} when bronze has moved past it.",
+        description=f"Requests a merge of silver.{spec.name} when bronze has batches that it lacks.",
     )
     def silver_schedule(context: dg.ScheduleEvaluationContext, lake: LakeResource) -> dg.RunRequest | dg.SkipReason:
         return silver_request(context.instance, lake, spec).answer

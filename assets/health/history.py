@@ -16,7 +16,8 @@ from dagster._core.storage.asset_check_execution_record import (
 from tidegate.assets.bronze.asset import BRONZE
 from tidegate.assets.bronze.report import QUARANTINE_CHECK, SAID_BEFORE, WITHOUT_STATE
 from tidegate.assets.sources.asset import queue_key
-from tidegate.assets.sources.queue_checks import CHECK, MISSES
+from tidegate.assets.sources.queue_checks import CHECK
+from tidegate.platform.core.routing.unrouted import MISSES
 
 #: Failed checks in a page, and pages that are read. Each failed check has up to twenty reasons.
 _PAGE, _MAX_PAGES = 50, 6

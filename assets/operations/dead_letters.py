@@ -13,7 +13,7 @@ from tidegate.platform.core.events.row_message import row_of
 from tidegate.platform.core.events.s3_event import parse_body
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.routing.route import Unrouted, route
+from tidegate.platform.core.routing.route import NoRoute, route
 from tidegate.platform.core.times import from_millis
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake import Lake
@@ -63,7 +63,7 @@ class DeadLetter:
         """
         parsed, tables = parse_body(message.body, message.id), set(known)
         routes = [route(event.bucket, event.key, config, tables) for event in parsed.events]
-        unrouted = [found for found in routes if isinstance(found, Unrouted)]
+        unrouted = [found for found in routes if isinstance(found, NoRoute)]
         reasons = [*(reject.reason for reject in parsed.rejects), *(found.why for found in unrouted)]
         times = [event.event_time for event in parsed.events if event.event_time]
         return cls(

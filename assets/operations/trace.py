@@ -14,6 +14,7 @@ from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Fou
 from tidegate.platform.core.bronze.same_bytes import same_bytes
 from tidegate.platform.core.config.after_load import moves_to
 from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import Routed, route, rows_route
 from tidegate.platform.core.times import from_micros, parse_time
@@ -121,9 +122,9 @@ def _modified(probe: Probe) -> datetime | None:
 def _missed(lake: Lake, bucket: str, key: str) -> Iterator[Stop]:
     """Yields the entries of the object in today's intake log."""
     for entry in lake.store.intake_log.entries(datetime.now(UTC).strftime("%Y-%m-%d")):
-        for row in entry["rows"]:
-            if (row.get("bucket"), row.get("key")) == (bucket, key):
-                yield Stop("intake log", f"event {row.get('event_id')} counted as {row['outcome']}: {row['reason']}")
+        for event in entry.unrouted:
+            if event.subject == S3Address(bucket, key):
+                yield Stop("intake log", f"event {event.event_id} counted as {event.outcome}: {event.reason}")
 
 
 def _decided(table: Table, n: int, key: str) -> Iterator[Stop]:

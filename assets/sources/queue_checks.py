@@ -3,31 +3,28 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import dagster as dg
 
 from tidegate.assets.sources.asset import dead_letters_of, queue_key
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.routing.unrouted import MISSES, Unrouted
 from tidegate.resources.lake_resource import LakeResource
 
 CHECK = "every_event_has_a_table"
-#: Outcomes in the intake log that fail the check.
-MISSES = ("no_table", "malformed")
 _MAX_SHOWN = 20
 
 
-def queue_check_result(queue: str, counts: Mapping[str, int], rows: Sequence[Mapping[str, Any]]) -> dg.AssetCheckResult:
+def queue_check_result(queue: str, counts: Mapping[str, int], unrouted: Sequence[Unrouted]) -> dg.AssetCheckResult:
     """Returns the result of a queue's check.
 
     Args:
         queue: name of the queue.
         counts: the day's events without a table, by outcome.
-        rows: some of these events, as rows of the intake log.
+        unrouted: some of these events.
     """
     events = [
-        dg.TableRecord({"key": row.get("key") or row.get("event_id") or "", "reason": row.get("reason") or ""})
-        for row in rows[:_MAX_SHOWN]
+        dg.TableRecord({"key": event.key or event.event_id, "reason": event.reason}) for event in unrouted[:_MAX_SHOWN]
     ]
     return dg.AssetCheckResult(
         asset_key=queue_key(queue),
@@ -65,10 +62,10 @@ def build_queue_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
     )
     def queue_checks(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
         today = lake.open().store.intake_log.entries(datetime.now(UTC).strftime("%Y-%m-%d"))
-        missed = [row for entry in today for row in entry["rows"] if row["outcome"] in MISSES]
+        missed = [event for entry in today for event in entry.unrouted if event.is_miss]
         for key in context.selected_asset_check_keys:
             queue = queues[key.asset_key]
-            rows = [row for row in missed if row.get("queue") == queue]
-            yield queue_check_result(queue, Counter(str(row["outcome"]) for row in rows), rows)
+            unrouted = [event for event in missed if event.queue == queue]
+            yield queue_check_result(queue, Counter(event.outcome for event in unrouted), unrouted)
 
     return [queue_checks]

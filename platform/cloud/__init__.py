@@ -1,1 +1,1 @@
-"""What a lake needs on AWS, stated once: permissions, policies, notifications. Pure, like the core."""
+"""What a lake needs on AWS, stated once: resources, permissions, policies, notifications. Pure, like the core."""

@@ -1,4 +1,4 @@
-"""ARNs of what lake.yaml names."""
+"""The ARNs of the resources in `lake.yaml`."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from tidegate.platform.core.config.lake import LakeConfig, QueueSpec
 from tidegate.platform.core.keys.s3_address import S3Address
 
 _ACCOUNT = re.compile(r"/(\d{12})/[^/]+/?$")
-#: What stands for a region or an account that lake.yaml does not say.
+#: Wildcard for a region or an account that is not in `lake.yaml`.
 _ANY = "*"
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a lake's queues and its DynamoDB table are, as far as the URLs of its queues say so.
+    """The region and account of a lake, as far as the URLs of its queues contain them.
 
     Attributes:
-        region: of the first queue that has one in its URL; ``*`` where none has.
-        account: likewise.
+        region: region of the first queue with a region in its URL, or `*`.
+        account: account of the first queue with an account in its URL, or `*`.
     """
 
     region: str = _ANY
@@ -28,33 +28,33 @@ class Address:
 
     @classmethod
     def of(cls, config: LakeConfig) -> Address:
-        """That of a lake."""
+        """Read the address of a lake."""
         urls = [queue for queue in config.every_queue if queue.url]
         regions = [queue.region for queue in urls if queue.region]
         accounts = [found[1] for queue in urls if (found := _ACCOUNT.search(queue.url or ""))]
         return cls(regions[0] if regions else _ANY, accounts[0] if accounts else _ANY)
 
     def queue(self, spec: QueueSpec, name: str | None = None) -> str:
-        """The ARN of a queue, or of the one of that name beside it."""
+        """Return the ARN of a queue, or of the queue with another name in its account and region."""
         found = _ACCOUNT.search(spec.url or "")
         account = found[1] if found else self.account
         return f"arn:aws:sqs:{spec.region or self.region}:{account}:{name or spec.name}"
 
     def commit_table(self, name: str) -> str:
-        """The ARN of a DynamoDB table."""
+        """Return the ARN of a DynamoDB table."""
         return f"arn:aws:dynamodb:{self.region}:{self.account}:table/{name}"
 
 
 def bucket_arn(bucket: str) -> str:
-    """The ARN of a bucket."""
+    """Return the ARN of a bucket."""
     return f"arn:aws:s3:::{bucket}"
 
 
 def objects_arn(bucket: str, prefix: str = "") -> str:
-    """The ARN of all objects whose keys begin with a prefix."""
+    """Return the ARN of all objects whose keys begin with a prefix."""
     return f"arn:aws:s3:::{bucket}/{literal(prefix)}*"
 
 
 def folder_arn(uri: str) -> str:
-    """The ARN of all objects below an ``s3://`` folder."""
+    """Return the ARN of all objects below an `s3://` folder."""
     return objects_arn(*S3Address.parse(uri))

@@ -1,4 +1,4 @@
-"""Which permission a call of AWS needs, and on what."""
+"""The permissions that each call of AWS needs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class Need:
 
     Attributes:
         action: IAM's name.
-        on: what it is needed on; ``source`` is the object that a copy is made of.
-        only: ``versioned``: where the call names a version; ``tagged``: where the object has tags, or is given some;
-            ``conditional``: where the call is made on condition of an etag.
+        on: kind of the resource. `source` is the object that is copied.
+        only: when it is needed. `versioned`: if the call names a version. `tagged`: if the object has or gets tags.
+            `conditional`: if the call has an etag as its condition.
     """
 
     action: str
@@ -29,8 +29,7 @@ def _each(service: str, on: Literal["queue", "table"], *names: str) -> dict[str,
 _READ, _WRITE = Need("s3:GetObject", "object"), Need("s3:PutObject", "object")
 _LIST = (Need("s3:ListBucket", "bucket"),)
 
-#: By service and operation, as AWS's pages of the operations say. Nothing of Tidegate's calls an operation that is not
-#: here.
+#: By service and operation, from AWS's pages of the operations. Tidegate calls no other operations.
 CALLS: dict[str, tuple[Need, ...]] = {
     "s3:HeadBucket": _LIST,
     "s3:ListObjectsV2": _LIST,
@@ -43,7 +42,7 @@ CALLS: dict[str, tuple[Need, ...]] = {
     "s3:UploadPartCopy": (_WRITE, Need("s3:GetObject", "source")),
     "s3:CompleteMultipartUpload": (_WRITE,),
     "s3:AbortMultipartUpload": (Need("s3:AbortMultipartUpload", "object"),),
-    # Tags go along with a copy.
+    # A copy includes the tags.
     "s3:CopyObject": (
         _WRITE,
         Need("s3:GetObject", "source"),

@@ -1,4 +1,4 @@
-"""What a source bucket tells, and who may tell it to a queue."""
+"""The notifications of source buckets, and the policy of the queue that gets them."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from typing import Any
 
 from tidegate.platform.cloud.address import bucket_arn
 
-#: S3's kinds of events that a queue is to get. What a lifecycle rule takes away is told by a kind of its own.
+#: S3's kinds of events that the event queue has to get. Objects that a lifecycle rule deletes have their own kind.
 KINDS = ("s3:ObjectCreated", "s3:ObjectRemoved", "s3:LifecycleExpiration")
 
-#: The same as a notification names them.
+#: These kinds as a notification names them.
 EVENTS = tuple(f"{kind}:*" for kind in KINDS)
 
-#: The one that matters to the files of registered tables alone: a loaded table keeps the rows of what expires.
+#: This kind matters only to registered tables. A loaded table keeps the rows of expired files.
 EXPIRATION = KINDS[-1]
 
-#: Id of the notification that is ours.
+#: Id of our notification.
 NOTIFICATION = "tidegate"
 
 
 def notification(queue: str) -> dict[str, Any]:
-    """The notification of a source bucket to a queue, of that ARN."""
+    """Return the notification of a source bucket to the queue with that ARN."""
     return {"Id": NOTIFICATION, "QueueArn": queue, "Events": list(EVENTS)}
 
 
 def queue_policy(queue: str, buckets: Sequence[str], account: str | None = None) -> dict[str, Any]:
-    """The policy of a queue that lets S3 send to it.
+    """Return the policy that lets S3 send to a queue.
 
     Args:
-        queue: its ARN.
-        buckets: whose events it gets.
-        account: whose buckets these have to be; None where that is not asked.
+        queue: ARN of the queue.
+        buckets: the buckets whose events the queue gets.
+        account: the account that has to own the buckets. None: any account.
     """
     owned = {"StringEquals": {"aws:SourceAccount": account}} if account else {}
     return {
@@ -43,7 +43,7 @@ def queue_policy(queue: str, buckets: Sequence[str], account: str | None = None)
                 "Principal": {"Service": "s3.amazonaws.com"},
                 "Action": "sqs:SendMessage",
                 "Resource": queue,
-                "Condition": {"ArnLike": {"aws:SourceArn": [bucket_arn(one) for one in buckets]}, **owned},
+                "Condition": {"ArnLike": {"aws:SourceArn": [bucket_arn(bucket) for bucket in buckets]}, **owned},
             }
         ],
     }

@@ -1,6 +1,6 @@
-"""The parts of docs/operate/aws.md that are derived, for the lake that the page shows.
+"""Writes the derived parts of docs/operate/aws.md, for the lake that the page shows.
 
-`python -m tidegate.platform.cloud.page docs/operate/aws.md` renews them.
+`python -m tidegate.platform.cloud.page docs/operate/aws.md` writes them again.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from typing import Any
 import yaml
 
 from tidegate.platform.cloud.address import Address
-from tidegate.platform.cloud.notifications import notification, queue_policy
 from tidegate.platform.cloud.roles import ROLES, policy
+from tidegate.platform.cloud.wanted import MAX_RECEIVES, QUEUE_ATTRIBUTES, RECEIVE_COUNT, REDRIVE, Wanted
 from tidegate.platform.core.config.lake import LakeConfig
 
-#: A block, below the comment that says what it holds.
+#: A block, after the comment that names its content.
 _BLOCK = re.compile(r"(?P<head><!-- printed: (?P<what>[\w-]+) -->\n)(?P<body>.*?)(?P<foot><!-- end -->)", re.DOTALL)
 _LAKE = re.compile(r"^```yaml\n(lake:.*?)^```", re.MULTILINE | re.DOTALL)
 _WIDTH = 118
 
 
 def renewed(page: str) -> str:
-    """The page with its derived parts as they have to be.
+    """Return the page with its derived parts written again.
 
     Raises:
-        ValueError: it shows no lake, or has a part that nobody makes.
+        ValueError: the page shows no lake, or has a part that is not derived here.
     """
     shown = _LAKE.search(page)
     if shown is None:
@@ -42,19 +42,35 @@ def renewed(page: str) -> str:
 
 
 def _part(config: LakeConfig, what: str) -> str:
-    queue = config.queues[0]
-    arn = Address.of(config).queue(queue)
-    if what == "queue-policy":
-        return _json(queue_policy(arn, config.buckets, Address.of(config).account))
-    if what == "notification":
-        return _json({"QueueConfigurations": [notification(arn)]})
+    wanted, address = Wanted.of(config), Address.of(config)
+    arn = address.queue(config.queues[0])
+    match what:
+        case "queue-attributes":
+            return _queue_attributes()
+        case "queue-policy":
+            return _json(wanted.queue_policy(arn, address.account))
+        case "notification":
+            return _json({"QueueConfigurations": [wanted.notification(arn)]})
+        case "commit-table":
+            return _json(wanted.commit_table.definition())
+        case "commit-table-expiry":
+            return _json(wanted.commit_table.time_to_live())
     role, _, kind = what.partition("-")
     if role not in ROLES or kind not in ("policy", "reasons"):
         raise ValueError(f"nothing prints {what!r}")
     statements = ROLES[role](config)
     if kind == "policy":
         return _json(policy(statements))
-    return "| statement | why |\n|---|---|\n" + "".join(f"| `{one.sid}` | {one.why} |\n" for one in statements)
+    return "| statement | why |\n|---|---|\n" + "".join(
+        f"| `{statement.sid}` | {statement.why} |\n" for statement in statements
+    )
+
+
+def _queue_attributes() -> str:
+    rows = [f"| `{attribute.name}` | {attribute.shown} | {attribute.why} |\n" for attribute in QUEUE_ATTRIBUTES]
+    dead_letters = "a message that cannot be taken in moves to the dead-letter queue and blocks nothing"
+    rows.append(f"| `{REDRIVE}` | dead-letter queue, `{RECEIVE_COUNT}` {MAX_RECEIVES} | {dead_letters} |\n")
+    return "| attribute | value | why |\n|---|---|---|\n" + "".join(rows)
 
 
 def _json(value: Any) -> str:
@@ -62,7 +78,7 @@ def _json(value: Any) -> str:
 
 
 def _text(value: Any, indent: int = 0, before: int = 0) -> str:
-    """JSON that people read: what fits into a line is in a line, but for the statements."""
+    """Format JSON for people: a value is on one line if it fits, except statements and notifications."""
     line = json.dumps(value)
     whole = indent + before + len(line) + 1 <= _WIDTH and '"Effect"' not in line and '"QueueArn"' not in line
     if whole or not isinstance(value, dict | list):
@@ -72,7 +88,7 @@ def _text(value: Any, indent: int = 0, before: int = 0) -> str:
         inner = [f"{deeper}{json.dumps(k)}: {_text(v, indent + 2, len(json.dumps(k)) + 2)}" for k, v in value.items()]
         brackets = "{}"
     else:
-        inner, brackets = [f"{deeper}{_text(one, indent + 2)}" for one in value], "[]"
+        inner, brackets = [f"{deeper}{_text(item, indent + 2)}" for item in value], "[]"
     return f"{brackets[0]}\n" + ",\n".join(inner) + f"\n{' ' * indent}{brackets[1]}"
 
 

@@ -1,4 +1,4 @@
-"""Whether a queue's policy lets somebody send to it."""
+"""Evaluates a queue's policy: whether a service may send to the queue."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ _SOURCE_TESTS = ("arnlike", "arnequals", "stringlike", "stringequals")
 
 
 def lets_send(policy: dict[str, Any], queue_arn: str, service: str, source_arn: str) -> bool:
-    """Whether a policy allows sqs:SendMessage from a service on behalf of a source.
+    """Return whether a policy allows `sqs:SendMessage` to a service on behalf of a source.
 
-    Statements that deny are believed whatever their conditions are; those that allow must hold for the source. Further
-    conditions (such as aws:SourceAccount) are taken to hold.
+    A statement that denies counts no matter what its conditions are. A statement that allows must hold for the source.
+    Other conditions, such as `aws:SourceAccount`, are assumed to hold.
 
     Args:
         policy: the queue's policy, parsed.
-        queue_arn: the queue.
-        service: for example ``s3.amazonaws.com``.
-        source_arn: the bucket, topic or rule, for aws:SourceArn.
+        queue_arn: ARN of the queue.
+        service: for example `s3.amazonaws.com`.
+        source_arn: ARN of the bucket, topic or rule, for `aws:SourceArn`.
     """
     allowed = False
     for statement in _listed(policy.get("Statement")):

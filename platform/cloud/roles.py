@@ -1,4 +1,4 @@
-"""The roles that a lake needs, and what each may do: derived from lake.yaml."""
+"""The roles that a lake needs and their permissions, derived from `lake.yaml`."""
 
 from __future__ import annotations
 
@@ -7,32 +7,31 @@ from dataclasses import dataclass
 
 from tidegate.platform.cloud.address import Address, bucket_arn, folder_arn, objects_arn
 from tidegate.platform.cloud.statement import Statement
+from tidegate.platform.cloud.wanted import CommitTable
 from tidegate.platform.core.config.after_load import moves_to, takes_away
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.health.metrics import NAMESPACE
 from tidegate.platform.core.keys.s3_address import S3Address
 
-#: The log store's own default.
-COMMIT_TABLE = "delta_log"
-#: Folders of a registered table's prefix that are not its files.
+#: Folders below a registered table's prefix that have other objects than its files.
 LOG_FOLDER, COPIES_FOLDER = "_delta_log/", "_tidegate/"
 
 Statements = tuple[Statement, ...]
 
 
 def dagster(config: LakeConfig) -> Statements:
-    """What the processes of Dagster need: intake, runs, sensors and jobs."""
+    """Return what Dagster's processes need: intake, runs, sensors and jobs."""
     return _Needs(config).dagster()
 
 
 def spark(config: LakeConfig) -> Statements:
-    """What the Spark server needs: its driver, and its executors."""
+    """Return what the Spark server needs: its driver and its executors."""
     return _Needs(config).spark()
 
 
 def operator(config: LakeConfig) -> Statements:
-    """What `tidegate check`, `doctor` and the other commands need beside all that Dagster may."""
+    """Return what `tidegate check`, `doctor` and the other commands need in addition to Dagster's permissions."""
     return _Needs(config).operator()
 
 
@@ -41,18 +40,18 @@ ROLES: dict[str, Callable[[LakeConfig], Statements]] = {"dagster": dagster, "spa
 
 
 def giving(config: LakeConfig, action: str, resource: str) -> tuple[str, Statement] | None:
-    """Which role's which statement gives a permission.
+    """Return the role and the statement that give a permission, or None.
 
     Args:
         config: the lake.
-        action: for example ``s3:PutObject``.
-        resource: the ARN of a resource, or a pattern of a statement; of a queue its name does.
+        action: for example `s3:PutObject`.
+        resource: ARN of a resource, or a pattern of a statement. For a queue, its name is enough.
     """
     for role, statements in ROLES.items():
-        for one in statements(config):
-            named = any(resource == arn or arn.endswith(f":{resource}") for arn in one.resources)
-            if one.allows(action, resource) or (action in one.actions and named):
-                return role, one
+        for statement in statements(config):
+            named = any(resource == arn or arn.endswith(f":{resource}") for arn in statement.resources)
+            if statement.allows(action, resource) or (action in statement.actions and named):
+                return role, statement
     return None
 
 
@@ -63,7 +62,10 @@ class _Needs:
     config: LakeConfig
 
     def dagster(self) -> Statements:
-        return _without_empty(
+        return _without_empty(*self._of_queues(), *self._of_sources(), *self._of_after_load(), self._of_the_lake())
+
+    def _of_queues(self) -> Statements:
+        return (
             Statement(
                 "Queues",
                 (
@@ -71,16 +73,16 @@ class _Needs:
                     "sqs:DeleteMessage",
                     "sqs:ChangeMessageVisibility",
                     "sqs:GetQueueAttributes",
-                    *(("sqs:GetQueueUrl",) if any(one.given_name for one in self.config.every_queue) else ()),
+                    *(("sqs:GetQueueUrl",) if any(queue.given_name for queue in self.config.every_queue) else ()),
                 ),
                 self._queues(),
-                "each tick drains the queues, keeps from others what it works on, and asks how much is in them",
+                "each tick drains the queues, keeps its messages hidden, and reads how many are left",
             ),
             Statement(
                 "DeadLetters",
                 ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"),
                 self._dead_letters(),
-                "`lake_health` counts them, the check `is_empty` looks at some, the sensor `dead_letters` and a "
+                "`lake_health` counts them, the check `is_empty` reads some, the sensor `dead_letters` and a "
                 "redrive take them",
             ),
             Statement(
@@ -96,25 +98,33 @@ class _Needs:
                 "`metrics: cloudwatch`",
                 {"StringEquals": {"cloudwatch:namespace": NAMESPACE}},
             ),
+        )
+
+    def _of_sources(self) -> Statements:
+        return (
             Statement(
                 "ListBuckets",
                 ("s3:ListBucket",),
                 self._buckets(*self._moved_to()),
-                "listings, and so that S3 says 404 of a key that is gone: without it that is a 403",
+                "listings, and so that S3 answers 404 for a key that is gone; without it, S3 answers 403",
             ),
             Statement(
                 "ReadSources",
                 ("s3:GetObject", "s3:GetObjectTagging"),
                 tuple(objects_arn(bucket) for bucket in self.config.buckets),
-                "looks, footers and first lines; a copy of an object takes its tags along",
+                "reads of objects, footers and first lines; a copy of an object includes its tags",
             ),
             self._inventories(),
             Statement(
                 "CopiesOfRegisteredTables",
                 ("s3:PutObject", "s3:AbortMultipartUpload"),
                 self._registered(COPIES_FOLDER),
-                "a copy of each Parquet file that Spark would not read as its writer meant it, such as one of pandas",
+                "a copy of each Parquet file that Spark would misread, such as one of pandas",
             ),
+        )
+
+    def _of_after_load(self) -> Statements:
+        return (
             Statement(
                 "TakeAwayLoaded",
                 ("s3:DeleteObject",),
@@ -133,18 +143,20 @@ class _Needs:
                 self._sources(lambda spec: spec.after_load not in ("keep", "delete") and not moves_to(spec.after_load)),
                 "`after_load` that tags; in a bucket with versions S3 asks for the permissions of versions",
             ),
-            Statement(
-                "Lake",
-                (
-                    "s3:GetObject",
-                    "s3:PutObject",
-                    "s3:PutObjectTagging",
-                    "s3:DeleteObject",
-                    "s3:AbortMultipartUpload",
-                ),
-                (self._lake(),),
-                "manifests, batches, records; copies of sources, with their tags, whose keys Spark cannot read",
+        )
+
+    def _of_the_lake(self) -> Statement:
+        return Statement(
+            "Lake",
+            (
+                "s3:GetObject",
+                "s3:PutObject",
+                "s3:PutObjectTagging",
+                "s3:DeleteObject",
+                "s3:AbortMultipartUpload",
             ),
+            (self._lake(),),
+            "manifests, batches, records; copies of sources, with their tags, whose keys Spark cannot read",
         )
 
     def spark(self) -> Statements:
@@ -153,7 +165,7 @@ class _Needs:
                 "ListBuckets",
                 ("s3:ListBucket",),
                 self._buckets(),
-                "listings of logs, and so that S3 says 404 of what is not there",
+                "listings of logs, and so that S3 answers 404 for an object that is missing",
             ),
             Statement(
                 "ReadSources",
@@ -166,7 +178,7 @@ class _Needs:
                 "LogsOfRegisteredTables",
                 ("s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"),
                 self._registered(LOG_FOLDER),
-                "the Delta log of a registered table lies beside its files",
+                "the Delta log of a registered table is next to its files",
             ),
             Statement(
                 "Lake",
@@ -190,7 +202,7 @@ class _Needs:
                 "MakeCommitTable",
                 ("dynamodb:CreateTable", "dynamodb:UpdateTimeToLive"),
                 (self._commit_table(),),
-                "the first commit makes the table; not needed once it is there",
+                "the first commit creates the table; not needed once it exists",
             ),
         )
 
@@ -212,7 +224,7 @@ class _Needs:
                 "LogsOfRegisteredTables",
                 ("s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"),
                 self._registered(LOG_FOLDER),
-                "`check` puts a probe there and deletes it, `doctor --repair` deletes what dead writers left",
+                "`check` puts a probe there and deletes it, `doctor --repair` deletes what writers that died left",
             ),
             Statement(
                 "Probes",
@@ -257,16 +269,16 @@ class _Needs:
         return objects_arn(self.config.lake.bucket, self.config.lake.prefix)
 
     def _commit_table(self) -> str:
-        return Address.of(self.config).commit_table(COMMIT_TABLE)
+        return Address.of(self.config).commit_table(CommitTable().name)
 
     def _sources(self, which: Callable[[TableSpec], bool]) -> tuple[str, ...]:
         return tuple(folder_arn(spec.prefix) for spec in self.config.tables if which(spec))
 
     def _registered(self, folder: str) -> tuple[str, ...]:
-        """A folder of each registered table; with discovery every prefix may become one."""
+        """Return the ARNs of a folder of each registered table. With discovery, any prefix may become a table."""
         if self.config.discovery:
             anywhere = tuple(f"arn:aws:s3:::{bucket}/*/{folder}*" for bucket in self.config.buckets)
-            # A whole bucket is a table where lake.yaml says so, and never by discovery.
+            # A whole bucket is a table only if `lake.yaml` has it, never by discovery.
             whole = [spec.table_key for spec in self.config.tables if _may_register(spec) and not spec.table_key.prefix]
             return (*anywhere, *(objects_arn(key.bucket, folder) for key in whole))
         keys = [spec.table_key for spec in self.config.tables if _may_register(spec)]
@@ -274,14 +286,14 @@ class _Needs:
 
 
 def _may_register(spec: TableSpec) -> bool:
-    """Whether its files may be registered, now or by the first one's ending."""
+    """Return whether the table's files may be registered, as configured or by the ending of the first file."""
     return spec.registers is not False
 
 
 def _without_empty(*statements: Statement) -> Statements:
-    return tuple(one for one in statements if one.resources)
+    return tuple(statement for statement in statements if statement.resources)
 
 
 def policy(statements: Iterable[Statement]) -> dict[str, object]:
-    """An IAM policy of some statements."""
-    return {"Version": "2012-10-17", "Statement": [one.as_json() for one in statements]}
+    """Return the IAM policy with these statements."""
+    return {"Version": "2012-10-17", "Statement": [statement.as_json() for statement in statements]}

@@ -13,14 +13,14 @@ _WILDCARDS = re.compile(r"[*?$]")
 
 @dataclass(frozen=True)
 class Statement:
-    """What a role may do, and why it has to.
+    """A permission of a role, and why the role needs it.
 
     Attributes:
-        sid: its name, unique within a role: letters and digits.
-        actions: for example ``s3:GetObject``.
-        resources: ARNs, in which ``*`` and ``?`` are wildcards.
-        why: the calls that need it, in a sentence.
-        condition: as IAM writes it; empty for none.
+        sid: its name, of letters and digits, unique within a role.
+        actions: for example `s3:GetObject`.
+        resources: ARNs, in which `*` and `?` are wildcards.
+        why: the calls that need it, as a sentence.
+        condition: the condition in IAM's form. Empty: none.
     """
 
     sid: str
@@ -30,22 +30,22 @@ class Statement:
     condition: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
 
     def allows(self, action: str, resource: str, context: Mapping[str, str] | None = None) -> bool:
-        """Whether an action on a resource is allowed by it.
+        """Return whether the statement allows an action on a resource.
 
         Args:
             action: IAM's name.
             resource: ARN, without wildcards.
-            context: what the request says of the keys of conditions; None where the conditions are taken to hold.
+            context: values of the condition keys in the request. None: the conditions are assumed to hold.
         """
-        asked = ((key, value) for test in self.condition.values() for key, value in test.items())
+        wanted = ((key, value) for test in self.condition.values() for key, value in test.items())
         return (
             action in self.actions
-            and any(_pattern(one).fullmatch(resource) for one in self.resources)
-            and (context is None or all(context.get(key) == value for key, value in asked))
+            and any(_pattern(arn).fullmatch(resource) for arn in self.resources)
+            and (context is None or all(context.get(key) == value for key, value in wanted))
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The statement as IAM reads it."""
+        """Return the statement in IAM's form."""
         return {
             "Sid": self.sid,
             "Effect": "Allow",
@@ -56,7 +56,7 @@ class Statement:
 
 
 def literal(text: str) -> str:
-    """A text as a part of a resource's ARN that stands for itself: S3's keys may hold IAM's wildcards."""
+    """Escape IAM's wildcards in a text for use in an ARN, because S3 keys may contain them."""
     return _WILDCARDS.sub(lambda found: f"${{{found[0]}}}", text)
 
 

@@ -59,8 +59,8 @@ def read_accounts(lake: Lake) -> Accounts:
     for entry in lake.store.intake_log.entries():
         # The log and the copies of a registered table are below its prefix, so S3 notifies them too. No producer wrote
         # them.
-        rows = [row for row in entry["rows"] if not any(one in (row.get("key") or "") for one in _OWN)]
-        accounts.outcomes.update({row["event_id"]: row["outcome"] for row in rows})
+        events = [event for event in entry.unrouted if not any(name in event.key for name in _OWN)]
+        accounts.outcomes.update({event.event_id: event.outcome for event in events})
     for text in lake.store.births.tables():
         _read_ledger(lake, text, accounts)
     return accounts

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from tidegate.assets.operations.redrive import Choice, quarantined_objects, redrive_objects
+from tidegate.platform.core.routing.prefixes import table_holding
 from tidegate.platform.demo import lake_file
 from tidegate.platform.demo.operations import BUCKET, Operation
 from tidegate.platform.local.stack_file import make_home
@@ -34,7 +35,7 @@ def mend(lake: Lake, lake_yaml: Path, done: Operation) -> str:
         ValueError: `lake_yaml` has no line for the option.
     """
     option = activate(lake_yaml, done)
-    spec = lake.config.table_holding(BUCKET, done["key"])
+    spec = table_holding(BUCKET, done["key"], lake.config)
     assert spec is not None, done["key"]
     table, choice = spec.table_key.encode(), Choice(key=done["key"])
     if found := quarantined_objects(lake, table, choice):

@@ -1,67 +1,27 @@
-"""The AWS resources a lake needs, made where missing and left alone where right."""
+"""Makes the AWS resources that a lake needs, where they are missing or differ."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import boto3
 from botocore.exceptions import ClientError
 
-from tidegate.platform.cloud.notifications import EVENTS, NOTIFICATION, notification, queue_policy
+from tidegate.platform.cloud.wanted import CommitTable, Wanted, WantedQueue
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
-    from mypy_boto3_dynamodb.type_defs import CreateTableInputTypeDef
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_s3.type_defs import NotificationConfigurationTypeDef
     from mypy_boto3_sqs import SQSClient
 
-    from tidegate.platform.core.config.lake import LakeConfig, QueueSpec
-
-
-@dataclass(frozen=True)
-class Resources:
-    """What is to exist.
-
-    Attributes:
-        buckets: Source buckets, whose events go to the queue.
-        lake_root: s3:// URI of Tidegate's own objects; its bucket is made too, without notifications.
-        queue: Name of the event queue.
-        dlq: Name of the queue for messages that were received too often.
-        log_table: DynamoDB table that coordinates Delta commits (key schema of Delta's S3DynamoDBLogStore).
-        visibility_timeout: Seconds a received message stays hidden; above one intake tick with its retries.
-        max_receives: Receives before a message goes to the DLQ.
-        row_queues: Names of row queues, and of their DLQs.
-    """
-
-    buckets: tuple[str, ...] = ("landing",)
-    lake_root: str = "s3://tidegate-lake/lake"
-    queue: str = "tidegate-events"
-    dlq: str = "tidegate-events-dlq"
-    log_table: str = "delta_log"
-    visibility_timeout: int = 120
-    max_receives: int = 8
-    row_queues: tuple[tuple[str, str], ...] = ()
-
-    @classmethod
-    def of(cls, config: LakeConfig) -> Resources:
-        """What `config` names; its first queue gets the events."""
-        name, dlq = _names(config.queues[0])
-        rows = tuple(_names(spec.row_queue) for spec in config.tables if spec.row_queue)
-        return cls(config.buckets, config.lake.root, name, dlq, row_queues=rows)
-
-    @property
-    def lake_bucket(self) -> str:
-        """The bucket of `lake_root`."""
-        return urlsplit(self.lake_root).netloc
-
 
 @dataclass(frozen=True)
 class Clients:
-    """The three AWS clients that provisioning needs."""
+    """The AWS clients that provisioning needs."""
 
     s3: S3Client
     sqs: SQSClient
@@ -76,7 +36,7 @@ class Clients:
         key: str | None = None,
         secret: str | None = None,
     ) -> Clients:
-        """Clients for `endpoint`; whatever is None comes from the AWS default chain."""
+        """Make clients for an endpoint. What is None comes from AWS's default chain."""
         session = boto3.Session(aws_access_key_id=key, aws_secret_access_key=secret, region_name=region)
         return cls(
             session.client("s3", endpoint_url=endpoint),
@@ -85,24 +45,22 @@ class Clients:
         )
 
 
-def provision(clients: Clients, resources: Resources) -> str:
-    """Make what is missing, correct what differs, touch nothing that is right.
+def provision(clients: Clients, wanted: Wanted) -> str:
+    """Create what is missing and correct what differs. What is right is not written again.
 
-    A notification that is already right is not put again: every put makes S3 send an `s3:TestEvent`.
+    A notification that is right is not put again, because with every put S3 sends an `s3:TestEvent`.
 
     Returns:
         The URL of the event queue.
     """
-    for bucket in dict.fromkeys([resources.lake_bucket, *resources.buckets]):
+    for bucket in wanted.every_bucket:
         _bucket(clients.s3, bucket)
-    url = _queue_with_dlq(clients.sqs, resources, resources.queue, resources.dlq)
-    for name, dlq in resources.row_queues:
-        _queue_with_dlq(clients.sqs, resources, name, dlq)
+    url, *_ = [_queue_with_dlq(clients.sqs, queue) for queue in wanted.every_queue]
     arn = _arn(clients.sqs, url)
-    _attributes(clients.sqs, url, {"Policy": json.dumps(queue_policy(arn, resources.buckets))})
-    for bucket in resources.buckets:
-        _notification(clients.s3, bucket, arn)
-    _log_table(clients.dynamodb, resources.log_table)
+    _attributes(clients.sqs, url, {"Policy": json.dumps(wanted.queue_policy(arn))})
+    for bucket in wanted.buckets:
+        _notification(clients.s3, bucket, wanted.notification(arn))
+    _commit_table(clients.dynamodb, wanted.commit_table)
     return url
 
 
@@ -115,24 +73,9 @@ def _bucket(s3: S3Client, bucket: str) -> None:
         s3.create_bucket(Bucket=bucket)
 
 
-def _names(queue: QueueSpec) -> tuple[str, str]:
-    return queue.name, queue.dlq or f"{queue.name}-dlq"
-
-
-def _queue_with_dlq(sqs: SQSClient, resources: Resources, name: str, dlq: str) -> str:
-    dlq_url = _queue(sqs, dlq, {"MessageRetentionPeriod": str(14 * 24 * 3600)})
-    return _queue(
-        sqs,
-        name,
-        {
-            "VisibilityTimeout": str(resources.visibility_timeout),
-            "ReceiveMessageWaitTimeSeconds": "20",
-            "MessageRetentionPeriod": str(14 * 24 * 3600),
-            "RedrivePolicy": json.dumps(
-                {"deadLetterTargetArn": _arn(sqs, dlq_url), "maxReceiveCount": resources.max_receives}
-            ),
-        },
-    )
+def _queue_with_dlq(sqs: SQSClient, queue: WantedQueue) -> str:
+    dlq_url = _queue(sqs, queue.dlq, queue.dlq_attributes())
+    return _queue(sqs, queue.name, queue.attributes(_arn(sqs, dlq_url)))
 
 
 def _queue(sqs: SQSClient, name: str, wanted: dict[str, str]) -> str:
@@ -176,45 +119,28 @@ def _arn(sqs: SQSClient, url: str) -> str:
     return sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
 
 
-def _notification(s3: S3Client, bucket: str, arn: str) -> None:
+def _notification(s3: S3Client, bucket: str, ours: Mapping[str, Any]) -> None:
     found: dict[str, Any] = dict(s3.get_bucket_notification_configuration(Bucket=bucket))
     found.pop("ResponseMetadata", None)
     queues = found.get("QueueConfigurations", [])
-    right = any(
-        q.get("QueueArn") == arn and sorted(q.get("Events", [])) == sorted(EVENTS) and not q.get("Filter")
-        for q in queues
-    )
-    if right:
+    if any(_sends_the_same(queue, ours) for queue in queues):
         return
-    others = [q for q in queues if q.get("Id") != NOTIFICATION]
-    wanted: NotificationConfigurationTypeDef = {**found, "QueueConfigurations": [*others, notification(arn)]}  # type: ignore[typeddict-item]
-    s3.put_bucket_notification_configuration(Bucket=bucket, NotificationConfiguration=wanted)
+    others = [queue for queue in queues if queue.get("Id") != ours["Id"]]
+    put: NotificationConfigurationTypeDef = {**found, "QueueConfigurations": [*others, ours]}  # type: ignore[typeddict-item]
+    s3.put_bucket_notification_configuration(Bucket=bucket, NotificationConfiguration=put)
 
 
-def log_table(name: str) -> CreateTableInputTypeDef:
-    """The table of entries, as the log store itself makes it."""
-    return {
-        "TableName": name,
-        "KeySchema": [
-            {"AttributeName": "tablePath", "KeyType": "HASH"},
-            {"AttributeName": "fileName", "KeyType": "RANGE"},
-        ],
-        "AttributeDefinitions": [
-            {"AttributeName": "tablePath", "AttributeType": "S"},
-            {"AttributeName": "fileName", "AttributeType": "S"},
-        ],
-        "BillingMode": "PAY_PER_REQUEST",
-    }
+def _sends_the_same(found: Mapping[str, Any], ours: Mapping[str, Any]) -> bool:
+    same_events = sorted(found.get("Events", [])) == sorted(ours["Events"])
+    return found.get("QueueArn") == ours["QueueArn"] and same_events and not found.get("Filter")
 
 
-def _log_table(dynamodb: DynamoDBClient, name: str) -> None:
+def _commit_table(dynamodb: DynamoDBClient, table: CommitTable) -> None:
     try:
-        dynamodb.describe_table(TableName=name)
+        dynamodb.describe_table(TableName=table.name)
     except dynamodb.exceptions.ResourceNotFoundException:
-        dynamodb.create_table(**log_table(name))
-        dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 60})
-    ttl = dynamodb.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
+        dynamodb.create_table(**table.definition())
+        dynamodb.get_waiter("table_exists").wait(TableName=table.name, WaiterConfig={"Delay": 1, "MaxAttempts": 60})
+    ttl = dynamodb.describe_time_to_live(TableName=table.name)["TimeToLiveDescription"]
     if ttl.get("TimeToLiveStatus") not in ("ENABLED", "ENABLING"):
-        dynamodb.update_time_to_live(
-            TableName=name, TimeToLiveSpecification={"Enabled": True, "AttributeName": "expireTime"}
-        )
+        dynamodb.update_time_to_live(TableName=table.name, TimeToLiveSpecification=table.time_to_live())  # type: ignore[arg-type]

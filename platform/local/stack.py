@@ -13,12 +13,13 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
+from tidegate.platform.cloud.wanted import Wanted
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.extras import require_extra
 from tidegate.platform.local.process.ports import require_free
 from tidegate.platform.local.process.supervisor import Supervisor
-from tidegate.platform.local.provision import Clients, Resources, provision
+from tidegate.platform.local.provision import Clients, provision
 from tidegate.platform.local.spark.conf import LOG_STORE
 from tidegate.platform.local.spark.jars import jars_folder, require_java
 from tidegate.platform.local.spark.server import SparkServer
@@ -37,8 +38,8 @@ class LocalStack:
 
     Args:
         home: folder of all state; created if it is missing. Delete it only as a whole.
-        lake: the `lake.yaml`, whose buckets and first queue are created; None creates `resources`.
-        resources: what is created when there is no `lake`.
+        lake: the `lake.yaml`, whose buckets and first queue are created; None creates `wanted`.
+        wanted: what is created when there is no `lake`.
         aws_port: port of the local AWS, 0 for a free one.
         spark_port: port of the Spark Connect server, 0 for a free one.
         on_ready: called with `settings` after each start of the Spark server, restarts included. The AWS resources
@@ -53,7 +54,7 @@ class LocalStack:
         home: Path,
         *,
         lake: Path | None = None,
-        resources: Resources | None = None,
+        wanted: Wanted | None = None,
         aws_port: int = 4566,
         spark_port: int = 15002,
         on_ready: Callable[[Settings], None] | None = None,
@@ -63,7 +64,7 @@ class LocalStack:
     ) -> None:
         self.home = home.resolve()
         self.lake = None if lake is None else lake.resolve()
-        self.resources = resources or Resources()
+        self.wanted = wanted or Wanted()
         logs = self.home / "logs"
         self.aws = LocalAws(self.home / "aws", aws_port, log=logs / "aws.log")
         self._on_ready = on_ready
@@ -85,7 +86,7 @@ class LocalStack:
     @property
     def queue_url(self) -> str:
         """The URL of the event queue."""
-        return self.aws.queue_url(self.resources.queue)
+        return self.aws.queue_url(self.wanted.event_queue.name)
 
     @property
     def environ(self) -> dict[str, str]:
@@ -119,7 +120,7 @@ class LocalStack:
         """
         require_extra("local", "ministack")
         if self.lake is not None:
-            self.resources = Resources.of(self.settings.config())
+            self.wanted = Wanted.of(self.settings.config())
         jars_folder()
         require_java()
         self._lock.acquire()
@@ -156,7 +157,7 @@ class LocalStack:
 
     def _start_aws(self) -> None:
         self.aws.start()
-        provision(self.clients(), self.resources)
+        provision(self.clients(), self.wanted)
 
     def _spark_ready(self, remote: SparkRemote) -> None:
         assert self._aws_ready is not None

@@ -13,12 +13,13 @@ from pyspark.sql import Row
 
 from tidegate.assets.bronze.asset import TABLES
 from tidegate.assets.runs.tags import TRIGGER_TAG
+from tidegate.platform.cloud.wanted import Wanted
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.definitions import build_definitions
-from tidegate.platform.local.provision import Clients, Resources, provision
+from tidegate.platform.local.provision import Clients, provision
 from tidegate.platform.local.stack import LocalStack
 from tidegate.resources.aws.dagster_resource import AwsResource
 from tidegate.resources.lake import Lake
@@ -65,7 +66,7 @@ class TestLake:
         self.path.write_text(yaml.safe_dump(body, sort_keys=False))
         self.clients: Clients = stack.clients()
         self.config: LakeConfig = load_lake(self.path)
-        provision(self.clients, Resources.of(self.config))
+        provision(self.clients, Wanted.of(self.config))
 
     @cached_property
     def resource(self) -> LakeResource:

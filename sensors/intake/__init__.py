@@ -1,1 +1,1 @@
-"""The intake: receives messages, routes their events to tables, keeps them, deletes them."""
+"""The intake: receives messages, routes their events to tables, stores the hints, and deletes the messages."""

@@ -1,4 +1,4 @@
-"""The drains of a tick's queues: what each has received is kept, then deleted, then counted."""
+"""Drains the queues of a tick. The result of each message is stored before the message is deleted."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 
 from tidegate.platform.core.bronze.manifest import chunked
 from tidegate.platform.core.events.s3_event import Reject
+from tidegate.platform.core.routing.unrouted import Detail, Unrouted
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake import Lake
 from tidegate.resources.threads import parallel
@@ -17,28 +19,28 @@ from tidegate.sensors.intake.rows import rows_as_objects
 from tidegate.sensors.intake.shares import Places, QueueTurn, Shares, TickOver
 from tidegate.sensors.intake.sort import Intake
 
-#: Queues that are worked off at a time, and those beside them that failed when they were asked last.
-_PLACES, _ILL_PLACES = 4, 2
+#: Queues whose messages are processed at a time, and in addition to these, queues that failed at their last receive.
+_PLACES, _TROUBLED_PLACES = 4, 2
 
 
 class Drains:
-    """What the queues of one tick bring.
+    """The drains of one tick, and what they have received together.
 
     Args:
-        lake: handles.
-        queues: how many there are.
+        lake: the lake.
+        queues: how many queues there are.
         seconds: time budget of the receives.
-        patience: seconds to wait for a first message, in whichever queue it comes.
-        listeners: queues that are listened to at a time.
-        hold: seconds for which what was received stays hidden, if it is not worked off before.
+        patience: seconds to wait for a first message in any queue.
+        listeners: queues that are polled at a time.
+        hold: seconds for which received messages stay hidden, unless they are deleted before.
     """
 
     def __init__(self, lake: Lake, queues: int, *, seconds: float, patience: int, listeners: int, hold: float) -> None:
         self._lake, self._hold = lake, hold
         self._began = time.monotonic()
         self._shares = Shares(queues, lake.config.intake.events, self._began + seconds, time.monotonic)
-        self._places, self._ill_places = Places(min(_PLACES, max(1, queues))), Places(_ILL_PLACES)
-        # One queue alone is listened to by one long poll; of several, the first that brings something ends the wait.
+        self._places, self._troubled_places = Places(min(_PLACES, max(1, queues))), Places(_TROUBLED_PLACES)
+        # A single queue gets one long poll. With several queues, the first message in any of them ends the wait.
         rounds = patience * listeners // max(1, queues)
         self._polls, self._poll = (1, patience) if queues == 1 else (max(1, min(patience, rounds)), 1)
         self._known = KnownTables(lake)
@@ -51,23 +53,23 @@ class Drains:
         return time.monotonic() - self._began
 
     def answered(self) -> set[str]:
-        """Names of the queues that gave a message."""
+        """Return the names of the queues that had a message."""
         with self._lock:
             return set(self._answered)
 
     def drain(self, queue: Queue, *, probation: bool = False) -> bool:
-        """Receive, keep and delete what is in a queue; whether it had a turn before the time was up.
+        """Receive, store and delete the messages of a queue. Returns whether it had a turn before the time was up.
 
         Args:
-            queue: handle.
-            probation: whether it failed when it was asked last: then one receive is enough.
+            queue: the queue.
+            probation: whether its last receive failed. Then it gets one receive.
 
         Raises:
-            Exception: whatever fails in that; what is not deleted comes back.
+            Exception: any error of these steps. Messages that are not deleted come back.
         """
         turn = QueueTurn(
             self._shares,
-            self._ill_places if probation else self._places,
+            self._troubled_places if probation else self._places,
             lambda: self._note(queue.name),
             probation=probation,
         )
@@ -84,8 +86,8 @@ class Drains:
         return polls > 0
 
     def end(self) -> Intake:
-        """What came in. A queue that is still at work finishes that by itself, and is not in it."""
-        for places in (self._places, self._ill_places):
+        """Return what was received. A queue that is still being drained finishes by itself and is not counted."""
+        for places in (self._places, self._troubled_places):
             places.close()
         with self._lock:
             self._over = True
@@ -112,17 +114,17 @@ class Drains:
         )
         with closing(chunks):
             for messages in chunks:
-                intake = self._sorted(queue, messages)
+                intake = self._routed(queue, messages)
                 self._keep(queue.name, intake)
                 queue.delete(messages)
                 received += len(messages)
                 self._count(intake)
         return received
 
-    def _sorted(self, queue: Queue, messages: Sequence[Message]) -> Intake:
+    def _routed(self, queue: Queue, messages: Sequence[Message]) -> Intake:
         if table := self._lake.config.table_of_rows(queue.name):
             return rows_as_objects(messages, table, self._lake.store.objects)
-        return self._known.sorted(messages)
+        return self._known.routed(messages)
 
     def _keep(self, queue: str, intake: Intake) -> None:
         config, store = self._lake.config, self._lake.store
@@ -135,23 +137,20 @@ class Drains:
         )
 
         rows = config.table_of_rows(queue)
-        # A dead letter goes back to the queue that it came from.
+        # A dead letter belongs to the queue that it came from.
         home = rows.row_queue.name if rows and rows.row_queue else queue
 
         def keep(reject: Reject) -> str:
             return store.quarantine.keep_message(reject.event_id, reject.raw, reject.reason, home, reject.origin)
 
+        intake.unrouted = [replace(event, queue=queue) for event in intake.unrouted]
         for reject, address in zip(intake.rejects, parallel(keep, intake.rejects), strict=True):
-            intake.rows.append(
-                {"event_id": reject.event_id, "outcome": "malformed", "reason": reject.reason, "detail": address}
-            )
-        for row in intake.rows:
-            row["queue"] = queue
+            intake.unrouted.append(Unrouted(reject.event_id, "malformed", queue, Detail(address), reject.reason))
         if intake.counters:
-            store.intake_log.put(intake.counters, intake.rows)
+            store.intake_log.put(intake.counters, intake.unrouted)
 
     def _count(self, intake: Intake) -> None:
-        # Kept by now: a body has up to a megabyte, and a tick up to twenty thousand of them.
+        # They are stored by now. A body has up to a megabyte, and a tick up to twenty thousand of them.
         intake.rejects.clear()
         with self._lock:
             if not self._over:

@@ -1,27 +1,25 @@
-"""Which tables there are, for all queues of a tick: what the messages of one make a table is one for the others."""
+"""The tables that exist, shared by all queues of a tick: a table that one queue discovers exists for the others."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.routing.discovery import count_discovered, room_today
 from tidegate.resources.aws.sqs import Message
 from tidegate.resources.lake import Lake
-from tidegate.sensors.intake.sort import Intake, discovered, route_messages
-
-_DAY = 24 * 3600
+from tidegate.sensors.intake.sort import Intake, parse_messages, route_messages
 
 
 class KnownTables:
-    """The tables of a lake while a tick works.
+    """The tables of a lake during one tick.
 
-    They are asked for once something has come: most polls of an idle lake bring nothing.
+    They are read when the first message has come, because most polls of an idle lake bring none.
 
     Args:
-        lake: handles.
+        lake: the lake.
     """
 
     def __init__(self, lake: Lake) -> None:
@@ -30,23 +28,24 @@ class KnownTables:
         self._tables: frozenset[TableKey] | None = None
         self._room = 0
 
-    def sorted(self, messages: Sequence[Message]) -> Intake:
-        """Sort the messages of a queue of events.
+    def routed(self, messages: Sequence[Message]) -> Intake:
+        """Parse and route the messages of an event queue.
 
-        Nobody waits for what is asked of S3 meanwhile. Where another queue made a table of something at the same
-        time, it is done again: two tables never overlap, and a day brings no more than it may.
+        No other queue waits while S3 is asked. If another queue discovered a table meanwhile, the messages are routed
+        again: two tables never overlap, and a day brings no more new tables than it may.
         """
+        parsed = parse_messages(messages)
         while True:
             before, room = self._now()
             tables = set(before)
-            intake = route_messages(messages, self._lake.config, tables, self._lake.store.objects, room)
+            intake = route_messages(parsed, self._lake.config, tables, self._lake.store.objects, room)
             new = tables - before
             if not new:
                 return intake
             with self._lock:
                 if self._tables is before:
                     self._tables = before | new
-                    self._room -= discovered(new, self._lake.config)
+                    self._room -= count_discovered(new, self._lake.config)
                     return intake
 
     def _now(self) -> tuple[frozenset[TableKey], int]:
@@ -56,20 +55,3 @@ class KnownTables:
                 self._room = room_today(births, self._lake.config, time.time())
                 self._tables = frozenset(births)
             return self._tables, self._room
-
-
-def room_today(births: Mapping[TableKey, float | None], config: LakeConfig, now: float) -> int:
-    """How many more tables may come by themselves today; pure.
-
-    A table counts on the day of its birth, and until then. One that is configured, now or since, never counts.
-
-    Args:
-        births: epoch seconds of each table's birth; None for one that only has hints waiting.
-        config: the lake.
-        now: epoch seconds.
-    """
-    if config.discovery is None:
-        return 0
-    midnight = now - now % _DAY
-    new = (table for table, born in births.items() if born is None or born >= midnight)
-    return max(0, config.discovery.per_day - discovered(new, config))

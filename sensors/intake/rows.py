@@ -1,4 +1,4 @@
-"""What the messages of a row queue say: rows, which become objects under the lake root, and hints that name these."""
+"""Writes the messages of a row queue as objects under the lake root, and makes hints of these objects."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from tidegate.sensors.intake.sort import Intake
 
 #: Event name of the hints.
 ROWS_SENT = "RowsSent"
-#: Bytes and rows of one object, at most; a row alone may have more bytes, up to SQS's limit for a message.
+#: Limits of one object. A single row may have more bytes, up to SQS's limit for a message.
 _MAX_BYTES = 16 << 20
 _MAX_ROWS = 10_000
-#: Milliseconds between two rows of one object, at most: the times in its name are where its rows are looked for, so a
-#: message that comes back after days is none of the others'.
-_LONGEST_GAP = 3_600_000
+#: Milliseconds between two rows of one object. The load searches for repeated messages in the time span that the
+#: object's name has, so a message that comes back after days gets an object of its own.
+_MAX_GAP_MILLIS = 3_600_000
 
 
 def rows_as_objects(messages: Sequence[Message], table: TableSpec, objects: ObjectStore) -> Intake:
-    """Write the messages' rows as JSON lines below the table's prefix; the hints that name them, and what is no row.
+    """Write rows as JSON lines below the table's prefix. Returns their hints, and the messages that are not rows.
 
-    A message that comes twice is written twice: the load drops it.
+    A message that comes twice is written twice. The load drops it.
 
     Args:
         messages: as received.
@@ -36,8 +36,8 @@ def rows_as_objects(messages: Sequence[Message], table: TableSpec, objects: Obje
         objects: handle on S3.
 
     Raises:
-        ClientError: S3 does not take an object. What was written is found by the next listing, or never; the messages
-            come back in any case.
+        ClientError: S3 refused an object. The messages come back. Objects that were written before are found by the
+            next listing, if there is one.
     """
     intake = Intake(received=len(messages))
     rows = []
@@ -54,11 +54,11 @@ def rows_as_objects(messages: Sequence[Message], table: TableSpec, objects: Obje
 
 
 def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """The rows of one object each, in the order in which they were sent."""
+    """Group rows into objects, in the order in which they were sent."""
     group: list[Row] = []
     size = 0
-    for row in sorted(rows, key=lambda one: one.origin.sent_at):
-        late = group and row.origin.sent_at - group[-1].origin.sent_at > _LONGEST_GAP
+    for row in sorted(rows, key=lambda row: row.origin.sent_at):
+        late = group and row.origin.sent_at - group[-1].origin.sent_at > _MAX_GAP_MILLIS
         length = len(row.line) if row.line.isascii() else len(row.line.encode())
         if group and (late or len(group) == _MAX_ROWS or size + length > _MAX_BYTES):
             yield group

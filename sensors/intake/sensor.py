@@ -43,7 +43,7 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
         jobs=[BRONZE_JOB, shared],
         minimum_interval_seconds=config.intake.every,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Drains SQS into the lake's inbox and asks for a bronze run of every table whose window is over.",
+        description="Drains SQS into the lake's inbox and requests a bronze run for every table whose window is over.",
     )
     def intake(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         handles = lake.open()
@@ -60,12 +60,12 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
             f"{'' if turns.whole else 'at least '}{turns.hints} hints wait for {len(turns.seen)} tables"
         )
         context.log.info(summary)
-        for line in log_lines(taken.rows):
+        for line in log_lines(taken.unrouted):
             context.log.warning(line)
         for stray in turns.strays[:_MAX_STRAYS]:
             context.log.error(stray)
         today = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
-        verdicts = evaluate_checks(context.cursor, today, [spec.name for spec in config.every_queue], taken.rows)
+        verdicts = evaluate_checks(context.cursor, today, [spec.name for spec in config.every_queue], taken.unrouted)
         for name, error in taken.failures.items():
             context.log.error(f"queue {name} could not be drained: {error}")
             if not requests and not verdicts.failed and turns.whole:

@@ -1,4 +1,4 @@
-"""What each queue of a tick may take of the tick's time, messages and places: as much as the others leave."""
+"""Divides a tick's time, messages and places among its queues. A queue may use what the others leave."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tidegate.resources.aws.drain import Turn
 
 
 class TickOver(Exception):
-    """The tick has ended while a queue waited for its place; its messages come back."""
+    """The tick ended while a queue waited for a place. Its messages come back."""
 
 
 class Places:
-    """Queues that are worked off at a time; the others wait for one of them to end.
+    """Places of queues that are processed at a time. The other queues wait.
 
     Args:
-        number: how many.
+        number: how many places there are.
     """
 
     def __init__(self, number: int) -> None:
@@ -28,15 +28,15 @@ class Places:
 
     @property
     def rounds(self) -> int:
-        """How many queues a place has to serve, as many as wait now."""
+        """How many queues each place has to serve, with those that wait now."""
         return -(-(self._waiting + self.number) // self.number)
 
     @contextmanager
     def one(self) -> Iterator[None]:
-        """A place, as soon as one is free.
+        """Wait for a free place and hold it.
 
         Raises:
-            TickOver: none was before the tick ended.
+            TickOver: the tick ended before a place was free.
         """
         with self._changed:
             self._waiting += 1
@@ -53,20 +53,20 @@ class Places:
                 self._changed.notify()
 
     def close(self) -> None:
-        """Give no more places out."""
+        """Stop giving out places."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
 
 class Shares:
-    """Divides a tick among its queues: evenly, and anew whenever one of them ends.
+    """Divides a tick evenly among its queues, and again whenever a queue ends.
 
     Args:
-        queues: how many there are.
-        messages: that all of them may take.
+        queues: how many queues there are.
+        messages: how many messages all queues together may receive.
         deadline: when the receives end, by the clock.
-        clock: seconds.
+        clock: returns seconds.
     """
 
     def __init__(
@@ -83,12 +83,12 @@ class Shares:
 
     @property
     def messages(self) -> int:
-        """Messages that each queue may take now: one at least."""
+        """How many messages each queue may receive now, at least one."""
         with self._lock:
             return max(1, self._messages // max(1, self._queues))
 
     def ended(self, received: int) -> None:
-        """A queue takes nothing any more, and has taken this."""
+        """Record that a queue has ended, and how many messages it received."""
         with self._lock:
             self._queues -= 1
             self._messages -= received
@@ -98,10 +98,10 @@ class QueueTurn(Turn):
     """One queue's turn.
 
     Args:
-        shares: the tick's.
-        places: of which it needs one.
-        answered: told once it has received something.
-        probation: whether nothing is to be received after that: it failed when it was asked last.
+        shares: the shares of the tick.
+        places: where the queue needs a place.
+        answered: called when the queue has received its first messages.
+        probation: whether its last receive failed. Then it receives nothing after its first messages.
     """
 
     def __init__(self, shares: Shares, places: Places, answered: Callable[[], None], *, probation: bool) -> None:
@@ -110,14 +110,14 @@ class QueueTurn(Turn):
 
     @contextmanager
     def place(self) -> Iterator[None]:
-        """The queue's place, as soon as one is free."""
+        """Wait for a free place and hold it."""
         self._answered()
         with self._places.one():
             self._since = self._shares.clock()
             yield
 
     def goes_on(self, received: int) -> bool:
-        """Whether the queue may receive more: less, the more others wait for its place."""
+        """Return whether the queue may receive more. Its time is shorter the more queues wait for its place."""
         if self._probation or received >= self._shares.messages:
             return False
         deadline = self._shares.deadline

@@ -1,23 +1,25 @@
-"""Which of the tables whose turn it is get a run of their own, and which share one."""
+"""Decides which of the due tables get a run of their own, and which tables share a run."""
+
+from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from tidegate.resources.lake_root.inbox import Backlog
 
-#: Hints of a table for which a run of its own would cost more than its work: some CPU-seconds beside fractions of one.
+#: Up to this many hints, a run of its own would cost some CPU-seconds and its work only fractions of a second.
 COLD_HINTS = 10
-#: Tables of one shared run: what they share is little per table by then, and the last one has not waited long.
+#: Tables of one shared run. With more, each table would save little and the last one would wait long.
 MAX_SHARED_TABLES = 50
 
 
 @dataclass(frozen=True)
 class Sharing:
-    """The runs to ask for.
+    """The runs to request.
 
     Attributes:
-        own: table keys that get a run each.
-        shared: the table keys of each run that several share.
+        own: the keys of tables that get a run each.
+        shared: for each shared run, the keys of its tables.
     """
 
     own: list[str] = field(default_factory=list)
@@ -25,17 +27,17 @@ class Sharing:
 
 
 def share(due: Sequence[Backlog], alone: Collection[str] = ()) -> Sharing:
-    """Who shares; pure.
+    """Decide which tables share a run. Pure.
 
     Args:
-        due: what waits for the tables whose turn it is.
-        alone: tables that failed lately: their next failure is to be no shared run's.
+        due: the backlogs of the due tables.
+        alone: tables that failed recently. They run alone so that another failure does not end a shared run.
     """
-    cold = [one.folder for one in due if one.hints <= COLD_HINTS and one.folder not in alone]
+    cold = [backlog.folder for backlog in due if backlog.hints <= COLD_HINTS and backlog.folder not in alone]
     if len(cold) < 2:
-        return Sharing([one.folder for one in due])
+        return Sharing([backlog.folder for backlog in due])
     shared = set(cold)
     runs = -(-len(cold) // MAX_SHARED_TABLES)
-    hot = [one.folder for one in due if one.folder not in shared]
-    # Dealt out evenly, and in order: whose turn came first is worked off first.
+    hot = [backlog.folder for backlog in due if backlog.folder not in shared]
+    # Dealt out in order, so that the tables that became due first are first in their runs.
     return Sharing(hot, [cold[start::runs] for start in range(runs)])

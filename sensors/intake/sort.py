@@ -1,23 +1,27 @@
-"""What the messages of a tick say, sorted: hints by table, and what is no table's."""
+"""Parses the messages of event queues and routes their events: hints by table, and events without a table."""
+
+from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Gone
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.events.s3_event import Reject, S3Event, parse_body
+from tidegate.platform.core.events.s3_event import ParsedBody, Reject, S3Event, parse_body
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.object_key import is_of_a_commit
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.routing.route import Route, Routed, Unrouted, route
+from tidegate.platform.core.routing.discovery import count_discovered, gone_reason, limit_reason
+from tidegate.platform.core.routing.route import NoRoute, Route, Routed, route
+from tidegate.platform.core.routing.unrouted import Unrouted
 from tidegate.resources.aws.s3 import ObjectStore, StoreError
 from tidegate.resources.aws.sqs import Message
 from tidegate.resources.threads import parallel
 
-#: Objects that are asked for before a folder is no table because they are all gone.
+#: A folder whose events name more objects than this becomes a table without asking S3 whether they are all gone.
 _MAX_PROBE_OBJECTS = 1_000
 
 
@@ -26,125 +30,137 @@ class Intake:
     """What one tick received.
 
     Attributes:
-        hints: by table.
-        counters: events that are no table's, by outcome.
-        rows: the intake log's rows for them, but for what commits write, which is only counted.
-        rejects: what could not be understood, until it is kept.
-        received: events, tests included.
-        failures: why a queue could not be drained, by its name.
+        hints: hints by table.
+        counters: events without a table, by outcome.
+        unrouted: these events, without those of commits, which are only counted.
+        rejects: records that are not S3 events, until they are kept in quarantine.
+        received: events, S3's test events included.
+        failures: why a queue could not be drained, by queue name.
     """
 
     hints: dict[TableKey, list[Hint]] = field(default_factory=dict)
     counters: dict[str, int] = field(default_factory=dict)
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    unrouted: list[Unrouted] = field(default_factory=list)
     rejects: list[Reject] = field(default_factory=list)
     received: int = 0
     failures: dict[str, Exception] = field(default_factory=dict)
 
     def count(self, outcome: str, by: int = 1) -> None:
-        """Count events that end here."""
+        """Count events without a table."""
         self.counters[outcome] = self.counters.get(outcome, 0) + by
 
-    def add(self, other: "Intake") -> None:
-        """Count what another part of the tick received to this one's."""
+    def add(self, other: Intake) -> None:
+        """Add what another part of the tick received."""
         for table, hints in other.hints.items():
             self.hints.setdefault(table, []).extend(hints)
         for outcome, number in other.counters.items():
             self.count(outcome, number)
-        self.rows += other.rows
+        self.unrouted += other.unrouted
         self.rejects += other.rejects
         self.received += other.received
         self.failures |= other.failures
 
 
-def sort_messages(
-    messages: Sequence[Message],
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A message and the events in its body."""
+
+    message: Message
+    body: ParsedBody
+
+
+def parse_messages(messages: Sequence[Message]) -> list[Parsed]:
+    """Parse the bodies of messages. Pure.
+
+    A body on which the parser fails, which none should, is one reject: it never keeps the others from their tables.
+    """
+    return [_parse(message) for message in messages]
+
+
+def _parse(message: Message) -> Parsed:
+    try:
+        return Parsed(message, parse_body(message.body, message.id))
+    except Exception as error:
+        return Parsed(message, ParsedBody(rejects=[_stumbled(message, error)]))
+
+
+def _stumbled(message: Message, error: Exception) -> Reject:
+    why = f"reading it failed, please report it: {type(error).__name__}: {first_line(error)}"
+    return Reject(f"{message.id}#0", why, message.body)
+
+
+def route_events(
+    parsed: Sequence[Parsed],
     config: LakeConfig,
     known: set[TableKey],
     rejected: Collection[TableKey] = (),
     room: float = math.inf,
 ) -> Intake:
-    """Parse messages and route their events; pure.
+    """Route the events of messages. Pure.
 
-    A message on which this fails, which none should, is malformed: it never keeps the others from their tables.
+    A message on which the routing fails, which none should, is malformed: it never keeps the others from their tables.
 
     Args:
-        messages: as received.
+        parsed: the messages.
         config: the lake.
-        known: tables that exist; those discovered here are added to it.
-        rejected: what is not to be discovered, for nothing that the messages tell of is there.
-        room: tables that may be discovered.
+        known: tables that exist. Tables that are discovered here are added.
+        rejected: folders that must not become tables, because all their objects in these messages are gone.
+        room: how many tables may be discovered.
     """
     tables = set(known)
     try:
-        intake = _sorted(messages, config, tables, rejected, room)
+        intake = _route_all(parsed, config, tables, rejected, room)
     except Exception:
         tables = set(known)
         intake = Intake()
-        for message in messages:
-            intake.add(_sorted_alone(message, config, tables, rejected, room - discovered(tables - known, config)))
+        for message in parsed:
+            left = room - count_discovered(tables - known, config)
+            intake.add(_route_alone(message, config, tables, rejected, left))
     known |= tables
     return intake
 
 
-def _sorted_alone(
-    message: Message, config: LakeConfig, known: set[TableKey], rejected: Collection[TableKey], room: float
+def _route_alone(
+    parsed: Parsed, config: LakeConfig, known: set[TableKey], rejected: Collection[TableKey], room: float
 ) -> Intake:
     tables = set(known)
     try:
-        intake = _sorted([message], config, tables, rejected, room)
+        intake = _route_all([parsed], config, tables, rejected, room)
     except Exception as error:
-        why = f"reading it failed, please report it: {type(error).__name__}: {first_line(error)}"
-        return Intake(counters={"malformed": 1}, rejects=[Reject(f"{message.id}#0", why, message.body)], received=1)
+        return Intake(counters={"malformed": 1}, rejects=[_stumbled(parsed.message, error)], received=1)
     known |= tables
     return intake
 
 
-def _sorted(
-    messages: Sequence[Message],
+def _route_all(
+    parsed: Sequence[Parsed],
     config: LakeConfig,
     known: set[TableKey],
     rejected: Collection[TableKey],
     room: float,
 ) -> Intake:
     intake = Intake()
-    for message in messages:
-        parsed = parse_body(message.body, message.id)
-        intake.received += parsed.received
-        if parsed.tests:
-            intake.count("test", parsed.tests)
-        for reject in parsed.rejects:
+    for body in (message.body for message in parsed):
+        intake.received += body.received
+        if body.tests:
+            intake.count("test", body.tests)
+        for reject in body.rejects:
             intake.count("malformed", reject.records)
             intake.rejects.append(reject)
-        for event in parsed.events:
+        for event in body.events:
             found = route(event.bucket, event.key, config, known)
             if isinstance(found, Routed) and found.table in rejected:
-                found = Unrouted("no_table", f"it is gone, and {found.table.uri} becomes no table for what is gone")
+                found = NoRoute("no_table", gone_reason(found.table))
             elif isinstance(found, Routed) and found.table not in known and config.table_for(found.table) is None:
                 if room <= 0:
-                    found = Unrouted("no_table", _too_many(found.table, config))
+                    found = NoRoute("no_table", limit_reason(found.table, config))
                 else:
                     room -= 1
-            _sort_event(intake, event, found, known)
+            _add_event(intake, event, found, known)
     return intake
 
 
-def _too_many(table: TableKey, config: LakeConfig) -> str:
-    most = config.discovery.per_day if config.discovery else 0
-    return (
-        f"lake.yaml lets {most} new tables a day come by themselves (`discovery`: `per_day`), and today has had as "
-        f"many, so its folder {table.uri} becomes none; if it should be one, add a table with this prefix to "
-        "lake.yaml, or raise `per_day` and wait for its next file, then materialize its partition, which takes in what "
-        "is there already"
-    )
-
-
-def discovered(tables: Iterable[TableKey], config: LakeConfig) -> int:
-    """How many of these tables are tables by discovery."""
-    return sum(config.table_for(table) is None for table in tables)
-
-
-def _sort_event(intake: Intake, event: S3Event, found: Route, known: set[TableKey]) -> None:
+def _add_event(intake: Intake, event: S3Event, found: Route, known: set[TableKey]) -> None:
     if isinstance(found, Routed):
         known.add(found.table)
         intake.hints.setdefault(found.table, []).append(
@@ -161,42 +177,36 @@ def _sort_event(intake: Intake, event: S3Event, found: Route, known: set[TableKe
         return
     intake.count(found.outcome)
     if found.outcome == "own_file" and is_of_a_commit(event.key):
-        return  # Each commit to a registered table tells of some: rows of them would fill the log.
-    intake.rows.append(
-        {
-            "event_id": event.event_id,
-            "outcome": found.outcome,
-            "reason": found.why,
-            "bucket": event.bucket,
-            "key": event.key,
-        }
-    )
+        return  # Each commit to a registered table has such events, and their rows would fill the log.
+    named = S3Address(event.bucket, event.key)
+    intake.unrouted.append(Unrouted(event.event_id, found.outcome, "", named, found.why))
 
 
 def route_messages(
-    messages: Sequence[Message],
+    parsed: Sequence[Parsed],
     config: LakeConfig,
     known: set[TableKey],
     objects: ObjectStore,
     room: float = math.inf,
 ) -> Intake:
-    """Sort messages; a folder becomes a table only if an object in it, of which they tell, is there.
+    """Route the events of messages. A folder becomes a table only if S3 still has one of its objects.
 
-    Else what came and went would leave an empty partition, and keep what lies beside it from becoming a table.
+    Otherwise objects that came and went would leave an empty partition, and would keep the folders around theirs from
+    becoming tables.
 
     Args:
-        messages: as received.
+        parsed: the messages.
         config: the lake.
-        known: tables that exist; those discovered here are added to it.
-        objects: handle on S3; asked only about folders that would become tables.
-        room: tables that may be discovered.
+        known: tables that exist. Tables that are discovered here are added.
+        objects: handle on S3. It is asked only about folders that would become tables.
+        room: how many tables may be discovered.
     """
     confirmed: set[TableKey] = set()
     rejected: set[TableKey] = set()
     while True:
         tables = set(known)
-        # What is gone must not use up the room, and with none left nobody needs to ask.
-        intake = sort_messages(messages, config, tables, rejected, math.inf if room > 0 else 0)
+        # Deleted objects must not use up the room. Without any room, S3 need not be asked.
+        intake = route_events(parsed, config, tables, rejected, math.inf if room > 0 else 0)
         new = {table: intake.hints[table] for table in tables - known - confirmed if config.table_for(table) is None}
         gone = _gone(objects, new)
         confirmed |= new.keys() - gone
@@ -204,16 +214,16 @@ def route_messages(
         if not gone:
             if len(confirmed) > room:
                 tables = set(known)
-                intake = sort_messages(messages, config, tables, rejected, room)
+                intake = route_events(parsed, config, tables, rejected, room)
             known |= tables
             return intake
-        # What the folders that are none stood in the way of is routed anew.
+        # The next round routes again what the rejected folders were an obstacle to.
 
 
-def _gone(objects: ObjectStore, told: Mapping[TableKey, Sequence[Hint]]) -> set[TableKey]:
-    """The tables of whose objects none is there, as far as S3 says so."""
-    # The last one told of is the likeliest to be there, and one is enough.
-    keys = {table: list(dict.fromkeys(hint.key for hint in reversed(hints))) for table, hints in told.items()}
+def _gone(objects: ObjectStore, events: Mapping[TableKey, Sequence[Hint]]) -> set[TableKey]:
+    """Return the tables of whose objects none exists, as far as S3 answers."""
+    # The object of the last event is the likeliest to exist, and one is enough.
+    keys = {table: list(dict.fromkeys(hint.key for hint in reversed(hints))) for table, hints in events.items()}
     few = [table for table in keys if len(keys[table]) <= _MAX_PROBE_OBJECTS]
     first = parallel(lambda table: (table, objects.head(table.bucket, keys[table][0])), few)
     return {
@@ -221,11 +231,11 @@ def _gone(objects: ObjectStore, told: Mapping[TableKey, Sequence[Hint]]) -> set[
         for table, probe in first
         if isinstance(probe, S3Gone)
         and all(isinstance(other, S3Gone) for other in objects.head_many(table.bucket, keys[table][1:]).values())
-        and _is_there(objects, table.bucket)
+        and _bucket_exists(objects, table.bucket)
     }
 
 
-def _is_there(objects: ObjectStore, bucket: str) -> bool:
+def _bucket_exists(objects: ObjectStore, bucket: str) -> bool:
     try:
         return objects.bucket_exists(bucket)
     except StoreError:

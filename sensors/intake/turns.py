@@ -1,4 +1,6 @@
-"""Whose turn it is: which of the tables that wait get a run of bronze now."""
+"""Decides which of the waiting tables are due for a bronze run."""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
@@ -8,22 +10,22 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake_root.inbox import Backlog
 
-#: Bronze runs of the sensor that may be queued or at work at a time, and the tables that a tick asks for at most. A
-#: longer queue would not be worked off sooner, and each request costs Dagster's daemon as much as a small run.
+#: Bronze runs of the sensor that may be queued or active at a time, and the most tables for which a tick requests runs.
+#: Queueing more would not finish sooner, and each run request costs the Dagster daemon as much as a small run.
 MAX_RUNS = 100
 
 
 @dataclass
 class Turns:
-    """What a tour of the inbox came to.
+    """The result of a tour of the inbox.
 
     Attributes:
-        due: what waits for the tables whose turn it is, in the tour's order.
-        seen: table keys that have hints waiting.
-        hints: how many wait for those, at least.
-        strays: a sentence for each object that is no manifest.
-        last: the folder that was looked at last; the next tour begins behind it.
-        whole: whether the tour came all around.
+        due: the backlogs of the due tables, in the tour's order.
+        seen: the keys of tables with waiting hints.
+        hints: how many hints wait for these tables, at least.
+        strays: a sentence for each object that is not a manifest.
+        last: the folder that was read last. The next tour begins after it.
+        whole: whether the tour read all folders.
     """
 
     due: list[Backlog] = field(default_factory=list)
@@ -35,10 +37,10 @@ class Turns:
 
 
 def is_ready(backlog: Backlog, config: LakeConfig, now: float) -> bool:
-    """Whether the table's oldest hint has waited for the window, or a batch is full: of hints, or of bytes.
+    """Return whether a table's oldest hint has waited for the window, or its hints or bytes fill a batch.
 
     Args:
-        backlog: of a table.
+        backlog: the backlog of the table.
         config: the lake.
         now: epoch seconds.
     """
@@ -57,19 +59,19 @@ def take_turns(
     after: str,
     goes_on: Callable[[], bool] = lambda: True,
 ) -> Turns:
-    """Go around until so many tables are due, or time is up; pure.
+    """Tour the inbox until enough tables are due or time is up. Pure.
 
-    The next tour begins where this one ended, so each table that is ready has its turn before any has a second one,
-    however much waits for that. A tour that may not ask for any run ends where it began.
+    The next tour begins where this one ended, so each ready table has its turn before any table has a second one, no
+    matter how much waits for that. A tour that may not request any run ends where it began.
 
     Args:
-        tour: what waits, table by table.
+        tour: the backlogs, table by table.
         config: the lake.
         now: epoch seconds.
-        held: tables that have a run, or rest after one that failed.
-        most: tables that may be due.
-        after: the folder behind which the tour begins.
-        goes_on: asked after each table whether there is time for another.
+        held: tables that have a run, or whose backoff after a failed run is not over.
+        most: how many tables may be due.
+        after: the folder after which the tour begins.
+        goes_on: called after each table. Returns whether there is time for another.
     """
     turns = Turns(last=after)
     for backlog in tour:

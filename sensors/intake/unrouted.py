@@ -1,31 +1,30 @@
-"""What the intake sensor says of events that have no table: failed checks, and when they pass again."""
+"""What the intake sensor reports of events without a table: log lines and the queues' checks."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import dagster as dg
 
 from tidegate.assets.presentation.check_events import as_event
-from tidegate.assets.sources.queue_checks import MISSES, queue_check_result
+from tidegate.assets.sources.queue_checks import queue_check_result
 from tidegate.platform.core.first_line import one_line
-from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.routing.unrouted import Unrouted
 
-#: Events that a tick's log tells one by one.
-_MAX_TOLD = 10
+#: Events that have a line of their own in a tick's log. The intake log has all of them.
+_MAX_LINES = 10
 
 
 @dataclass(frozen=True)
 class QueueVerdicts:
-    """What a tick says of the queues.
+    """The results of the queues' checks after a tick.
 
     Attributes:
-        evaluations: nothing of a queue of which there is nothing new.
-        cursor: the sensor's next.
+        evaluations: the results that have changed.
+        cursor: the sensor's next cursor.
     """
 
     evaluations: Sequence[dg.AssetCheckEvaluation]
@@ -34,45 +33,39 @@ class QueueVerdicts:
     @property
     def failed(self) -> bool:
         """Whether a check failed."""
-        return not all(one.passed for one in self.evaluations)
+        return not all(evaluation.passed for evaluation in self.evaluations)
 
 
-def log_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A line for each of the first events that lead to nothing, own files left out; the intake log has all.
-
-    Args:
-        rows: what a tick wrote to the intake log.
-    """
-    lines = []
-    for row in [row for row in rows if row["outcome"] != "own_file"][:_MAX_TOLD]:
-        what = S3Address(row["bucket"], row["key"]).s3 if "key" in row else row["detail"]
-        lines.append(one_line(f"{row['outcome']}: {what}: {row['reason']}"))
-    return lines
+def log_lines(unrouted: Sequence[Unrouted]) -> list[str]:
+    """Return a line for each of a tick's first events that have no table. Own files have no line."""
+    events = [event for event in unrouted if event.outcome != "own_file"][:_MAX_LINES]
+    return [one_line(f"{event.outcome}: {event.subject}: {event.reason}") for event in events]
 
 
 def evaluate_checks(
-    cursor: str | None, today: str, queues: Sequence[str], rows: Sequence[Mapping[str, Any]]
+    cursor: str | None, today: str, queues: Sequence[str], unrouted: Sequence[Unrouted]
 ) -> QueueVerdicts:
-    """What is to be said of the queues after a tick; pure.
+    """Evaluate the queues' checks after a tick. Pure.
 
-    A miss fails its queue's check at once, with the counts of the day; it passes again on a later day, so that the
-    next good tick does not hide it.
+    A miss fails its queue's check at once, with the counts of the day. The check passes again on a later day, so that
+    the next good tick does not hide the miss.
 
     Args:
-        cursor: the day (UTC) of the tick before, and its misses by queue and outcome.
+        cursor: the day (UTC) of the last tick, and its misses by queue and outcome.
         today: yyyy-mm-dd.
         queues: names of the queues.
-        rows: what the tick wrote to the intake log.
+        unrouted: the events of the tick that have no table.
     """
     before = json.loads(cursor) if cursor else {}
     same_day = before.get("day") == today
-    misses, said = {}, []
+    misses: dict[str, dict[str, int]] = {}
+    evaluations = []
     for name in queues:
         earlier = Counter(before.get("misses", {}).get(name, {}))
-        missed = [row for row in rows if row.get("queue") == name and row["outcome"] in MISSES]
-        counts = (earlier if same_day else Counter()) + Counter(str(row["outcome"]) for row in missed)
+        missed = [event for event in unrouted if event.queue == name and event.is_miss]
+        counts = (earlier if same_day else Counter()) + Counter(str(event.outcome) for event in missed)
         if counts:
             misses[name] = dict(counts)
         if missed or not cursor or (earlier and not same_day):
-            said.append(as_event(queue_check_result(name, counts, missed)))
-    return QueueVerdicts(said, json.dumps({"day": today, "misses": misses}))
+            evaluations.append(as_event(queue_check_result(name, counts, missed)))
+    return QueueVerdicts(evaluations, json.dumps({"day": today, "misses": misses}))

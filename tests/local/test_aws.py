@@ -15,12 +15,13 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from tidegate.platform.cloud.wanted import Wanted
 from tidegate.platform.local import aws as aws_module
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.errors import LocalStackError
-from tidegate.platform.local.provision import Clients, Resources, provision
+from tidegate.platform.local.provision import Clients, provision
 
-RESOURCES = Resources(buckets=("landing", "second-landing"))
+WANTED = Wanted(buckets=("landing", "second-landing"))
 
 
 def clients(aws: LocalAws) -> Clients:
@@ -49,15 +50,15 @@ def test_everything_survives_a_restart(tmp_path: Path) -> None:
     keys = ["a/b.json", "a", "a//c+ü%.json", "k=v/_x.json"]
     with LocalAws(home, 0) as first:
         port, found = first.port, clients(first)
-        url = provision(found, RESOURCES)
-        assert url == first.queue_url(RESOURCES.queue)
+        url = provision(found, WANTED)
+        assert url == first.queue_url(WANTED.event_queue.name)
         for key in keys:
             found.s3.put_object(Bucket="landing", Key=key, Body=key.encode())
         found.dynamodb.put_item(TableName="delta_log", Item={"tablePath": {"S": "t"}, "fileName": {"S": "0.json"}})
     with LocalAws(home, 0) as second:
         assert second.port != port
         found = clients(second)
-        url = second.queue_url(RESOURCES.queue)
+        url = second.queue_url(WANTED.event_queue.name)
         listed = found.s3.list_objects_v2(Bucket="landing")["Contents"]
         assert {item["Key"] for item in listed} == set(keys)
         assert found.s3.get_object(Bucket="landing", Key="a//c+ü%.json")["Body"].read() == keys[2].encode()
@@ -65,7 +66,7 @@ def test_everything_survives_a_restart(tmp_path: Path) -> None:
         bodies = drain(found, url)
         assert len([body for body in bodies if "Records" in body]) == len(keys)
         # The notification is still there, and not put again: one test event per bucket in all.
-        provision(found, RESOURCES)
+        provision(found, WANTED)
         found.s3.put_object(Bucket="second-landing", Key="new", Body=b"1")
         found.s3.delete_object(Bucket="second-landing", Key="new")
         bodies += drain(found, url)
@@ -76,7 +77,7 @@ def test_everything_survives_a_restart(tmp_path: Path) -> None:
 
 def test_provisioned_as_configured(aws: LocalAws) -> None:
     found = clients(aws)
-    url = provision(found, RESOURCES)
+    url = provision(found, WANTED)
     attributes = found.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
     assert attributes["VisibilityTimeout"] == "120"
     assert attributes["ReceiveMessageWaitTimeSeconds"] == "20"
@@ -94,19 +95,19 @@ def test_provisioned_as_configured(aws: LocalAws) -> None:
 
 def test_a_second_provisioning_changes_nothing_and_keeps_what_others_set(aws: LocalAws) -> None:
     found = clients(aws)
-    url = provision(found, RESOURCES)
+    url = provision(found, WANTED)
     arn = found.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
     written: list[str] = []
     for client in (found.s3, found.sqs, found.dynamodb):
         client.meta.events.register("before-call", lambda model, **_: written.append(model.name))
-    provision(found, RESOURCES)
+    provision(found, WANTED)
     assert not [name for name in written if name.startswith(("Create", "Put", "Set", "Update"))]
     foreign = {"Id": "theirs", "QueueArn": arn, "Events": ["s3:ObjectRestore:Completed"]}
     found.s3.put_bucket_notification_configuration(
         Bucket="landing",
         NotificationConfiguration={"QueueConfigurations": [foreign]},  # type: ignore[list-item]
     )
-    provision(found, RESOURCES)
+    provision(found, WANTED)
     put = found.s3.get_bucket_notification_configuration(Bucket="landing")["QueueConfigurations"]
     assert {item["Id"] for item in put} == {"theirs", "tidegate"}
 

@@ -18,9 +18,10 @@ from tidegate.platform.cli.check.findings import Finding
 from tidegate.platform.cli.check.lake import check_root
 from tidegate.platform.cli.environment import Client
 from tidegate.platform.cloud.notifications import EVENTS
+from tidegate.platform.cloud.wanted import Wanted
 from tidegate.platform.local.aws import ACCOUNT, REGION, LocalAws
 from tidegate.platform.local.process.ports import free_port
-from tidegate.platform.local.provision import Clients, Resources, provision
+from tidegate.platform.local.provision import Clients, provision
 from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.settings import Settings
@@ -67,7 +68,7 @@ class Shore:
         self.bucket, self.lake = f"landing-{self.tag}", f"lake-{self.tag}"
         self.queue, self.dead = f"q-{self.tag}", f"q-{self.tag}-dlq"
         self.clients.s3.create_bucket(Bucket=f"archive-{self.tag}")
-        self.url = provision(self.clients, Resources.of(self.config))
+        self.url = provision(self.clients, Wanted.of(self.config))
         self.arn = f"arn:aws:sqs:{REGION}:{ACCOUNT}:{self.queue}"
         self.store = LakeStore(ObjectStore(self.clients.s3), self.config.lake.root)
 

@@ -135,7 +135,7 @@ def test_dead_letters_are_looked_at_chosen_and_taken_in(make_lake: MakeLake) -> 
     # What is left is taken in by the consumer, which is the intake itself.
     taken = take_in(lake, seconds=5, queues=[dead])
     assert (hints(lake), taken.counters) == (["orders/a.csv"], {"no_table": 1})
-    assert [row["queue"] for row in taken.rows] == [dead.name]
+    assert [event.queue for event in taken.unrouted] == [dead.name]
     assert dead.depth() == source.depth() == (0, 0)
 
 
@@ -194,7 +194,8 @@ def test_f31_ten_thousand_dead_letters_go_back_once_at_a_rate_and_on_record(
 
     with monkeypatch.context() as patch:
         patch.setattr(dead_letters, "seam", die_at_the_third_send)
-        patch.setattr(dead_letters, "_HIDDEN", 1)  # what it held when it died comes back while the next one works
+        # The messages that the redrive held when it died come back while the next redrive works.
+        patch.setattr(dead_letters, "_HIDDEN_SECONDS", 1)
         with pytest.raises(Died):
             go()
     slept.clear()

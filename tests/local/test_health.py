@@ -12,13 +12,14 @@ import yaml
 
 from tidegate.assets.health.asset import LAKE_HEALTH, build_health_checks
 from tidegate.platform.cli.check.metrics import check_metrics
+from tidegate.platform.cloud.wanted import Wanted
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.health.alarms import template
 from tidegate.platform.definitions import build_definitions
 from tidegate.platform.local.aws import REGION, LocalAws
-from tidegate.platform.local.provision import Clients, Resources, provision
+from tidegate.platform.local.provision import Clients, provision
 from tidegate.resources.aws.dagster_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
 
@@ -38,7 +39,7 @@ def test_a_tick_tells_dagster_and_cloudwatch_what_waits(tmp_path: Path) -> None:
         path.write_text(yaml.safe_dump(body))
         config = load_lake(path)
         clients = Clients.connect(aws.endpoint, REGION, key="test", secret="test")
-        provision(clients, Resources.of(config))
+        provision(clients, Wanted.of(config))
         received = clients.sqs.receive_message(QueueUrl=aws.queue_url("events"))["Messages"]
         assert "s3:TestEvent" in received[0]["Body"], "it is in flight from now on"
         clients.sqs.send_message(QueueUrl=aws.queue_url("events"), MessageBody="1")

@@ -21,6 +21,8 @@ from rich.console import Console
 from tests.support.lakes.corrupt_parquet import that_aborts_arrow
 from tidegate.assets.operations.trace import trace
 from tidegate.platform.cli.commands.sql import run_sql
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.routing.unrouted import Unrouted
 from tidegate.platform.testing import TestLake
 
 BOM = "\ufeff"
@@ -101,7 +103,7 @@ class Scene:
     lake: TestLake
     received: int
     counters: Counter[str]
-    log: list[dict[str, Any]]
+    log: list[Unrouted]
     fate: dict[str, dict[str, tuple[str, str]]]
     metadata: dict[str, dict[str, Any]]
     checks: dict[str, dict[str, bool]]
@@ -157,8 +159,8 @@ def scene(module_lake: Callable[..., TestLake], kit: Any) -> Scene:
     return Scene(
         lake,
         taken.received,
-        sum((Counter(one["counters"]) for one in logs), Counter()),
-        [row for one in logs for row in one["rows"]],
+        sum((Counter(one.counters) for one in logs), Counter()),
+        [event for one in logs for event in one.unrouted],
         {table: kit.fate(lake, table) for table in results},
         {table: kit.metadata(result) for table, result in results.items()},
         {table: kit.checks(result) for table, result in results.items()},
@@ -266,10 +268,10 @@ def test_a_key_with_an_empty_folder_name_is_quarantined_when_registered(scene: S
 
 @pytest.mark.parametrize("key", ["_x.json", ".x.json", "_work/x.json"])
 def test_hidden_names_are_counted_as_own_files_and_trace_names_the_rule(scene: Scene, kit: Any, key: str) -> None:
-    (row,) = [row for row in scene.log if row.get("key") == f"json/{key}"]
-    assert row["outcome"] == "own_file"
-    assert "begins with" in row["reason"]
-    assert [row for row in scene.log if "_delta_log" in (row.get("key") or "")] == [], "each commit has such events"
+    (event,) = [event for event in scene.log if event.key == f"json/{key}"]
+    assert event.outcome == "own_file"
+    assert "begins with" in event.reason
+    assert [event for event in scene.log if "_delta_log" in event.key] == [], "each commit has such events"
     stops = {stop.what: stop.detail for stop in trace(scene.lake.lake, scene.lake.bucket, f"json/{key}").stops}
     assert "begins with" in stops["route"]
     assert "hidden" not in _names(scene, kit, "json")
@@ -411,24 +413,25 @@ def test_broken_gzip_is_quarantined_alone(scene: Scene, kit: Any, key: str) -> N
 
 
 def test_a_key_of_no_table_is_counted_with_the_remedy(scene: Scene) -> None:
-    (row,) = [row for row in scene.log if row.get("key") == "other/x.json"]
-    assert row["outcome"] == "no_table"
-    assert "`discovery` is off" in row["reason"]
+    (event,) = [event for event in scene.log if event.key == "other/x.json"]
+    assert event.outcome == "no_table"
+    assert "`discovery` is off" in event.reason
 
 
 def test_a_bucket_that_is_not_allowed_is_counted_with_the_remedy(scene: Scene) -> None:
-    (row,) = [row for row in scene.log if row.get("bucket") == "somebody-elses"]
-    assert row["outcome"] == "no_table"
-    assert "`buckets`" in row["reason"]
+    (event,) = [event for event in scene.log if event.subject == S3Address("somebody-elses", "x/y.json")]
+    assert event.outcome == "no_table"
+    assert "`buckets`" in event.reason
 
 
 def test_messages_that_cannot_be_understood_are_kept_with_the_reason(scene: Scene) -> None:
-    rows = [row for row in scene.log if row["outcome"] == "malformed"]
-    assert scene.counters["malformed"] == len(rows) == 3
+    malformed = [event for event in scene.log if event.outcome == "malformed"]
+    assert scene.counters["malformed"] == len(malformed) == 3
     s3, start = scene.lake.clients.s3, f"s3://{scene.lake.lake_bucket}/"
     kept = []
-    for row in rows:
-        body = s3.get_object(Bucket=scene.lake.lake_bucket, Key=row["detail"].removeprefix(start))["Body"].read()
+    for event in malformed:
+        key = str(event.subject).removeprefix(start)
+        body = s3.get_object(Bucket=scene.lake.lake_bucket, Key=key)["Body"].read()
         kept.append(json.loads(body))
     assert {"this is no JSON", '{"hello": "world"}'} <= {one["body"] for one in kept}
     assert any("not JSON" in one["reason"] for one in kept)

@@ -78,7 +78,7 @@ def test_a_tick_drains_adds_partitions_and_asks_for_runs(tidegate_lake: MakeLake
     assert sorted(tables_of(first)) == keys
     assert [hint.key for hint in hints(lake, "orders")] == ["orders/ü + 100%.parquet"]
     assert lake.lake.queues[0].depth() == (0, 0)
-    counted = [entry["counters"] for entry in lake.lake.store.intake_log.entries()]
+    counted = [entry.counters for entry in lake.lake.store.intake_log.entries()]
     assert sum(one.get("own_file", 0) for one in counted) == 1
 
     # What waits in the inbox is asked for again until it is gone, also without a message; a partition is added once.
@@ -185,8 +185,8 @@ def test_what_went_to_no_table_comes_back_once_a_table_is_configured(tidegate_la
 
     lake.put("sales/d.parquet", kit.parquet([{"id": 3}]))
     assert lake.intake().counters["no_table"] == 1
-    rows = [row for entry in lake.lake.store.intake_log.entries() for row in entry["rows"]]
-    told = {row["key"]: row["reason"] for row in rows if row["outcome"] == "no_table"}
+    unrouted = [event for entry in lake.lake.store.intake_log.entries() for event in entry.unrouted]
+    told = {event.key: event.reason for event in unrouted if event.outcome == "no_table"}
     assert set(told) == {"gone/c.parquet", "sales/d.parquet"}
     assert f"add a table with the prefix s3://{lake.bucket}/sales/ in lake.yaml" in told["sales/d.parquet"]
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from enum import Enum, unique
 
+from tidegate.platform.cloud.wanted import RETENTION, VISIBILITY, CommitTable
+
 
 @unique
 class Check(Enum):
@@ -66,13 +68,13 @@ class Check(Enum):
         "queue.visibility-timeout",
         "queue {}: visibility timeout",
         "a received message stays hidden for as long as a tick lasts, and for an hour at most",
-        "set `VisibilityTimeout` of the queue to 120",
+        f"set `{VISIBILITY.name}` of the queue to {VISIBILITY.seconds}",
     )
     QUEUE_RETENTION = (
         "queue.retention",
         "queue {}: retention",
         "messages are kept for four days or longer, so that intake may pause over a weekend",
-        "set `MessageRetentionPeriod` of the queue to 1209600",
+        f"set `{RETENTION.name}` of the queue to {RETENTION.seconds}",
     )
     QUEUE_DEAD_LETTERS = (
         "queue.dead-letters",
@@ -240,7 +242,7 @@ class Check(Enum):
         "commit-table.state",
         "DynamoDB table {}",
         "the DynamoDB table is active, its items expire, and no commit of another writer is possibly lost",
-        "commit once or create the table, enable TTL on `expireTime`, or see `log.staged-commits`",
+        f"commit once or create the table, enable TTL on `{CommitTable().expiry}`, or see `log.staged-commits`",
     )
     LOG_LOCATION = (
         "log.location",

@@ -11,17 +11,20 @@ from botocore.exceptions import ClientError
 
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, checked, code_of, permitted, tried
+from tidegate.platform.cloud.wanted import (
+    DEAD_LETTER_ARN,
+    MAX_RECEIVES,
+    RECEIVE_COUNT,
+    REDRIVE,
+    RETENTION,
+    VISIBILITY,
+)
 from tidegate.platform.core.config.lake import QueueSpec
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
-#: Seconds that a received message must stay hidden: Dagster ends a tick after 60.
-_VISIBILITY = 60
-#: A longer timeout has no use: a tick lasts up to a minute, and extends the timeout of the messages it works on.
-_LONG_VISIBILITY = 3600
 _MORE_THAN_SQS_GIVES = 11
-_RETENTION = 4 * 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -132,38 +135,38 @@ def _allowed(action: str, name: str, call: Callable[..., Any], **arguments: Any)
 
 
 def _patient(attributes: dict[str, str]) -> str:
-    seconds = int(attributes.get("VisibilityTimeout", 0))
-    if seconds < _VISIBILITY:
+    seconds = int(attributes.get(VISIBILITY.name, 0))
+    if seconds < VISIBILITY.min_seconds:
         raise Failed(
-            f"{seconds} s, so messages come back while a tick still works on them: set VisibilityTimeout to 120, "
-            f"at least {_VISIBILITY}"
+            f"{seconds} s, so messages come back while a tick still works on them: set {VISIBILITY.name} to "
+            f"{VISIBILITY.seconds}, at least {VISIBILITY.min_seconds}"
         )
-    if seconds > _LONG_VISIBILITY:
+    if VISIBILITY.max_seconds and seconds > VISIBILITY.max_seconds:
         raise Failed(
             f"{seconds / 3600:g} h, for which the messages of a tick that died stay hidden: "
-            "set VisibilityTimeout to 120"
+            f"set {VISIBILITY.name} to {VISIBILITY.seconds}"
         )
     return f"{seconds} s"
 
 
 def _kept(attributes: dict[str, str]) -> str:
-    seconds = int(attributes.get("MessageRetentionPeriod", _RETENTION))
-    if seconds < _RETENTION:
+    seconds = int(attributes.get(RETENTION.name, RETENTION.min_seconds))
+    if seconds < RETENTION.min_seconds:
         raise Failed(
             f"{seconds / 3600:g} h, so events are lost when intake pauses for longer, for example over a weekend: set "
-            f"MessageRetentionPeriod to {14 * 24 * 3600}"
+            f"{RETENTION.name} to {RETENTION.seconds}"
         )
     return f"{seconds / 86400:g} days"
 
 
 def _dead_letters(sqs: SQSClient, spec: QueueSpec, attributes: dict[str, str]) -> str:
-    if not attributes.get("RedrivePolicy"):
+    if not attributes.get(REDRIVE):
         raise Failed(
             "there is none, so a message that cannot be processed returns for ever: create a dead-letter queue and set "
-            "RedrivePolicy (deadLetterTargetArn, maxReceiveCount 8)"
+            f"{REDRIVE} ({DEAD_LETTER_ARN}, {RECEIVE_COUNT} {MAX_RECEIVES})"
         )
-    redrive = json.loads(attributes["RedrivePolicy"])
-    name = str(redrive.get("deadLetterTargetArn", "")).rsplit(":", 1)[-1]
+    redrive = json.loads(attributes[REDRIVE])
+    name = str(redrive.get(DEAD_LETTER_ARN, "")).rsplit(":", 1)[-1]
     if spec.dlq and spec.dlq != name:
         raise Failed(f"the queue's RedrivePolicy names {name}, lake.yaml names {spec.dlq}: correct one of them")
     url = _url(sqs, name)
@@ -172,4 +175,4 @@ def _dead_letters(sqs: SQSClient, spec: QueueSpec, attributes: dict[str, str]) -
     _deletable(sqs, url, name)
     _hideable(sqs, url, name)
     dead = found.get("ApproximateNumberOfMessages", "?")
-    return f"{name}, after {redrive.get('maxReceiveCount')} receives; {dead} messages are in it"
+    return f"{name}, after {redrive.get(RECEIVE_COUNT)} receives; {dead} messages are in it"

@@ -17,6 +17,7 @@ from tidegate.platform.cli.check.findings import Failed, Finding, checked, show
 from tidegate.platform.cli.commands.failed_run import check_runs
 from tidegate.platform.cli.doctor.logs import LogDoctor
 from tidegate.platform.cli.environment import client
+from tidegate.platform.cloud.wanted import CommitTable as WantedTable
 from tidegate.platform.core.first_line import first_line
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.commit_table import CommitTable
@@ -235,14 +236,14 @@ def check_table(entries: CommitTable) -> str:
         raise Failed("there is none; the first commit creates it, unless ddb.create=false forbids that")
     if state.status != "ACTIVE":
         raise Failed(f"it is {state.status}")
-    if state.ttl != "expireTime":
-        raise Failed("TTL is not enabled on expireTime, so its items never expire: enable it")
+    if state.ttl != (expiry := WantedTable().expiry):
+        raise Failed(f"TTL is not enabled on {expiry}, so its items never expire: enable it")
     if entries.address.possibly_lost:
         raise Failed(
             f"the server has closed {entries.address.possibly_lost} commits of other writers that are in no log, since "
             "it began: the checks of staged commits below list them"
         )
-    return f"{state.billing}, TTL on expireTime, in {entries.where}"
+    return f"{state.billing}, TTL on {expiry}, in {entries.where}"
 
 
 def locations(opened: Lake) -> Iterator[tuple[str, str] | Finding]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Mapping
-from functools import cached_property, lru_cache
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -24,7 +23,6 @@ from tidegate.platform.core.config.fields import Bucket, Model, Name, Root, vali
 from tidegate.platform.core.config.queues import QueueSpec as QueueSpec
 from tidegate.platform.core.config.table import TableSpec as TableSpec
 from tidegate.platform.core.events.row_object import rows_prefix
-from tidegate.platform.core.keys.file_format import Format, mode_of
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 
@@ -150,27 +148,9 @@ class LakeConfig(TableDefaults):
         """The settings of a table: those configured for it, or the lake's defaults."""
         return self.table_for(key) or self
 
-    def table_holding(self, bucket: str, key: str) -> TableSpec | None:
-        """The configured table whose prefix contains an object."""
-        prefixes, specs = self._prefixes.get(bucket, ([], []))
-        # Prefixes never overlap: of the prefixes that sort before the key, only the last one can contain it.
-        place = bisect_right(prefixes, key) - 1
-        return specs[place] if place >= 0 and key.startswith(prefixes[place]) else None
-
-    def folder_of_moved(self, bucket: str, key: str) -> str | None:
-        """The `s3://` folder for moved files that contains an object, if there is one."""
-        return _folder_of(self._folders_of_moved, bucket, key)
-
-    def folder_of_inventory(self, bucket: str, key: str) -> str | None:
-        """The `s3://` folder for deliveries of an inventory that contains an object, if there is one."""
-        return _folder_of(self._folders_of_inventories, bucket, key)
-
-    def discovered(self, key: TableKey, format: Format) -> TableSpec:
-        """The table that discovery makes for a prefix whose files have that format."""
-        return _discovered(key, format, self._defaults)
-
     @cached_property
-    def _defaults(self) -> TableDefaults:
+    def defaults(self) -> TableDefaults:
+        """The settings of a table that is not configured."""
         return TableDefaults.model_construct(**{name: getattr(self, name) for name in TableDefaults.model_fields})
 
     @cached_property
@@ -178,15 +158,18 @@ class LakeConfig(TableDefaults):
         return {spec.table_key: spec for spec in self.tables}
 
     @cached_property
-    def _folders_of_moved(self) -> list[str]:
+    def after_load_folders(self) -> list[str]:
+        """The `s3://` folders to which `after_load` moves files, in order."""
         return sorted({folder for spec in self.tables if (folder := spec.moved_to)})
 
     @cached_property
-    def _folders_of_inventories(self) -> list[str]:
+    def inventory_folders(self) -> list[str]:
+        """The `s3://` folders to which S3 delivers inventories, in order."""
         return sorted({spec.inventory for spec in self.tables if spec.inventory})
 
     @cached_property
-    def _prefixes(self) -> dict[str, tuple[list[str], list[TableSpec]]]:
+    def tables_by_prefix(self) -> dict[str, tuple[list[str], list[TableSpec]]]:
+        """By bucket, the prefixes of its tables in order, and the tables in the same order."""
         found: dict[str, tuple[list[str], list[TableSpec]]] = {}
         for key in sorted(self._tables_by_key):
             prefixes, specs = found.setdefault(key.bucket, ([], []))
@@ -202,23 +185,6 @@ class LakeConfig(TableDefaults):
             **cls.model_json_schema(),
             "title": "Tidegate lake.yaml",
         }
-
-
-def _folder_of(folders: Iterable[str], bucket: str, key: str) -> str | None:
-    """The first of some `s3://` folders that contains an object."""
-    address = S3Address(bucket, key).s3
-    return next((folder for folder in folders if address.startswith(folder)), None)
-
-
-@lru_cache(1000)  # asked for each event, of the same few tables
-def _discovered(key: TableKey, format: Format, defaults: TableDefaults) -> TableSpec:
-    return TableSpec.model_construct(
-        name=key.sql_name,
-        prefix=key.uri,
-        format=format,
-        mode=mode_of(format),
-        **dict(defaults),
-    )
 
 
 def _prefix_of_rows(data: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, str]:

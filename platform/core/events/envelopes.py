@@ -1,4 +1,4 @@
-"""What an SQS body is wrapped in: down to the records of an S3 notification, or one event of EventBridge."""
+"""Unwraps an SQS body, down to the records of an S3 notification or one event of EventBridge."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class Opened:
     """A body without its envelopes.
 
     Attributes:
-        kind: What the records are: S3's own, one of EventBridge's, or one `s3:TestEvent`.
-        records: At least one; their content is not looked at yet.
+        kind: what the records are: those of an S3 notification, one event of EventBridge, or one `s3:TestEvent`.
+        records: at least one. Their content is not checked yet.
     """
 
     kind: Literal["s3", "eventbridge", "test"]
@@ -21,13 +21,13 @@ class Opened:
 
 
 def open_body(body: str) -> Opened:
-    """Takes a body out of its envelopes: also of one within the other, where a topic passed on what another sent.
+    """Take a body out of its envelopes. Envelopes may be nested, if one topic passed on what another sent.
 
     Raises:
-        ValueError: It holds no events of S3; the message says what it is instead and, where it can, what to do.
+        ValueError: the body has no S3 events. The message says what it has instead and, if possible, what to do.
     """
     content = _json_object(body, "the body")
-    for _ in range(_MOST_TOPICS):
+    for _ in range(_MAX_TOPICS):
         if "Type" in content and "TopicArn" in content:
             content = _out_of_sns(content)
     if content.get("Event") == "s3:TestEvent":
@@ -43,17 +43,17 @@ def open_body(body: str) -> Opened:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What SNS says of a message: its id, the same in every copy, and the time of its publication, ISO 8601."""
+    """SNS's id of a message, equal in every copy, and the time of its publication (ISO 8601)."""
 
     message_id: str
     time: str
 
 
 def published(body: str) -> tuple[str, Publication | None]:
-    """The text that somebody sent, out of the envelope of SNS if it is in one, with what SNS says of it.
+    """Return the text that the sender sent, and SNS's data of it if the text is in an SNS envelope.
 
     Raises:
-        ValueError: SNS's envelope holds no message; the error says what it is and, where it can, what to do.
+        ValueError: the SNS envelope has no message. The error says what it is and, if possible, what to do.
     """
     if '"TopicArn"' not in body:
         return body, None
@@ -67,7 +67,7 @@ def published(body: str) -> tuple[str, Publication | None]:
 
 
 def is_s3_record(content: dict[str, Any]) -> bool:
-    """Whether an object is a record of S3's notifications by its shape, whoever says that they sent it."""
+    """Return whether an object has the shape of an S3 notification's record, no matter which source it names."""
     s3 = content.get("s3")
     return (
         isinstance(content.get("eventName"), str)
@@ -77,15 +77,15 @@ def is_s3_record(content: dict[str, Any]) -> bool:
 
 
 def shown(value: Any) -> str:
-    """A value in a reason: scalars as they are, shortened; of anything larger its kind, for it may be deep."""
+    """Return a value for use in a reason: a scalar, shortened, or the kind of a larger value, which may be deep."""
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
     text = repr(value)
     return text if len(text) <= 100 else f"{text[:100]}…"
 
 
-#: Topics of SNS that may have passed an event on, one to the other.
-_MOST_TOPICS = 4
+#: SNS topics through which an event may have come, one after the other.
+_MAX_TOPICS = 4
 _S3_PARTS = (("bucket", "name"), ("object", "key"))
 
 
@@ -123,7 +123,7 @@ def _records(records: Any) -> list[Any]:
 
 def _what_it_is(content: dict[str, Any]) -> str:
     if "Type" in content and "TopicArn" in content:
-        return f"an SNS notification inside {_MOST_TOPICS} others: let the first topic notify the queue itself"
+        return f"an SNS notification inside {_MAX_TOPICS} others: let the first topic notify the queue itself"
     if "requestContext" in content and "requestPayload" in content:
         return (
             "what a Lambda function's destination is told about a call, not an S3 event: let the bucket itself notify "

@@ -1,4 +1,4 @@
-"""Rows out of the messages of a row queue: each body is one JSON object, and becomes one JSON line."""
+"""Makes rows of the messages of a row queue. Each body is one JSON object and becomes one JSON line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tidegate.platform.core.events.envelopes import published
 from tidegate.platform.core.events.row_object import LATEST
 from tidegate.platform.core.times import from_millis, parse_time, to_millis
 
-#: The columns that a row queue's table begins with, and their SQL types.
+#: The first columns of a row queue's table, and their SQL types.
 ROW_COLUMNS = {"_message_id": "string", "_sent_at": "timestamp"}
 _ID, _SENT_AT = ROW_COLUMNS
 
@@ -21,11 +21,11 @@ _SPACE = " \t\r\n"
 
 @dataclass(frozen=True, slots=True)
 class RowOrigin:
-    """What tells a row from every other one, however often its message comes.
+    """The identity of a row, equal each time its message comes.
 
     Attributes:
-        message_id: SQS's id of the message, or SNS's where it was published to a topic.
-        sent_at: epoch milliseconds at which it was sent first.
+        message_id: SQS's id of the message, or SNS's id if it was published to a topic.
+        sent_at: epoch milliseconds at which the message was first sent.
     """
 
     message_id: str
@@ -41,21 +41,21 @@ class Row:
 
 
 def row_of(body: str, origin: RowOrigin) -> Row:
-    """The row that a message holds.
+    """Make the row of a message.
 
     The object's own text is kept as it is, so that numbers keep all of their digits.
 
     Args:
-        body: the body's text, perhaps inside the envelope of SNS.
-        origin: what the queue says of the message.
+        body: the body's text. It may be inside an SNS envelope.
+        origin: the identity that the queue gives to the message.
 
     Raises:
-        ValueError: it is not one JSON object, or has a member with the name of one of our columns; the message says so.
+        ValueError: the body is not one JSON object, or has a member with the name of one of our columns.
     """
-    text, told = published(body)
-    if told is not None:
+    text, publication = published(body)
+    if publication is not None:
         # SNS may deliver a publication twice, as two messages of SQS.
-        origin = RowOrigin(told.message_id, _millis(told.time))
+        origin = RowOrigin(publication.message_id, _millis(publication.time))
     if not 0 < origin.sent_at < LATEST:
         raise ValueError(f"it was sent {origin.sent_at} ms after 1970, which is no time")
     text = text.removeprefix("\ufeff").strip(_SPACE)
@@ -66,13 +66,13 @@ def row_of(body: str, origin: RowOrigin) -> Row:
     time = from_millis(origin.sent_at).isoformat(timespec="milliseconds")
     ours = json.dumps({_ID: origin.message_id, _SENT_AT: time.replace("+00:00", "Z")}, separators=(",", ":"))
     line = f"{ours[:-1]}{',' if members else ''}{_LINE_ENDS.sub(' ', text[1:])}"
-    line.encode()  # UnicodeEncodeError, a ValueError, for what no file of ours could hold
+    line.encode()  # Raises UnicodeEncodeError, a ValueError, for text that no UTF-8 file can have.
     return Row(origin, line)
 
 
 def _members(text: str) -> dict[str, Any]:
     try:
-        # Numbers stay texts: no digit is lost by a look, and none is too many.
+        # Numbers stay texts, so that no digit is lost and no number is too long.
         content = json.loads(text, parse_int=str, parse_float=str, parse_constant=_no_json)
     except RecursionError:
         raise ValueError("the row is nested too deeply") from None

@@ -1,4 +1,4 @@
-"""The objects that a row queue's messages become: where they lie, and what their names say."""
+"""The objects that are made of a row queue's messages: their folders, and the data in their names."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from ulid import ULID
 
 from tidegate.platform.core.times import from_millis
 
-#: Spans of time that a condition names, at most.
-_MOST_SPANS = 32
+#: Time spans in one condition.
+_MAX_SPANS = 32
 #: 9999-01-01, in epoch milliseconds.
 LATEST = 253_370_764_800_000
-#: The folder below the lake root that holds the rows of row queues, a folder for each table.
+#: The folder below the lake root with the rows of row queues. It has a folder for each table.
 FOLDER = "rows"
 _NAME = re.compile(r"(?:^|/)[0-9A-HJKMNP-TV-Z]{26}-(\d+)-(\d+)-(\d+)\.jsonl$", re.ASCII)
 
 
 def sent_in(key: str) -> RowObject:
-    """What a key says; of an object that no row queue's intake wrote, that its rows were sent at any time."""
+    """Return the data in a key. The rows of an object of another writer may have been sent at any time."""
     return RowObject.of(key) or RowObject(0, 0, LATEST)
 
 
 def rows_prefix(root: str, table: str) -> str:
-    """The prefix of a row queue's table.
+    """Return the prefix of a row queue's table.
 
     Args:
         root: the lake root, `s3://bucket/path`.
@@ -38,12 +38,12 @@ def rows_prefix(root: str, table: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RowObject:
-    """What an object's name says of its rows.
+    """The data of an object's rows in its name.
 
     Attributes:
-        rows: how many messages it holds.
-        first: epoch milliseconds at which the oldest one was sent.
-        last: epoch milliseconds at which the newest one was sent.
+        rows: how many messages the object has.
+        first: epoch milliseconds at which the oldest message was sent.
+        last: epoch milliseconds at which the newest message was sent.
     """
 
     rows: int
@@ -52,27 +52,27 @@ class RowObject:
 
     @classmethod
     def of(cls, key: str) -> Self | None:
-        """What a key says; None for an object that no row queue's intake wrote."""
+        """Read a key. Returns None for an object that is not from the intake of a row queue."""
         found = _NAME.search(key)
         return cls(*map(int, found.groups())) if found else None
 
     def new_key(self, prefix: str) -> str:
-        """A fresh key below a table's prefix, in the folder of the day (UTC) on which the oldest row was sent."""
+        """Return a new key below a table's prefix, in the folder of the day (UTC) on which the oldest row was sent."""
         day = from_millis(self.first).strftime("%Y-%m-%d")
         return f"{prefix}{day}/{ULID()}-{self.rows}-{self.first}-{self.last}.jsonl"
 
 
 def spans(objects: Iterable[RowObject]) -> list[tuple[int, int]]:
-    """The times (epoch milliseconds, inclusive) at which the rows of some objects were sent, in few spans.
+    """Return the times (epoch milliseconds, inclusive) at which the rows of objects were sent, as few spans.
 
-    Those that overlap are one; of too many, the nearest ones are joined.
+    Overlapping spans are joined. If there are still too many, the nearest spans are joined.
     """
     found: list[tuple[int, int]] = []
-    for first, last in sorted((one.first, one.last) for one in objects):
+    for first, last in sorted((item.first, item.last) for item in objects):
         if found and first <= found[-1][1]:
             found[-1] = (found[-1][0], max(found[-1][1], last))
         else:
             found.append((first, last))
-    widest = sorted(range(1, len(found)), key=lambda i: found[i - 1][1] - found[i][0])[: _MOST_SPANS - 1]
+    widest = sorted(range(1, len(found)), key=lambda i: found[i - 1][1] - found[i][0])[: _MAX_SPANS - 1]
     starts = [0, *sorted(widest), len(found)]
     return [(found[a][0], found[b - 1][1]) for a, b in pairwise(starts) if b > a]

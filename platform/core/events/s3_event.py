@@ -1,6 +1,6 @@
-"""SQS message bodies: S3 events, however they are wrapped.
+"""Parses SQS message bodies into S3 events.
 
-Understood are S3's own notifications, also a record alone, and EventBridge's S3 events, both also inside an SNS
+A body may be an S3 notification, a single record of one, or an S3 event of EventBridge. Each may be inside an SNS
 envelope. docs/decisions/0003-envelope-models.md says why this is a model of our own.
 """
 
@@ -16,8 +16,8 @@ from tidegate.platform.core.events.row_message import RowOrigin
 from tidegate.platform.core.keys.object_key import checked_key, decode_event_key
 from tidegate.platform.core.times import parse_time
 
-# EventBridge's names of what S3's notifications call otherwise (AWS: "Using EventBridge" and "Supported event
-# types" in the S3 user guide). Creations and deletions depend on more than the name, see _eventbridge_name.
+# EventBridge's names of events that have other names in S3's notifications (AWS: "Using EventBridge" and "Supported
+# event types" in the S3 user guide). Creations and deletions depend on more than the name, see _eventbridge_name.
 _EVENTBRIDGE_NAMES = {
     "Object Restore Initiated": "ObjectRestore:Post",
     "Object Restore Completed": "ObjectRestore:Completed",
@@ -25,10 +25,10 @@ _EVENTBRIDGE_NAMES = {
 }
 
 
-#: Records of one body that are kept one by one because they are no events: of more, the body is kept. S3 sends one
-#: record a message, and a message of SQS has room for two hundred thousand.
-_MOST_REJECTS = 20
-#: An event of an earlier year has no time: S3 is not that old, and no later step has to bear what a calendar has odd.
+#: Records of one body that are quarantined one by one. If more records are not events, the whole body is quarantined:
+#: S3 sends one record a message, but a message of SQS has room for two hundred thousand.
+_MAX_REJECTS = 20
+#: The time of an event before this year is dropped: S3 is younger, and later steps need not handle odd calendars.
 _FIRST_YEAR = 2000
 
 
@@ -37,15 +37,15 @@ class S3Event:
     """One event: "look at this key".
 
     Attributes:
-        bucket: Bucket name.
-        key: Decoded object key.
-        event_name: S3's name without "s3:", e.g. `ObjectCreated:Put`, `ObjectRemoved:Delete`; a creation told
-            by EventBridge ends in the API's name (`ObjectCreated:PutObject`); "Unknown" when absent.
-        event_time: When it happened, with its time zone; None when absent or unreadable.
-        size: Bytes of the object.
-        etag: ETag; S3 sends it without quotes.
-        version_id: Version of the object in a versioned bucket.
-        sequencer: S3's order of the events of one key, as the text it is; many emulators send none.
+        bucket: bucket name.
+        key: decoded object key.
+        event_name: S3's name without "s3:", e.g. `ObjectCreated:Put`, `ObjectRemoved:Delete`. A creation from
+            EventBridge ends in the API's name (`ObjectCreated:PutObject`). "Unknown" if absent.
+        event_time: when it happened, with its time zone. None if absent or unreadable.
+        size: bytes of the object.
+        etag: ETag. S3 sends it without quotes.
+        version_id: version of the object in a versioned bucket.
+        sequencer: S3's order of the events of one key, as a text. Many emulators send none.
         event_id: `<SQS message id>#<index of the record in its body>`.
     """
 
@@ -62,14 +62,14 @@ class S3Event:
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """A record, or a whole body, that is no S3 event; or a row queue's message that is no row.
+    """A record or a whole body that is not an S3 event, or a row queue's message that is not a row.
 
     Attributes:
-        event_id: As in `S3Event`; index 0 for a whole body.
-        reason: What is wrong with it, for people.
-        raw: Its text. In both, half of a surrogate pair is escaped, so that any reject can be written as UTF-8.
-        origin: What the message was when it came first; only of a row queue's.
-        records: How many records of a body it stands for.
+        event_id: as in `S3Event`, with index 0 for a whole body.
+        reason: what is wrong, for people.
+        raw: its text. Halves of surrogate pairs are escaped here and in `reason`, so that both can be written as UTF-8.
+        origin: identity of the message when it first came. Only of a row queue's message.
+        records: how many records of a body this reject represents.
     """
 
     event_id: str
@@ -85,12 +85,12 @@ class Reject:
 
 @dataclass(slots=True)
 class ParsedBody:
-    """What one body holds: every record is an event, a test or a reject.
+    """The content of one body. Every record is an event, a test or a reject.
 
     Attributes:
-        events: The events, in the body's order.
-        tests: How many `s3:TestEvent`s.
-        rejects: What could not be understood.
+        events: the events, in the body's order.
+        tests: how many `s3:TestEvent`s the body had.
+        rejects: records that are not events.
     """
 
     events: list[S3Event] = field(default_factory=list)
@@ -99,15 +99,15 @@ class ParsedBody:
 
     @property
     def received(self) -> int:
-        """How many records the body had; a body that is no list of records counts as one."""
+        """How many records the body had. A body without a list of records counts as one record."""
         return len(self.events) + self.tests + sum(reject.records for reject in self.rejects)
 
 
 def parse_body(body: str, message_id: str) -> ParsedBody:
-    """Unwraps and parses the body of one SQS message. It never raises.
+    """Unwrap and parse the body of one SQS message. Never raises an error.
 
     Args:
-        body: The body's text.
+        body: the body's text.
         message_id: SQS's message id.
     """
     parsed = ParsedBody()
@@ -126,7 +126,7 @@ def parse_body(body: str, message_id: str) -> ParsedBody:
             parsed.events.append(read(record, event_id))
         except ValueError as error:
             parsed.rejects.append(Reject(event_id, str(error), _text_of(record)))
-    if (many := len(parsed.rejects)) > _MOST_REJECTS:
+    if (many := len(parsed.rejects)) > _MAX_REJECTS:
         first = parsed.rejects[0]
         why = f"{many} of its {len(opened.records)} records are no events, the first for: {first.reason}"
         parsed.rejects = [Reject(first.event_id, why, body, records=many)]

@@ -1,1 +1,1 @@
-"""Decides which table an object belongs to."""
+"""Routing: which table an object belongs to, and why an object belongs to none."""

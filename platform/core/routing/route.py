@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal
 
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
@@ -12,6 +11,9 @@ from tidegate.platform.core.events.row_object import RowObject
 from tidegate.platform.core.keys.file_format import Format, format_of
 from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden
 from tidegate.platform.core.keys.table_key import MAX_ENCODED_LENGTH, TableKey
+from tidegate.platform.core.routing.discovery import discovered_table
+from tidegate.platform.core.routing.prefixes import after_load_folder, inventory_folder, table_holding
+from tidegate.platform.core.routing.unrouted import Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +21,9 @@ class Routed:
     """The object belongs to a table.
 
     Attributes:
-        table: Its table key.
-        spec: Its configuration, format and mode filled in for this object.
-        why: The rule that decided, as a sentence.
+        table: key of the table.
+        spec: configuration of the table, with the format and mode of this object.
+        why: the rule that decided, as a sentence.
     """
 
     table: TableKey
@@ -30,70 +32,70 @@ class Routed:
 
 
 @dataclass(frozen=True, slots=True)
-class Unrouted:
+class NoRoute:
     """The object belongs to no table.
 
     Attributes:
-        outcome: The intake counter: `own_file` for what is never a source, `no_table` for what could be one.
-        why: The rule that decided and, where there is one, the remedy, as a sentence.
+        outcome: `own_file` if the object is never a source, `no_table` if it could be one.
+        why: the rule that decided, with the remedy if there is one, as a sentence.
     """
 
-    outcome: Literal["own_file", "no_table"]
+    outcome: Outcome
     why: str
 
 
-Route = Routed | Unrouted
+Route = Routed | NoRoute
 
-# What no table took is not looked at again by itself, but it is still in S3, and such a run lists the prefix.
+# An object without a table is not read again automatically. It is still in S3, and such a run lists the prefix.
 _THEN = "and materialize its partition, which takes in what is there already"
 
 
 def route(bucket: str, key: str, config: LakeConfig, known: Collection[TableKey]) -> Route:
-    """Decides which table an object belongs to.
+    """Decide which table an object belongs to.
 
     Args:
-        bucket: Bucket of the object.
-        key: Decoded key of the object.
-        config: The lake.
-        known: Tables discovered so far; a set, and the caller adds what this call discovers, so that two
-            objects of one tick never make tables that overlap.
+        bucket: bucket of the object.
+        key: decoded key of the object.
+        config: the lake.
+        known: a set of the tables discovered so far. The caller adds what this call discovers, so that two objects of
+            one tick never make tables that overlap.
     """
     if bucket == config.lake.bucket and key.startswith(config.lake.prefix):
         why = f"it lies below the lake root {config.lake.root}, so it is a file of Tidegate itself"
-        return Unrouted("own_file", why)
+        return NoRoute("own_file", why)
     if bucket not in config.buckets:
         why = f"the bucket {bucket!r} is not in `buckets` of lake.yaml; add it to take its files"
-        return Unrouted("no_table", why)
+        return NoRoute("no_table", why)
     if key.endswith(("/", "_$folder$")):
-        return Unrouted("own_file", "it is a folder marker: its name says folder, and it holds no data")
+        return NoRoute("own_file", "it is a folder marker: its name says folder, and it holds no data")
     if is_hidden(key):
-        return Unrouted(
+        return NoRoute(
             "own_file",
             'a folder or the name begins with "_" or ".": logs and work files of Delta and Spark are named '
             "like that, and Spark's readers skip them",
         )
-    if folder := config.folder_of_moved(bucket, key):
-        return Unrouted("own_file", f"it lies below {folder}, where after_load puts files that were loaded")
-    if folder := config.folder_of_inventory(bucket, key):
-        return Unrouted("own_file", f"it lies below {folder}, where S3 delivers an inventory")
+    if folder := after_load_folder(bucket, key, config):
+        return NoRoute("own_file", f"it lies below {folder}, where after_load puts files that were loaded")
+    if folder := inventory_folder(bucket, key, config):
+        return NoRoute("own_file", f"it lies below {folder}, where S3 delivers an inventory")
     format = format_of(key)
-    spec = config.table_holding(bucket, key)
+    spec = table_holding(bucket, key, config)
     if spec is None:
         return _discover(TableKey(bucket, conventional_prefix(key)), format, key, config, known)
     chosen = spec.format or format
     if chosen is None:
         why = f"{_no_format(key)}; give table {spec.name!r} a `format` in lake.yaml {_THEN}"
-        return Unrouted("no_table", why)
+        return NoRoute("no_table", why)
     why = f"it lies below {spec.prefix}, the prefix of table {spec.name!r} in lake.yaml"
     return Routed(spec.table_key, spec.resolved(chosen), why)
 
 
 def rows_route(bucket: str, key: str, config: LakeConfig) -> Routed | None:
-    """The table of an object that the intake of a row queue wrote; None for every other object.
+    """Return the table of an object that the intake of a row queue wrote, or None for every other object.
 
-    Only the intake, and who lists the table's prefix, ask so: for an event, the object is a file of Tidegate itself.
+    This is for the intake and for listings of the table's prefix. To an event, the object is a file of Tidegate itself.
     """
-    spec = config.table_holding(bucket, key)
+    spec = table_holding(bucket, key, config)
     if spec is None or spec.row_queue is None or RowObject.of(key) is None:
         return None
     why = f"it holds messages of the row queue {spec.row_queue.name} of table {spec.name!r}"
@@ -105,12 +107,12 @@ def _discover(
 ) -> Route:
     if not config.discovery:
         why = f"it lies below no table's prefix and `discovery` is off; add a table with it to lake.yaml {_THEN}"
-        return Unrouted("no_table", why)
+        return NoRoute("no_table", why)
     if format is None:
         why = f"{_no_format(key)}; add a table with its prefix and its `format` to lake.yaml {_THEN}"
-        return Unrouted("no_table", why)
+        return NoRoute("no_table", why)
     if not table.prefix:
-        return Unrouted(
+        return NoRoute(
             "no_table",
             f"it lies in no folder{' but those of dates and k=v' if '/' in key else ''}, and the whole bucket would "
             "become its table; move it into a folder, or, if the bucket is one table, add it with the prefix "
@@ -118,12 +120,12 @@ def _discover(
         )
     if len(table.encode()) > MAX_ENCODED_LENGTH:
         why = f"its folder makes a table key of more than {MAX_ENCODED_LENGTH} characters; use a shorter name"
-        return Unrouted("no_table", why)
+        return NoRoute("no_table", why)
     if table not in known:
         obstacle = _obstacle(table, config, known)
         if obstacle:
-            return Unrouted("no_table", obstacle)
-    spec = config.discovered(table, format)
+            return NoRoute("no_table", obstacle)
+    spec = discovered_table(table, format, config)
     return Routed(table, spec, f"its folder {table.uri} is a table by discovery, {spec.name!r}")
 
 

@@ -23,7 +23,7 @@ from tidegate.resources.aws.dagster_resource import AwsResource
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.store import LakeStore
-from tidegate.sensors.health import tell
+from tidegate.sensors.health import health_events
 
 QUEUES = [{"name": "events", "dlq": "dead"}, {"url": "https://sqs.example/1/more", "dlq": "dead"}, {"name": "third"}]
 CONFIG = LakeConfig.model_validate({**PAPER, "queues": QUEUES})
@@ -105,7 +105,7 @@ def test_its_consumer_is_off_until_it_is_turned_on(
     assert [hint.key for hint in manifest.hints] == ["orders/a.csv"]
     assert [one.body for one in handles.store.quarantine.messages()] == ["{ no JSON"]
     (entry,) = handles.store.intake_log.entries()
-    assert [row["queue"] for row in entry["rows"]] == ["dead"]
+    assert [event.queue for event in entry.unrouted] == ["dead"]
 
 
 def test_the_measuring_tells_its_depth_and_for_how_long_without_receiving_from_it() -> None:
@@ -113,7 +113,7 @@ def test_the_measuring_tells_its_depth_and_for_how_long_without_receiving_from_i
     cursor, told = None, []
     for minute, dead in enumerate([0, 3, 5, None, 5, 0, 0]):
         queues = (QueueHealth("events", 0, 0, dead), QueueHealth("more", 0, 0, 77), QueueHealth("third", 0, 0))
-        said, cursor = tell(HealthReport(Health(1000.0 + 60 * minute, (), queues)), CONFIG, cursor)
+        said, cursor = health_events(HealthReport(Health(1000.0 + 60 * minute, (), queues)), CONFIG, cursor)
         own = [one for one in said if one.asset_key == DEAD]
         seen = [one for one in own if isinstance(one, dg.AssetObservation)]
         judged = [one for one in own if isinstance(one, dg.AssetCheckEvaluation)]

@@ -40,7 +40,7 @@ from tidegate.resources.lake import open_lake
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.side_by_side import SideBySide
 from tidegate.resources.spark.remote import SparkRemote
-from tidegate.sensors.health import tell
+from tidegate.sensors.health import health_events
 
 DAY = 86_400
 ORDERS, ITEMS, PLAIN = "landing.orders", "landing.items", "second.plain"
@@ -246,7 +246,7 @@ def test_pages_are_told_of_what_waits_and_checks_of_what_changed() -> None:
     told = []
     for orders, found in [(0, 0), (0, 500), (10, 500), (161, 500), (200, 0), (20, 0), (0, 0), (0, 0)]:
         health = Health(0.0, (table(ORDERS, orders), table(ITEMS), table(PLAIN), table("landing.found", found)))
-        said, cursor = tell(HealthReport(health), CONFIG, cursor)
+        said, cursor = health_events(HealthReport(health), CONFIG, cursor)
         pages = [one for one in said if one.asset_key.path[0] == "bronze"]
         told.append(
             [
@@ -294,11 +294,12 @@ def test_each_page_and_queue_is_told_in_its_turn_and_all_of_them_once_they_are_e
     for measured in (health, empty):
         told = []
         for _ in range(3):
-            said, cursor = tell(HealthReport(measured), config, cursor)
+            said, cursor = health_events(HealthReport(measured), config, cursor)
             told += [one.asset_key.path[-1] for one in said if isinstance(one, dg.AssetObservation)]
         pages, queues = ([one for one in told if one.startswith(name)] for name in ("t", "events"))
         assert (len({*pages}), len({*queues})) == (60, 40), "in three ticks of 25"
-    assert [one for one in tell(HealthReport(empty), config, cursor)[0] if isinstance(one, dg.AssetObservation)] == []
+    said, _ = health_events(HealthReport(empty), config, cursor)
+    assert [one for one in said if isinstance(one, dg.AssetObservation)] == []
 
 
 def test_a_day_of_ten_thousand_tables_costs_dagster_s_storage_few_megabytes(
@@ -307,8 +308,8 @@ def test_a_day_of_ten_thousand_tables_costs_dagster_s_storage_few_megabytes(
     """300 tables and 30 queues are behind all day. The storage is SQLite, which stores such events twice."""
     config, health = many(1000, 300, 30)
     earlier = [{one.name: one.lag for one in health.tables[:30]}] * 11
-    said, cursor = tell(HealthReport(health, earlier), config, None)
-    said, cursor = tell(HealthReport(health, earlier), config, cursor)
+    said, cursor = health_events(HealthReport(health, earlier), config, None)
+    said, cursor = health_events(HealthReport(health, earlier), config, cursor)
 
     def size() -> int:
         folder = Path(instance.root_directory)
@@ -328,7 +329,7 @@ def test_a_day_of_ten_thousand_tables_costs_dagster_s_storage_few_megabytes(
 
 def test_dead_letters_fail_a_check_and_queues_are_told_of_their_depth() -> None:
     health = Health(0.0, queues=(QueueHealth("events", 5, 2, 1), QueueHealth("more", 0, 0)))
-    said, _ = tell(HealthReport(health), CONFIG, None)
+    said, _ = health_events(HealthReport(health), CONFIG, None)
     depths = [one for one in said if isinstance(one, dg.AssetObservation)]
     assert [
         (one.asset_key.path[-1], {name: value.value for name, value in one.metadata.items()}) for one in depths

@@ -28,7 +28,7 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
 from tidegate.platform.core.inventory_manifest import Inventory, InventoryError, deliveries
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.routing.route import Unrouted, route
+from tidegate.platform.core.routing.route import NoRoute, route
 from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.inventory.differences import Difference, Differences
 from tidegate.resources.lake_root.store import LakeStore
@@ -96,7 +96,7 @@ def test_an_inventory_s_folder_is_no_table_s_and_its_files_are_no_sources(tmp_pa
 
     config = load(inventory="s3://second/inventory/landing/daily/")
     decided = route("second", "inventory/landing/daily/data/x.csv.gz", config, set())
-    assert isinstance(decided, Unrouted)
+    assert isinstance(decided, NoRoute)
     assert decided.outcome == "own_file"
     assert "where S3 delivers an inventory" in decided.why
     for folder, says in [

@@ -34,7 +34,7 @@ def allowed(statements: Statements, action: str, resource: str) -> bool:
 
 def test_the_page_shows_what_is_printed() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert page.count("<!-- printed: ") == page.count("<!-- end -->") == 8
+    assert page.count("<!-- printed: ") == page.count("<!-- end -->") == 11
     assert renewed(page) == page, "run: make policies"
 
 

@@ -24,7 +24,9 @@ from tests.unit.conftest import Paper
 from tidegate.assets.bronze.asset import BRONZE, TABLES
 from tidegate.assets.runs.held_tables import FAILED_TAG, SHARED_JOB, SHARED_OP, shared_config
 from tidegate.assets.runs.tags import TRIGGER_TAG
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.routing.unrouted import Detail, Unrouted
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.inbox import Backlog
 from tidegate.resources.lake_root.store import LakeStore
@@ -203,8 +205,8 @@ def test_the_configuration_that_the_sensor_gives_is_the_job_s(paper: Paper) -> N
 def test_a_tick_evaluates_the_checks_of_the_queues(
     paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    row = {"queue": "more", "outcome": "no_table", "bucket": "b", "key": "x.json", "reason": "no folder"}
-    monkeypatch.setattr(intake, "listen", lambda *_, **__: Intake(rows=[row]))
+    event = Unrouted("m#0", "no_table", "more", S3Address("b", "x.json"), "no folder")
+    monkeypatch.setattr(intake, "listen", lambda *_, **__: Intake(unrouted=[event]))
     tick = paper.tick(instance)
     assert {one.asset_key.path[-1]: one.passed for one in tick.asset_events} == {"events": True, "more": False}
     for event in tick.asset_events:
@@ -230,19 +232,13 @@ def test_a_tick_shows_what_went_to_no_table_and_why(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    rows = [
-        {"outcome": "own_file", "bucket": "landing", "key": "orders/_SUCCESS", "reason": "hidden"},
-        {"outcome": "malformed", "detail": "s3://lake/quarantine/messages/m-0.json", "reason": "not JSON"},
-        {
-            "outcome": "no_table",
-            "bucket": "landing",
-            "key": "x\n2026 ERROR forged\x1b[2J.csv",
-            "reason": "in no folder",
-        },
-        *({"outcome": "no_table", "bucket": "landing", "key": f"{n}.csv", "reason": "in no folder"} for n in range(20)),
+    keys = ["x\n2026 ERROR forged\x1b[2J.csv", *(f"{n}.csv" for n in range(20))]
+    events = [
+        Unrouted("m#0", "own_file", "events", S3Address("landing", "orders/_SUCCESS"), "hidden"),
+        Unrouted("m#1", "malformed", "events", Detail("s3://lake/quarantine/messages/m-0.json"), "not JSON"),
+        *(Unrouted("m#2", "no_table", "events", S3Address("landing", key), "in no folder") for key in keys),
     ]
-    rows = [{**row, "queue": "events"} for row in rows]
-    monkeypatch.setattr(intake, "listen", lambda *_, **__: Intake(rows=rows))
+    monkeypatch.setattr(intake, "listen", lambda *_, **__: Intake(unrouted=events))
     paper.tick(instance)
     told = capfd.readouterr().err
     assert "malformed: s3://lake/quarantine/messages/m-0.json: not JSON" in told

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.core.routing.prefixes import table_holding
 from tidegate.platform.demo import lake_file, oracle, producers
 from tidegate.platform.demo.flights_export import REMOVED_FILE
 from tidegate.platform.demo.mending import activate, lake_file_of
@@ -226,7 +227,7 @@ def test_the_lake_file_takes_the_mend(operations: list[Operation], tmp_path: Pat
     env = {"TIDEGATE_QUEUE_URL": "http://127.0.0.1:4566/000000000000/tidegate-events"}
 
     def nulls() -> tuple[str, ...]:
-        spec = load_lake(own, env=env).table_holding(BUCKET, done["key"])
+        spec = table_holding(BUCKET, done["key"], load_lake(own, env=env))
         assert spec is not None
         return spec.csv.nulls
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.platform.local.provision import log_table
+from tidegate.platform.cloud.wanted import CommitTable
 from tidegate.resources.aws.commit_table import CommitEntry, chosen, is_ours, spellings
 
 FACTS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "data" / "commit_table.json").read_text())
@@ -38,7 +38,7 @@ def test_ours_are_known_by_their_temp_paths(whose: str) -> None:
 
 
 def test_the_table_is_made_as_java_makes_it() -> None:
-    made = log_table("entries")
+    made = CommitTable("entries").definition()
     assert {key["AttributeName"]: key["KeyType"] for key in made["KeySchema"]} == FACTS["table"]["keys"]
     assert {one["AttributeName"]: one["AttributeType"] for one in made["AttributeDefinitions"]} == dict.fromkeys(
         FACTS["table"]["keys"], "S"

@@ -106,11 +106,8 @@ class Namer:
 
 def lake_of(tables: list[str], delta: Any) -> Lake:
     config = SimpleNamespace(
-        table_for=lambda key: None,
         # One was born before lake.yaml gave it another name.
-        discovered=lambda key, kind: SimpleNamespace(
-            model_copy=lambda update: SimpleNamespace(name=key.prefix.rstrip("/").replace("old", "new"), silver=None)
-        ),
+        table_for=lambda key: SimpleNamespace(name=key.prefix.rstrip("/").replace("old", "new"), silver=None)
     )
     keys = [TableKey("shop", f"{name}/").encode() for name in tables]
     store = SimpleNamespace(

@@ -1,4 +1,4 @@
-"""The intake's pure parts: sorting messages, choosing tables, resting after failures."""
+"""The pure parts of the intake: routing of messages, choice of tables, backoff after failures."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote_plus
@@ -21,15 +22,17 @@ from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.object_state import Probe, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.core.bronze.plan import BATCH_BYTES
 from tidegate.platform.core.config.lake import DiscoverySpec, LakeConfig
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.routing.discovery import room_today
+from tidegate.platform.core.routing.unrouted import Detail, Unrouted
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake_root.inbox import Backlog
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.sensors.intake import sort as arrivals
 from tidegate.sensors.intake import tick as intake_tick
-from tidegate.sensors.intake.known_tables import room_today
 from tidegate.sensors.intake.sharing import COLD_HINTS, MAX_SHARED_TABLES, share
-from tidegate.sensors.intake.sort import Intake, route_messages, sort_messages
+from tidegate.sensors.intake.sort import Intake, parse_messages, route_events, route_messages
 from tidegate.sensors.intake.tick import take_in
 from tidegate.sensors.intake.turns import MAX_RUNS, Turns, is_ready, take_turns
 from tidegate.sensors.intake.unrouted import evaluate_checks
@@ -64,7 +67,7 @@ def body(*records: dict[str, Any]) -> str:
 
 def sort(*bodies: str, known: set[TableKey] | None = None) -> Intake:
     received = [Message(f"m{i}", text, f"r{i}") for i, text in enumerate(bodies)]
-    return sort_messages(received, LAKE, set() if known is None else known)
+    return route_events(parse_messages(received), LAKE, set() if known is None else known)
 
 
 def test_records_of_one_body_go_to_their_tables() -> None:
@@ -93,10 +96,10 @@ def test_what_is_no_table_s_is_counted_with_its_reason() -> None:
     )
     assert intake.counters == {"test": 1, "own_file": 1, "no_table": 1, "malformed": 1}
     assert intake.received == 4
-    assert [(row["event_id"], row["outcome"], row["bucket"], row["key"]) for row in intake.rows] == [
-        ("m1#1", "no_table", "elsewhere", "x.parquet"),
+    assert [(event.event_id, event.outcome, event.subject) for event in intake.unrouted] == [
+        ("m1#1", "no_table", S3Address("elsewhere", "x.parquet")),
     ]
-    assert all(row["reason"] for row in intake.rows)
+    assert all(event.reason for event in intake.unrouted)
     assert [reject.event_id for reject in intake.rejects] == ["m2#0"]
 
 
@@ -131,13 +134,13 @@ def test_every_event_received_is_a_hint_or_counted(bodies: list[str]) -> None:
     hints = [hint.event_id for hints in intake.hints.values() for hint in hints]
     assert len(hints) + sum(intake.counters.values()) == intake.received
     assert len(set(hints)) == len(hints)
-    of = Counter(row["outcome"] for row in intake.rows)
+    of = Counter(event.outcome for event in intake.unrouted)
     assert of["no_table"] == intake.counters.get("no_table", 0)
     assert of["own_file"] <= intake.counters.get("own_file", 0), "what commits write is only counted"
 
 
 class Store:
-    """Keeps what the intake writes."""
+    """Records what the intake writes."""
 
     def __init__(self) -> None:
         self.keys: list[str] = []
@@ -152,7 +155,7 @@ class Store:
 
 
 class Sqs:
-    """A queue that never runs dry, or does not answer."""
+    """A queue that is never empty, or does not answer."""
 
     def __init__(self, name: str, fails: bool = False) -> None:
         self.name, self.fails = name, fails
@@ -236,23 +239,23 @@ def test_a_queue_that_fails_does_not_keep_the_others_waiting() -> None:
 
 
 def test_messages_are_deleted_after_all_that_came_of_them_is_kept() -> None:
-    """Hints, a copy of what could not be understood, and the log: in whatever order, but before the delete."""
+    """Hints, quarantined messages and the log are written in any order, but before the delete."""
     done: list[str] = []
-    logged: list[dict[str, Any]] = []
+    logged: list[Unrouted] = []
     store = SimpleNamespace(
         objects=Objects(),
         table_births=dict,
         inbox=SimpleNamespace(put=lambda manifests: done.append("hints")),
         quarantine=SimpleNamespace(keep_message=lambda *_: done.append("copy") or "s3://lake/copy"),
-        intake_log=SimpleNamespace(put=lambda _, rows: (done.append("log"), logged.extend(rows))),
+        intake_log=SimpleNamespace(put=lambda _, unrouted: (done.append("log"), logged.extend(unrouted))),
     )
     messages = [Message("1", body(record("orders/a.json")), "r1"), Message("2", "{ no JSON", "r2")]
     queue = SimpleNamespace(
         name="q", drain=lambda **_: (one for one in [messages]), delete=lambda gone: done.append(f"delete {len(gone)}")
     )
     taken = take_in(SimpleNamespace(config=LAKE, queues=[queue], store=store))  # type: ignore[arg-type]
-    assert [(row["queue"], row["event_id"]) for row in taken.rows] == [("q", "2#0")]
-    assert logged == taken.rows
+    assert [(event.queue, event.event_id) for event in taken.unrouted] == [("q", "2#0")]
+    assert logged == taken.unrouted
     assert sorted(done[:-1]) == ["copy", "hints", "log"]
     assert done[-1] == "delete 2"
 
@@ -261,7 +264,7 @@ GONE = S3Gone()
 
 
 class Objects:
-    """An S3 that takes what can be written as UTF-8. What is asked for is there, unless it is among the gone."""
+    """An S3 that stores what can be written as UTF-8. Every object exists, except those in `gone`."""
 
     def __init__(self, gone: Collection[str] = (), probe: Probe = GONE, bucket_exists: bool = True) -> None:
         self.bodies: dict[str, bytes] = {}
@@ -311,7 +314,7 @@ def odd_records(draw: st.DrawFn) -> dict[str, Any]:
 )
 @example('{"\\ud800x":1}')
 def test_no_message_whatsoever_makes_a_tick_fail(odd: str) -> None:
-    """What cannot be understood is kept with its reason, and what came with it is taken in."""
+    """A record that is not an event is quarantined with its reason, and the other records are taken in."""
     objects, found = tick_of(odd)
     assert sum(map(len, found.hints.values())) + sum(found.counters.values()) == found.received
     kept = [key for key in objects.bodies if key.startswith("root/quarantine/messages/odd-")]
@@ -319,7 +322,7 @@ def test_no_message_whatsoever_makes_a_tick_fail(odd: str) -> None:
 
 
 def hostile(**changes: Any) -> str:
-    """A record with parts that are exchanged: of the record, or of its object."""
+    """Make a record in which parts are replaced: parts of the record, or of its object."""
     one = record("orders/a.json")
     for name, value in changes.items():
         part = one if name in one else one["s3"] if name in one["s3"] else one["s3"]["object"]
@@ -356,9 +359,9 @@ NESTED = "[" * 128_000 + "]" * 128_000
 )  # fmt: skip
 def test_f18_poison_is_set_apart_with_a_reason_and_holds_nobody_back(odd: str) -> None:
     objects, taken = tick_of(odd)
-    (row,) = taken.rows
-    assert (row["outcome"], taken.counters) == ("malformed", {"malformed": 1})
-    assert 0 < len(row["reason"]) < 1000
+    (event,) = taken.unrouted
+    assert (event.outcome, taken.counters) == ("malformed", {"malformed": 1})
+    assert 0 < len(event.reason) < 1000
     assert len([key for key in objects.bodies if key.startswith("root/quarantine/messages/odd-")]) == 1
 
 
@@ -377,7 +380,7 @@ def test_f18_what_is_odd_about_an_event_costs_nobody_a_thing(name: str, value: A
 
 
 def test_f18_a_body_of_fifty_thousand_bad_records_is_kept_once() -> None:
-    """A copy for each record took longer than a tick, and so did the next tick's: nothing behind it came in."""
+    """With a copy for each record, no tick would end in time, and the messages after this one would never come in."""
     odd = json.dumps({"Records": [None] * 50_000 + [record("orders/b.json")]})
     objects, taken = tick_of(odd)
     assert taken.counters == {"malformed": 50_000}
@@ -399,13 +402,13 @@ def test_f18_a_message_that_the_code_stumbles_over_is_set_apart_alone(monkeypatc
     monkeypatch.setattr(arrivals, "parse_body", stumbling)
     _, taken = tick_of(body(record("orders/b.json")))
     assert taken.counters == {"malformed": 1}
-    assert [row["reason"] for row in taken.rows] == [
+    assert [event.reason for event in taken.unrouted] == [
         "reading it failed, please report it: MemoryError: what nobody thought of"
     ]
 
 
 def tick_of(odd: str) -> tuple[Objects, Intake]:
-    """A tick that receives this between nothing and a good message: what it keeps, and what it took in."""
+    """Run a tick that receives an odd message and a good one. Returns what it stored, and what it took in."""
     objects, deleted = Objects(), []
     messages = [Message("odd", odd, "r1"), Message("good", body(record("orders/good.json")), "r2")]
     queue = SimpleNamespace(name="q", drain=lambda **_: (one for one in [messages]), delete=deleted.extend)
@@ -417,11 +420,23 @@ def tick_of(odd: str) -> tuple[Objects, Intake]:
     return objects, taken
 
 
+def count_parses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list to which each later parse of a body appends the message's id."""
+    whole, parses = arrivals.parse_body, []
+
+    def parse_body(text: str, message_id: str) -> Any:
+        parses.append(message_id)
+        return whole(text, message_id)
+
+    monkeypatch.setattr(arrivals, "parse_body", parse_body)
+    return parses
+
+
 def arrive(objects: Objects, *keys: str, known: set[TableKey] | None = None) -> tuple[Intake, set[str]]:
-    """Sort events of these keys; also the prefixes of the tables that exist then."""
+    """Route events of these keys. Returns the result and the prefixes of the tables that exist afterwards."""
     tables = set(known or ())
     messages = [Message(f"m{number}", body(record(key)), "r") for number, key in enumerate(keys)]
-    intake = route_messages(messages, LAKE, tables, objects)  # type: ignore[arg-type]
+    intake = route_messages(parse_messages(messages), LAKE, tables, objects)  # type: ignore[arg-type]
     assert sum(map(len, intake.hints.values())) + sum(intake.counters.values()) == len(keys)
     return intake, {table.prefix for table in tables}
 
@@ -429,7 +444,7 @@ def arrive(objects: Objects, *keys: str, known: set[TableKey] | None = None) -> 
 def test_what_is_gone_bears_no_table() -> None:
     intake, tables = arrive(Objects(gone=["tmp/a.csv", "tmp/b.csv"]), "tmp/a.csv", "tmp/b.csv", "tmp/a.csv")
     assert (tables, intake.hints, intake.counters) == (set(), {}, {"no_table": 3})
-    assert {row["reason"] for row in intake.rows} == {
+    assert {event.reason for event in intake.unrouted} == {
         "it is gone, and s3://landing/tmp/ becomes no table for what is gone"
     }
 
@@ -451,10 +466,24 @@ def test_what_is_gone_does_not_keep_its_neighbours_from_a_table() -> None:
     assert intake.counters == {"no_table": 2}
 
 
+def test_each_body_is_parsed_once_however_often_its_events_are_routed(monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds = []
+    monkeypatch.setattr(
+        arrivals, "route_events", lambda parsed, *given: rounds.append(len(parsed)) or route_events(parsed, *given)
+    )
+    parses = count_parses(monkeypatch)
+    objects = Objects(gone=["a/b/c/x.csv", "a/b/x.csv", "a/x.csv"])
+    keys = ["a/b/c/x.csv", "a/b/x.csv", "a/x.csv", "y.csv", "other/c.csv"]
+    _, tables = arrive(objects, *keys)
+    assert tables == {"other/"}
+    assert rounds == [5, 5, 5, 5], "a folder is rejected in each but the last"
+    assert parses == [f"m{number}" for number in range(5)]
+
+
 def test_obstructed_and_malformed_events_and_those_without_a_table_fail_the_check_of_their_queue() -> None:
     bodies = {
         "no_table": [body(record("top.csv"))],
-        # The folder of the second holds that of the first, which is a table by then.
+        # The folder of the second event contains that of the first, which is a table by then.
         "obstructed": [body(record("a/b/x.csv"), record("a/y.csv"))],
         "malformed": ["no JSON"],
         "well": [body(record("orders/a.json"))],
@@ -464,7 +493,7 @@ def test_obstructed_and_malformed_events_and_those_without_a_table_fail_the_chec
         queue = SimpleNamespace(name=kind, drain=lambda found=messages, **_: (one for one in [found]), delete=len)
         store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
         taken = take_in(SimpleNamespace(config=LAKE, queues=[queue], store=store))  # type: ignore[arg-type]
-        (said,) = evaluate_checks(None, "2024-05-01", [kind], taken.rows).evaluations
+        (said,) = evaluate_checks(None, "2024-05-01", [kind], taken.unrouted).evaluations
         assert said.passed == (kind == "well"), kind
 
 
@@ -499,22 +528,24 @@ def test_beyond_a_day_s_new_tables_an_event_says_so_and_fails_the_check_of_its_q
     objects, known = Objects(gone=["gone/a.csv"]), {TableKey("landing", "old/")}
     keys = ["gone/a.csv", "old/a.csv", "orders/a.csv", *(f"new{n}/{part}.csv" for n in range(4) for part in "ab")]
     messages = [Message(f"m{number}", body(record(key)), "r") for number, key in enumerate(keys)]
-    intake = route_messages(messages, CAPPED, known, objects, room)  # type: ignore[arg-type]
+    intake = route_messages(parse_messages(messages), CAPPED, known, objects, room)  # type: ignore[arg-type]
     news = min(room, 4)
     assert {table.prefix for table in intake.hints} == {"old/", "orders/", *(f"new{n}/" for n in range(news))}
     assert {table.prefix for table in known} == {"old/", "orders/", *(f"new{n}/" for n in range(news))}
-    capped = [row for row in intake.rows if "`per_day`" in row["reason"]]
-    assert [row["key"] for row in capped if row["key"] != "gone/a.csv"] == keys[3 + 2 * news :]
-    assert all(row["outcome"] == "no_table" for row in intake.rows)
+    capped = [event for event in intake.unrouted if "`per_day`" in event.reason]
+    assert [event.key for event in capped if event.key != "gone/a.csv"] == keys[3 + 2 * news :]
+    assert all(event.outcome == "no_table" for event in intake.unrouted)
     assert sum(map(len, intake.hints.values())) + sum(intake.counters.values()) == len(keys)
     if not room:
         assert objects.asked == [], "what becomes no table anyway is not asked for"
     if capped:
-        reason = capped[-1]["reason"]
+        reason = capped[-1].reason
         assert "lets 3 new tables a day" in reason
         assert "add a table with this prefix to lake.yaml, or raise `per_day`" in reason
         assert "materialize its partition, which takes in what is there already" in reason
-        (said,) = evaluate_checks("{}", "2026-01-02", ["q"], [{**row, "queue": "q"} for row in capped]).evaluations
+        (said,) = evaluate_checks(
+            "{}", "2026-01-02", ["q"], [replace(event, queue="q") for event in capped]
+        ).evaluations
         assert not said.passed
 
 
@@ -542,16 +573,16 @@ def test_tables_that_exist_or_are_configured_hear_of_what_is_gone() -> None:
 
 
 def test_an_event_without_a_table_fails_the_check_of_its_queue_until_a_day_has_passed() -> None:
-    """A tick a line: the day, what it missed, and what it says of queue a."""
-    no_table = {"outcome": "no_table", "reason": "no table's folder", "key": "x.json"}
-    malformed = {"outcome": "malformed", "reason": "no JSON", "event_id": "m#0"}
+    """One tick a line: the day, the events without a table, and the check results of queue a."""
+    no_table = Unrouted("n#0", "no_table", "a", S3Address("landing", "x.json"), "no table's folder")
+    malformed = Unrouted("m#0", "malformed", "a", Detail("s3://lake/copy"), "no JSON")
     cursor: str | None = None
     told = []
-    for day, rows in [
+    for day, missed in [
         ("01", []), ("01", []), ("01", [no_table]), ("01", []), ("01", [no_table, malformed]), ("02", []), ("02", []),
         ("03", [malformed]), ("04", [malformed]),
     ]:  # fmt: skip
-        verdicts = evaluate_checks(cursor, day, ["a", "b"], [{"queue": "a", **row} for row in rows])
+        verdicts = evaluate_checks(cursor, day, ["a", "b"], missed)
         said, cursor = verdicts.evaluations, verdicts.cursor
         told.append([(one.passed, one.metadata["no_table"].value, one.metadata["malformed"].value)
                      for one in said if one.asset_key.path[-1] == "a"])  # fmt: skip
@@ -590,7 +621,7 @@ def due(turns: Turns) -> list[str]:
 
 
 def ticks(tables: Collection[str], most: Iterator[int], held: Collection[str] = ()) -> Iterator[Turns]:
-    """Tours of an inbox in which every table has more hints waiting than it can ever work off."""
+    """Tours of an inbox in which every table has more hints than its runs can ever process."""
     store, last = LakeStore(InMemory(), "s3://lake/root"), ""  # type: ignore[arg-type]
     store.inbox.put([Manifest.new(table, "intake", [Hint("a")]) for table in tables for _ in range(3)])
     while True:
@@ -607,7 +638,7 @@ def ticks(tables: Collection[str], most: Iterator[int], held: Collection[str] = 
 def test_every_table_has_its_turn_before_any_has_a_second_one(
     numbers: set[int], held: set[int], most: list[int]
 ) -> None:
-    """However many runs a tick may ask for: none, where those of the ticks before are all still active."""
+    """A tick may request any number of runs, also none while the runs of earlier ticks are still active."""
     tables, resting = {f"landing.t{n}" for n in numbers}, {f"landing.t{n}" for n in held}
     asking = itertools.islice(ticks(tables, itertools.cycle(most), resting), 20)
     turns = [table for tick in asking for table in due(tick)]
@@ -619,7 +650,7 @@ def test_every_table_has_its_turn_before_any_has_a_second_one(
 
 @pytest.mark.parametrize("number", [150, 300, 600])
 def test_with_many_tables_that_are_always_ready_none_is_starved(number: int) -> None:
-    """Twenty hours of ticks and of runs of a minute, four at a time: most ticks find a hundred runs active."""
+    """Twenty hours of ticks, and of runs that take a minute, four at a time. Most ticks find a hundred active runs."""
     tables = [f"landing.t{n:03}" for n in range(number)]
     served = Counter[str]()
     last, active = "", list[str]()
@@ -648,7 +679,7 @@ def test_no_turn_is_lost_while_no_more_runs_may_be_asked_for() -> None:
 
 
 def asked(hints: Mapping[str, int], alone: Collection[str] = ()) -> tuple[list[str], list[list[str]]]:
-    """Who gets a run of its own, and who shares one."""
+    """Which tables get a run of their own, and which share a run."""
     sharing = share([Backlog(table, number, 0.0) for table, number in hints.items()], alone)
     return sharing.own, sharing.shared
 

@@ -1,4 +1,4 @@
-"""Lost events: a listing finds exactly what no event told, wherever it dies; and whose listing is due."""
+"""Lost events: a listing finds exactly the changes without an event, wherever it dies, and which listings are due."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ DAY = 86_400
 
 
 class Prefix(Objects):
-    """A table's prefix and the lake's bucket in one dictionary; the etag of an object is its body."""
+    """A table's prefix and the lake's bucket in one dictionary. The etag of an object is its body."""
 
     def bucket_exists(self, bucket: str) -> bool:
         return True
@@ -64,7 +64,7 @@ class Prefix(Objects):
 def listed(
     present: dict[str, str], states: dict[str, LastState], *, at_once: int, dies: set[int], max_files: int = 3
 ) -> list[tuple[str, str]]:
-    """Key and event name of the hints of a listing that dies after some of its parts, and is repeated."""
+    """Return key and event name of the hints of a listing that dies after some of its parts and is repeated."""
     objects = Prefix()
     objects.bodies = dict(present)
     store = LakeStore(objects, "s3://lake/root")  # type: ignore[arg-type]
@@ -124,7 +124,7 @@ KEYS = st.builds(lambda name, number: f"t/{name}{number}.csv", NAMES, st.integer
 def test_f21_a_listing_finds_exactly_what_no_event_told_wherever_it_dies(
     present: dict[str, str], chance: random.Random, at_once: int, dies: set[int]
 ) -> None:
-    """Of some objects neither the arrival, nor the overwrite, nor the removal was told."""
+    """For some objects, the events of arrival, overwrite and removal are missing."""
     lost: list[tuple[str, str]] = []
     states: dict[str, LastState] = {}
     for key, etag in present.items():
@@ -238,7 +238,7 @@ def test_a_tick_asks_for_runs_that_list_and_go_on_where_one_died(config: LakeCon
 
 
 def test_when_tables_were_asked_for_is_in_an_object_and_the_cursor_stays_small() -> None:
-    """Of some ticks Dagster gets nothing, after they have written."""
+    """Some ticks write the object, but Dagster does not get their result."""
     store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
     intervals = {f"landing.table_{i:05}": 3600 for i in range(150)}
     cursor: str | None = None

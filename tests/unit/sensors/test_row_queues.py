@@ -1,4 +1,4 @@
-"""Rows out of a row queue's messages, the objects that they become, and what lake.yaml says of such a queue."""
+"""Rows of a row queue's messages, the objects that are made of them, and the configuration of such a queue."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
 from tidegate.platform.core.events.row_message import RowOrigin, row_of
 from tidegate.platform.core.events.row_object import LATEST, RowObject, sent_in, spans
-from tidegate.platform.core.routing.route import Unrouted, route, rows_route
+from tidegate.platform.core.routing.route import NoRoute, route, rows_route
 from tidegate.resources.aws.sqs import Message
 from tidegate.sensors.intake import rows as row_arrivals
 from tidegate.sensors.intake.rows import rows_as_objects
@@ -100,7 +100,7 @@ def test_a_message_without_a_time_is_no_row() -> None:
 def test_a_publication_of_sns_is_told_by_what_sns_says_of_it() -> None:
     envelope = {"Type": "Notification", "TopicArn": "arn:aws:sns:eu-west-1:1:t", "MessageId": "n1",
                 "Timestamp": "2023-11-14T22:13:20.500Z", "Message": '{"price": 1.10}'}  # fmt: skip
-    # SNS may deliver it twice: as two messages of SQS, at two times.
+    # SNS may deliver it twice, as two messages of SQS at two times.
     for origin in (ORIGIN, RowOrigin("m2", ORIGIN.sent_at + 900)):
         found = row_of(json.dumps(envelope), origin)
         assert found.origin == RowOrigin("n1", 1_700_000_000_500)
@@ -110,7 +110,7 @@ def test_a_publication_of_sns_is_told_by_what_sns_says_of_it() -> None:
     for time in ("yesterday", "0001-01-01T00:00:00"):
         with pytest.raises(ValueError, match="no time"):
             line(json.dumps({**envelope, "Timestamp": time}))
-    # A row that has such a member is a row.
+    # A row with such a member is still a row.
     assert line('{"TopicArn": "x", "Type": "y"}').endswith('"TopicArn": "x", "Type": "y"}')
 
 
@@ -141,7 +141,7 @@ def test_of_too_many_spans_the_nearest_are_joined() -> None:
 
 
 class Objects:
-    """An S3 that keeps what is put."""
+    """An S3 that records each put."""
 
     def __init__(self) -> None:
         self.bodies: dict[str, bytes] = {}
@@ -200,7 +200,7 @@ def test_objects_are_bounded_in_rows_bytes_and_time(tmp_path: Path, monkeypatch:
 
 @pytest.mark.parametrize("dies", ["object", "hints", "copy", "log"])
 def test_messages_are_deleted_after_their_rows_are_kept(tmp_path: Path, dies: str) -> None:
-    """Object, manifest, copy of what is no row, log: a tick that dies before the end of them deletes nothing."""
+    """A tick that dies before object, manifest, quarantined message and log are all written deletes nothing."""
     done: list[str] = []
 
     def do(what: str) -> str:
@@ -233,9 +233,9 @@ def test_a_table_of_a_row_queue_lies_below_the_lake_root(tmp_path: Path) -> None
     assert [queue.name for queue in lake.every_queue] == ["events", "clicks-rows"]
     assert (lake.table_of_rows("clicks-rows"), lake.table_of_rows("events")) == (clicks, None)
     key = RowObject(1, 5, 6).new_key(clicks.table_key.prefix)
-    # An event about such an object is about a file of Tidegate itself, as for everything below the root.
+    # To an event, such an object is a file of Tidegate itself, like everything below the root.
     event = route("my-lake", key, lake, set())
-    assert isinstance(event, Unrouted)
+    assert isinstance(event, NoRoute)
     assert event.outcome == "own_file"
     found = rows_route("my-lake", key, lake)
     assert found

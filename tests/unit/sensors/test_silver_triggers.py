@@ -1,4 +1,4 @@
-"""What silver's triggers do with what they find; the finding itself is tested on a real lake."""
+"""What silver's triggers do with what they find. Finding it is tested on a real lake."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tidegate.sensors import silver
 
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What a look at the tables finds; ``work`` None: nothing to merge."""
+    """The state of the tables. `work` is None if there is nothing to merge."""
     answer: dict[str, Any] = {"work": None, "error": None, "looks": 0, "decided": 5, "recorded": 5, "log": True}
     answer["generation"] = "g"
 

@@ -1,4 +1,4 @@
-"""A queue in trouble delays nobody else: whatever it does not do, the others are served."""
+"""A queue that fails or hangs does not delay the other queues."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from tests.support.lakes.objects import Objects
-from tests.unit.sensors.test_intake import LAKE, body, record
+from tests.unit.sensors.test_intake import LAKE, body, count_parses, record
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.aws.sqs import Message, Queue
@@ -31,7 +31,7 @@ DEADLINE = 30.0
 
 
 class Sqs:
-    """A queue with so many messages; what it does when it is asked for something may be exchanged."""
+    """A queue with a number of messages. A subclass may replace its answers."""
 
     def __init__(self, name: str, messages: int = 0) -> None:
         self.name, self.left = name, messages
@@ -54,7 +54,7 @@ class Sqs:
 
 
 class Dead(Sqs):
-    """Nobody is there."""
+    """Does not answer."""
 
     def receive_message(self, **given: Any) -> dict[str, Any]:
         self.asked["receive"] += 1
@@ -62,14 +62,14 @@ class Dead(Sqs):
 
 
 class Undeletable(Sqs):
-    """Its policy lets us receive, and not delete."""
+    """Its policy allows receiving, but not deleting."""
 
     def delete_message_batch(self, **given: Any) -> dict[str, Any]:
         raise ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "DeleteMessageBatch")
 
 
 class Hanging(Sqs):
-    """It answers once something has happened."""
+    """Answers after an event."""
 
     def __init__(self, name: str, until: threading.Event) -> None:
         super().__init__(name)
@@ -81,7 +81,7 @@ class Hanging(Sqs):
 
 
 def tick(*clients: Sqs, order: QueueOrder | None = None, seconds: float = 60.0, **more: Any) -> tuple[Intake, Counter]:
-    """A tick, and how many hints of each queue are in the inbox."""
+    """Run a tick. Returns its result and the number of hints of each queue in the inbox."""
     store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
     config = LAKE.model_copy(update={"intake": LAKE.intake.model_copy(update={"threads": 1})})
     queues = [Queue(client, f"https://sqs/1/{client.name}") for client in clients]  # type: ignore[arg-type]
@@ -101,14 +101,14 @@ def test_a_queue_that_is_dead_or_refuses_a_delete_delays_nobody(kind: type[Sqs])
 
 
 def test_a_queue_whose_work_fails_delays_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    sort = KnownTables.sorted
+    whole = KnownTables.routed
 
-    def sorted_(self: KnownTables, messages: list[Message]) -> Intake:
+    def routed(self: KnownTables, messages: list[Message]) -> Intake:
         if "/ill.json" in messages[0].body:
             raise OSError("S3 does not take it")
-        return sort(self, messages)
+        return whole(self, messages)
 
-    monkeypatch.setattr(KnownTables, "sorted", sorted_)
+    monkeypatch.setattr(KnownTables, "routed", routed)
     ill, well = Sqs("ill", 40), Sqs("well", 40)
     found, hints = tick(ill, well)
     assert {name: str(error) for name, error in found.failures.items()} == {"ill": "S3 does not take it"}
@@ -116,7 +116,7 @@ def test_a_queue_whose_work_fails_delays_nobody(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_queue_that_hangs_keeps_nobody_from_being_served() -> None:
-    """It hangs until all messages of the other one are deleted."""
+    """The queue hangs until all messages of the other queue are deleted."""
     served = threading.Event()
 
     class Well(Sqs):
@@ -135,7 +135,7 @@ def test_a_tick_goes_on_without_a_queue_that_does_not_end_and_then_asks_it_apart
 ) -> None:
     waits, order, over = SideBySide.wait, QueueOrder(), threading.Event()
     monkeypatch.setattr(intake_tick, "_TROUBLED_WAIT", 0.0)
-    # The time is up as soon as the other one is served.
+    # The time is up as soon as the other queue is served.
     monkeypatch.setattr(SideBySide, "wait", lambda self, *_, **__: waits(self, DEADLINE, only={"well"}))
     ill, well = Hanging("ill", over), Sqs("well", 40)
     try:
@@ -143,7 +143,7 @@ def test_a_tick_goes_on_without_a_queue_that_does_not_end_and_then_asks_it_apart
         assert hints == {"well": 40}
         assert "goes on without it" in str(found.failures["ill"])
         assert (order.healthy(["ill", "well"]), order.troubled(["ill", "well"])) == (["well"], ["ill"])
-        # From now on nobody waits for it, whatever time there is.
+        # From now on no tick waits for it, even if there is time.
         monkeypatch.setattr(SideBySide, "wait", waits)
         well.left = 40
         found, hints = tick(ill, well, order=order)
@@ -185,7 +185,7 @@ def test_a_delete_that_is_refused_is_not_tried_for_all_others(monkeypatch: pytes
 
 
 def test_each_of_800_idle_queues_has_a_long_poll_in_every_tick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second passes whenever as many receivers wait as there may be, or as there are left."""
+    """A clock that advances by a second when all receivers, or all that are left, wait."""
     number, clock, inside, done = 800, [0.0], [0], [0]
     changed = threading.Condition()
 
@@ -211,7 +211,7 @@ def test_each_of_800_idle_queues_has_a_long_poll_in_every_tick(monkeypatch: pyte
 
 
 def test_half_of_800_queues_being_dead_delays_the_others_for_two_ticks_and_then_no_more() -> None:
-    """By the order of the queues alone: a tick's receivers, six seconds for what is dead, one for what is not."""
+    """By the order of queues alone: a tick has its receivers, six seconds for a dead queue, one for a healthy one."""
     names = [f"q{n:03}" for n in range(800)]
     dead = set(random.Random(8).sample(names, 400))
     order, last, tries = QueueOrder(), dict.fromkeys(names, 0), Counter[str]()
@@ -279,8 +279,8 @@ def entered(places: Places) -> bool:
         return False
 
 
-def test_what_one_queue_makes_a_table_no_other_makes_an_overlapping_one() -> None:
-    """Both are told of a folder that is none yet, one below the other, and sort what they have at the same time."""
+def test_what_one_queue_makes_a_table_no_other_makes_an_overlapping_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both have an event of a new folder, one folder inside the other, and route their messages at the same time."""
     store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
     both, asked = threading.Barrier(2), []
 
@@ -293,16 +293,18 @@ def test_what_one_queue_makes_a_table_no_other_makes_an_overlapping_one() -> Non
     store.objects.head = head  # type: ignore[method-assign]
     known = KnownTables(SimpleNamespace(config=LAKE, store=store))  # type: ignore[arg-type]
     received = [[Message("m", body(record(key)), "r")] for key in ("a/b/x.csv", "a/y.csv")]
+    parses = count_parses(monkeypatch)
     with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(known.sorted, received))
+        found = list(pool.map(known.routed, received))
     assert len({table for one in found for table in one.hints}) == 1
     assert sum(one.counters.get("no_table", 0) for one in found) in (0, 1)
+    assert len(parses) == 2, "to route again is not to parse again"
     tables = known._now()[0]
     assert tables in ({TableKey("landing", "a/b/")}, {TableKey("landing", "a/")})
 
 
 def test_what_could_not_be_understood_is_kept_and_then_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A body has up to a megabyte: no more of them are held than wait to be worked off."""
+    """A body has up to a megabyte, so only the bodies that are not processed yet stay in memory."""
 
     class Odd(Sqs):
         def receive_message(self, **given: Any) -> dict[str, Any]:
@@ -312,4 +314,4 @@ def test_what_could_not_be_understood_is_kept_and_then_let_go(monkeypatch: pytes
     monkeypatch.setattr(drains, "parallel", lambda call, items: map(call, items))
     found, _ = tick(Odd("odd", 40))
     assert (found.counters, found.rejects) == ({"malformed": 40}, [])
-    assert len(found.rows) == 40
+    assert len(found.unrouted) == 40

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.object_key import is_hidden
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.routing.route import Routed, Unrouted, route
+from tidegate.platform.core.routing.route import NoRoute, Routed, route
 
 
 def lake(discovery: bool = True, more: Sequence[dict[str, Any]] = ()) -> LakeConfig:
@@ -61,7 +61,7 @@ def test_moved_files_make_no_table() -> None:
         more=[{"name": "web", "prefix": "s3://landing/web/in/", "mode": "load", "after_load": {"move": folder}}]
     )
     found = route("landing", "web/done/day/x.csv", config, set())
-    assert found == Unrouted("own_file", f"it lies below {folder}, where after_load puts files that were loaded")
+    assert found == NoRoute("own_file", f"it lies below {folder}, where after_load puts files that were loaded")
     for key in ("web/in/x.csv", "web/other/x.csv"):
         assert isinstance(route("landing", key, config, set()), Routed)
 
@@ -104,7 +104,7 @@ def test_discovery(key: str, prefix: str, format: str, mode: str) -> None:
 )
 def test_own_files(bucket: str, key: str, why: str) -> None:
     found = route(bucket, key, LAKE, set())
-    assert isinstance(found, Unrouted)
+    assert isinstance(found, NoRoute)
     assert found.outcome == "own_file"
     assert why in found.why
 
@@ -135,14 +135,14 @@ def test_own_files(bucket: str, key: str, why: str) -> None:
 )
 def test_no_table(bucket: str, key: str, why: str) -> None:
     found = route(bucket, key, LAKE, set())
-    assert isinstance(found, Unrouted)
+    assert isinstance(found, NoRoute)
     assert found.outcome == "no_table"
     assert why in found.why
 
 
 def test_discovery_off() -> None:
     found = route("landing", "erp/x.csv", lake(discovery=False), {TableKey("landing", "erp/")})
-    assert isinstance(found, Unrouted)
+    assert isinstance(found, NoRoute)
     assert (found.outcome, "`discovery` is off" in found.why) == ("no_table", True)
 
 
@@ -160,7 +160,7 @@ def test_discovery_off() -> None:
 def test_discovery_never_overlaps_a_known_table(key: str, relation: str, remedy: str) -> None:
     known = {TableKey("landing", "erp/orders/"), TableKey("other", "erp/")}
     found = route("landing", key, LAKE, known)
-    assert isinstance(found, Unrouted)
+    assert isinstance(found, NoRoute)
     assert f"{relation} that of table landing.erp.orders (s3://landing/erp/orders/)" in found.why
     assert remedy in found.why
 
@@ -168,7 +168,7 @@ def test_discovery_never_overlaps_a_known_table(key: str, relation: str, remedy:
 def test_what_was_passed_over_goes_to_the_table_that_is_configured_for_it() -> None:
     """A run that lists the prefix asks the same function, so it takes in what the events did not."""
     known = {TableKey("landing", "sales/emea/")}
-    assert isinstance(route("landing", "sales/b.parquet", LAKE, known), Unrouted)
+    assert isinstance(route("landing", "sales/b.parquet", LAKE, known), NoRoute)
     config = lake(more=[{"name": "sales", "prefix": "s3://landing/sales/"}])
     for key in ("sales/b.parquet", "sales/emea/a.parquet"):
         found = route("landing", key, config, known)

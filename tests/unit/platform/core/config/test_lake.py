@@ -14,6 +14,8 @@ from tidegate.platform.core.config.lake import DiscoverySpec, LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
 from tidegate.platform.core.config.yaml_document import read_yaml
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.routing.discovery import discovered_table
+from tidegate.platform.core.routing.prefixes import table_holding
 
 ROOT = Path(__file__).parents[5]
 DATA = Path(__file__).parents[3] / "data"
@@ -88,9 +90,9 @@ def test_tables_by_key(tmp_path: Path) -> None:
     assert config.keys() == {key: config.tables[0]}
     assert config.table_for(key) is config.tables[0]
     assert config.table_for(TableKey("landing", "u/")) is None
-    assert config.table_holding("landing", "t/a/b.csv") is config.tables[0]
-    assert config.table_holding("landing", "tt/a.csv") is None
-    assert config.table_holding("other", "t/a.csv") is None
+    assert table_holding("landing", "t/a/b.csv", config) is config.tables[0]
+    assert table_holding("landing", "tt/a.csv", config) is None
+    assert table_holding("other", "t/a.csv", config) is None
 
 
 def test_settings_are_the_table_s_or_the_lake_s(tmp_path: Path) -> None:
@@ -105,7 +107,7 @@ def test_format_and_mode_by_default(tmp_path: Path, format: str, mode: str) -> N
     config = load(tmp_path, SMALL + TABLE)
     resolved = config.tables[0].resolved(format)  # type: ignore[arg-type]
     assert (resolved.format, resolved.mode) == (format, mode)
-    discovered = config.discovered(TableKey("landing", "a-b/"), format)  # type: ignore[arg-type]
+    discovered = discovered_table(TableKey("landing", "a-b/"), format, config)  # type: ignore[arg-type]
     assert (discovered.format, discovered.mode) == (format, mode)
     assert discovered.table_key == TableKey("landing", "a-b/")
     assert discovered.name == TableKey("landing", "a-b/").sql_name
@@ -246,7 +248,7 @@ def test_new_columns_are_taken_unless_the_table_or_the_lake_is_strict(tmp_path: 
     assert load(tmp_path, SMALL + TABLE + "    schema: strict\n").tables[0].policy == "strict"
     strict = load(tmp_path, "schema: strict\n" + SMALL + TABLE)
     assert strict.tables[0].policy == "strict"
-    assert strict.discovered(TableKey("landing", "x/"), "csv").policy == "strict"
+    assert discovered_table(TableKey("landing", "x/"), "csv", strict).policy == "strict"
     assert load(tmp_path, "schema: strict\n" + SMALL + TABLE + "    schema: evolve\n").tables[0].policy == "evolve"
 
 

@@ -1,0 +1,156 @@
+"""What a lake needs on AWS, as data.
+
+`tidegate dev` makes it on the local platform, `tidegate check` and `tidegate doctor` compare an account with it, and
+docs/operate/aws.md shows it. docs/decisions/0073-wanted-once.md says why there is one statement.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from tidegate.platform.cloud.notifications import notification, queue_policy
+from tidegate.platform.core.config.lake import LakeConfig, QueueSpec
+from tidegate.platform.core.keys.s3_address import S3Address
+
+_DAY = 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class QueueAttribute:
+    """An attribute of a queue, in seconds.
+
+    Attributes:
+        name: SQS's name.
+        seconds: the value to set.
+        min_seconds: the least value that works.
+        max_seconds: the greatest value that works. None: SQS's own limit.
+        why: what the value is for.
+    """
+
+    name: str
+    seconds: int
+    min_seconds: int
+    max_seconds: int | None
+    why: str
+
+    @property
+    def shown(self) -> str:
+        """The value with its unit, for people."""
+        return f"{self.seconds} s" if self.seconds % _DAY else f"{self.seconds // _DAY} days"
+
+
+#: Dagster gives up a tick after 60 s. A tick keeps hiding the messages that it still works on, so more than an hour
+#: would only delay the messages of a tick that died.
+VISIBILITY = QueueAttribute(
+    "VisibilityTimeout", 120, 60, 3600, "longer than one tick of the sensor, including its writes"
+)
+LONG_POLL = QueueAttribute("ReceiveMessageWaitTimeSeconds", 20, 0, None, "long polling")
+#: Four days: the intake may pause over a weekend.
+RETENTION = QueueAttribute(
+    "MessageRetentionPeriod", 14 * _DAY, 4 * _DAY, None, "a deployment that is stopped for two weeks loses nothing"
+)
+QUEUE_ATTRIBUTES = (VISIBILITY, LONG_POLL, RETENTION)
+#: The attribute that names a queue's dead-letter queue, and the members of its value.
+REDRIVE, DEAD_LETTER_ARN, RECEIVE_COUNT = "RedrivePolicy", "deadLetterTargetArn", "maxReceiveCount"
+#: Receives of a message before SQS moves it to the dead-letter queue.
+MAX_RECEIVES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class WantedQueue:
+    """A queue of the lake and its dead-letter queue, by their names."""
+
+    name: str
+    dlq: str
+
+    @classmethod
+    def of(cls, spec: QueueSpec) -> WantedQueue:
+        """Return a queue of `lake.yaml`. If that names no dead-letter queue, its name is the queue's with `-dlq`."""
+        return cls(spec.name, spec.dlq or f"{spec.name}-dlq")
+
+    def attributes(self, dlq_arn: str) -> dict[str, str]:
+        """Return the queue's attributes, as SQS's SetQueueAttributes takes them."""
+        redrive = {DEAD_LETTER_ARN: dlq_arn, RECEIVE_COUNT: MAX_RECEIVES}
+        return {**{one.name: str(one.seconds) for one in QUEUE_ATTRIBUTES}, REDRIVE: json.dumps(redrive)}
+
+    def dlq_attributes(self) -> dict[str, str]:
+        """Return the attributes of the dead-letter queue."""
+        return {RETENTION.name: str(RETENTION.seconds)}
+
+
+@dataclass(frozen=True, slots=True)
+class CommitTable:
+    """The DynamoDB table through which Delta commits are coordinated. Its keys are those of Delta's S3DynamoDBLogStore.
+
+    Attributes:
+        name: the log store's default.
+        keys: the attributes of the primary key and their kinds.
+        expiry: the attribute with the time (epoch seconds) after which DynamoDB deletes an item.
+    """
+
+    name: str = "delta_log"
+    keys: tuple[tuple[str, str], ...] = (("tablePath", "HASH"), ("fileName", "RANGE"))
+    expiry: str = "expireTime"
+
+    def definition(self) -> dict[str, Any]:
+        """Return the table as DynamoDB's CreateTable takes it. The log store makes the same table."""
+        return {
+            "TableName": self.name,
+            "KeySchema": [{"AttributeName": name, "KeyType": kind} for name, kind in self.keys],
+            "AttributeDefinitions": [{"AttributeName": name, "AttributeType": "S"} for name, _ in self.keys],
+            "BillingMode": "PAY_PER_REQUEST",
+        }
+
+    def time_to_live(self) -> dict[str, Any]:
+        """Return the expiry of items as DynamoDB's UpdateTimeToLive takes it."""
+        return {"Enabled": True, "AttributeName": self.expiry}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Everything that has to exist for a lake.
+
+    Attributes:
+        buckets: source buckets. Their events go to the event queue.
+        lake_root: `s3://` URI of Tidegate's own objects. Its bucket sends no notifications.
+        event_queue: the queue that gets the events.
+        row_queues: the queues of rows.
+        commit_table: the table that coordinates commits.
+    """
+
+    buckets: tuple[str, ...] = ("landing",)
+    lake_root: str = "s3://tidegate-lake/lake"
+    event_queue: WantedQueue = WantedQueue("tidegate-events", "tidegate-events-dlq")
+    row_queues: tuple[WantedQueue, ...] = ()
+    commit_table: CommitTable = CommitTable()
+
+    @classmethod
+    def of(cls, config: LakeConfig) -> Wanted:
+        """Return what a lake needs. Its first queue gets the events."""
+        rows = tuple(WantedQueue.of(spec.row_queue) for spec in config.tables if spec.row_queue)
+        return cls(config.buckets, config.lake.root, WantedQueue.of(config.queues[0]), rows)
+
+    @property
+    def every_bucket(self) -> list[str]:
+        """The lake's bucket, and then the source buckets."""
+        return list(dict.fromkeys([S3Address.parse(self.lake_root).bucket, *self.buckets]))
+
+    @property
+    def every_queue(self) -> tuple[WantedQueue, ...]:
+        """The event queue, and then the row queues."""
+        return (self.event_queue, *self.row_queues)
+
+    def queue_policy(self, queue_arn: str, account: str | None = None) -> dict[str, Any]:
+        """Return the policy that lets S3 send the events of the source buckets to the event queue.
+
+        Args:
+            queue_arn: ARN of the event queue.
+            account: the account that has to own the buckets. None: any account.
+        """
+        return queue_policy(queue_arn, self.buckets, account)
+
+    def notification(self, queue_arn: str) -> dict[str, Any]:
+        """Return the notification of each source bucket to the event queue."""
+        return notification(queue_arn)
