@@ -142,9 +142,7 @@ class Lake:
 
     def _spec(self, key: TableKey) -> TableSpec:
         # A discovered table has no configured format: each file's ending says its own.
-        return self.config.table_for(key) or discovered_table(key, "parquet", self.config).model_copy(
-            update={"format": None, "mode": None}
-        )
+        return self.config.table_for(key) or discovered_table(key, None, self.config)
 
     def ensure_birth(self, table: Table, first_key: str) -> Birth:
         """Choose the table's generation and mode at its first batch. Returns the birth record that exists afterwards.
@@ -157,7 +155,8 @@ class Lake:
             return table.birth
         registered = table.spec.registers
         if registered is None:
-            registered = mode_of(format_of(first_key) or "parquet") == "register"
+            format = format_of(first_key)
+            registered = format is None or mode_of(format) == "register"
         return self.store.births.ensure_birth(table.text, table.spec.name, registered=registered)
 
     def drift(self, table: Table) -> list[str]:

@@ -46,7 +46,7 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
         kinds={"deltalake", "pyspark", "bronze"},
         tags={"tidegate/layer": "bronze"},
         description="Append-only Delta tables, one partition per table prefix: every file that lands is in its table "
-        "exactly once. Parquet is registered where it lies, CSV and JSON are loaded.",
+        "exactly once. Parquet is registered where it lies, each other format is loaded.",
         check_specs=check_specs(BRONZE, TABLES),
         # A run that only quarantined leaves its partition as it was.
         output_required=False,

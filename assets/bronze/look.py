@@ -11,7 +11,7 @@ from tidegate.platform.core.bronze.ledger import LastState
 from tidegate.platform.core.bronze.manifest import is_note, is_rebuild
 from tidegate.platform.core.bronze.object_state import Probe, S3Gone
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, TakenHint, make_plan
-from tidegate.platform.core.keys.file_format import format_of
+from tidegate.platform.core.keys.file_format import FORMATS, format_of
 from tidegate.resources.lake import Table
 from tidegate.resources.lake_root.inbox import WaitingManifest
 from tidegate.resources.ledger import Clock
@@ -101,7 +101,8 @@ def probes(
     def probe(key: str) -> tuple[str, Probe]:
         if key in states:
             return key, table.source.head(key)
-        if (table.spec.format or format_of(key)) == "parquet":
+        format = table.spec.format or format_of(key)
+        if format and FORMATS[format].footer:
             return key, probe_with_footer(table.source, key)
         return key, small.probe(key, sizes.get(key))
 

@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import Row, SparkSession
 
 from tidegate.platform.core.bronze.batch import Add, Remove
+from tidegate.platform.core.schema.column_types import Field, field_from_json
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.aws.commit_table import CommitTableAddress
 from tidegate.resources.spark.catalog import SqlCatalog
@@ -93,6 +94,17 @@ class Delta:
             return {}
         rows = self._procedures.call("live_files", table=location, paths=json.dumps(list(paths)))
         return {row["path"]: Remove(row["path"], row["dv_id"]) for row in rows}
+
+    def file_columns(self, files: Mapping[str, Any]) -> dict[str, list[Field] | str]:
+        """Returns the columns that each file declares, by its path; of a file that cannot be read, the reason.
+
+        Args:
+            files: of one format whose files declare their columns (``LoadRequest.Group`` of platform/jvm).
+        """
+        return {
+            row["path"]: row["problem"] or [field_from_json(field) for field in json.loads(row["schema"])["fields"]]
+            for row in self._procedures.call("file_columns", files=json.dumps(files))
+        }
 
     def load(
         self, location: str, files: Mapping[str, Any], schema: TableSchema, apart: str

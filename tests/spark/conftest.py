@@ -6,6 +6,7 @@ import io
 import json
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ from tidegate.assets.runs.options import RunOptions
 from tidegate.assets.silver.merge import MergeResult, merge_table
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.testing import TestLake
+
+#: As Spark does it where nobody says otherwise; the server of the tests interprets.
+_COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
 
 
 class Kit:
@@ -136,6 +140,29 @@ def module_lake(tidegate_stack: LocalStack, tmp_path_factory: pytest.TempPathFac
         return TestLake(tidegate_stack, tmp_path_factory.mktemp(name), name, tables, more)
 
     return make
+
+
+@pytest.fixture
+def configured(request: pytest.FixtureRequest) -> Callable[[TestLake, dict[str, str]], None]:
+    """Give the server's session of a lake other settings; afterwards it has those from before."""
+
+    def use(lake: TestLake, settings: dict[str, str]) -> None:
+        conf = lake.lake.delta.session.conf
+        for name, value in settings.items():
+            request.addfinalizer(partial(conf.set, name, conf.get(name)))
+            conf.set(name, value)
+
+    return use
+
+
+@pytest.fixture
+def compiled(configured: Callable[[TestLake, dict[str, str]], None]) -> Callable[[TestLake], None]:
+    """Have the server compile the queries of a lake, as a cluster does."""
+
+    def use(lake: TestLake) -> None:
+        configured(lake, _COMPILED)
+
+    return use
 
 
 @pytest.fixture

@@ -14,8 +14,6 @@ from pyspark.sql.connect.session import SparkSession
 from tidegate.platform.testing import TestLake
 from tidegate.resources.lake_resource import LakeResource
 
-#: As Spark does it where nobody says otherwise; the server of the tests interprets.
-COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
 ORDERS = {
     "name": "orders",
     "prefix": "orders/",
@@ -105,7 +103,7 @@ def test_materialize_without_events_lists_the_prefix_and_late_events_are_duplica
 
 
 def test_updates_duplicates_and_deletes_of_loaded_files_reach_silver_as_in_the_demo(
-    tidegate_lake: Callable[..., TestLake], kit: Any, request: pytest.FixtureRequest
+    tidegate_lake: Callable[..., TestLake], kit: Any, compiled: Callable[[TestLake], None]
 ) -> None:
     """By compiled queries, as in a cluster."""
     lake = tidegate_lake(
@@ -129,9 +127,7 @@ def test_updates_duplicates_and_deletes_of_loaded_files_reach_silver_as_in_the_d
     def row(hour: int, temp: float, changed: int, gone: bool = False) -> dict[str, Any]:
         return {"at": f"2013-01-01T{hour:02d}:00:00Z", "origin": "JFK", "temp": temp, "changed": changed, "gone": gone}
 
-    for name, value in COMPILED.items():
-        lake.lake.delta.session.conf.set(name, value)
-        request.addfinalizer(lambda name=name: lake.lake.delta.session.conf.unset(name))
+    compiled(lake)
     lake.put("weather/day1.json", kit.lines(row(1, 10.0, 1), row(2, 20.0, 1), row(3, 30.0, 1)))
     told = kit.metadata(lake.materialize("bronze", "weather"))
     assert (told["files"], told["rows"], told["delta_version"]) == (1, 3, 0)

@@ -17,7 +17,7 @@ from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.object_state import Probe
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.files.parquet.footer import Footer
-from tidegate.platform.core.keys.file_format import format_of
+from tidegate.platform.core.keys.file_format import FORMATS, format_of
 from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.keys.own_paths import copy_key, copy_path, log_path
 from tidegate.platform.core.schema.partitions import check_partition
@@ -81,7 +81,8 @@ def _told_of(table: Table, candidates: Sequence[Candidate]) -> dict[str, Probe]:
 
 
 def _unregistrable(table: Table, candidate: Candidate) -> str | None:
-    if (table.spec.format or format_of(candidate.key)) != "parquet":
+    format = table.spec.format or format_of(candidate.key)
+    if format is None or "register" not in FORMATS[format].modes:
         return "only Parquet files can be registered; configure the table with mode: load"
     if "//" in candidate.key[max(0, len(table.key.prefix) - 1) :]:
         return "its key has an empty folder name, which Spark cannot address; write it under another key"

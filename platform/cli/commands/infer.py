@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
@@ -22,6 +22,7 @@ from tidegate.platform.core.infer.sniff import (
     sniff_json,
     unpacked,
 )
+from tidegate.platform.core.keys.file_format import FORMATS, FormatName
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.s3 import ObjectStore
@@ -31,6 +32,10 @@ from tidegate.resources.parquet.footers import read_footers
 MAX_FILES = 100_000
 #: Bytes read at the end of a Parquet file: footers of some thousand columns fit.
 _TAIL = 1 << 20
+
+
+class _Sniffer(Protocol):
+    def __call__(self, head: bytes, *, whole: bool) -> Sniffed: ...
 
 
 class Files(Protocol):
@@ -102,7 +107,7 @@ def _look(guess: Guess, files: Files) -> None:
         said = sniffed.problems
         guess.problems += [f"{entry.key}: {problem}" for problem in said]
         guess.options.update(sniffed.options)
-        if guess.format == "json":  # its fields match in exact case only, unlike the columns of other formats
+        if guess.format and FORMATS[guess.format].exact_names:
             spelled = list(dict.fromkeys([*guess.columns, *sniffed.columns]))
             guess.problems += [f"{entry.key}: {one}" for one in check_names(spelled, loaded=False) if one not in said]
         differing.update(guess.take(sniffed.columns))
@@ -115,15 +120,38 @@ def _look(guess: Guess, files: Files) -> None:
 
 
 def _sniffed(guess: Guess, entry: Entry, files: Files) -> Sniffed:
-    if guess.format == "parquet":
-        (footer,) = read_footers([(files.last_bytes(entry.key, _TAIL), entry.size)])
-        if isinstance(footer, BadParquet):
-            raise footer
-        columns = {one.name: one.type.sql() for one in footer.fields}
-        return Sniffed(columns, problems=check_names(list(columns), loaded=False))
-    head = unpacked(files.first_bytes(entry.key, SAMPLE))
-    look = sniff_csv if guess.format == "csv" else sniff_json
-    return look(head, whole=entry.size <= SAMPLE and len(head) < SAMPLE)
+    return LOOKS[guess.format](entry, files) if guess.format else Sniffed()
+
+
+def _parquet(entry: Entry, files: Files) -> Sniffed:
+    (footer,) = read_footers([(files.last_bytes(entry.key, _TAIL), entry.size)])
+    if isinstance(footer, BadParquet):
+        raise footer
+    columns = {one.name: one.type.sql() for one in footer.fields}
+    return Sniffed(columns, problems=check_names(list(columns), loaded=False))
+
+
+def _declared(entry: Entry, files: Files) -> Sniffed:
+    """The columns are in the file itself, where the Spark server finds them."""
+    return Sniffed()
+
+
+def _text(sniff: _Sniffer) -> Callable[[Entry, Files], Sniffed]:
+    def look(entry: Entry, files: Files) -> Sniffed:
+        head = unpacked(files.first_bytes(entry.key, SAMPLE))
+        return sniff(head, whole=entry.size <= SAMPLE and len(head) < SAMPLE)
+
+    return look
+
+
+#: What the content of a file says of its columns, by format.
+LOOKS: Mapping[FormatName, Callable[[Entry, Files], Sniffed]] = {
+    "parquet": _parquet,
+    "csv": _text(sniff_csv),
+    "json": _text(sniff_json),
+    "orc": _declared,
+    "avro": _declared,
+}
 
 
 class _Bucket:

@@ -22,7 +22,7 @@ from tidegate.platform.core.config.fields import (
 from tidegate.platform.core.config.queues import QueueSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
-from tidegate.platform.core.keys.file_format import Format, Mode, mode_of
+from tidegate.platform.core.keys.file_format import FORMATS, FormatName, Mode, mode_of, with_mode
 from tidegate.platform.core.keys.table_key import TableKey
 
 
@@ -43,11 +43,11 @@ class TableSpec(TableDefaults):
     """A queue of the table's own whose messages are its rows: each body is one JSON object."""
     prefix: Prefix
     """`s3://bucket/folder/` that holds the table's files, with its trailing "/"."""
-    format: Format | None = None
+    format: FormatName | None = None
     """Format of the files; by default each file's ending gives it."""
     mode: Mode | None = None
     """`register`: Parquet files join the table where they are (write-once keys). `load`: rows are copied.
-    By default Parquet is registered, CSV and JSON are loaded."""
+    By default Parquet is registered, and each other format is loaded."""
     columns: dict[Text, Type] = Field(default_factory=dict)
     """Spark SQL types of columns, instead of the inferred ones, at the table's birth."""
     partition_columns: dict[Text, SimpleType] = Field(default_factory=dict)
@@ -90,10 +90,11 @@ class TableSpec(TableDefaults):
 
     @field_validator("mode")
     @classmethod
-    def _only_parquet_registers(cls, mode: Mode | None, info: ValidationInfo) -> Mode | None:
+    def _possible_mode(cls, mode: Mode | None, info: ValidationInfo) -> Mode | None:
         format = info.data.get("format")
-        if mode == "register" and format in ("csv", "json"):
-            raise ValueError(f"only parquet files can be registered, {format} files must be loaded: use `mode: load`")
+        if mode == "register" and format and mode not in FORMATS[format].modes:
+            able = " and ".join(with_mode(mode))
+            raise ValueError(f"only {able} files can be registered, {format} files must be loaded: use `mode: load`")
         return mode
 
     @model_validator(mode="after")
@@ -134,7 +135,7 @@ class TableSpec(TableDefaults):
         """The `s3://` folder that files are moved to after they were loaded."""
         return moves_to(self.after_load)
 
-    def resolved(self, format: Format) -> TableSpec:
+    def resolved(self, format: FormatName) -> TableSpec:
         """This table with its format and mode filled in.
 
         Args:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidegate.platform.core.first_line import one_line
-from tidegate.platform.core.keys.file_format import Format, format_of
+from tidegate.platform.core.keys.file_format import FORMATS, FormatName, format_of
 from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden, partition_values
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_types import Field
@@ -43,7 +43,7 @@ class Guess:
 
     key: TableKey
     name: str
-    format: Format | None
+    format: FormatName | None
     files: int
     partitions: tuple[str, ...]
     samples: Sequence[Entry]
@@ -120,8 +120,8 @@ def as_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
         table = [f"- name: {guess.name}", f"  prefix: {json.dumps(guess.key.uri)}"]
         if guess.format and (guess.say_format or guess.options):
             table.append(f"  format: {guess.format}")
-        if guess.options:
-            table.append(f"  csv: {json.dumps(guess.options, ensure_ascii=False)}")
+        if guess.format and guess.options:
+            table.append(f"  {FORMATS[guess.format].options}: {json.dumps(guess.options, ensure_ascii=False)}")
         if guess.partitions:
             kinds = json.dumps(dict.fromkeys(guess.partitions, "string"), ensure_ascii=False)
             table.append(f"  partition_columns: {kinds}")
@@ -151,7 +151,7 @@ def _guess(key: TableKey, entries: Sequence[Entry], names: Counter[str]) -> Gues
     names[name] += 1
     problems: list[str] = []
     formats = Counter(format_of(entry.key) for entry in entries)
-    known: list[Format] = [one for one, _ in formats.most_common() if one is not None]
+    known: list[FormatName] = [one for one, _ in formats.most_common() if one is not None]
     if len(known) > 1:
         found = ", ".join(f"{formats[one]} {one}" for one in known)
         problems.append(f"files of several formats are in one folder ({found}); give each format a folder of its own")

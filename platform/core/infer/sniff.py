@@ -15,7 +15,7 @@ from typing import Any
 
 from tidegate.platform.core.config.csv_options import USUAL_NULLS
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts, type_of
-from tidegate.platform.core.keys.file_format import Format
+from tidegate.platform.core.keys.file_format import FORMATS, FormatName
 from tidegate.platform.core.schema.column_types import MAX_LEVELS, quoted
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 
@@ -24,6 +24,7 @@ SAMPLE = 1 << 16
 #: Lines that are searched for a header.
 _PREAMBLE = 20
 _DELIMITERS = (",", ";", "\t", "|")
+_NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _TOO_DEEP = f"its objects are nested deeper than {MAX_LEVELS} levels; write what lies deeper as text"
 
 
@@ -56,10 +57,12 @@ def unpacked(head: bytes) -> bytes:
         raise ValueError(f"it begins like gzip, but it is not: {error}; write it again") from error
 
 
-def format_of_bytes(head: bytes) -> Format:
+def format_of_bytes(head: bytes) -> FormatName:
     """The format of a file whose name does not show it."""
-    if head[:4] == b"PAR1":
-        return "parquet"
+    for format in FORMATS.values():
+        # A text may begin so, too: ORCID is a usual name of a CSV column.
+        if format.magic and head.startswith(format.magic) and _NO_TEXT.search(head, 0, 64):
+            return format.name
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     return "json" if text[:1] in (b"{", b"[") else "csv"
 

@@ -1,27 +1,70 @@
-"""File formats, and the endings of object names that show them."""
+"""File formats: what is known of each before its files are read. A format is added here first."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
-Format = Literal["parquet", "csv", "json"]
+#: Names in lake.yaml, and in events of discovery: the keys of `FORMATS`.
+FormatName = Literal["parquet", "csv", "json", "orc", "avro"]
 Mode = Literal["register", "load"]
 
-# Case matters for the codec alone: Spark reads x.csv.GZ as plain text.
-_ENDING = re.compile(r"\.(?:(?i:(?P<parquet>parquet)|(?P<csv>csv)|(?P<json>json|jsonl|ndjson)))(?P<gz>\.gz)?")
+
+@dataclass(frozen=True)
+class FileFormat:
+    """What is known of the files of a format.
+
+    Attributes:
+        name: of the format in lake.yaml.
+        endings: of the objects' names, in lower case and without the dot.
+        modes: how the files can enter bronze; the first is the default.
+        magic: first bytes of each file; empty where there are none.
+        text: whether the files are text. Gzip may pack text, and its beginning shows its structure.
+        footer: whether the end of each file describes it, so that the look reads the end with the object's state.
+        exact_names: whether two columns can have names that differ by case only.
+        options: the key of a table in lake.yaml whose value says how its files are written; None where there is none.
+    """
+
+    name: FormatName
+    endings: tuple[str, ...]
+    modes: tuple[Mode, ...] = ("load",)
+    magic: bytes = b""
+    text: bool = False
+    footer: bool = False
+    exact_names: bool = False
+    options: str | None = None
 
 
-def format_of(key: str) -> Format | None:
-    """The file format that the ending of an object's name shows; None if the ending is unknown."""
+FORMATS: Mapping[FormatName, FileFormat] = {
+    format.name: format
+    for format in (
+        FileFormat("parquet", ("parquet",), modes=("register", "load"), magic=b"PAR1", footer=True),
+        FileFormat("csv", ("csv",), text=True, options="csv"),
+        FileFormat("json", ("json", "jsonl", "ndjson"), text=True, exact_names=True),
+        FileFormat("orc", ("orc",), magic=b"ORC"),
+        FileFormat("avro", ("avro",), magic=b"Obj\x01"),
+    )
+}
+
+_BY_ENDING = {ending: format for format in FORMATS.values() for ending in format.endings}
+
+
+def format_of(key: str) -> FormatName | None:
+    """Returns the format that the ending of an object's name says; None when no format is known for it."""
     name = key.rsplit("/", 1)[-1]
-    start = name.lower().rfind(".", 0, -3 if name.endswith(".gz") else len(name))
-    found = _ENDING.fullmatch(name, start) if start >= 0 else None
-    if not found or (found["parquet"] and found["gz"]):
-        return None
-    return "parquet" if found["parquet"] else "csv" if found["csv"] else "json"
+    # Case matters for the codec alone: Spark reads x.csv.GZ as plain text.
+    plain = name.removesuffix(".gz")
+    _, dot, ending = plain.rpartition(".")
+    found = _BY_ENDING.get(ending.lower()) if dot else None
+    return found.name if found and (found.text or plain == name) else None
 
 
-def mode_of(format: Format) -> Mode:
-    """How files of a format enter bronze by default."""
-    return "register" if format == "parquet" else "load"
+def mode_of(format: FormatName) -> Mode:
+    """Returns how files of a format enter bronze by default."""
+    return FORMATS[format].modes[0]
+
+
+def with_mode(mode: Mode) -> list[FormatName]:
+    """Returns the formats whose files can enter bronze in a mode."""
+    return [format.name for format in FORMATS.values() if mode in format.modes]

@@ -8,14 +8,14 @@ from functools import lru_cache
 from tidegate.platform.core.config.defaults import TableDefaults
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.keys.file_format import Format, mode_of
+from tidegate.platform.core.keys.file_format import FormatName, mode_of
 from tidegate.platform.core.keys.table_key import TableKey
 
 _DAY_SECONDS = 24 * 3600
 
 
-def discovered_table(key: TableKey, format: Format, config: LakeConfig) -> TableSpec:
-    """Return the table that discovery makes of a folder whose files have that format."""
+def discovered_table(key: TableKey, format: FormatName | None, config: LakeConfig) -> TableSpec:
+    """Return the table that discovery makes of a folder. Without a format, the ending of each file determines it."""
     return _discovered(key, format, config.defaults)
 
 
@@ -58,11 +58,11 @@ def limit_reason(table: TableKey, config: LakeConfig) -> str:
 
 
 @lru_cache(1000)  # called for each event, and a burst has few tables
-def _discovered(key: TableKey, format: Format, defaults: TableDefaults) -> TableSpec:
+def _discovered(key: TableKey, format: FormatName | None, defaults: TableDefaults) -> TableSpec:
     return TableSpec.model_construct(
         name=key.sql_name,
         prefix=key.uri,
         format=format,
-        mode=mode_of(format),
+        mode=mode_of(format) if format else None,
         **dict(defaults),
     )

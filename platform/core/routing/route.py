@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_object import RowObject
-from tidegate.platform.core.keys.file_format import Format, format_of
+from tidegate.platform.core.keys.file_format import FormatName, format_of
 from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden
 from tidegate.platform.core.keys.table_key import MAX_ENCODED_LENGTH, TableKey
 from tidegate.platform.core.routing.discovery import discovered_table
@@ -103,7 +103,7 @@ def rows_route(bucket: str, key: str, config: LakeConfig) -> Routed | None:
 
 
 def _discover(
-    table: TableKey, format: Format | None, key: str, config: LakeConfig, known: Collection[TableKey]
+    table: TableKey, format: FormatName | None, key: str, config: LakeConfig, known: Collection[TableKey]
 ) -> Route:
     if not config.discovery:
         why = f"it lies below no table's prefix and `discovery` is off; add a table with it to lake.yaml {_THEN}"

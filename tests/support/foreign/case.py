@@ -130,7 +130,7 @@ class Case:
     @property
     def loaded(self) -> bool:
         """Whether rows are copied."""
-        return self.options.get("mode") == "load" or self.options.get("format") in ("csv", "json")
+        return self.options.get("mode") == "load" or self.options.get("format", "parquet") != "parquet"
 
     def expected(self, file: File) -> Expect:
         """What becomes of a file in this table."""

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from tests.support.foreign import by_arrow, by_duckdb, by_pandas, by_polars, by_spark, csv_files, json_files, odd_names
+from tests.support.foreign import (
+    avro_files,
+    by_arrow,
+    by_duckdb,
+    by_pandas,
+    by_polars,
+    by_spark,
+    csv_files,
+    json_files,
+    odd_names,
+    orc_files,
+)
 from tests.support.foreign.by_arrow import good_parquet
 from tests.support.foreign.case import Case, both_modes
 
@@ -19,4 +30,6 @@ CASES: tuple[Case, ...] = (
     *both_modes(Case("refused", _REFUSED, good_parquet)),
     *csv_files.CASES,
     *json_files.CASES,
+    *orc_files.CASES,
+    *avro_files.CASES,
 )

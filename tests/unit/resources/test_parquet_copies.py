@@ -18,7 +18,6 @@ import pytest
 from tests.support.lakes.corrupt_parquet import with_a_page_of_nonsense
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
 from tidegate.assets.bronze.prepare.formats.parquet_files import Parquet
-from tidegate.assets.bronze.prepare.load.unreadable import written_anew
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, TakenHint
@@ -175,10 +174,11 @@ def test_of_a_file_that_spark_failed_on_the_copy_of_another_reader_is_read_if_th
     file = SourceFile(candidate, Parquet(), "s3a://landing/a.parquet", candidate.found.size)
     if not sound:
         with pytest.raises(Misfit, match="neither Spark nor PyArrow can read its values; write it again"):
-            written_anew(table, file)
+            file.format.written_anew(table, file)
         assert not put
         return
-    anew = written_anew(table, file)
+    anew = file.format.written_anew(table, file)
+    assert anew
     assert pq.read_table(io.BytesIO(put[anew.path])).num_rows == 50_000
     assert anew.footer
     assert anew.footer.rows == 50_000

@@ -14,6 +14,8 @@ from tidegate.assets.bronze.prepare.formats.csv_cells import check_type
 from tidegate.assets.bronze.prepare.formats.format import HEAD_BYTES, Format, Look, Rewrite, SourceFile
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts
+from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.column_types import Field, Simple
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, check_names
@@ -24,14 +26,18 @@ from tidegate.resources.spark.delta import Delta
 _SPARK_READS = ("utf-8", "ascii")
 #: Most bytes of packed CSV that is rewritten: its copy lies on the disk first.
 _MOST_UNPACKED = 4 << 30
+#: Rows of a table's first file whose cells are compared with its columns.
+_DOUBTED_ROWS = 1_000
 _DELIMITERS = {";": '";"', "\t": 'a tab ("\\t")', "|": '"|"'}
 
 
 class Csv(Format):
     """CSV as RFC 4180 says, or as the table's `csv` options say."""
 
-    name = "csv"
+    file_format = FORMATS["csv"]
+    readers = ("csv_lines", "csv_cells")
     names_columns = True
+    guesses = True
 
     def look(self, head: bytes, whole: bool, spec: TableSpec) -> Look:
         """The header's names."""
@@ -51,6 +57,18 @@ class Csv(Format):
         plain = options.encoding in _SPARK_READS and not options.skip
         line_end = next(filter(None, reversed(ends)), None)
         return Look(names, None if plain else _Plain(options), seems_by_line(head, whole, options), line_end)
+
+    def doubts(self, key: str, head: bytes, whole: bool, spec: TableSpec, schema: TableSchema) -> list[str]:
+        """A header that looks like values, and columns that are text because of a few cells."""
+        try:
+            names, columns = _first_cells(head, whole, spec.csv)
+        except csv.Error as error:
+            raise ValueError(str(error)) from error
+        said = {name.lower() for name in spec.columns}
+        text = {field.name for field in schema.columns if field.type == Simple("string")}
+        header = header_doubt(names) if spec.csv.header and not said else None
+        cells = {name: some for name, some in columns.items() if name in text and name.lower() not in said}
+        return ([f"of {key}, {header}"] if header else []) + text_doubts(cells, spec.csv.nulls)
 
     def group(self, file: SourceFile) -> Hashable:
         """Cells are matched by position, so files of one header, and one kind of line end, are read together."""
@@ -108,6 +126,18 @@ def _noted(lines: Iterable[str], ends: list[str]) -> Iterator[str]:
     for line in lines:
         ends.append(line[len(line.rstrip("\r\n")) :])
         yield line
+
+
+def _first_cells(head: bytes, whole: bool, options: CsvOptions) -> tuple[list[str], dict[str, list[str]]]:
+    text = codecs.getincrementaldecoder(options.codec)().decode(head, final=whole)
+    rows = [row for row in islice(options.rows(io.StringIO(text, newline="")), _DOUBTED_ROWS + 1) if row]
+    if not whole and len(rows) <= _DOUBTED_ROWS:
+        rows = rows[:-1]  # It may be cut off.
+    if not rows:
+        return [], {}
+    names = rows[0] if options.header else [f"_c{place}" for place in range(len(rows[0]))]
+    cells = rows[1:] if options.header else rows
+    return names, {name: [row[place] for row in cells if place < len(row)] for place, name in enumerate(names)}
 
 
 def _reading(files: Sequence[SourceFile], spec: TableSpec) -> dict[str, Any]:

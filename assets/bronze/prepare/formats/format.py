@@ -1,18 +1,21 @@
-"""What a file format has to say, and the columns of the rows it reads."""
+"""A file format as one object: what is known of its files, what their content says, which reader gives their rows."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from base64 import b64encode
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
+from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.files.parquet.footer import Footer
+from tidegate.platform.core.keys.file_format import FileFormat
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.table_schema import Policy, TableSchema
+from tidegate.resources.lake import Table
 from tidegate.resources.spark.delta import Delta
 
 #: Bytes from a file's beginning that tell its header and its shape.
@@ -29,6 +32,7 @@ class SourceFile:
         names: a CSV file's column names, in its own order; of JSON those of its first object, as far as they have
             values; empty for other formats.
         footer: a Parquet file's; None for other formats.
+        fields: the columns that the file declares; None where only its rows show them.
         body: the content of a small file, unpacked, which goes with the request; None where it is read at ``path``.
         by_line: whether each line is a row; where one may go on in the next, the file is read as a whole, by one task.
         line_end: what ends the rows of a CSV file, as far as its beginning tells.
@@ -40,6 +44,7 @@ class SourceFile:
     size: int
     names: tuple[str, ...] = ()
     footer: Footer | None = None
+    fields: tuple[Field, ...] | None = None
     body: bytes | None = field(default=None, repr=False)
     by_line: bool = True
     line_end: str | None = None
@@ -90,12 +95,24 @@ class Rewrite(ABC):
 
 
 class Format(ABC):
-    """One file format of loaded tables."""
+    """One file format of loaded tables.
 
-    #: Its name in lake.yaml.
-    name: str
-    #: Whether the beginning of a file names all its columns.
+    Attributes:
+        file_format: what is known of the format without a look into its files.
+        readers: names of the Spark server's readers of its files (``ReaderKind`` of platform/jvm).
+        names_columns: whether the beginning of a file names all its columns.
+        guesses: whether the spelling of values decides types, which `doubts` then compares.
+    """
+
+    file_format: FileFormat
+    readers: tuple[str, ...]
     names_columns = False
+    guesses = False
+
+    @property
+    def name(self) -> str:
+        """The format's name in lake.yaml."""
+        return self.file_format.name
 
     def look(self, head: bytes, whole: bool, spec: TableSpec) -> Look:
         """What the beginning of a file tells.
@@ -109,6 +126,46 @@ class Format(ABC):
             Misfit: the file cannot be read; the message is the reason.
         """
         return Look()
+
+    def declared(self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
+        """Returns the files with the columns that they declare; as they are, where only their rows show the columns.
+
+        Args:
+            table: the table.
+            files: of this format.
+            prepared: takes what becomes of files that are not returned.
+
+        Raises:
+            StoreError: S3 did not answer, or does not take a copy.
+        """
+        return list(files)
+
+    def doubts(self, key: str, head: bytes, whole: bool, spec: TableSpec, schema: TableSchema) -> list[str]:
+        """Returns what a file that gave a table its columns may have been intended as instead.
+
+        Args:
+            key: of the file.
+            head: its first bytes, unpacked.
+            whole: whether that is all of the file.
+            spec: the table's configuration.
+            schema: the columns that the table was born with.
+
+        Raises:
+            ValueError: the beginning cannot be read.
+        """
+        return []
+
+    def check_path(self, file: SourceFile, values: Mapping[str, str | None]) -> None:
+        """Check that a file does not say of a column of its path what the path does not.
+
+        Args:
+            file: with the columns that it declares.
+            values: texts of the path's columns, by name.
+
+        Raises:
+            Misfit: it may.
+        """
+        return
 
     def group(self, file: SourceFile) -> Hashable:
         """What files must share to be read together."""
@@ -127,6 +184,15 @@ class Format(ABC):
 
         Raises:
             TooLarge: a row has more than ``most`` characters.
+        """
+        return None
+
+    def written_anew(self, table: Table, file: SourceFile) -> SourceFile | None:
+        """Returns a copy by another program of a file that Spark cannot read; None where there is no such program.
+
+        Raises:
+            Misfit: that program cannot read the file either.
+            StoreError: S3 did not answer, does not take the copy, or the file is no longer what the look saw.
         """
         return None
 

@@ -10,6 +10,7 @@ from tidegate.assets.bronze.prepare.formats.format import Format, Look, SourceFi
 from tidegate.assets.bronze.prepare.formats.json_shape import OneObjectALine, needs_rewrite
 from tidegate.assets.bronze.prepare.formats.json_values import check_keys
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.column_types import MAX_LEVELS, Field, field_from_json
 from tidegate.platform.core.schema.names import usable
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -22,7 +23,8 @@ _LONGEST_FIRST = 1 << 16
 class Json(Format):
     """JSON lines; what is JSON in another shape is rewritten as lines first."""
 
-    name = "json"
+    file_format = FORMATS["json"]
+    readers = ("json",)
 
     def look(self, head: bytes, whole: bool, spec: TableSpec) -> Look:
         """Whether the file is one object a line, and what its first one names."""
@@ -55,7 +57,7 @@ class Json(Format):
         """
         for field in schema.columns:
             check_keys(field)
-        return {"reader": "json", "refusal": refusal(spec.policy)}
+        return {"reader": self.readers[0], "refusal": refusal(spec.policy)}
 
 
 def _first_names(head: bytes) -> tuple[str, ...]:

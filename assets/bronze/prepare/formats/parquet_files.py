@@ -2,25 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tidegate.assets.bronze.prepare.formats.format import Format, SourceFile
+from tidegate.assets.bronze.prepare.parquet_copies import copied
+from tidegate.assets.bronze.prepare.parquet_footers import parquet_footers
+from tidegate.assets.bronze.prepare.path_columns import check_both
+from tidegate.assets.bronze.prepare.prepared import PreparedBatch
+from tidegate.assets.bronze.prepare.staged import staged
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.files.parquet.bad import BadParquet
+from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.resources.lake import Table
+from tidegate.resources.parquet.copies import copy_parquet
 from tidegate.resources.spark.delta import Delta
 
 
 class Parquet(Format):
     """Parquet: the footer has said everything before, so no row of it is bad."""
 
-    name = "parquet"
+    file_format = FORMATS["parquet"]
+    readers = ("parquet",)
+
+    def declared(self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
+        """The files with their footers; a copy is read instead of a file that Spark would misread."""
+        by_key = {file.candidate.key: file for file in files}
+        candidates = [file.candidate for file in files]
+        footers = parquet_footers(table.source, candidates, prepared)
+        places = {candidate.key: staged(table, ".parquet") for candidate, _ in footers}
+        ready = copied(table, footers, lambda one: (places[one.key].bucket, places[one.key].key), prepared)
+        return [
+            replace(
+                by_key[candidate.key],
+                footer=footer,
+                fields=tuple(footer.fields),
+                path=places[candidate.key].path if copy else by_key[candidate.key].path,
+            )
+            for candidate, footer, copy in ready
+        ]
+
+    def written_anew(self, table: Table, file: SourceFile) -> SourceFile:
+        """The file as PyArrow reads it: Spark reads its copy."""
+        candidate, place = file.candidate, staged(table, ".parquet")
+        source = (table.key.bucket, candidate.key, candidate.found.etag)
+        try:
+            copy = copy_parquet(table.lake.store.objects, source, place.bucket, place.key, {})
+        except BadParquet as bad:
+            raise Misfit(f"neither Spark nor PyArrow can read its values; write it again ({bad})") from bad
+        return replace(file, path=place.path, footer=copy.footer, fields=tuple(copy.footer.fields))
+
+    def check_path(self, file: SourceFile, values: Mapping[str, str | None]) -> None:
+        """Statistics in the footer prove it."""
+        if file.footer:
+            check_both(file.footer, values)
 
     def infer(self, delta: Delta, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
         """The columns of the files' footers."""
-        return [field for file in files if file.footer for field in file.footer.fields]
+        return [field for file in files for field in file.fields or ()]
 
     def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
         """Columns that a file does not have are null."""
-        return {"reader": "parquet"}
+        return {"reader": self.readers[0]}

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
-from tidegate.assets.bronze.prepare.formats.parquet_files import Parquet
-from tidegate.assets.bronze.prepare.load.readable_files import source_file, staged
-from tidegate.assets.bronze.prepare.parquet_copies import copied
-from tidegate.assets.bronze.prepare.parquet_footers import parquet_footers
+from tidegate.assets.bronze.prepare.load.readable_files import source_file
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.small_objects import Held
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate
@@ -33,7 +29,7 @@ def bounded(candidates: Iterable[Candidate], prepared: PreparedBatch) -> list[Ca
 
 
 def loadable(table: Table, candidates: Iterable[Candidate], prepared: PreparedBatch) -> list[SourceFile]:
-    """The candidates as files that Spark can read, those in Parquet with their columns.
+    """The candidates as files that Spark can read, with the columns that they declare.
 
     Args:
         table: the table.
@@ -63,26 +59,15 @@ def loadable(table: Table, candidates: Iterable[Candidate], prepared: PreparedBa
             files.append(result)
         else:
             prepared.failed(candidate, result)
-    return _with_fields(table, files, prepared)
+    return _declared(table, files, prepared)
 
 
-def _with_fields(table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
-    """The files, those in Parquet with their columns: Spark reads what it is asked for and drops the rest."""
-    parquet = {file.candidate.key: file for file in files if isinstance(file.format, Parquet)}
-    candidates = [file.candidate for file in parquet.values()]
-    footers = parquet_footers(table.source, candidates, prepared)
-    places = {candidate.key: staged(table, ".parquet") for candidate, _ in footers}
-    ready = copied(table, footers, lambda one: (places[one.key].bucket, places[one.key].key), prepared)
+def _declared(table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
+    """The files with the columns that they declare."""
+    formats = {file.format.name: file.format for file in files}
     known = {
-        candidate.key: replace(
-            parquet[candidate.key],
-            footer=footer,
-            path=places[candidate.key].path if copy else parquet[candidate.key].path,
-        )
-        for candidate, footer, copy in ready
+        file.candidate.key: file
+        for format in formats.values()
+        for file in format.declared(table, [file for file in files if file.format.name == format.name], prepared)
     }
-    return [
-        known.get(file.candidate.key, file)
-        for file in files
-        if file.candidate.key in known or file.candidate.key not in parquet
-    ]
+    return [known[file.candidate.key] for file in files if file.candidate.key in known]

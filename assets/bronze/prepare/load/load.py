@@ -11,7 +11,6 @@ from typing import Any
 from pyspark.errors import PySparkException
 
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
-from tidegate.assets.bronze.prepare.formats.parquet_files import Parquet
 from tidegate.assets.bronze.prepare.load.candidates import bounded, loadable
 from tidegate.assets.bronze.prepare.load.repeated_messages import keep_once
 from tidegate.assets.bronze.prepare.load.replaced_rows import Replacing
@@ -19,8 +18,7 @@ from tidegate.assets.bronze.prepare.load.row_counts import RowCounts
 from tidegate.assets.bronze.prepare.load.server_losses import blame, server_lost, sets_to_read
 from tidegate.assets.bronze.prepare.load.source_columns import SOURCE_FIELDS, source, source_address
 from tidegate.assets.bronze.prepare.load.spark_errors import Fault, explained, fault_of
-from tidegate.assets.bronze.prepare.load.unreadable import broken, misread, written_anew
-from tidegate.assets.bronze.prepare.path_columns import check_both
+from tidegate.assets.bronze.prepare.load.unreadable import broken, misread
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.prepare.table_columns import present_schema, refusal, require_columns, unborn_schema
 from tidegate.platform.core.bronze.batch import Add
@@ -140,10 +138,10 @@ class _Load:
 
     def _check_columns(self, file: SourceFile) -> None:
         schema, policy = self.prepared.schema, self.table.spec.policy
-        if file.footer:
-            check_both(file.footer, self._path_values(file))
+        if file.fields is not None:
+            file.format.check_path(file, self._path_values(file))
             # Before the birth the first file's types stand, and wider ones of later files are taken.
-            self.prepared.schema = schema.taking(file.footer.fields, policy, reserved=SOURCE_COLUMNS)
+            self.prepared.schema = schema.taking(file.fields, policy, reserved=SOURCE_COLUMNS)
         elif schema.born and policy == "strict" and (new := file.format.new_names(file, schema)):
             raise Misfit(f"column {min(new)} is not in the table, and its `schema` in lake.yaml is strict")
 
@@ -178,7 +176,7 @@ class _Load:
     def _poisoned(self, file: SourceFile, error: PySparkException) -> None:
         """End a file that Spark failed on, if it is at fault; else the run fails and the file waits.
 
-        For Parquet that another reader can read, a copy of that reader's enters: if Spark fails on the copy as well, no
+        Where another program can read the file, a copy by that program enters: if Spark fails on the copy as well, no
         file is at fault.
         """
         if self._changed([file]):
@@ -188,12 +186,12 @@ class _Load:
         try:
             if reason := explained(error) if fault_of(error) is Fault.FILE else broken(self.table, file):
                 raise Misfit(reason)
-            if not isinstance(file.format, Parquet) or key in self.anew:
-                raise error
-            anew = written_anew(self.table, file)
+            anew = None if key in self.anew else file.format.written_anew(self.table, file)
         except Misfit as misfit:
             self.prepared.quarantine(file.candidate, str(misfit))
             return
+        if anew is None:
+            raise error
         self.anew.add(key)
         self._stage([anew])
 

@@ -6,48 +6,26 @@ import errno
 import io
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from gzip import BadGzipFile, GzipFile
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 from typing import BinaryIO, cast
-from urllib.parse import quote
 
-from ulid import ULID
-
-from tidegate.assets.bronze.prepare.formats.csv_files import Csv
 from tidegate.assets.bronze.prepare.formats.format import HEAD_BYTES, Format, Rewrite, SourceFile
-from tidegate.assets.bronze.prepare.formats.json_files import Json
-from tidegate.assets.bronze.prepare.formats.parquet_files import Parquet
+from tidegate.assets.bronze.prepare.formats.registry import format_of_file
 from tidegate.assets.bronze.prepare.room import SMALL, SMALL_FILE, Bounded, TooLarge, in_turn
+from tidegate.assets.bronze.prepare.staged import staged
 from tidegate.assets.bronze.small_objects import CONTENT_BYTES, SMALL_BYTES, Held, content
 from tidegate.platform.core.bronze.plan import Candidate
-from tidegate.platform.core.keys.file_format import format_of
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.lake import Table
 
-#: The formats of loaded tables, by their names in lake.yaml.
-FORMATS: Mapping[str, Format] = {one.name: one for one in (Csv(), Json(), Parquet())}
-
 #: Keys that every layer of Spark's readers takes as they are. Others are skipped, globbed, decoded or not found
 #: (``_x``, ``b[1].json``, ``a//b``, ``100%.json``), so they are copied to a plain name first.
 _PLAIN_KEY = re.compile(r"^(?!.*//)(?!.*/\./)(?!.*/\.\./)[A-Za-z0-9/_.=-]+$")
-
-
-@dataclass(frozen=True)
-class Staged:
-    """A place under the lake root for a copy that Spark reads."""
-
-    bucket: str
-    key: str
-
-    @property
-    def path(self) -> str:
-        """Its ``s3a://`` path."""
-        return S3Address(self.bucket, quote(self.key)).s3a
 
 
 def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:
@@ -63,11 +41,11 @@ def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:
         ObjectChanged: it is no longer what the look saw.
         StoreError: S3 did not answer.
     """
-    format = _format(table, candidate)
+    format = format_of_file(table, candidate)
     if candidate.found.size == 0:
         raise Misfit("empty file")
-    if isinstance(format, Parquet):
-        return SourceFile(candidate, format, _path(table, candidate), candidate.found.size)
+    if not format.file_format.text:
+        return _binary_file(table, candidate, format, held)
     body = _small_content(table, candidate)
     head, whole = head_of(table, candidate) if body is None else (body, True)
     seen = format.look(head, whole, table.spec)
@@ -83,9 +61,13 @@ def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:
     return SourceFile(candidate, format, path, size, seen.names, by_line=seen.by_line, line_end=seen.line_end)
 
 
-def staged(table: Table, ending: str) -> Staged:
-    """A new place for a copy; what a run leaves there is no table's."""
-    return Staged(table.lake.store.bucket, table.lake.store.key("staging", table.text, f"{ULID()}{ending}"))
+def _binary_file(table: Table, candidate: Candidate, format: Format, held: Held) -> SourceFile:
+    """A file that declares what is in it; of a format whose footers the look does not read, small ones are held."""
+    size = candidate.found.size
+    if not format.file_format.footer and size <= SMALL_BYTES and held.take(size):
+        body = _first_bytes(table, candidate, size)
+        return SourceFile(candidate, format, source_path(table.key.bucket, candidate.key), size, body=body)
+    return SourceFile(candidate, format, _path(table, candidate), size)
 
 
 @contextmanager
@@ -125,21 +107,6 @@ def unpacked(table: Table, candidate: Candidate) -> Iterator[BinaryIO]:
 def packed(candidate: Candidate) -> bool:
     """Whether the object's name says that it is gzip."""
     return candidate.key.endswith(".gz")
-
-
-def format_name(table: Table, candidate: Candidate) -> str | None:
-    """The name of a candidate's format, None where none is known."""
-    return table.spec.format or format_of(candidate.key)
-
-
-def _format(table: Table, candidate: Candidate) -> Format:
-    name = format_name(table, candidate)
-    if name is None:
-        raise Misfit(
-            f"no format is known for the ending of {candidate.key.rsplit('/', 1)[-1]}; set `format` of the table in "
-            "lake.yaml"
-        )
-    return FORMATS[name]
 
 
 def head_of(table: Table, candidate: Candidate) -> tuple[bytes, bool]:

@@ -20,6 +20,7 @@ _FILE = (
     "MALFORMED_CHARACTER_CODING",
     "MALFORMED_RECORD_IN_PARSING",
     "TIDEGATE_COLUMNS",
+    "TIDEGATE_FILE",
     "UNABLE_TO_INFER_SCHEMA",
 )
 #: Of these, what a row does that breaks a rule which somebody gave the table.
@@ -53,6 +54,8 @@ def explained(error: PySparkException) -> str:
     condition = error.getCondition() or ""
     if condition == "TIDEGATE_COLUMNS":
         return columns_refused(str(error).splitlines()[0])
+    if condition == "TIDEGATE_FILE":
+        return _bare(str(error).splitlines()[0])
     if condition.startswith(_RULES):
         told = " ".join(re.split(r"\n\s*at |\n\nJVM", str(error))[0].split())
         return (

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tidegate.assets.bronze.prepare.formats.csv_bytes import MOST_ROW
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
-from tidegate.assets.bronze.prepare.formats.parquet_files import Parquet
-from tidegate.assets.bronze.prepare.load.readable_files import as_it_lies, packed, staged, unpacked
+from tidegate.assets.bronze.prepare.load.readable_files import as_it_lies, packed, unpacked
 from tidegate.assets.bronze.prepare.room import TooLarge, in_turn
 from tidegate.platform.core.bronze.plan import Candidate
-from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Table
-from tidegate.resources.parquet.copies import copy_parquet
 from tidegate.resources.threads import parallel
 
 
 def broken(table: Table, file: SourceFile) -> str | None:
-    """Why the file's bytes cannot be read; None if they can, or if it is Parquet.
+    """Why the file's bytes cannot be read; None if they can, or if it is no text.
 
     Raises:
         StoreError: S3 did not answer, or the file is no longer what the look saw.
     """
-    if isinstance(file.format, Parquet):
+    if not file.format.file_format.text:
         return None
     try:
         with unpacked(table, file.candidate) as body:
@@ -34,22 +30,6 @@ def broken(table: Table, file: SourceFile) -> str | None:
     except Misfit as misfit:
         return str(misfit)
     return None
-
-
-def written_anew(table: Table, file: SourceFile) -> SourceFile:
-    """A Parquet file that Spark cannot read, as PyArrow reads it: Spark reads its copy.
-
-    Raises:
-        Misfit: PyArrow cannot read it either.
-        StoreError: S3 did not answer, does not take the copy, or the file is no longer what the look saw.
-    """
-    candidate, place = file.candidate, staged(table, ".parquet")
-    source = (table.key.bucket, candidate.key, candidate.found.etag)
-    try:
-        copy = copy_parquet(table.lake.store.objects, source, place.bucket, place.key, {})
-    except BadParquet as bad:
-        raise Misfit(f"neither Spark nor PyArrow can read its values; write it again ({bad})") from bad
-    return replace(file, path=place.path, footer=copy.footer)
 
 
 def misread(table: Table, suspects: Sequence[SourceFile]) -> list[tuple[Candidate, str | StoreError]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import orc
 from rich.console import Console
 
 from tidegate.platform.cli.commands.infer import run_infer
@@ -203,15 +204,19 @@ def test_files_of_one_table_have_its_columns_in_any_case_and_add_to_its_structs(
 
 
 def test_bytes_say_their_format() -> None:
-    assert [format_of_bytes(head) for head in (b"PAR1..", b' {"a"', b"\xef\xbb\xbf[", b"a,b")] == [
-        "parquet",
-        "json",
-        "json",
-        "csv",
-    ]
+    heads = (b"PAR1\x15\x04", b' {"a"', b"\xef\xbb\xbf[", b"a,b", b"ORC\x0a\x06", b"ORCID,name\n", b"Obj\x01\x04")
+    assert [format_of_bytes(head) for head in heads] == ["parquet", "json", "json", "csv", "orc", "csv", "avro"]
     assert unpacked(gzip.compress(b"a,b\n")) == b"a,b\n"
     with pytest.raises(ValueError, match="begins like gzip"):
         unpacked(b"\x1f\x8b nothing")
+
+
+def test_a_file_that_declares_its_columns_is_known_by_its_first_bytes(tmp_path: Path) -> None:
+    said = io.StringIO()
+    (tmp_path / "hive").mkdir()
+    orc.write_table(pa.table({"id": [1]}), tmp_path / "hive" / "000000_0")
+    assert run_infer(Console(file=said, width=80), str(tmp_path), None)
+    assert "format: orc" in said.getvalue()
 
 
 def test_a_folder_stands_for_a_bucket(tmp_path: Path) -> None:

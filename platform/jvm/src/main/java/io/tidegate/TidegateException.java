@@ -29,6 +29,8 @@ public final class TidegateException extends IllegalArgumentException implements
     BATCH,
     /** Delta refuses columns that files bring, although it accepts the table. */
     COLUMNS,
+    /** A source file is broken, or holds what no table can hold. */
+    FILE,
     /** Other writers won every attempt; nothing is wrong, run again. */
     BUSY
   }

@@ -27,7 +27,7 @@ final class HeldFiles {
   private HeldFiles() {}
 
   /** Returns the same rows as {@link SourceLines#of}, which reads from S3. */
-  static JavaRDD<InternalRow> of(SparkSession spark, LoadRequest.Group group) {
+  static JavaRDD<InternalRow> of(SparkSession spark, LoadRequest.Group group, StructType columns) {
     JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.sparkContext());
     Broadcast<ArrayList<LoadRequest.Source>> files = context.broadcast(new ArrayList<>(group.files()));
     List<int[]> parts = parts(group.files(), context.defaultParallelism());
@@ -35,7 +35,7 @@ final class HeldFiles {
     String zone = spark.conf().get("spark.sql.session.timeZone");
     return context
         .parallelize(parts, parts.size())
-        .flatMap(part -> new Rows(files.value().subList(part[0], part[1]).iterator(), reader(how, zone)));
+        .flatMap(part -> new Rows(files.value().subList(part[0], part[1]).iterator(), reader(how, zone, columns)));
   }
 
   /** Returns the first file of each task, and the one after its last: about as many bytes for each task. */
@@ -56,11 +56,13 @@ final class HeldFiles {
     return parts;
   }
 
-  private static Function<LoadRequest.Source, Iterator<InternalRow>> reader(LoadRequest.Group group, String zone) {
+  private static Function<LoadRequest.Source, Iterator<InternalRow>> reader(
+      LoadRequest.Group group, String zone, StructType columns) {
     return switch (group.kind()) {
       case JSON -> file -> new Lines(file, true);
       case CSV_LINES -> file -> new Lines(file, false);
       case CSV_CELLS -> cells(group, zone);
+      case ORC, AVRO -> DeclaredFiles.held(group.kind().declared(), columns);
       case PARQUET -> throw new IllegalArgumentException(group.reader() + " files are read from S3 only");
     };
   }

@@ -18,6 +18,7 @@ import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.paths.SparkPath;
+import org.apache.spark.sql.catalyst.FileSourceOptions;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.classic.SparkSession;
@@ -51,15 +52,25 @@ final class LineFiles {
    * @param separator what ends a line; null for a carriage return, a line feed, or both
    */
   static JavaRDD<InternalRow> of(SparkSession spark, LoadRequest.Group group, String separator) {
+    Option<byte[]> ending = Option.apply(separator == null ? null : separator.getBytes(StandardCharsets.UTF_8));
+    return blocks(spark, group, (block, conf) -> CollectionConverters.asJava(new Lines(block, ending, conf)));
+  }
+
+  /** Reads one block of a file. */
+  interface BlockReader extends Serializable {
+    java.util.Iterator<InternalRow> rows(PartitionedFile block, Configuration conf);
+  }
+
+  /** The rows of each file, by blocks. */
+  static JavaRDD<InternalRow> blocks(SparkSession spark, LoadRequest.Group group, BlockReader reader) {
     Configuration conf = spark.sessionState().newHadoopConf();
     long maxBytes = FilePartition$.MODULE$.maxSplitBytes(spark, () -> size(spark, group.files()));
     List<PartitionedFile> blocks = blocks(group.files(), maxBytes, conf);
-    Option<byte[]> ending = Option.apply(separator == null ? null : separator.getBytes(StandardCharsets.UTF_8));
     Broadcast<SerializableConfiguration> shared =
         JavaSparkContext.fromSparkContext(spark.sparkContext()).broadcast(new SerializableConfiguration(conf));
     Function1<PartitionedFile, Iterator<InternalRow>> read =
         (Function1<PartitionedFile, Iterator<InternalRow>> & Serializable)
-            block -> new Lines(block, ending, shared.value().value());
+            block -> CollectionConverters.asScala(reader.rows(block, shared.value().value()));
     return new FileScanRDD(
             spark,
             read,
@@ -67,7 +78,7 @@ final class LineFiles {
             new StructType(),
             FileScanRDD.$lessinit$greater$default$5(),
             FileScanRDD.$lessinit$greater$default$6(),
-            FileScanRDD.$lessinit$greater$default$7())
+            new FileSourceOptions(Map$.MODULE$.from(CollectionConverters.asScala(SourceLines.ALL_ROWS))))
         .toJavaRDD();
   }
 

@@ -9,12 +9,32 @@ import java.util.stream.Collectors;
 /** The ways in which this server reads source files. A request names one for each group of files. */
 enum ReaderKind {
   /** JSON, an object in each line. */
-  JSON,
+  JSON(null),
   /** CSV whose rows are lines. */
-  CSV_LINES,
+  CSV_LINES(null),
   /** CSV that is read as a whole, because line ends may be in its cells. */
-  CSV_CELLS,
-  PARQUET;
+  CSV_CELLS(null),
+  PARQUET(null),
+  ORC(new OrcFiles()),
+  AVRO(new AvroFiles());
+
+  private final DeclaredFormat declared;
+
+  ReaderKind(DeclaredFormat declared) {
+    this.declared = declared;
+  }
+
+  /**
+   * Returns how files that declare their columns are read.
+   *
+   * @throws TidegateException BATCH, when the files of this kind do not, or another reader reads them
+   */
+  DeclaredFormat declared() {
+    if (declared == null) {
+      throw new TidegateException(Kind.BATCH, "the reader " + text() + " has no declared columns. Ask for others.");
+    }
+    return declared;
+  }
 
   /**
    * Returns the kind that a request names.

@@ -19,6 +19,9 @@ import org.apache.spark.sql.types.StructType;
 
 /** Reads source files as lines, cells or columns, followed by the path of the file and the offset of the block. */
 final class SourceLines {
+  /** A server whose settings pass over what cannot be read would lose rows. */
+  static final Map<String, String> ALL_ROWS = Map.of("ignoreCorruptFiles", "false", "ignoreMissingFiles", "false");
+
   static final String CORRUPT = "_tidegate_corrupt";
 
   private SourceLines() {}
@@ -26,11 +29,11 @@ final class SourceLines {
   /**
    * Returns the rows of a group of files.
    *
-   * @param columns of Parquet files
+   * @param columns the columns that files with declared columns are read with
    */
   static JavaRDD<InternalRow> of(SparkSession spark, LoadRequest.Group group, StructType columns) {
     if (group.hasBodies()) {
-      return HeldFiles.of(spark, group);
+      return HeldFiles.of(spark, group, columns);
     }
     var session = (org.apache.spark.sql.classic.SparkSession) spark;
     String[] paths = group.files().stream().map(LoadRequest.Source::path).toArray(String[]::new);
@@ -39,7 +42,8 @@ final class SourceLines {
       // A carriage return alone does not end a line: the reader of lines must see it.
       case CSV_LINES -> LineFiles.of(session, group, "\n");
       case CSV_CELLS -> withPlace(cells(spark, group).csv(paths));
-      case PARQUET -> withPlace(spark.read().schema(columns).parquet(paths));
+      case ORC, AVRO -> DeclaredFiles.of(spark, group, columns);
+      case PARQUET -> withPlace(spark.read().schema(columns).options(ALL_ROWS).parquet(paths));
     };
   }
 
@@ -57,14 +61,14 @@ final class SourceLines {
   /** Returns the place of the path in a row. The offset follows it. */
   static int pathPlace(LoadRequest.Group group, StructType columns) {
     return switch (group.kind()) {
-      case PARQUET -> columns.size();
+      case PARQUET, ORC, AVRO -> columns.size();
       case CSV_CELLS -> group.names().size() + 1;
       case JSON, CSV_LINES -> 1;
     };
   }
 
   private static DataFrameReader cells(SparkSession spark, LoadRequest.Group group) {
-    return spark.read().schema(cellColumns(group)).options(cellOptions(group));
+    return spark.read().schema(cellColumns(group)).options(cellOptions(group)).options(ALL_ROWS);
   }
 
   /**

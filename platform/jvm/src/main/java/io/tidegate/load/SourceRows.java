@@ -63,7 +63,7 @@ final class SourceRows implements Iterator<InternalRow> {
       case JSON -> new JsonRows(columns.inFiles, paths, group.refusal(), zone);
       case CSV_LINES -> new CsvLines(group, columns.inFiles, paths, zoneId);
       case CSV_CELLS -> new CsvCells(group, columns.inFiles, paths, zoneId);
-      case PARQUET -> new ParquetRows(columns.inFiles, paths.length);
+      case PARQUET, ORC, AVRO -> new TypedRows(columns.inFiles, paths.length);
     };
   }
 

@@ -15,6 +15,7 @@ public final class Procedures {
           new AddColumnsProcedure(),
           new InferCsvProcedure(),
           new InferJsonProcedure(),
+          new FileColumnsProcedure(),
           new LiveFilesProcedure(),
           new AddFilesProcedure(),
           new AppendRowsProcedure(),

@@ -12,6 +12,7 @@ final class ReadFailure {
   private static final List<String> CAUSES =
       List.of(
           "FAILED_READ_FILE",
+          "TIDEGATE_FILE",
           "DELTA_EXCEED_CHAR_VARCHAR_LIMIT",
           "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
           "DELTA_VIOLATE_CONSTRAINT");

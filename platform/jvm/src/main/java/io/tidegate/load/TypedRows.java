@@ -4,11 +4,11 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** Reads rows of Parquet. None is bad, because the footer was checked before. */
-final class ParquetRows extends RowReader {
+/** Reads rows of files whose columns were checked before. They come in the table's types, and none is bad. */
+final class TypedRows extends RowReader {
   private final StructField[] columns;
 
-  ParquetRows(StructType columns, int pathColumns) {
+  TypedRows(StructType columns, int pathColumns) {
     super(columns.size(), pathColumns);
     this.columns = columns.fields();
   }

@@ -1,0 +1,71 @@
+"""Formats whose files declare their columns, which the Spark server reads from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pyspark.errors import PySparkException
+
+from tidegate.assets.bronze.prepare.formats.format import Format, SourceFile
+from tidegate.assets.bronze.prepare.load.server_losses import server_lost, sets_to_read
+from tidegate.assets.bronze.prepare.prepared import PreparedBatch
+from tidegate.platform.core.bronze.object_state import S3Found
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.resources.lake import Table
+from tidegate.resources.spark.delta import Delta
+from tidegate.resources.spark.session import SparkUnreachable
+
+
+class DeclaredColumns(Format):
+    """A format whose files declare their columns: no row of a file that can be read is bad."""
+
+    def declared(self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
+        """The files with their columns; one that cannot be read is quarantined, or deferred if it changed meanwhile."""
+        found: dict[str, list[Field] | str] = {}
+        for some in sets_to_read(prepared.plan, files):
+            found |= self._columns(table, some)
+        readable = []
+        for file in files:
+            columns = found[file.path]
+            if not isinstance(columns, str):
+                readable.append(replace(file, fields=tuple(columns)))
+            elif file.body is None and _changed(table, file):
+                prepared.defer(file.candidate)
+            else:
+                prepared.quarantine(file.candidate, columns)
+        return readable
+
+    def _columns(self, table: Table, files: Sequence[SourceFile]) -> dict[str, list[Field] | str]:
+        try:
+            return table.delta.file_columns({"reader": self.readers[0], "files": [file.place() for file in files]})
+        except PySparkException:
+            try:
+                table.delta.check_session_alive()
+            except (SparkUnreachable, PySparkException) as error:
+                raise server_lost(table, files) from error
+            raise
+
+    def check_path(self, file: SourceFile, values: Mapping[str, str | None]) -> None:
+        """Nothing but the rows could prove it."""
+        both = {name.lower() for name in values} & {field.name.lower() for field in file.fields or ()}
+        if both:
+            raise Misfit(f"column {min(both)} is in the file and in its path; leave it out of the file")
+
+    def infer(self, delta: Delta, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
+        """The columns that the files declare."""
+        return [field for file in files for field in file.fields or ()]
+
+    def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
+        """Columns that a file does not have are null."""
+        return {"reader": self.readers[0]}
+
+
+def _changed(table: Table, file: SourceFile) -> bool:
+    """Whether the object is no longer what the look saw, so that two objects may have been read as one."""
+    probe = table.source.head(file.candidate.key)
+    return not isinstance(probe, S3Found) or probe.etag != file.candidate.found.etag

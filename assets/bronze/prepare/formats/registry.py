@@ -1,0 +1,39 @@
+"""The formats of loaded tables, each one object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tidegate.assets.bronze.prepare.formats.avro_files import Avro
+from tidegate.assets.bronze.prepare.formats.csv_files import Csv
+from tidegate.assets.bronze.prepare.formats.format import Format
+from tidegate.assets.bronze.prepare.formats.json_files import Json
+from tidegate.assets.bronze.prepare.formats.orc_files import Orc
+from tidegate.assets.bronze.prepare.formats.parquet_files import Parquet
+from tidegate.platform.core.bronze.plan import Candidate
+from tidegate.platform.core.keys.file_format import format_of
+from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.resources.lake import Table
+
+#: By their names in lake.yaml.
+READABLE: Mapping[str, Format] = {format.name: format for format in (Csv(), Json(), Parquet(), Orc(), Avro())}
+
+
+def format_for(table: Table, candidate: Candidate) -> Format | None:
+    """Returns the format of a candidate; None where none is known."""
+    name = table.spec.format or format_of(candidate.key)
+    return READABLE[name] if name else None
+
+
+def format_of_file(table: Table, candidate: Candidate) -> Format:
+    """Returns the format of a candidate.
+
+    Raises:
+        Misfit: none is known for the ending of its key.
+    """
+    if format := format_for(table, candidate):
+        return format
+    raise Misfit(
+        f"no format is known for the ending of {candidate.key.rsplit('/', 1)[-1]}; set `format` of the table in "
+        "lake.yaml"
+    )

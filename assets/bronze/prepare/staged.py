@@ -1,0 +1,29 @@
+"""Places under the lake root for copies that Spark reads instead of an object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from ulid import ULID
+
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.resources.lake import Table
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A place under the lake root for a copy that Spark reads."""
+
+    bucket: str
+    key: str
+
+    @property
+    def path(self) -> str:
+        """Its ``s3a://`` path."""
+        return S3Address(self.bucket, quote(self.key)).s3a
+
+
+def staged(table: Table, ending: str) -> Staged:
+    """A new place for a copy; what a run leaves there is no table's."""
+    return Staged(table.lake.store.bucket, table.lake.store.key("staging", table.text, f"{ULID()}{ending}"))
