@@ -99,7 +99,7 @@ class Delta:
         """Returns the columns that each file declares, by its path; of a file that cannot be read, the reason.
 
         Args:
-            files: of one format whose files declare their columns (``LoadRequest.Group`` of platform/jvm).
+            files: of one format whose files declare their columns (`LoadRequest.Group` of platform/jvm).
         """
         return {
             row["path"]: row["problem"] or [field_from_json(field) for field in json.loads(row["schema"])["fields"]]
