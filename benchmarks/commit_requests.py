@@ -59,13 +59,13 @@ class Counted:
         new, calls = log[self._seen[0] :], dynamodb[self._seen[1] :]
         self._seen = len(log), len(dynamodb)
         plain, apart = split_requests(new)
-        return Counter(_kind(one) for one in plain), Counter(one.rpartition("/")[2] for one in calls), apart
+        return Counter(_kind(request) for request in plain), Counter(call.rpartition("/")[2] for call in calls), apart
 
 
 def split_requests(requests: list[str]) -> tuple[list[str], Counter[str]]:
     """Returns the requests of the commit itself, and the number of requests of its `checkpoint` and `clean_up`."""
     end = next((i + 1 for i, one in enumerate(requests) if _CHECKPOINTED.match(one)), len(requests))
-    plain = [one for one in requests[:end] if not _CHECKPOINT.search(one)]
+    plain = [request for request in requests[:end] if not _CHECKPOINT.search(request)]
     return plain, Counter(checkpoint=end - len(plain), clean_up=len(requests) - end)
 
 

@@ -76,7 +76,7 @@ class _Table:
     def checkpoints(self) -> int:
         """Returns the number of checkpoints."""
         found = self._lake.lake.store.objects.under(self._lake.bucket, "files/_delta_log/")
-        return sum(one.key.endswith(".checkpoint.parquet") for one in found)
+        return sum(item.key.endswith(".checkpoint.parquet") for item in found)
 
 
 def _measured(machine: Machine, table: _Table, commits: int) -> dict[str, Any]:

@@ -64,13 +64,13 @@ def _looked(lake: TestLake, ledger: Ledger, rows: int, key: str) -> dict[str, An
             assert header is not None
             assert len(states) == len(set(keys)), (len(states), asked)
             looks.append(spent)
-        middle = sorted(looks, key=lambda one: one.cpu)[_LOOKS // 2]
+        middle = sorted(looks, key=lambda spent: spent.cpu)[_LOOKS // 2]
         found[str(asked)] = {"seconds": middle.seconds, "cpu_seconds": middle.cpu}
     return found
 
 
 def _values(ids: list[int]) -> str:
-    return ", ".join(f"({one})" for one in ids)
+    return ", ".join(f"({number})" for number in ids)
 
 
 def _measured(lake: TestLake, table: str, rows: int, key: str) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def _ours(lake: TestLake, table: str) -> Spent:
         )
     looked, committed = ([at for line, at in lines if word in line] for word in ("objects to add", "committed as"))
     spent.loading = round(committed[0] - looked[0], 2)
-    assert [one.landed.outcome for one in done] == ["committed"], done
+    assert [result.landed.outcome for result in done] == ["committed"], done
     return spent
 
 

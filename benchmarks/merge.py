@@ -35,7 +35,7 @@ def _put(lake: TestLake, table: str, name: str, ids: list[int], at: int) -> None
     columns = {
         "id": pa.array(ids, pa.int64()),
         "at": pa.array([at] * len(ids), pa.int64()),
-        "state": [f"state {at} of {one:012d}" for one in ids],
+        "state": [f"state {at} of {number:012d}" for number in ids],
     }
     pq.write_table(pa.table(columns), body)
     lake.put(f"{table}/{name}.parquet", body.getvalue())
@@ -67,8 +67,8 @@ def _measured(lake: TestLake, table: str, rows: int, merges: int) -> dict[str, A
     return {
         "rows": rows,
         "first": asdict(base),
-        "seconds": statistics.median(one.seconds for one in warm),
-        "cpu_seconds": statistics.median(one.cpu for one in warm),
+        "seconds": statistics.median(spent.seconds for spent in warm),
+        "cpu_seconds": statistics.median(spent.cpu for spent in warm),
     }
 
 

@@ -75,7 +75,7 @@ class Side:
         """Returns the requests since the last call, by name."""
         found = list(self.all.requests)
         new, self.seen = found[self.seen :], len(found)
-        return [f"{self.name} {_named(one)}" for one in new]
+        return [f"{self.name} {_named(request)}" for request in new]
 
 
 def _named(request: str) -> str:
@@ -148,14 +148,14 @@ def requests(bench: Bench, direct: Lake, lake: Lake, sides: list[Side], runs: in
         for side in sides:
             side.since()
         took = bench.run(lake)
-        last = [one for side in sides for one in side.since()]
+        last = [request for side in sides for request in side.since()]
         if count >= warm_up:
-            dynamodb.append(sum("DynamoDB" in one for one in last))
+            dynamodb.append(sum("DynamoDB" in request for request in last))
             s3.append(len(last) - dynamodb[-1])
             every.append(last)
             seconds.append(took)
     last = sorted(every, key=len)[len(every) // 2]
-    kinds = Counter(one.split()[1] for one in last)
+    kinds = Counter(request.split()[1] for request in last)
     return {
         "s3": {"median": statistics.median(s3), "first": s3[0], "last": s3[-1], "all": s3},
         "dynamodb": {"median": statistics.median(dynamodb), "all": dynamodb},
@@ -177,7 +177,7 @@ def costs(bench: Bench, lake: Lake, server: SparkServer, runs: int, warm_up: int
         mine, theirs = _own_cpu(), cpu_seconds(server.process.pid)
         took = bench.run(lake)
         found.append((_own_cpu() - mine, cpu_seconds(server.process.pid) - theirs, took))
-    client, spark, seconds = (round(statistics.median(one), 2) for one in zip(*found, strict=True))
+    client, spark, seconds = (round(statistics.median(values), 2) for values in zip(*found, strict=True))
     return {"client_cpu_seconds": client, "server_cpu_seconds": spark, "seconds": seconds}
 
 

@@ -94,7 +94,9 @@ def _runs(machine: Machine, lake: TestLake, messages: int, rounds: int) -> dict[
 
 
 def _shown(all_spent: list[Spent]) -> dict[str, float]:
-    return {name: round(statistics.median(getattr(one, name) for one in all_spent), 2) for name in ("seconds", "cpu")}
+    return {
+        name: round(statistics.median(getattr(spent, name) for spent in all_spent), 2) for name in ("seconds", "cpu")
+    }
 
 
 def _ratio(bare: list[Spent], ours: list[Spent], name: str) -> float:

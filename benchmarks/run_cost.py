@@ -80,7 +80,7 @@ class Bench:
 
     def _log(self, table: str) -> list[str]:
         listed = self._s3.list_objects_v2(Bucket=BUCKET, Prefix=f"{table}/_delta_log/0").get("Contents", [])
-        return [one["Key"] for one in listed if one["Key"].endswith(".json")]
+        return [item["Key"] for item in listed if item["Key"].endswith(".json")]
 
     def put(self, table: str, name: str) -> None:
         """One file."""
@@ -114,7 +114,7 @@ class Bench:
             self.rest()
         seconds.sort()
         return {
-            "visible_after": [round(one, 2) for one in seconds],
+            "visible_after": [round(after, 2) for after in seconds],
             "p50": round(statistics.median(seconds), 2),
             "p95": round(seconds[max(0, round(0.95 * len(seconds)) - 1)], 2),
         }

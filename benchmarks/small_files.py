@@ -77,7 +77,7 @@ def _ours(machine: Machine, lake: TestLake, table: str, keys: list[str]) -> dict
     before = cpu_seconds(aws)
     with spending() as spent:
         done = run_table(lake.lake.table(lake.key(table)), RunOptions(run_id="bench"))
-    assert [one.landed.outcome for one in done] == ["committed"], done
+    assert [result.landed.outcome for result in done] == ["committed"], done
     assert sum(add.rows or 0 for add in done[0].batch.rows) == len(keys) * _ROWS
     own = spent.cpu - (cpu_seconds(aws) - before)
     return {**asdict(spent), "cpu_a_thousand_files": round(own / len(keys) * 1000, 2)}
@@ -177,7 +177,7 @@ def memory(machine: Machine, kind: str, files: int) -> dict[str, Any]:
     while rows < files * _ROWS:
         done = run_table(lake.lake.table(lake.key("waiting")), RunOptions(run_id="bench"), LogListener(weigh))
         assert done, f"{rows} rows of {files} files arrived, and no more"
-        rows += sum(add.rows or 0 for one in done for add in one.batch.rows)
+        rows += sum(add.rows or 0 for result in done for add in result.batch.rows)
     return {"files": files, "batches": len(held), "megabytes_after_each_batch": held}
 
 

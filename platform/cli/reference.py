@@ -30,12 +30,15 @@ def reference_text() -> str:
 
 
 def _section(name: str, command: Any) -> str:
-    arguments = [one for one in command.params if one.param_type_name == "argument"]
-    options = [one for one in command.params if one.param_type_name == "option"]
-    shown = [f"<{one.name}>" if one.required else f"[<{one.name}>]" for one in arguments]
+    arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
+    options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
+    shown = [f"<{argument.name}>" if argument.required else f"[<{argument.name}>]" for argument in arguments]
     usage = " ".join(["tidegate", name, *shown, *(["[options]"] if options else [])])
-    rows = [f"| `<{one.name}>` | {'required' if one.required else 'none'} | {_cell(one.help)} |" for one in arguments]
-    rows += [f"| {_spelled(one)} | {_default(one)} | {_cell(one.help)} |" for one in options]
+    rows = [
+        f"| `<{argument.name}>` | {'required' if argument.required else 'none'} | {_cell(argument.help)} |"
+        for argument in arguments
+    ]
+    rows += [f"| {_spelled(option)} | {_default(option)} | {_cell(option.help)} |" for option in options]
     table = "\n| argument, option | default | meaning |\n|---|---|---|\n" + "\n".join(rows) + "\n" if rows else ""
     return f"## `tidegate {name}`\n\n{_plain(command.help)}\n\n    {usage}\n{table}"
 

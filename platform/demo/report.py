@@ -203,16 +203,16 @@ def show_report(console: Console, report: Report, seconds: float) -> None:
     table = Table(title="What landed", header_style="bold")
     for name in ("table", "files", "rows", "expected", "version", "run seconds", "freshness"):
         table.add_column(name, justify="left" if name == "table" else "right")
-    for one in report.tables:
-        right = one["rows"] == one["expected_rows"]
-        fresh = one.get("freshness_seconds")
+    for entry in report.tables:
+        right = entry["rows"] == entry["expected_rows"]
+        fresh = entry.get("freshness_seconds")
         table.add_row(
-            one["name"],
-            f"{one['files']:,}",
-            f"[{'green' if right else 'red'}]{one['rows']:,}",
-            f"{one['expected_rows']:,}",
-            str(one["delta_version"]),
-            f"{one.get('seconds', 0):.1f}",
+            entry["name"],
+            f"{entry['files']:,}",
+            f"[{'green' if right else 'red'}]{entry['rows']:,}",
+            f"{entry['expected_rows']:,}",
+            str(entry["delta_version"]),
+            f"{entry.get('seconds', 0):.1f}",
             f"{fresh:.1f} s" if fresh is not None else "",
         )
     console.print(table)

@@ -71,7 +71,7 @@ def _on_the_way(lake: Lake, instance: dg.DagsterInstance) -> str | None:
         return f"SQS holds {waiting} messages, {in_flight} in flight"
     manifests = lake.store.inbox.waiting()
     if manifests:
-        tables = len({one.table for one in manifests})
+        tables = len({manifest.table for manifest in manifests})
         return f"hints in the inbox: {sum(manifest.hints for manifest in manifests)}, of tables: {tables}"
     active = instance.get_runs_count(dg.RunsFilter(statuses=ACTIVE))
     return f"runs under way: {active}" if active else None

@@ -68,14 +68,14 @@ class ForkServer:
         open_ = True
         while open_ or self._runs or self._undertakers:
             ready = wait([*self._runs, *self._undertakers, *([self._connection] if open_ else [])])
-            for one in ready:
-                if not isinstance(one, int):
+            for descriptor in ready:
+                if not isinstance(descriptor, int):
                     continue
-                if undertaker := self._undertakers.pop(one, None):
+                if undertaker := self._undertakers.pop(descriptor, None):
                     undertaker.join()
                     undertaker.close()
                 else:
-                    self._bury(*self._runs.pop(one))
+                    self._bury(*self._runs.pop(descriptor))
             if self._connection in ready:
                 try:
                     launch = self._connection.recv()

@@ -1,4 +1,4 @@
-"""What becomes of files after they were loaded, on a real S3: whatever overwrites them, and wherever a run dies."""
+"""`after_load` on a real S3: files are overwritten at any time, and runs die at any point."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ COMMITTED = Status.COMMITTED
 
 
 class Place:
-    """A table's prefix, a folder beside it, and a lake whose ledger is a dictionary.
+    """The prefix of a table, another folder, and a lake whose ledger is a dictionary.
 
     Attributes:
-        states: what the ledger says.
+        states: the last states in the ledger.
     """
 
     def __init__(self, endpoint: str, after_load: Any, *, versioned: bool = False) -> None:
@@ -66,17 +66,17 @@ class Place:
         return None, {key: self.states[key] for key in keys if key in self.states}
 
     def put(self, name: str, body: str, **more: Any) -> str:
-        """Write a file; its etag."""
+        """Write a file. Returns its etag."""
         return str(self.s3.put_object(Bucket=self.bucket, Key=f"in/{name}", Body=body, **more)["ETag"].strip('"'))
 
     def load(self, name: str, body: str, **more: Any) -> dict[str, str]:
-        """Write a file, which is in the ledger then."""
+        """Write a file and add it to the ledger."""
         etag = self.put(name, body, **more)
         self.states[f"in/{name}"] = LastState(COMMITTED, etag, 1)
         return {f"in/{name}": etag}
 
     def leave(self, count: int) -> dict[str, str]:
-        """Loaded files that lie there and are noted; their etags by key."""
+        """Write loaded files with notes. Returns their etags by key."""
         left = {key: etag for i in range(count) for key, etag in self.load(f"{i}.csv", "1").items()}
         assert note_what_lies_there(self.table, left, self.states) == count
         return left
@@ -96,7 +96,7 @@ class Place:
         after_batch(self.table, SimpleNamespace(rows=rows, n=1), self.log.append)  # type: ignore[arg-type]
 
     def told(self) -> dict[str, str | None]:
-        """What the inbox says was taken away."""
+        """The files that the inbox reports as removed."""
         inbox = self.lake.store.inbox
         manifests = inbox.of(self.table.text).read([one.id for one in inbox.waiting(self.table.text)])
         return {hint.key: hint.taken for manifest in manifests for hint in manifest.hints}
@@ -159,7 +159,7 @@ def test_files_of_one_name_are_both_kept(place: MakePlace) -> None:
 def test_files_of_one_name_that_two_tables_move_at_once_are_both_kept(
     place: MakePlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """lake.yaml refuses one folder for two tables, but others write there too. The local S3 heeds no such condition."""
+    """lake.yaml refuses one folder for two tables, but other writers use it too. The local S3 ignores the condition."""
     at = place("move")
     loaded = at.load("a.csv", "ours")
     copy = at.s3.copy_object
@@ -183,7 +183,7 @@ def test_files_of_one_name_that_two_tables_move_at_once_are_both_kept(
 def test_a_copy_that_has_another_etag_than_its_source_is_known_again(
     checksum: bool, place: MakePlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As of a file in parts, or in a bucket that KMS encrypts."""
+    """As with a multipart upload, or a bucket encrypted by KMS."""
     at = place("move")
     loaded = at.load("a.csv", "1")
     found = at.lake.store.objects.head(at.bucket, "in/a.csv")
@@ -236,7 +236,7 @@ def test_the_same_bytes_with_another_etag_go_as_well_and_are_told_by_the_one_tha
 def test_a_run_that_a_reset_overtook_takes_nothing_away(
     moment: str, place: MakePlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The reset counts on the files that lie there."""
+    """The reset relies on the existing files."""
     at = place("delete")
     a, b = at.load("a.csv", "1"), at.load("b.csv", "2")
 
@@ -306,7 +306,7 @@ def test_tags_join_those_that_are_there_and_only_of_what_was_loaded(
     assert at.tags("a.csv") == {"team": "shop", "tidegate": "loaded"}
     assert at.tags("b.csv") == {"team": "shop"}, "a run that died had tagged it"
     assert (at.told(), at.waits()) == ({}, 0)
-    # Overwritten after it was looked at.
+    # Overwritten after it was read.
     store = at.lake.store.objects
     read = store.tags
 
@@ -358,7 +358,7 @@ def test_what_waits_is_done_bit_by_bit_and_what_failed_rests_before_it_is_tried_
 def test_what_waits_takes_little_of_a_run_s_time_and_the_rest_waits_on(
     place: MakePlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Copies of large files take theirs, and new files wait behind them."""
+    """Copies of large files take time, and new files wait meanwhile."""
     at = place("delete")
     monkeypatch.setattr(after, "_SIDE_BY_SIDE", 1)
     left = at.leave(5)

@@ -37,8 +37,8 @@ def _resident() -> int:
 
 
 def test_26_tables_exported_at_once_are_taken_in_with_flat_memory(local_aws: LocalAws) -> None:
-    """Each file becomes one hint of its table; nothing stays in flight or goes to the DLQ; the last ticks need no more
-    memory than the first ones. A hundred thousand messages on a faster server: `benchmarks/intake.py`."""
+    """Each file becomes one hint of its table. No message stays in flight or goes to the DLQ. The last ticks need no
+    more memory than the first. `benchmarks/intake.py` has a hundred thousand messages on a faster server."""
     sqs = Clients.connect(local_aws.endpoint, REGION, key="test", secret="test").sqs
     dead = sqs.create_queue(QueueName="burst-dlq")["QueueUrl"]
     arn = sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
@@ -75,5 +75,5 @@ def test_26_tables_exported_at_once_are_taken_in_with_flat_memory(local_aws: Loc
     assert Queue(sqs, dead).depth() == (0, 0)
     third = len(held) // 3
     assert third >= 2
-    # What Python keeps of the hints themselves, in a dictionary instead of S3, is below a megabyte.
+    # The hints themselves, in a dictionary instead of S3, need less than a megabyte.
     assert max(held[-third:]) <= 1.1 * max(held[:third])

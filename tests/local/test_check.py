@@ -1,4 +1,4 @@
-"""`tidegate check` on a real S3, SQS and CloudWatch: each line that it can say, brought about where a user would."""
+"""`tidegate check` on a real S3, SQS and CloudWatch: every finding, caused as a user would cause it."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ ALL = list(EVENTS)
 
 
 class Shore:
-    """A lake that is in order, behind the proxy; its Spark server alone is not there.
+    """A lake in order, behind the proxy. Only its Spark server is missing.
 
     Attributes:
-        clients: whose requests the proxy does not see.
+        clients: clients whose requests bypass the proxy.
     """
 
     def __init__(self, aws: LocalAws, proxy: FaultProxy, folder: Path) -> None:
@@ -73,7 +73,7 @@ class Shore:
         self.store = LakeStore(ObjectStore(self.clients.s3), self.config.lake.root)
 
     def found(self, target: str = "") -> list[Finding]:
-        """What the check says, but for that no Spark server answers."""
+        """The findings, except that no Spark server answers."""
         *found, spark = findings(self.using, self.config, set(), (self.bucket, target) if target else None)
         assert (spark.what.startswith("Spark "), spark.what.endswith(": answers"), spark.ok) == (True, True, False)
         assert spark.detail.startswith("no Spark Connect server at ")

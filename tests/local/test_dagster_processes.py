@@ -1,4 +1,4 @@
-"""What keeps Dagster from starting is said in one line; that it comes up, launches runs and goes, the demo shows."""
+"""Every obstacle to the start of Dagster is reported in one line. The tests of the demo show start, runs and stop."""
 
 from __future__ import annotations
 

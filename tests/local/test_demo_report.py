@@ -1,4 +1,4 @@
-"""How late the demo says that a table's newest file is."""
+"""The lateness of a table's newest file in the report of the demo."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def materialize(instance: dg.DagsterInstance, **metadata: int) -> None:
 
 @pytest.fixture
 def newest() -> Newest:
-    """A file of batch 2, told of half a minute ago and recorded five seconds ago."""
+    """A file of batch 2, with an event of half a minute ago, and recorded five seconds ago."""
     return Newest(2, time.time() - 30, time.time() - 5)
 
 

@@ -48,7 +48,7 @@ def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clients]:
 
 
 class Table(DeltaLog):
-    """A Delta table's log, written by hand, and what the doctor says of it."""
+    """A Delta table's log, written by hand, and the findings of the doctor."""
 
     def __init__(self, clients: Clients, name: str) -> None:
         super().__init__(clients, f"s3a://lake/{name}")
@@ -74,12 +74,12 @@ def table(clients: Clients, request: pytest.FixtureRequest) -> Table:
 
 
 def of(version: int, staged: str = OURS) -> str:
-    """As `staged` of version 2, of another version."""
+    """Returns a staged name like `staged` of version 2, for another version."""
     return staged.replace(commit_file(2), commit_file(version))
 
 
 def list_otherwise(monkeypatch: pytest.MonkeyPatch, otherwise: Callable[[Listed], Listed | None]) -> None:
-    """Let listings show each object as this makes it, or not at all."""
+    """Make listings show each object as `otherwise` returns it, or omit it."""
     under = ObjectStore.under
 
     def changed(*args: Any) -> Iterator[Listed]:
@@ -233,7 +233,7 @@ def test_another_writer_s_lost_commit_is_found_and_never_swept(
 def test_a_lost_commit_below_the_newest_entry_is_found_and_its_evidence_stays(
     table: Table, staged: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The classic writer saw no version 2 before another published it, and claimed it after version 3 was ours.
+    # The classic writer did not see version 2, which another writer published, and claimed it after our version 3.
     table.commit(2, "foreign")
     table.commit(3)
     table.claim(3, of(3), complete=True)
@@ -294,7 +294,7 @@ def test_what_nobody_can_tell_any_more_is_kept(table: Table, monkeypatch: pytest
 
 def test_old_staged_commits_are_swept_and_claimed_ones_kept(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     table.write(OURS.replace("0b2f", "1b2f"), "commit")
-    table.write(CLASSIC.replace("0002.json.0b", "0001.json.1b"), "commit")  # what it holds was published
+    table.write(CLASSIC.replace("0002.json.0b", "0001.json.1b"), "commit")  # its content was published
     table.write(OURS, "commit")
     table.claim(2, OURS)
     assert table.findings()["staged commits"] == (True, "3, 0 to sweep with --repair")

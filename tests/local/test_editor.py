@@ -16,7 +16,7 @@ UNRESOLVED = {"reportMissingImports", "reportMissingModuleSource", "reportAttrib
 
 
 def test_pyright_resolves_every_import_of_three_modules() -> None:
-    """Pyright follows no import hook, and so not the editable install: [tool.pyright] of pyproject.toml must do."""
+    """Pyright follows no import hook, and therefore not the editable install, but [tool.pyright] of pyproject.toml."""
     command = [str(Path(sys.executable).parent / "basedpyright"), "--outputjson", *MODULES]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.stdout.strip(), done.stderr

@@ -1,4 +1,4 @@
-"""The proxy forwards faithfully, and misbehaves exactly as told."""
+"""The proxy forwards unchanged, and causes exactly the configured faults."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_held_put_lands_after_its_client_has_gone(aws: LocalAws, proxy: FaultP
     held.wait_caught(5)
     assert held.requests == [f"PUT {path}"]
     client.close()
-    # Nothing else is held up meanwhile.
+    # No other request is delayed meanwhile.
     s3(proxy.endpoint).put_object(Bucket="bucket", Key="t/_delta_log/00000000000000000008.json", Body=b"1")
     assert not exists(aws, path.removeprefix("/bucket/"))
     held.release()

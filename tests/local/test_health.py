@@ -1,4 +1,4 @@
-"""A tick of the sensor `health` on a real inbox, real queues and CloudWatch; no Spark."""
+"""A tick of the sensor `health` on a real inbox, real queues and CloudWatch, without Spark."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_tick_tells_dagster_and_cloudwatch_what_waits(tmp_path: Path) -> None:
         )
         old = (datetime.now(UTC) - timedelta(hours=2)).isoformat()
         hints = [Hint("orders/a", event_time=old, size=5), Hint("orders/b", size=6)]
-        # More tables than one request of PutMetricData has metrics, and enough of them to be compressed.
+        # More tables than the metrics of one PutMetricData request, and enough of them for compression.
         others = [Manifest.new(f"landing.t{number}", "intake", hints[1:]) for number in range(500)]
         lake.open().store.inbox.put([Manifest.new("landing.orders", "intake", hints), *others])
 
@@ -80,7 +80,7 @@ def test_a_tick_tells_dagster_and_cloudwatch_what_waits(tmp_path: Path) -> None:
             properties = alarm["Properties"]
             cloudwatch.put_metric_alarm(**{name: properties[name] for name in properties if "Actions" not in name})
         firing = {one["AlarmName"] for one in cloudwatch.describe_alarms(StateValue="ALARM")["MetricAlarms"]}
-        # The emulator looks at names only, so it says nothing of one table's alarm.
+        # The emulator only compares names, so it cannot verify the alarm of one table.
         assert "Tidegate lake/root: a table is behind" in firing
         assert "Tidegate lake/root: something is in quarantine" not in firing
 
@@ -110,7 +110,7 @@ def test_a_tick_tells_dagster_and_cloudwatch_what_waits(tmp_path: Path) -> None:
 
 
 def value(cloudwatch: Any, name: str, **dimensions: str) -> float:
-    """What CloudWatch holds of a metric."""
+    """Returns the value of a metric in CloudWatch."""
     now = datetime.now(UTC)
     (point,) = cloudwatch.get_metric_statistics(
         Namespace="Tidegate",

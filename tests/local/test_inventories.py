@@ -1,4 +1,4 @@
-"""The newest S3 Inventory that is complete, over HTTP; and what is wrong with one that cannot be used."""
+"""The newest complete S3 Inventory, over HTTP, and what is wrong with one that cannot be used."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LINES = [Line(f"orders/{number}", number, "e") for number in range(10)]
 
 @dataclass
 class Destination:
-    """The bucket that inventories are delivered to."""
+    """The destination bucket of inventories."""
 
     s3: Any
     objects: ObjectStore
@@ -71,7 +71,7 @@ def test_the_newest_delivery_that_is_complete_is_read(at: Destination, format: L
 
 
 def test_a_file_whose_etag_is_no_md5_is_read_to_prove_it(at: Destination, proxy: FaultProxy) -> None:
-    """As where it is encrypted with KMS, or was put in parts."""
+    """As with encryption by KMS, or a multipart upload."""
     found = at.deliver()
     key = found.data[0]
     upload = at.s3.create_multipart_upload(Bucket=BUCKET, Key=key)["UploadId"]

@@ -1,4 +1,4 @@
-"""A lake proves its endpoint's conditional put before anything rests on it, and again on another endpoint."""
+"""A lake proves its endpoint's conditional put before it relies on it, and again on another endpoint."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tidegate.resources.lake_root.store import LakeStore
 
 
 class Endpoint:
-    """A local AWS, a bucket's name on it, and how many conditional puts came to it."""
+    """A local AWS, the name of a bucket on it, and the number of its conditional puts."""
 
     def __init__(self, aws: LocalAws, bucket: str) -> None:
         self.bucket = bucket
@@ -55,7 +55,7 @@ def test_a_lake_is_proven_once_on_every_endpoint(endpoints: list[Endpoint]) -> N
     assert here.lake().identity.lake == lake
     assert here.conditional == proof
 
-    # Copied to another endpoint, with everything that it holds.
+    # Copied to another endpoint with all its content.
     for item in here.s3.list_objects_v2(Bucket=here.bucket)["Contents"]:
         body = here.s3.get_object(Bucket=here.bucket, Key=item["Key"])["Body"].read()
         there.s3.put_object(Bucket=here.bucket, Key=item["Key"], Body=body)

@@ -1,4 +1,4 @@
-"""What S3's refusals mean for one object: changed, forbidden for good, or not answered now."""
+"""The meaning of S3's refusals for one object: changed, forbidden for good, or no answer now."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_what_a_refusal_says_of_the_object(
         (None, "", S3Found),
         (404, "NoSuchKey", S3Gone),
         (403, "AccessDenied", S3Forbidden),
-        (400, "InvalidRequest", S3Forbidden),  # encrypted with a key that its producer sends along (SSE-C)
+        (400, "InvalidRequest", S3Forbidden),  # encrypted with a key of its producer (SSE-C)
         (400, "ExpiredToken", S3Unavailable),
         (400, "AuthorizationHeaderMalformed", S3Unavailable),
         (400, "KMS.DisabledException", S3Forbidden),
@@ -83,9 +83,9 @@ def test_what_a_refusal_says_of_the_object(
 def test_what_a_probe_says(
     status: int | None, code: str, says: type[Probe], objects: ObjectStore, proxy: FaultProxy
 ) -> None:
-    """An object that may not be seen is not gone: a registered table would lose its rows.
+    """An object that may not be read is not gone: a registered table would lose its rows.
 
-    And what S3 refuses for ever is not asked for in every window; but only what is the object's own.
+    An object that S3 refuses for ever is not requested in every window, if the reason is in the object itself.
     """
     if status:
         proxy.status("HEAD|GET", "/source/x$", status, None, body=refusal(code))
@@ -99,7 +99,7 @@ def test_one_request_says_what_head_says_and_brings_the_tail(objects: ObjectStor
     seen = objects.head("source", "x")
     count = proxy.count(".*", "/source/x")
     assert isinstance(seen, S3Found)
-    seen = replace(seen, checksum=None)  # S3 has none for a piece of an object
+    seen = replace(seen, checksum=None)  # S3 has no checksum for a part of an object
     assert objects.head_with_tail("source", "x", 4) == (seen, b"tent")
     assert objects.head_with_tail("source", "x", 100) == (seen, b"content")
     assert count.count == 2

@@ -1,4 +1,4 @@
-"""`tidegate trace` on a real S3: what depends on what S3 says of the object now, and on what the ledger said last."""
+"""`tidegate trace` on a real S3: what depends on the object's state in S3 and on its last state in the ledger."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Way:
     """A lake with one table, whose ledger is a list.
 
     Attributes:
-        decisions: what the ledger says of the object.
+        decisions: the entries of the object in the ledger.
     """
 
     def __init__(self, endpoint: str) -> None:
@@ -40,7 +40,7 @@ class Way:
         self.decisions: list[Decision] = []
 
     def put(self, body: str) -> str:
-        """Write the object; its etag."""
+        """Write the object. Returns its etag."""
         return str(self.s3.put_object(Bucket=self.bucket, Key=KEY, Body=body)["ETag"].strip('"'))
 
     def decided(self, status: Status, etag: str | None) -> None:
@@ -75,7 +75,7 @@ def refused(proxy: FaultProxy) -> None:
 
 
 def unanswered(proxy: FaultProxy) -> None:
-    # As a 503, which botocore would ask for again and again.
+    # As a 503, which botocore would retry for long.
     proxy.status("HEAD", KEY, 400, None)
 
 

@@ -1,4 +1,4 @@
-"""What is missing or taken is said in one sentence, before anything is started."""
+"""A missing requirement or a port in use is reported in one sentence, before any process starts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A whole lake under the policies that are printed, and nothing else: every call that they lack is refused.
+"""A whole lake under the printed policies alone: every call that they do not allow is refused.
 
-One lake with a table of each kind goes its way, once, as Dagster's role, with a Spark server that has Spark's. Then an
-operator runs every command. What the policies have too much is found by the same run.
+One lake with a table of each kind is run once under Dagster's role, with a Spark server under Spark's role. Then an
+operator runs every command. The same run finds permissions that are not needed.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ TABLES: list[dict[str, Any]] = [
     {"name": "stocked", "prefix": "stocked/", "format": "json", "inventory": f"s3://{INVENTORIES}/{FOLDER}"},
     {"name": "clicks", "row_queue": {"name": "clicks", "dlq": f"clicks-{NAME}-dlq"}},
 ]
-#: Whose run lists the prefix, or reads the inventory.
+#: Tables whose run lists the prefix, or reads the inventory.
 LISTED = ("stocked", "versions")
 
-#: What nothing of this run needs, and why it is printed all the same.
+#: Permissions that this run does not need, and why they are printed.
 SPARED = {
     ("dagster", "Queues", "sqs:ChangeMessageVisibility"): "a tick that lasts half of the visibility timeout",
     ("dagster", "Lake", "s3:AbortMultipartUpload"): "a large copy that is given up",
@@ -83,7 +83,7 @@ SPARED = {
 
 
 class _Aws:
-    """The local AWS as those see it who work under a policy."""
+    """The local AWS as seen under a policy."""
 
     def __init__(self, aws: LocalAws, proxy: PolicedAws, key: str) -> None:
         self.endpoint = proxy.endpoint
@@ -94,7 +94,7 @@ class _Aws:
 
 
 class _Stack:
-    """What a lake of a test wants of its stack; who makes buckets and queues is under no policy."""
+    """The stack of a test lake. Buckets and queues are created without a policy."""
 
     def __init__(self, aws: LocalAws, proxy: PolicedAws, server: SparkServer) -> None:
         self.aws, self.spark, self._direct = _Aws(aws, proxy, "dagster"), server, aws
@@ -105,11 +105,11 @@ class _Stack:
 
 @dataclass(frozen=True)
 class Course:
-    """What came of the run.
+    """The result of the run.
 
     Attributes:
-        roles: the statements of each.
-        said: what the commands printed, by name.
+        roles: the statements of each role.
+        said: the output of the commands, by name.
     """
 
     lake: TestLake
@@ -125,7 +125,7 @@ def lines(*ids: int) -> str:
 
 
 def large(*ids: int) -> bytes:
-    """Lines of a file that Spark reads for itself: what is smaller comes with the look."""
+    """Returns the lines of a file that Spark reads itself: smaller files are read in step 1 (look)."""
     return f"{lines(*ids)}{' ' * SMALL_BYTES}\n".encode()
 
 
@@ -136,7 +136,7 @@ def parquet(kind: str, one: int) -> bytes:
 
 
 def _land(lake: TestLake, proxy: PolicedAws) -> None:
-    """A file for each table and each way to read it, rows, and messages that nobody understands."""
+    """Put a file for each table and each way to read it, rows, and messages that cannot be parsed."""
     s3, sqs = lake.clients.s3, lake.clients.sqs
     lake.put("registered/plain.parquet", parquet("us", 1))
     lake.put("registered/pandas.parquet", parquet("ns", 2))
@@ -161,7 +161,7 @@ def _land(lake: TestLake, proxy: PolicedAws) -> None:
 
 
 def _dagster(lake: TestLake, handles: Lake) -> tuple[str, ...]:
-    """What the processes of Dagster do; what the measurement of the lake does not know."""
+    """Do the work of Dagster's processes. Returns what the measurement of the lake could not read."""
 
     def take_all() -> bool:
         take_in(handles, seconds=2)
@@ -182,7 +182,7 @@ def _dagster(lake: TestLake, handles: Lake) -> tuple[str, ...]:
 
 
 def _commands(lake: TestLake) -> dict[str, str]:
-    """Every command, as an operator; what each said."""
+    """Run every command as an operator. Returns the outputs."""
     said: dict[str, str] = {}
 
     def run(name: str, command: Callable[..., object], *given: Any, **options: Any) -> None:
@@ -209,7 +209,7 @@ def _commands(lake: TestLake) -> dict[str, str]:
 
 
 def _leave_staged_bytes(lake: TestLake) -> None:
-    """What a dead writer leaves: an open entry below the newest one."""
+    """Leave an open entry below the newest one, as a dead writer does."""
     items = lake.clients.dynamodb.scan(TableName="delta_log")["Items"]
     of_table = sorted(
         (one["fileName"]["S"], one) for one in items if one["tablePath"]["S"].endswith(f"{LANDING}/registered")
@@ -236,7 +236,7 @@ def course(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Ite
         queue = {"url": direct.aws.queue_url(f"events-{NAME}"), "dlq": f"events-{NAME}-dlq"}
         more = {"buckets": [LANDING, VERSIONED], "queues": [queue], "metrics": "cloudwatch", "discovery": False}
         lake = TestLake(direct, folder, NAME, TABLES, more)  # type: ignore[arg-type]
-        # The log store is to make its table.
+        # The log store creates its table.
         lake.clients.dynamodb.delete_table(TableName="delta_log")
         roles["dagster"], roles["spark"] = dagster(lake.config), spark(lake.config)
         roles["operator"] = (*dagster(lake.config), *operator(lake.config))
@@ -285,7 +285,7 @@ def test_the_commands_did_what_they_are_for(course: Course) -> None:
 
 
 def needless(asked: list[Asked], statements: Statements) -> set[tuple[str, str]]:
-    """Statements with the actions, or the resources, of which without them all that was asked is allowed still."""
+    """Returns the actions and resources of statements without which every request is still allowed."""
     found = set()
     for place, one in enumerate(statements):
         parts = [
@@ -305,7 +305,7 @@ def test_nothing_is_printed_that_nobody_needs(course: Course) -> None:
         for role, statements in course.roles.items()
         for part in needless([one for one in course.proxy.asked if one.role == role], statements)
     }
-    # An operator has what Dagster has, and need not do all of it.
+    # An operator has all permissions of Dagster, and need not use all of them.
     own = {one.sid for one in operator(course.lake.config)}
     found = {one for one in spared if one[0] != "operator" or one[1] in own}
     assert found == set(SPARED), {one: SPARED.get(one, "?") for one in found ^ set(SPARED)}

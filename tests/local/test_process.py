@@ -1,4 +1,4 @@
-"""Children are logged, stopped on every path, and never outlive us."""
+"""Children have a log, are stopped on every path, and never outlive their parent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.process.process import Process, spawn, tail
 
-# A child that has a child of its own, which moves to a session of its own; both say who they are.
+# A child with a child that moves to a session of its own. Both print their process ids.
 FAMILY = """
 import os, subprocess, sys, time
 below = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"], start_new_session=True)

@@ -1,4 +1,4 @@
-"""Runs are forks of a warm process, and everything that Dagster promises of a run holds for them."""
+"""Runs are forks of a warm process, and have every property that Dagster promises of a run."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ defs = dg.Definitions(jobs=[says, hangs, crashes])
 
 
 class Scene:
-    """An instance with the launcher, and a code location whose server is on paper: only its id is asked."""
+    """An instance with the launcher, and a code location with a pretended server: only its id is used."""
 
     def __init__(self, folder: Path) -> None:
         (folder / "dagster.yaml").write_text(INSTANCE)
@@ -122,14 +122,14 @@ class Scene:
         return "\n".join(entry.user_message or str(entry.message) for entry in self.instance.all_logs(run_id))
 
     def said(self, job: str = "says") -> list[int]:
-        """Run it: the process that imported its code, and its parent."""
+        """Run the job. Returns the process that imported its code, and its parent."""
         run_id = self.launch(job)
         assert self.ends(run_id, dg.DagsterRunStatus.SUCCESS), self.lines(run_id)
         words = next(line for line in self.lines(run_id).splitlines() if "imported by" in line).replace(",", "").split()
         return [int(word) for word in words if word.isdigit()]
 
     def pid(self, run_id: str) -> int:
-        """Its process, once it hangs."""
+        """Wait until the run hangs. Returns its process id."""
         assert eventually(lambda: "hanging" in self.lines(run_id), 30)
         pid = self.launcher._locks.pid(run_id)
         assert pid
@@ -192,7 +192,7 @@ def test_a_dead_warm_process_is_replaced_and_its_runs_live_on(scene: Scene) -> N
 
 
 def test_a_run_that_was_started_in_another_way_is_let_be(scene: Scene) -> None:
-    """Such as `dagster asset materialize`: else run monitoring would fail it while it works."""
+    """For example `dagster asset materialize`: otherwise run monitoring would fail an active run."""
     run = scene.instance.create_run_for_job(scene._defs.get_job_def("says"), status=dg.DagsterRunStatus.STARTED)
     assert scene.launcher.check_run_worker_health(run).status == WorkerStatus.RUNNING
     assert not scene.launcher.terminate(run.run_id)
@@ -200,7 +200,7 @@ def test_a_run_that_was_started_in_another_way_is_let_be(scene: Scene) -> None:
 
 @pytest.fixture
 def by_default(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The runs that were left to Dagster's default launcher."""
+    """The runs that Dagster's default launcher started."""
     runs: list[str] = []
     monkeypatch.setattr(DefaultRunLauncher, "launch_run", lambda _, context: runs.append(context.dagster_run.run_id))
     return runs

@@ -49,7 +49,10 @@ def everything_of(stack: LocalStack) -> list[int]:
 def test_up_append_a_killed_server_comes_back_down(
     stack: LocalStack, tmp_path: Path, is_gone: Callable[[int], bool], until: Callable[..., bool]
 ) -> None:
-    """The real server, once; that a home keeps its state is seen in the demo, whose tests start on one home thrice."""
+    """With the real server, once.
+
+    The tests of the demo, which start on one home three times, show that state is kept.
+    """
     ready: list[Settings] = []
     stack._on_ready = ready.append
     with stack:
@@ -80,7 +83,7 @@ def test_up_append_a_killed_server_comes_back_down(
 
 
 def _only_with_the_token(stack: LocalStack) -> None:
-    """The server refuses who has no token or a wrong one; nobody else on the machine can read it."""
+    """The server refuses clients with no token or a wrong one. No other user of the machine can read the token."""
     remote = stack.spark.remote
     assert remote.token
     assert remote.address.startswith("sc://localhost:")
@@ -88,7 +91,7 @@ def _only_with_the_token(stack: LocalStack) -> None:
         with pytest.raises(SparkUnreachable, match=r"refuses this client .*_AUTHENTICATE_TOKEN") as refused:
             probe(SparkRemote(remote.address, token))
         assert remote.token not in str(refused.value)
-    # As any PySpark beside us connects: by its own two variables.
+    # As any PySpark client connects: by its own two variables.
     program = "from pyspark.sql import SparkSession; print(SparkSession.builder.getOrCreate().range(3).count())"
     done = subprocess.run(
         [sys.executable, "-c", program], env={**os.environ, **stack.environ}, capture_output=True, text=True, timeout=60
@@ -104,7 +107,7 @@ def _only_with_the_token(stack: LocalStack) -> None:
 
 
 def _kill_spark(stack: LocalStack, until: Callable[..., bool]) -> None:
-    """Kill the server, which comes back by itself; the AWS stays as it is."""
+    """Kill the server, which is restarted. The AWS stays as it is."""
     before = find_stack(stack.home)
     assert before is not None
     assert stack.supervisor is not None
@@ -166,7 +169,7 @@ def test_a_sigkilled_owner_leaves_nothing_and_its_home_can_be_used(
     owner.send_signal(signal.SIGKILL)
     owner.wait(10)
     owner.stdout.close()
-    # At once, on the same ports: it waits for the guards of the dead one.
+    # At once, on the same ports: the start waits for the guards of the dead platform.
     with stack:
         assert all(is_gone(pid) for pid in pids)
 

@@ -1,6 +1,6 @@
 """`tidegate up` and `tidegate dev`: up, used, and down in order or with one readable line.
 
-Nothing is asked of Spark here, so a small server stands in for it; the demo runs the same parts with the real one.
+No test queries Spark, so a small server replaces it. The demo runs the same parts with the real server.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ def run(folder: Path, command: str, *arguments: str) -> CommandProcess:
     lake.write_text(LAKE)
     home = str(folder / "home")
     arguments = ("--lake", str(lake), "--home", home, *FREE_PORTS, *arguments)
-    # What lies where a user stands is nobody's module.
+    # A file in the working directory of the user must not be imported.
     for name in ("gql", "yaml", "tidegate"):
         (folder / f"{name}.py").write_text(f"raise ImportError('the {name}.py of the working directory')\n")
     return CommandProcess(folder / "log", command, *arguments, small=True, cwd=folder)
 
 
 def ui_version(dev: CommandProcess) -> str:
-    """What the UI of a dev that is up says of itself."""
+    """Returns the answer of a running UI about itself."""
     url = dev.wait_for(r"Dagster UI +(http://\S+)\n(?s:.*)Ctrl-C stops the platform; its state stays\.", _UP)[1]
     with urllib.request.urlopen(f"{url}/server_info", timeout=20) as reply:
         return str(json.load(reply)["dagster_webserver_version"])
 
 
 def test_dev_says_in_one_line_that_its_daemon_died(tmp_path: Path, is_gone: Callable[[int], bool]) -> None:
-    """How it ends by Ctrl-C is seen of the demo, which waits in the same way."""
+    """The tests of the demo, which waits in the same way, show the end by Ctrl-C."""
     with run(tmp_path, "dev", "--ui-port", "0") as dev:
         assert ui_version(dev)
         everything = dev.below()

@@ -60,7 +60,7 @@ def test_two_processes_cannot_share_a_home(tmp_path: Path, python_path: dict[str
         holder.send_signal(signal.SIGKILL)
         holder.wait(10)
         holder.stdout.close()
-    # A dead process's lock is nobody's.
+    # The lock of a dead process is free.
     lock = StackLock(tmp_path)
     lock.acquire()
     lock.release()
@@ -73,7 +73,8 @@ def test_a_new_stack_waits_for_the_remains_of_a_dead_one(tmp_path: Path) -> None
         write_stack(tmp_path, info(1, remains.pid))
         lock = StackLock(tmp_path)
         began = time.monotonic()
-        # Ours is a zombie until we wait for it, which a dead parent's guard never is: the deadline ends it.
+        # This child is a zombie until it is waited for, unlike the guard of a dead parent, so the deadline ends the
+        # wait.
         lock.acquire(1.5)
         assert 1.0 < time.monotonic() - began < 5
         assert not (tmp_path / "stack.json").exists()

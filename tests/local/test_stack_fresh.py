@@ -1,4 +1,4 @@
-"""A fresh demo forgets what is on its home, but never what something runs on."""
+"""A fresh demo deletes the state of its home, but never that of a running platform."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidegate.platform.local.stack_file import StackLock, empty_home
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A home with state, and a link to a folder that is not its own."""
+    """A home with state, and a link to a foreign folder."""
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "kept.txt").touch()
     state = tmp_path / "home" / "aws" / "state.json"

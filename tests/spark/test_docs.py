@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from delta.tables import DeltaTable
 from rich.console import Console
 
 from tidegate.platform.cli.commands.infer import run_infer
@@ -84,19 +83,6 @@ def test_the_reader_s_asset_takes_dagster_s_pyspark_and_s3_resources_next_to_our
     assert written == b"state,n\na,2\nb,1\n"
     lake.intake()
     assert set(lake.lake.store.births.tables()) == {lake.key("orders")}
-
-
-def test_delta_s_python_package_works_on_the_tables(tidegate_lake: Callable[..., TestLake]) -> None:
-    """Nothing of ours imports the package delta-spark: it is for the reader's own assets, on the same session."""
-    lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "format": "json", "columns": {"id": "int"}}])
-    lake.put("orders/a.json", '{"id": 1}\n{"id": 2}\n')
-    lake.materialize("bronze", "orders")
-    lake.lake.name_tables()
-    birth = lake.lake.store.births.read(lake.key("orders"))
-    assert birth is not None
-    table = DeltaTable.forPath(lake.lake.delta.session, birth.location)
-    assert sorted(row["id"] for row in table.toDF().select("id").collect()) == [1, 2]
-    assert table.history(1).count() == 1
 
 
 def test_the_shell_puts_the_same_file_with_the_same_keys() -> None:

@@ -116,7 +116,7 @@ def _notified(
         Bucket=bucket,
     )
     arns = {queue.arn for queue in queues}
-    direct = [one for one in found.get("QueueConfigurations", []) if one["QueueArn"] in arns]
+    direct = [target for target in found.get("QueueConfigurations", []) if target["QueueArn"] in arns]
     topics = found.get("TopicConfigurations", [])
     if "EventBridgeConfiguration" in found and not direct and not topics:
         senders.append(Sender("events.amazonaws.com", "*"))
@@ -128,7 +128,7 @@ def _notified(
         )
     expires = True
     for kind in KINDS:
-        filters = [_filter(one) for one in (*direct, *topics) if _sends(one["Events"], kind)]
+        filters = [_filter(target) for target in (*direct, *topics) if _sends(target["Events"], kind)]
         # A loaded table keeps the rows of a file that expires, so it does not need this event.
         wanting = [spec for spec in tables if kind != EXPIRATION or spec.registers is not False]
         if kind == EXPIRATION and not filters and not wanting:
@@ -137,14 +137,14 @@ def _notified(
         if not filters:
             raise Failed(f"no notification for {kind}:*, so such events never arrive: add it")
         for spec in wanting:
-            if not any(one.lets_through(spec) for one in filters):
+            if not any(filter_.lets_through(spec) for filter_ in filters):
                 raise Failed(
                     f"the filter of its notification for {kind}:* leaves out {spec.table_key.prefix} (table "
                     f"{spec.name}, {spec.format or 'any'} files): remove the filter, or add a notification for them"
                 )
-        suffixes = sorted({one.suffix for one in filters})
+        suffixes = sorted({filter_.suffix for filter_ in filters})
     senders += [Sender("s3.amazonaws.com", f"arn:aws:s3:::{bucket}")] if direct else []
-    senders += [Sender("sns.amazonaws.com", one["TopicArn"]) for one in topics]
+    senders += [Sender("sns.amazonaws.com", topic["TopicArn"]) for topic in topics]
     what = "created and removed objects" + ("" if "" in suffixes else f" that end in {' or '.join(suffixes)}")
     summary = f"{what}, " + ("to the queue" if direct else f"to {topics[0]['TopicArn']}")
     if not expires:

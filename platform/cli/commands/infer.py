@@ -109,7 +109,9 @@ def _look(guess: Guess, files: Files) -> None:
         guess.options.update(sniffed.options)
         if guess.format and FORMATS[guess.format].exact_names:
             spelled = list(dict.fromkeys([*guess.columns, *sniffed.columns]))
-            guess.problems += [f"{entry.key}: {one}" for one in check_names(spelled, loaded=False) if one not in said]
+            guess.problems += [
+                f"{entry.key}: {problem}" for problem in check_names(spelled, loaded=False) if problem not in said
+            ]
         differing.update(guess.take(sniffed.columns))
     both = {name.lower() for name in guess.columns} & {name.lower() for name in guess.partitions}
     if both:
@@ -127,12 +129,12 @@ def _parquet(entry: Entry, files: Files) -> Sniffed:
     (footer,) = read_footers([(files.last_bytes(entry.key, _TAIL), entry.size)])
     if isinstance(footer, BadParquet):
         raise footer
-    columns = {one.name: one.type.sql() for one in footer.fields}
+    columns = {field.name: field.type.sql() for field in footer.fields}
     return Sniffed(columns, problems=check_names(list(columns), loaded=False))
 
 
 def _declared(entry: Entry, files: Files) -> Sniffed:
-    """The columns are in the file itself, where the Spark server finds them."""
+    """The file itself declares its columns, and the Spark server reads them."""
     return Sniffed()
 
 
@@ -144,7 +146,7 @@ def _text(sniff: _Sniffer) -> Callable[[Entry, Files], Sniffed]:
     return look
 
 
-#: What the content of a file says of its columns, by format.
+#: Functions that infer columns from the content of a file, by format.
 LOOKS: Mapping[FormatName, Callable[[Entry, Files], Sniffed]] = {
     "parquet": _parquet,
     "csv": _text(sniff_csv),
@@ -161,9 +163,9 @@ class _Bucket:
         self._etags: dict[str, str] = {}
 
     def listing(self) -> Iterator[Entry]:
-        for one in self._store.under(self._bucket, self._prefix):
-            self._etags[one.key] = one.etag
-            yield Entry(one.key, one.size)
+        for item in self._store.under(self._bucket, self._prefix):
+            self._etags[item.key] = item.etag
+            yield Entry(item.key, item.size)
 
     def first_bytes(self, key: str, length: int) -> bytes:
         return self._store.first_bytes(self._bucket, key, self._etags[key], length)

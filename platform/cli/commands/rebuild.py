@@ -64,7 +64,7 @@ def plan_lines(lake: Lake, plan: RebuildPlan) -> list[str]:
     if plan.table.spec.silver:
         lines.append(f"  silver   silver.{plan.name} is merged from all of bronze after each commit that replaced rows")
     if plan.kept:
-        keys = [one.key for one in plan.kept]
+        keys = [item.key for item in plan.kept]
         lines += [
             f"  KEPT     {plan.kept_rows} rows stay as they are: S3 no longer has their files, or has other bytes",
             *(f"             {key}" for key in keys[:_SHOWN]),

@@ -77,7 +77,7 @@ def run_redrive(
         if messages:
             kept = quarantined_messages(opened, choice)
             total += len(kept)
-            _show(console, "messages", "in quarantine", [(one.event_id, one.reason) for one in kept])
+            _show(console, "messages", "in quarantine", [(message.event_id, message.reason) for message in kept])
             if kept and yes:
                 say(f"logged as {redrive_messages(opened, kept, choice, by=by, rate=rate, log=say)}")
         else:
@@ -85,8 +85,8 @@ def run_redrive(
             for text in every:
                 found = quarantined_objects(opened, text, choice)
                 total += len(found)
-                _show(console, text, "in quarantine", [(one.key, one.reason) for one in found if not one.partly])
-                _show(console, text, _PARTLY, [(one.key, one.reason) for one in found if one.partly])
+                _show(console, text, "in quarantine", [(item.key, item.reason) for item in found if not item.partly])
+                _show(console, text, _PARTLY, [(item.key, item.reason) for item in found if item.partly])
                 if found and yes:
                     say(f"logged as {redrive_objects(opened, text, found, choice, by=by, rate=rate, log=say)}")
     if not total:
@@ -129,8 +129,13 @@ def run_redrive_dead_letters(
             waiting += depth.waiting
             say(f"{dead.name}: {depth.waiting} messages, dead letters of {letters.source.name}")
             seen = peek(opened, letters, MAX_PEEKED) if depth.waiting else []
-            meant = [one for one in seen if one.is_chosen(choice)]
-            _show(console, dead.name, f"meant, of {len(seen)} looked at", [(one.keys[0], one.reason) for one in meant])
+            selected = [letter for letter in seen if letter.is_chosen(choice)]
+            _show(
+                console,
+                dead.name,
+                f"selected, of {len(seen)} read",
+                [(letter.keys[0], letter.reason) for letter in selected],
+            )
             if depth.waiting and yes:
                 say(f"logged as {redrive_dead_letters(opened, letters, choice, by=by, rate=rate, log=say)}")
     if not queues:

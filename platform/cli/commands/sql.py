@@ -128,7 +128,7 @@ def near(message: str, tables: Sequence[str]) -> str:
     if len(tables) <= _MAX_NAMED or not found:
         return ", ".join(tables[:_MAX_NAMED]) + (", …" if len(tables) > _MAX_NAMED else "") or "none yet"
     wanted = f"{found[1]}.{found[2]}".lower()
-    like = sorted(tables, key=lambda one: -SequenceMatcher(None, wanted, one.lower()).ratio())[:_MAX_NAMED]
+    like = sorted(tables, key=lambda table: -SequenceMatcher(None, wanted, table.lower()).ratio())[:_MAX_NAMED]
     return f"{', '.join(like)} and {len(tables) - _MAX_NAMED} more, see SHOW TABLES IN {found[1]}"
 
 

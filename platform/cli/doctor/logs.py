@@ -109,13 +109,13 @@ class LogDoctor:
 
     def _newest(self, location: str) -> dict[str, CommitEntry]:
         assert self._entries is not None
-        found = {one: self._entries.newest(one) for one in spellings(location)}
+        found = {spelling: self._entries.newest(spelling) for spelling in spellings(location)}
         return {one: entry for one, entry in found.items() if entry is not None}
 
     def _recent(self, location: str) -> list[CommitEntry]:
         """Returns the entries under every spelling, because the log store may have changed from one to another."""
         assert self._entries is not None
-        return [entry for one in self._newest(location) for entry in self._entries.entries(one)]
+        return [entry for spelling in self._newest(location) for entry in self._entries.entries(spelling)]
 
     def _spelling(self, location: str) -> tuple[str, CommitEntry | None]:
         newest = self._newest(location)

@@ -1,4 +1,4 @@
-"""The shipped dagster.yaml: one bronze run per table, whatever started it."""
+"""The shipped dagster.yaml: one bronze run per table, however it was started."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def queue(
 
 
 def dequeued(instance: dg.DagsterInstance) -> list[str]:
-    """The runs that the daemon would start now."""
+    """Returns the runs that the daemon would start now."""
     with QueuedRunCoordinatorDaemon(interval_seconds=1) as daemon:
         runs = daemon._get_runs_to_dequeue(instance, instance.get_concurrency_config(), fixed_iteration_time=None)
     return [run.run_id for run in runs]
@@ -66,7 +66,7 @@ def sensor_tags(paper: Paper, instance: dg.DagsterInstance, table: str) -> Mappi
 
 
 def launch_tags(paper: Paper, instance: dg.DagsterInstance, table: str) -> Mapping[str, str]:
-    """What the UI and GraphQL put on a launched partition: what the job says of it."""
+    """Returns the tags that the UI and GraphQL put on a launched partition."""
     job = paper.definitions.resolve_implicit_global_asset_job_def()
     return job.get_tags_for_partition_key(table, [BRONZE])
 
@@ -90,13 +90,13 @@ def test_two_runs_of_one_table_never_start_together(
     routes = [ROUTES[first], ROUTES[second]]
     earlier, later = [queue(instance, tags) for tags in [route(paper, instance, ORDERS) for route in routes]]
     other = queue(instance, routes[1](paper, instance, ITEMS))
-    assert dequeued(instance) == [earlier, other]  # of one table the older one, and no other table waits
+    assert dequeued(instance) == [earlier, other]  # the older run of the table, and no run of another table waits
     for status in (dg.DagsterEventType.PIPELINE_STARTING, dg.DagsterEventType.PIPELINE_START):
         for run in (earlier, other):
             instance.report_dagster_event(dg.DagsterEvent(status.value, "bronze_job"), run)
         assert dequeued(instance) == []
     instance.report_dagster_event(dg.DagsterEvent(dg.DagsterEventType.PIPELINE_CANCELING.value, "bronze_job"), earlier)
-    assert dequeued(instance) == []  # what is being cancelled may still write
+    assert dequeued(instance) == []  # a run that is being cancelled may still write
     instance.report_dagster_event(dg.DagsterEvent(dg.DagsterEventType.PIPELINE_CANCELED.value, "bronze_job"), earlier)
     assert dequeued(instance) == [later]
 
@@ -130,7 +130,7 @@ def test_a_range_of_a_default_backfill_is_one_limited_run_a_table(paper: Paper, 
 
 
 def test_bronze_has_no_backfill_policy(paper: Paper) -> None:
-    """With any, a backfill's runs carry no dagster/partition tag and pass by the limit."""
+    """With a policy, the runs of a backfill have no dagster/partition tag and bypass the limit."""
     graph = paper.definitions.resolve_asset_graph()
     assert graph.get(BRONZE).backfill_policy is None
     assert all(graph.get(key).backfill_policy is None for key in graph.materializable_asset_keys)
@@ -159,9 +159,9 @@ def test_dead_runs_are_noticed_and_never_resumed(instance: dg.DagsterInstance) -
 
 
 def limits() -> dict[str, int]:
-    """Every number and switch of the file that bounds runs, with its line; of a list's item, its first line.
+    """Returns every number and switch of the file that limits runs, with its line (the first line of a list item).
 
-    How often the queue is looked at bounds none.
+    The interval of the queue is no limit.
     """
     found: dict[str, int] = {}
 
@@ -183,7 +183,7 @@ def limits() -> dict[str, int]:
 
 
 def comment_above(line: int) -> str:
-    """The comment that ends on the line before, as one line."""
+    """Returns the comment that ends on the line before, as one line."""
     lines = [text.strip() for text in FILE.read_text().splitlines()[:line]]
     block = list(takewhile(lambda text: text.startswith("#"), reversed(lines)))
     return " ".join(text.lstrip("# ") for text in reversed(block))
@@ -205,7 +205,7 @@ def test_every_limit_names_the_invariant_that_it_serves() -> None:
 
 
 def test_ticks_are_not_kept_for_ever() -> None:
-    """Dagster's own default for those that did something is for ever, with the cursor of each."""
+    """By default Dagster keeps the ticks that did something for ever, each with its cursor."""
     with dg.instance_for_test(overrides={name: SHIPPED[name] for name in ("retention", "sensors")}) as found:
         for kind in (InstigatorType.SENSOR, InstigatorType.SCHEDULE):
             assert all(0 < days <= 30 for days in found.get_tick_retention_settings(kind).values())

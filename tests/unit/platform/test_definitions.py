@@ -1,4 +1,4 @@
-"""The code location: it loads by itself, and its graph is the one that the UI shows."""
+"""The code location loads by itself, and its graph is the one in the UI."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ ROOT = Path(__file__).resolve().parents[3]
 ORDERS = "landing.orders"
 
 
-#: What commands, the local platform and a condition of silver need. Each would cost every start of the code location.
+#: Modules for commands, the local platform and a condition of silver. Each would slow down the code location's start.
 HEAVY_AND_NOT_FOR_RUNS = {"delta", "ministack", "pyspark.pandas", "rich.progress", "sqlglot", "typer"}
-#: What only Dagster's processes need: more than a second before a command says anything.
+#: Modules for Dagster's processes only: more than a second before the first output of a command.
 HEAVY_AND_NOT_FOR_COMMANDS = {"alembic", "dagster", "dagster_aws", "dagster_pyspark", "sqlalchemy"}
 
 
@@ -184,7 +184,7 @@ def test_a_tick_adds_partitions_and_asks_for_runs_from_the_inbox(paper: Paper, i
     instance.add_dynamic_partitions(TABLES.name or "", ["landing.seen"])
     tick = paper.tick(instance)
     (added,) = tick.dynamic_partitions_requests or []
-    # Also of tables that nothing was told of: whoever materializes one takes in what its prefix holds.
+    # Also for tables without events: materializing such a table reads its prefix.
     assert list(added.partition_keys) == sorted(spec.table_key.encode() for spec in paper.config.tables)
     (shared,) = tick.run_requests or []
     assert (shared.job_name, shared.run_config) == (SHARED_JOB, shared_config([ORDERS, "landing.seen"]))
@@ -251,7 +251,7 @@ def test_a_tick_shows_what_went_to_no_table_and_why(
 def test_a_queue_that_fails_for_ever_does_not_set_the_tour_of_the_inbox_back(
     paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A tick that fails keeps no cursor, so the next one would look at the same tables again."""
+    """A tick that fails keeps no cursor, so the next one would read the same tables again."""
     broken = Intake(failures={"events": TimeoutError("no route")})
     monkeypatch.setattr(intake, "listen", lambda *_, **__: broken)
     for whole in (False, True):
@@ -291,7 +291,9 @@ def test_a_table_that_failed_in_a_shared_run_rests_and_then_has_its_own(
     make_shared_run(instance, dg.DagsterRunStatus.FAILURE, [ORDERS, *others], tags)
     (*none, shared) = asked_at(paper, instance, time.time()) or [None]
     assert not none
-    assert (shared.run_config == shared_config(others)) if says else shared is None  # all rest, whoever is to blame
+    assert (
+        (shared.run_config == shared_config(others)) if says else shared is None
+    )  # all tables back off, whichever table failed
     requests = {one.partition_key: one for one in asked_at(paper, instance, time.time() + 6)}
     assert set(requests) == ({ORDERS, None} if says else {ORDERS, *others})
     assert requests[ORDERS].tags[FAILURES_TAG] == "1"
@@ -334,7 +336,7 @@ def test_the_rest_after_a_failure_ends_and_grows_with_the_next(paper: Paper, ins
 def test_a_tick_with_thousands_of_waiting_tables_asks_little_and_for_few_runs(
     paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A tick after the other on real storage, with the inbox of 5,000 tables; some have a run, some rest."""
+    """Ticks on real storage, with the inbox of 5,000 tables. Some tables have a run, some back off."""
     objects, most, asked, listed = Objects(), 20, [], []
     store = LakeStore(objects, "s3://lake/root")  # type: ignore[arg-type]
     tables = sorted(TableKey("landing", f"t{number}/").encode() for number in range(5000))
@@ -376,7 +378,7 @@ def test_a_tick_with_thousands_of_waiting_tables_asks_little_and_for_few_runs(
 def test_the_inbox_has_a_time_of_its_own_however_long_the_queues_took(
     paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And what is due is asked for although a queue failed; only a tick that has nothing else to say fails."""
+    """Due runs are requested although a queue failed; only a tick without other results fails."""
     clock = [1000.0]
 
     def long_drain(*_: Any, **__: Any) -> Intake:
@@ -408,7 +410,7 @@ def tables_of(request: dg.RunRequest) -> list[str]:
 
 
 def asked_at(paper: Paper, instance: dg.DagsterInstance, now: float, table: str = "") -> list[dg.RunRequest]:
-    """The runs that a tick asks for at that time; of one table if it is named."""
+    """Returns the runs that a tick requests at that time, of one table if it is given."""
     found = requests.bronze_requests(paper.resource.open(), instance, now, "", time.monotonic() + 60)[1]
     return [one for one in found if not table or table in tables_of(one)]
 

@@ -1,4 +1,4 @@
-"""The demo's oracle: what it expects of the real folder, and that it notices what is changed there."""
+"""The demo's oracle: its result for the real folder, and its reaction to changes there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def expected(folder: Path) -> dict[str, Any]:
-    """As a script, in a Python that cannot see Tidegate."""
+    """The oracle, run as a script in a Python without Tidegate."""
     script = [sys.executable, "-I", str(oracle.__file__), str(folder)]
     return dict(json.loads(subprocess.run(script, check=True, capture_output=True, timeout=120).stdout))
 
@@ -38,7 +38,7 @@ def rows(part: dict[str, Any]) -> dict[str, int]:
 def test_after_wave_1_tables_are_the_source(expected: dict[str, Any]) -> None:
     first = expected["after_wave"]["1"]
     assert rows(first) == {
-        "bronze.flights": 336_776 - 100,  # come in wave 2
+        "bronze.flights": 336_776 - 100,  # these come in wave 2
         "silver.flights": 336_776 - 100 - 36,  # deleted already
         "bronze.weather": 26_115,
         "silver.weather": 26_115,
@@ -46,7 +46,7 @@ def test_after_wave_1_tables_are_the_source(expected: dict[str, Any]) -> None:
         "bronze.airports": 1_458,
         "bronze.airlines": 16,
         "bronze.delays": 400,
-        "bronze.fleet": 23,  # of which all is known
+        "bronze.fleet": 23,  # planes without missing values
     }
     assert first["quarantined"] == {"objects": {"fleet/incomplete.csv": "no row of it fits"}, "rows": {}}
     assert first["redriven"] == []
@@ -59,7 +59,7 @@ def test_after_wave_2(expected: dict[str, Any], folder: Path) -> None:
     assert expected["after_wave"]["2"]["tables"] == expected["tables"]
     assert rows(expected) == {
         "bronze.flights": 336_776 - 100 + added - removed,
-        "silver.flights": 336_776 - removed - 100 - 24,  # 100 deleted now; of the 36, one each month is back
+        "silver.flights": 336_776 - removed - 100 - 24,  # 100 deleted now; of the 36, one per month returns
         "bronze.weather": 26_870,
         "silver.weather": 26_115 - 72 + 6,
         "bronze.planes": 3_242 + 811 + 60 + 18,
@@ -96,7 +96,7 @@ def test_silver_has_no_key_twice(expected: dict[str, Any]) -> None:
 
 
 class Part:
-    """A few operations of the real folder, its files behind a link until one is changed."""
+    """A few operations of the real folder. Its files are links until they are changed."""
 
     def __init__(self, folder: Path, at: Path, start: str) -> None:
         self.at = at

@@ -1,4 +1,4 @@
-"""The demo's producers: real data in, the same files and operations out, every time."""
+"""The demo's producers make the same files and operations from the real data every time."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_nothing_depends_on_the_removed_file_but_its_rows(operations: list[Opera
 
 
 def test_the_notebooks_files_are_what_pandas_writes_by_default(folder: Path, source: Source) -> None:
-    """Nanoseconds, names with blanks and brackets, an index; and they say what the flights say."""
+    """Nanoseconds, names with blanks and brackets, an index; and the values are those of the flights."""
     stored = pq.read_table(folder / "files/wave-1/delays/2013-h1.parquet")
     assert stored.schema.field("Left At").type == pa.timestamp("ns", tz="UTC")
     assert stored.schema.pandas_metadata["index_columns"] == ["__index_level_0__"]
@@ -221,7 +221,7 @@ def test_what_was_never_put_cannot_be_mended(tmp_path: Path) -> None:
 
 
 def test_the_lake_file_takes_the_mend(operations: list[Operation], tmp_path: Path) -> None:
-    """What keeps the file in quarantine is a line of lake.yaml, which the demo's copy of it has commented out."""
+    """The file is in quarantine until a line is active that is commented out in the demo's copy of lake.yaml."""
     (done,) = (done for done in operations if done["op"] == "mend")
     own = lake_file_of(tmp_path / "home")
     env = {"TIDEGATE_QUEUE_URL": "http://127.0.0.1:4566/000000000000/tidegate-events"}

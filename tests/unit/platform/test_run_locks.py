@@ -1,4 +1,4 @@
-"""A run's lock is held by its process alone, and for as long as it lives."""
+"""Only the process of a run holds its lock, for as long as the process lives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tidegate.platform.launcher.run_locks import RunLocks
 
-#: Takes the lock, has a child that outlives it, says that it is ready, and waits.
+#: Takes the lock, starts a child that outlives it, prints that it is ready, and waits.
 HOLDER = """
 import os, sys, time
 from pathlib import Path

@@ -14,9 +14,7 @@ from tests.support.tracked import ROOT, tracked
 #: of a folder adds the part to `SWEPT`.
 UNSWEPT = (
     "assets/",
-    "docs/reference/cli.md",  # printed from platform/cli
     "platform/core/bronze/",
-    "tests/local/",
     "tests/mutants/catalog.py",
     "tests/spark/",
     "tests/support/",
@@ -40,6 +38,7 @@ SWEPT = (
     "tests/spark/test_silver_",
     "tests/support/style.py",
     "tests/unit/assets/test_",
+    "tests/unit/platform/cli/",
     "tests/unit/platform/core/test_batch.py",
     "tests/unit/platform/core/test_ledger_rows.py",
     "tests/unit/platform/core/test_manifest.py",

@@ -1,4 +1,4 @@
-"""The ids of checks: one catalog, the page about it, and what `tidegate check` prints of it."""
+"""The ids of checks: the catalog, its page, and the output of `tidegate check`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LAKE = "lake: {root: s3://lake/x}\nqueues: [{name: q}]\nbuckets: [landing]\n"
 
 @pytest.fixture
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A valid lake.yaml in an environment without credentials: the check ends before it asks AWS anything."""
+    """A valid lake.yaml in an environment without credentials: the check ends before its first request to AWS."""
     none = str(tmp_path / "none")
     for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "TIDEGATE_LAKE"):
         monkeypatch.delenv(name, raising=False)
@@ -112,7 +112,7 @@ def test_json_is_one_document_on_standard_output_and_nothing_else(nowhere: Path)
         "detail": "0 tables, 1 queues",
     }
     assert (credentials["id"], credentials["outcome"]) == ("aws.credentials", "failed")
-    # Longer than a line of a terminal, and not broken for that.
+    # Longer than a line of a terminal, and not wrapped.
     assert credentials["detail"].endswith("or the variables of AWS's default chain")
     assert done.exit_code == 1
 

@@ -1,4 +1,4 @@
-"""Which tables a query of `tidegate sql` names."""
+"""The tables that a query of `tidegate sql` names."""
 
 from __future__ import annotations
 

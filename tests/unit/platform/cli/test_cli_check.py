@@ -1,4 +1,4 @@
-"""The parts of `tidegate check` that judge what AWS answered."""
+"""The parts of `tidegate check` that evaluate answers of AWS."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_who_may_send_by_a_policy(given: dict[str, Any], allowed: bool) -> None:
 
 
 class Client:
-    """Answers calls from a table; an exception in it is raised."""
+    """Answers calls from a table. An exception in it is raised."""
 
     def __init__(self, **answers: Any) -> None:
         self.answers = answers
@@ -191,7 +191,7 @@ def test_a_receipt_that_no_message_has_is_no_missing_permission() -> None:
 
 
 def test_a_receive_takes_no_message_that_waits() -> None:
-    """Were one received, each `tidegate check` would bring it nearer to the dead-letter queue."""
+    """Otherwise each `tidegate check` would move a message closer to the dead-letter queue."""
     asked: list[int] = []
 
     def receive(**given: Any) -> dict[str, Any]:
@@ -295,7 +295,7 @@ def test_a_wrong_bucket_and_the_remedy(answers: dict[str, Any], remedy: str) -> 
     ],
 )
 def test_a_suffix_filter_lets_through_files_of_its_format(suffix: str, format: str | None, seen: bool) -> None:
-    """``.gz`` alone may be right for a producer, and Tidegate cannot know that all its files end so."""
+    """`.gz` may be right for a producer, but Tidegate cannot know that all its files end so."""
     configured = notified({**DIRECT, **filtered("orders/", suffix)})
     failed = bucket_failures(format=format, **configured)
     assert [one.detail.split(":* ")[1].split(" (")[0] for one in failed] == ([] if seen else ["leaves out orders/"])
@@ -314,7 +314,7 @@ def test_what_a_suffix_filter_leaves_is_said() -> None:
 def test_what_a_lifecycle_rule_takes_away_has_to_be_told_where_files_may_be_registered(
     table: dict[str, Any] | None, ok: bool
 ) -> None:
-    """S3 tells it by events of their own: without them a registered table goes on naming files that are gone."""
+    """S3 reports it by separate events: without them a registered table still names files that are gone."""
     tables = [] if table is None else [TableSpec.model_validate({**ORDERS, **table})]
     client = Client(**notified({**DIRECT, "Events": ["s3:ObjectCreated:*", "s3:ObjectRemoved:*"]}))
     found = {one.what: one for one in check_bucket(client, "landing", tables, [QUEUE])}  # type: ignore[arg-type]
@@ -347,7 +347,7 @@ def test_a_registered_table_needs_write_permission_at_its_own_prefix(refused: st
     action = {"put_object": "s3:PutObject", "delete_object": "s3:DeleteObject"}[refused]
 
     class Elsewhere(Client):
-        """Refuses it in one folder only."""
+        """Refuses the call in one folder only."""
 
         def __getattr__(self, name: str) -> Any:
             def call(**given: Any) -> Any:
@@ -453,6 +453,6 @@ def test_without_region_or_credentials_nothing_is_asked_of_aws(
     assert f"FAILED AWS: region and credentials [aws.credentials]  {remedy}" in said
     assert "ok     configuration [lake-yaml.valid]  0 tables, 1 queues" in said
     assert "queue q" not in said
-    # Where a key goes is told all the same.
+    # The table of the key is still printed.
     assert "goes to bronze." in said
     assert said.endswith("\n1 check failed: aws.credentials\n")

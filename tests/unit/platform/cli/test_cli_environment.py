@@ -1,4 +1,4 @@
-"""What commands say where there is nothing to talk to, or nothing to show, yet."""
+"""The messages of commands without a platform, or without rows yet."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOCAL = "lake: {root: 's3://lake/lake'}\nqueues: [{url: '${TIDEGATE_QUEUE_URL}'}
 def test_a_lake_yaml_that_needs_a_local_platform_is_told_that_none_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its variable is what the platform sets: to set it by hand would be the wrong advice alone."""
+    """The platform sets the missing variable, so the advice to set it by hand would be wrong."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TIDEGATE_QUEUE_URL", raising=False)
     monkeypatch.delenv("TIDEGATE_LAKE", raising=False)
@@ -59,7 +59,7 @@ def test_a_platform_that_is_starting_is_told(tmp_path: Path, monkeypatch: pytest
     ],
 )
 def test_a_table_without_rows_is_told_where_its_files_are(missing: str, tables: list[str], advice: str | None) -> None:
-    """What a newcomer asks for first, while everything that was put is in quarantine."""
+    """The first query of a new user, while all files are in quarantine."""
     found = unbegun(f"[TABLE_OR_VIEW_NOT_FOUND] The table or view {missing} cannot be found.", tables)
     assert [one.startswith(advice or "") for one in found] == ([True] if advice else [])
 

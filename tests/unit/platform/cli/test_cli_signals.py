@@ -1,4 +1,4 @@
-"""The command ends on a signal, also as a shell's background job."""
+"""The command ends on a signal, also as a background job of a shell."""
 
 from __future__ import annotations
 

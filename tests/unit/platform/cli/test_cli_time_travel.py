@@ -1,4 +1,4 @@
-"""Time travel to silver's views is a rewrite; nothing else is touched."""
+"""Time travel to silver's views is a rewrite of the query. Other queries are unchanged."""
 
 from __future__ import annotations
 
@@ -57,4 +57,4 @@ def test_other_queries_are_left_as_they_are(query: str) -> None:
 )
 def test_a_view_s_past_is_read_from_the_table_behind_it(query: str, expected: str) -> None:
     assert reach_silver(query) == expected
-    assert reach_silver(expected) == expected  # what it makes, it leaves alone
+    assert reach_silver(expected) == expected  # its own output is unchanged

@@ -1,4 +1,4 @@
-"""What the doctor says of the server's jars, and of the table of entries that it uses."""
+"""The doctor's findings about the server's jars and its table of entries."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 
 
 class Settings:
-    """A Spark server as far as the check of its log store needs it."""
+    """A Spark server with the parts that the check of its log store needs."""
 
     def __init__(self, **settings: str) -> None:
         self.session = SimpleNamespace(
@@ -108,7 +108,7 @@ def test_a_listing_that_delta_does_itself_is_none() -> None:
 
 
 class Server(Settings):
-    """A Delta resource as far as these checks need it."""
+    """A Delta resource with the parts that these checks need."""
 
     def __init__(self, answer: Any, **settings: str) -> None:
         super().__init__(**settings)

@@ -1,4 +1,4 @@
-"""What commands say of tables whose last run failed."""
+"""The messages of commands about tables whose last run failed."""
 
 import json
 from pathlib import Path
@@ -47,7 +47,7 @@ def test_the_last_run_of_the_table_is_told_if_it_failed(tmp_path: Path, monkeypa
 
 
 def test_every_table_whose_last_run_failed_is_told_with_its_own_error(tmp_path: Path) -> None:
-    """Own runs, runs that tables share, and silver merges, as the jobs of those names would have left them."""
+    """Own runs, shared runs and silver merges, as the jobs of these names leave them."""
     (tmp_path / "dagster").mkdir()
     broken: dict[str, str] = {}
 

@@ -1,4 +1,4 @@
-"""A reset of a table that lake.yaml calls otherwise by now says what becomes of its names."""
+"""The plan of a reset lists the names of a table that was renamed in lake.yaml."""
 
 from __future__ import annotations
 

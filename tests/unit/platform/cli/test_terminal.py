@@ -1,4 +1,4 @@
-"""What a producer's text does to a terminal, and to a line of a log: nothing."""
+"""A producer's text has no effect on a terminal, nor on a line of a log."""
 
 from __future__ import annotations
 
