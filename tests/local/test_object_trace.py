@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -60,7 +61,7 @@ class Way:
         lake: Any = Lake(config, LakeStore(ObjectStore(self.s3), config.lake.root), None, [])  # type: ignore[arg-type]
         opened = lake.table
         ledger = SimpleNamespace(clock=lambda: (0, len(self.decisions)), history=lambda version, key: self.decisions)
-        lake.table = lambda text: SimpleNamespace(**{**vars(opened(text)), "ledger": ledger})
+        lake.table = lambda table_key: replace(opened(table_key), ledger=ledger)
         return trace(lake, self.bucket, KEY)
 
 
