@@ -1,8 +1,8 @@
-"""After load: what becomes of source files whose rows are in the table.
+"""After-load: moves, deletes or tags source files whose rows are in the table.
 
-It follows the ledger's row and comes before the batch's manifests are deleted, so a run that dies is repeated. Each
-file is asked for by the etag that was loaded: one that was overwritten meanwhile stays. What cannot be done is noted,
-and tried again by the next run; nothing of it fails ingestion (docs/decisions/0052-after-load.md).
+It runs after the ledger has the batch and before the batch's manifests are deleted, so the next run repeats it after a
+crash. Each request names the etag that was loaded, so a file that was overwritten meanwhile stays. What fails is noted
+and tried again by the next run. A failure never stops ingestion (docs/decisions/0052-after-load.md).
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from tidegate.resources.lake_root.after_notes import oldest
 from tidegate.resources.lake_root.batches import GenerationRetired
 from tidegate.resources.threads import parallel
 
-#: The seams of one file that is taken away, in order; the run has one after all of them.
+#: The seams of the removal of one file, in order. The run has one more seam after all files.
 SEAMS = ("after-copy", "after-delete")
 
-#: Files that are done side by side; where none of these can be, the rest is not tried.
-_SIDE_BY_SIDE = 200
-#: Files of notes that one run tries again, the oldest ones: new files do not wait for long.
-_MOST_NOTED = 2_000
-#: Seconds that a run gives to them, to a group of them: copies of large files take theirs.
-_NOTED_FOR = 20
-#: Seconds that a note rests before a run that events asked for tries it: what failed fails again a moment later.
-_REST = 300
+#: Size of a group of files. If all files of a group fail, the rest is not tried.
+_FILES_IN_PARALLEL = 200
+#: Noted files that one run tries again, oldest first, so that new files do not wait long.
+_MAX_NOTED_FILES = 2_000
+#: Seconds after which a run starts no further group of noted files. Copies of large files take long.
+_NOTED_SECONDS = 20
+#: Age in seconds at which a run that events started tries a note again: an earlier attempt would probably fail too.
+_NOTE_REST_SECONDS = 300
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """Bytes of an object that are wholly in the table.
+    """The identity of an object's bytes, of which all rows are in the table.
 
     Attributes:
-        etag: of the object as it lies there.
+        etag: present etag of the object.
         size: bytes.
-        checksum: as in the ledger.
-        known: the etag by which the ledger knows these bytes.
+        checksum: as in `LedgerRow`.
+        known: etag that the ledger has for these bytes.
     """
 
     etag: str
@@ -58,20 +58,20 @@ class Loaded:
 
     @classmethod
     def of(cls, state: LastState, row: LedgerRow | None = None) -> Loaded:
-        """As the ledger has them; by a later row for the same bytes, which may lie there with another etag."""
+        """Make it from a ledger state. A later row for the same bytes can have another etag."""
         etag = state.etag or ""
         return cls(row.etag if row and row.etag else etag, state.size, state.checksum, etag)
 
 
 @dataclass
 class AfterLoad:
-    """What became of files.
+    """The result of after-load for some files.
 
     Attributes:
-        done: how many were tagged, or taken away.
-        taken: etags of the files that were taken away, by key.
-        failed: files that could not be done, with the reason; empty where it was not tried.
-        retired: a reset ended the table's generation, so the rest was left as it is.
+        done: number of files that were removed or tagged.
+        taken: etags of the removed files, by key.
+        failed: reasons of failures, by key. An empty reason means that the file was not tried.
+        retired: set if a reset ended the table's generation. The remaining files were left as they are.
     """
 
     done: int = 0
@@ -81,7 +81,7 @@ class AfterLoad:
 
 
 def after_batch(table: Table, batch: Batch, log: Callable[[str], None]) -> None:
-    """Take away or tag the files of a batch that is in the ledger, as lake.yaml says."""
+    """Remove or tag the files of a recorded batch, as `after_load` in lake.yaml asks."""
     if table.spec.after_load == "keep":
         return
     rows = [row for row in batch.rows if row.etag]
@@ -90,7 +90,7 @@ def after_batch(table: Table, batch: Batch, log: Callable[[str], None]) -> None:
         for row in rows
         if row.status == Status.COMMITTED and not row.bad_rows
     }
-    # A duplicate may be one of a file that is in the quarantine, wholly or in part: the ledger knows.
+    # A duplicate can belong to a file that is in quarantine, wholly or partly. The ledger shows it.
     asked = {row.key: row for row in rows if row.status == Status.DUPLICATE and row.key not in loaded}
     _settle(table, batch.n, {**_loaded(table, asked), **loaded}, log)
 
@@ -102,39 +102,37 @@ def after_notes(
     at_once: bool = True,
     now: Callable[[], float] = time.time,
 ) -> None:
-    """Try again what earlier runs could not do, as much as one run does.
+    """Try again the files that earlier runs noted, within the limits of one run.
 
     Args:
-        table: the table.
-        log: takes progress, a line at a time.
-        at_once: also what was noted a moment ago: for runs that a person asked for.
-        now: the time, in epoch seconds.
+        log: called with each line of progress.
+        at_once: also try notes that are only minutes old. For runs that a person started.
+        now: returns the time, in epoch seconds.
     """
     if table.spec.after_load == "keep":
         return
     ids = table.after_notes.ids()
-    ids = oldest(ids, _MOST_NOTED, None if at_once else now() - _REST)
+    ids = oldest(ids, _MAX_NOTED_FILES, None if at_once else now() - _NOTE_REST_SECONDS)
     if not ids:
         return
     notes = table.after_notes.read(ids)
     keys = {key: reason for note in notes for key, reason in note.keys.items()}
-    # A note may have more keys than one run does.
-    some = sorted(keys)[:_MOST_NOTED]
+    # A note may have more keys than the limit of one run.
+    some = sorted(keys)[:_MAX_NOTED_FILES]
     log(f"after load: {len(some)} files of earlier batches are tried again")
-    # What fails is noted anew, behind the others: no note keeps those after it from their turn.
-    until = now() + _NOTED_FOR
+    # A file that fails gets a new note, behind the others, so that it does not delay the other notes.
+    until = now() + _NOTED_SECONDS
     _settle(table, table.ledger.clock()[1], _loaded(table, dict.fromkeys(some)), log, lambda: now() < until)
-    table.after_notes.put({key: keys[key] for key in sorted(keys)[_MOST_NOTED:]}, table.spec.max_files)
+    table.after_notes.put({key: keys[key] for key in sorted(keys)[_MAX_NOTED_FILES:]}, table.spec.max_files)
     table.after_notes.delete(ids)
 
 
-def note_what_lies_there(table: Table, present: Mapping[str, str], states: Mapping[str, LastState]) -> int:
-    """Note the files of a listing that were loaded and should not lie there any more; how many.
+def note_loaded_files(table: Table, present: Mapping[str, str], states: Mapping[str, LastState]) -> int:
+    """Note listed files that were loaded and should have been removed. Returns their number.
 
     Args:
-        table: the table.
-        present: etags of the objects under its prefix.
-        states: what the ledger says of keys.
+        present: etags of the objects under the table's prefix, by key.
+        states: the ledger's last states, by key.
     """
     if not takes_away(table.spec.after_load):
         return 0
@@ -148,7 +146,11 @@ def note_what_lies_there(table: Table, present: Mapping[str, str], states: Mappi
 
 
 def _loaded(table: Table, asked: Mapping[str, LedgerRow | None]) -> dict[str, Loaded]:
-    """Those of these keys whose last bytes are wholly in the table, and are those of the row that is given."""
+    """Return the keys whose last bytes are wholly in the table.
+
+    Args:
+        asked: keys, each with a row whose bytes the last bytes must equal, or None.
+    """
     if not asked:
         return {}
     version, n = table.ledger.clock()
@@ -169,69 +171,74 @@ def _settle(
     n: int,
     loaded: Mapping[str, Loaded],
     log: Callable[[str], None],
-    goes_on: Callable[[], bool] = lambda: True,
+    may_continue: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Do it, and leave durably what is to be told and what is left, before whatever asked for it is deleted."""
+    """Remove or tag files, then write hints for removed files and notes for failed ones.
+
+    The caller deletes its manifests or notes afterwards, so a crash loses nothing.
+    """
     if not loaded:
         return
-    found = act(table, loaded, n, goes_on)
-    # The ledger may know these bytes by another etag.
+    found = take_away_or_tag(table, loaded, n, may_continue)
+    # The ledger may have another etag for these bytes.
     hints = [Hint(key, event_name=TAKEN, taken=loaded[key].known or etag) for key, etag in found.taken.items()]
-    most = table.spec.max_files
-    table.inbox.put(chunked(table.text, "after", hints, most))
-    table.after_notes.put(found.failed, most)
-    log(f"after load: {found.done} of {len(loaded)} files done" + _told(found.failed))
+    max_files = table.spec.max_files
+    table.inbox.put(chunked(table.text, "after", hints, max_files))
+    table.after_notes.put(found.failed, max_files)
+    log(f"after load: {found.done} of {len(loaded)} files done" + _failures_text(found.failed))
     if found.retired:
         raise found.retired
 
 
-def _told(failed: Mapping[str, str]) -> str:
+def _failures_text(failed: Mapping[str, str]) -> str:
     reasons = [reason for reason in failed.values() if reason]
     return f", {len(failed)} are tried again by the next run: {reasons[0]}" if reasons else ""
 
 
-def act(table: Table, loaded: Mapping[str, Loaded], n: int, goes_on: Callable[[], bool] = lambda: True) -> AfterLoad:
-    """Take away or tag files.
+def take_away_or_tag(
+    table: Table, loaded: Mapping[str, Loaded], n: int, may_continue: Callable[[], bool] = lambda: True
+) -> AfterLoad:
+    """Remove or tag files, in groups.
 
-    Before each group of files it looks whether a reset has ended the table's generation: that counts on the files that
-    lie there, and their rows would come back from nowhere else.
+    Before each group it checks whether a reset has ended the table's generation. After a reset the rows are loaded
+    again from the present files, so these must stay.
 
     Args:
-        table: the table, with an ``after_load`` other than ``keep``.
-        loaded: the bytes that are in the table, by key.
-        n: a batch that was decided in this generation.
-        goes_on: asked before each further group of files; where it says no, the rest is left for the next run.
+        table: a table whose `after_load` is not `keep`.
+        loaded: bytes that are in the table, by key.
+        n: number of a batch of this generation.
+        may_continue: called before each further group. If it returns False, the next run tries the rest.
     """
     found = AfterLoad()
     if why := _forbids(table):
         found.failed = dict.fromkeys(loaded, why)
         return found
 
-    def one(item: tuple[str, Loaded]) -> tuple[str, str, bool | str]:
+    def settle(item: tuple[str, Loaded]) -> tuple[str, str, bool | str]:
         key, bytes = item
         try:
-            return key, bytes.etag, _one(table, key, bytes)
+            return key, bytes.etag, _take_away_or_tag_file(table, key, bytes)
         except StoreError as error:
             return key, bytes.etag, str(error)
 
     rest = dict(loaded)
-    while part := list(islice(rest.items(), _SIDE_BY_SIDE)):
+    while part := list(islice(rest.items(), _FILES_IN_PARALLEL)):
         try:
             n = table.batches.require_current(n)
         except GenerationRetired as retired:
             found.retired = retired
             return found
         errors = 0
-        for key, etag, came in parallel(one, part):
+        for key, etag, outcome in parallel(settle, part):
             del rest[key]
-            if isinstance(came, str):
-                found.failed[key] = came
+            if isinstance(outcome, str):
+                found.failed[key] = outcome
                 errors += 1
-            elif came:
+            elif outcome:
                 found.done += 1
                 if takes_away(table.spec.after_load):
                     found.taken[key] = etag
-        if errors == len(part) or not goes_on():
+        if errors == len(part) or not may_continue():
             break
     found.failed |= dict.fromkeys(rest, "")
     return found
@@ -240,7 +247,7 @@ def act(table: Table, loaded: Mapping[str, Loaded], n: int, goes_on: Callable[[]
 def _forbids(table: Table) -> str | None:
     birth = table.birth or table.lake.store.births.read(table.text)
     if birth is None or birth.registered:
-        return "the table's files are registered, and are read where they lie: take after_load out of lake.yaml"
+        return "the table is registered, so queries read its source files: remove after_load from lake.yaml"
     if takes_away(table.spec.after_load):
         try:
             table.lake.store.identity.prove_conditional_delete()
@@ -249,8 +256,8 @@ def _forbids(table: Table) -> str | None:
     return None
 
 
-def _one(table: Table, key: str, bytes: Loaded) -> bool:
-    """Take away or tag one file; whether it is done, False where these bytes lie there no more."""
+def _take_away_or_tag_file(table: Table, key: str, bytes: Loaded) -> bool:
+    """Remove or tag one file. Returns False if the object no longer has the loaded bytes."""
     after_load, bucket, etag = table.spec.after_load, table.key.bucket, bytes.etag
     if isinstance(after_load, MoveOrTag) and after_load.tag:
         return _tag(table, bucket, key, etag, after_load.tag)
@@ -264,9 +271,9 @@ def _one(table: Table, key: str, bytes: Loaded) -> bool:
 
 
 def _copy(table: Table, key: str, bytes: Loaded, folder: str) -> bool:
-    """Copy a file to where it is moved; False where these bytes lie there no more, and were not copied before.
+    """Copy a file to its destination. Returns False if the source has changed and no earlier copy exists.
 
-    It goes under its plain name where that is free, else under one with its etag, which only such a copy has.
+    The copy has the plain name if that is free, and otherwise a name with the etag, which only such a copy has.
     """
     bucket, path = S3Address.parse(folder)
     relative = key[len(table.key.prefix) :]
@@ -274,7 +281,7 @@ def _copy(table: Table, key: str, bytes: Loaded, folder: str) -> bool:
     plain, own = moved_key(path, relative), moved_key(path, relative, bytes.etag)
     objects = table.lake.store.objects
 
-    def lies(target: str) -> S3Found | None:
+    def present(target: str) -> S3Found | None:
         match objects.head(bucket, target):
             case S3Found() as found:
                 return found
@@ -284,22 +291,25 @@ def _copy(table: Table, key: str, bytes: Loaded, folder: str) -> bool:
                 raise StoreError(f"{S3Address(bucket, target)}: {answer}")
 
     for target in (plain, own):
-        there = lies(target)
+        there = present(target)
         if there is None:
             try:
                 objects.copy(*source, bucket, target, only_new=True)
                 return True
             except ObjectTaken:
-                there = lies(target)  # by somebody else, a moment ago; or by our own copy, whose answer was lost
+                there = present(target)  # another writer made it, or our copy whose answer was lost
             except ObjectGone:
-                # By an earlier attempt, whose copy may have another etag; or by its producer.
-                copied = lies(plain), lies(own)
-                return any(one is not None and bytes.size in (None, one.size) for one in copied)
+                # An earlier attempt removed it, whose copy may have another etag, or its producer did.
+                copies = present(plain), present(own)
+                return any(copy is not None and bytes.size in (None, copy.size) for copy in copies)
             except ObjectChanged:
                 return False
         if there is not None and (target == own or same_bytes(there, bytes)):
             return True
-    raise StoreError(f"{S3Address(bucket, own)} comes and goes: somebody else writes there")
+    raise StoreError(
+        f"{S3Address(bucket, own)} appears and disappears: another tool writes to this "
+        "folder. Give the move a folder of its own"
+    )
 
 
 def _delete(table: Table, bucket: str, key: str, etag: str) -> bool:
@@ -307,30 +317,34 @@ def _delete(table: Table, bucket: str, key: str, etag: str) -> bool:
     try:
         objects.delete_if(bucket, key, etag)
     except ObjectGone:
-        pass  # by an earlier attempt, or by its producer: its rows are in the table, and it is not there
+        pass  # an earlier attempt deleted it, or its producer did: the rows are in the table
     except ObjectChanged:
-        # A version that was deleted is no present object, and S3 may say 412 of it as well.
+        # S3 may also answer 412 for an object whose present version is a delete marker.
         return isinstance(objects.head(bucket, key), S3Gone)
     return True
 
 
 def _tag(table: Table, bucket: str, key: str, etag: str, wanted: Mapping[str, str]) -> bool:
-    """Tags have no condition on the etag: those of a version stay its own, else a second look takes ours off again."""
+    """Tag a file. Returns False if the object no longer has the loaded bytes.
+
+    S3 has no condition on the etag for tags. In a versioned bucket the tags go to the version. In other buckets the
+    etag is read again afterwards, and if it has changed our tags are removed.
+    """
     objects = table.lake.store.objects
-    lies = objects.head(bucket, key)
-    if isinstance(lies, S3Gone):
+    before = objects.head(bucket, key)
+    if isinstance(before, S3Gone):
         return False
-    if not isinstance(lies, S3Found):
-        raise StoreError(f"{S3Address(bucket, key)}: {lies}")
-    if lies.etag != etag:
+    if not isinstance(before, S3Found):
+        raise StoreError(f"{S3Address(bucket, key)}: {before}")
+    if before.etag != etag:
         return _untag(table, bucket, key, wanted)
     try:
-        before = objects.tags(bucket, key, lies.version_id)
-        if wanted.items() <= before.items():
+        tags = objects.tags(bucket, key, before.version_id)
+        if wanted.items() <= tags.items():
             return True
-        objects.put_tags(bucket, key, {**before, **wanted}, lies.version_id)
+        objects.put_tags(bucket, key, {**tags, **wanted}, before.version_id)
         after = objects.head(bucket, key)
-        if lies.version_id is None and isinstance(after, S3Found) and after.etag != etag:
+        if before.version_id is None and isinstance(after, S3Found) and after.etag != etag:
             return _untag(table, bucket, key, wanted)
     except ObjectGone:
         return False
@@ -338,7 +352,7 @@ def _tag(table: Table, bucket: str, key: str, etag: str, wanted: Mapping[str, st
 
 
 def _untag(table: Table, bucket: str, key: str, wanted: Mapping[str, str]) -> bool:
-    """Take our tags off an object whose bytes are not those that were loaded; False."""
+    """Remove our tags from an object that has other bytes than the loaded ones. Returns False."""
     objects = table.lake.store.objects
     try:
         tags = objects.tags(bucket, key)

@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.bronze.previous import PendingCleanup, PreviousReport, TableSnapshot, row_count
-from tidegate.assets.bronze.report import Shown, check_specs, page_key
+from tidegate.assets.bronze.report import TableReport, check_specs, page_key
 from tidegate.assets.bronze.run import BatchResult, run_table
 from tidegate.assets.runs.listener import RunListener
 from tidegate.assets.runs.options import RunOptions
@@ -26,15 +26,15 @@ from tidegate.resources.lake_root.after_notes import files_of
 TABLES = dg.DynamicPartitionsDefinition(name="tables")
 BRONZE = dg.AssetKey(["bronze"])
 
-#: Batches that are looked at for one with news: a load and what after-load took away take turns.
-_LOOKS_BACK = 5
+#: Batches that are searched for the latest load. Between two loads there can be batches of after-load.
+_BATCHES_LOOKED_BACK = 5
 
 
 def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
-    """The bronze asset of a lake.
+    """Build the bronze asset of a lake.
 
-    ``backfill_policy`` stays unset: with any policy, backfill runs carry no ``dagster/partition`` tag and bypass
-    the limit of one run per table.
+    `backfill_policy` stays unset: with any policy, runs of a backfill have no tag `dagster/partition` and so bypass the
+    limit of one run for each table.
     """
 
     @dg.asset(
@@ -46,39 +46,39 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
         kinds={"deltalake", "pyspark", "bronze"},
         tags={"tidegate/layer": "bronze"},
         description="Append-only Delta tables, one partition per table prefix: every file that lands is in its table "
-        "exactly once. Parquet is registered where it lies, each other format is loaded.",
+        "exactly once. Parquet is registered in place, every other format is loaded.",
         check_specs=check_specs(BRONZE, TABLES),
-        # A run that only quarantined leaves its partition as it was.
+        # A run that only quarantines does not materialize its partition.
         output_required=False,
     )
     def bronze(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[Any]:
-        shown = work_off(context.op_execution_context, lake.open().table(context.partition_key))
-        checks = shown.checks(BRONZE)
-        if shown.materializes:
-            yield dg.MaterializeResult(metadata=shown.metadata("dagster/partition_row_count"), check_results=checks)
+        report = work_off(context.op_execution_context, lake.open().table(context.partition_key))
+        checks = report.checks(BRONZE)
+        if report.materializes:
+            yield dg.MaterializeResult(metadata=report.metadata("dagster/partition_row_count"), check_results=checks)
         else:
             yield from checks
         if spec := config.table_for(TableKey.decode(context.partition_key)):
-            for event in shown.events(page_key(spec)):
+            for event in report.events(page_key(spec)):
                 context.log_event(event)
 
     return bronze
 
 
 class _DagsterListener(RunListener):
-    """Writes a run's progress into Dagster's log, and how far its listing came into the run's tags."""
+    """Writes a run's progress into Dagster's log, and the last listed key into the run's tags."""
 
-    def __init__(self, context: dg.OpExecutionContext, said: str) -> None:
-        self._context, self._said = context, said
+    def __init__(self, context: dg.OpExecutionContext, prefix: str) -> None:
+        self._context, self._prefix = context, prefix
         self.comparison: InventoryComparison | None = None
 
     def log(self, line: str) -> None:
         """Log a line."""
-        self._context.log.info(one_line(f"{self._said}{line}"))
+        self._context.log.info(one_line(f"{self._prefix}{line}"))
 
     def came_to(self, key: str) -> None:
-        """Note the key in the tags of the run, unless several tables share the run."""
-        if not self._said:
+        """Write the last listed key into the run's tags, unless several tables share the run."""
+        if not self._prefix:
             note_listing(self._context.instance, self._context.run_id, key)
 
     def inventoried(self, comparison: InventoryComparison) -> None:
@@ -86,41 +86,43 @@ class _DagsterListener(RunListener):
         self.comparison = comparison
 
 
-def work_off(context: dg.OpExecutionContext, table: Table, *, said: str = "") -> Shown:
-    """Bring one table up to date with its inbox, in a run of Dagster's; what there is to show of it.
+def work_off(context: dg.OpExecutionContext, table: Table, *, prefix: str = "") -> TableReport:
+    """Bring one table up to date with its inbox, in a Dagster run. Returns the report of the run.
 
     Args:
-        context: of the run, whose tags say what it may do.
-        table: the table.
-        said: what stands before each line of the log.
+        context: the run's context. The tags of the run decide what the run may do.
+        prefix: begins each line of the log. Set if several tables share the run.
     """
     tags = context.run.tags
     options = RunOptions(
         run_id=context.run_id,
         listing=tags.get(TRIGGER_TAG) != "sensor",
-        # Of one table, so a shared run, which lists none, has no such tag.
-        after="" if said else tags.get(LISTED_TAG, ""),
+        # A shared run lists no table.
+        after="" if prefix else tags.get(LISTED_TAG, ""),
         allow_removals=tags.get(ALLOW_REMOVALS_TAG) == "true",
     )
-    listener = _DagsterListener(context, said)
+    listener = _DagsterListener(context, prefix)
     done = run_table(table, options, listener)
-    shown = show(table, done, last_shown(context.instance, BRONZE, table.text))
+    report = table_report(table, done, previous_report(context.instance, BRONZE, table.text))
     if listener.comparison:
-        shown = replace(shown, inventoried=listener.comparison)
-    for line in shown.warnings():
-        context.log.warning(one_line(f"{said}{line}"))
-    return shown
+        report = replace(report, inventoried=listener.comparison)
+    for line in report.warnings():
+        context.log.warning(one_line(f"{prefix}{line}"))
+    return report
 
 
 def note_listing(instance: dg.DagsterInstance, run_id: str, key: str) -> None:
-    """Write into a run's tags how far its listing came; nothing for a listing that came to its end at once."""
+    """Write the last listed key into a run's tags.
+
+    Nothing is written for a listing that ends at once. Its key is empty.
+    """
     run = instance.get_run_by_id(run_id) if not key else None
     if key or (run and run.tags.get(LISTED_TAG)):
         instance.add_run_tags(run_id, {LISTED_TAG: key})
 
 
-def last_shown(instance: dg.DagsterInstance, asset: dg.AssetKey, partition: str | None = None) -> PreviousReport:
-    """What the newest materialization of an asset, or of a partition of it, showed."""
+def previous_report(instance: dg.DagsterInstance, asset: dg.AssetKey, partition: str | None = None) -> PreviousReport:
+    """Read the report in the newest materialization of an asset, or of one of its partitions."""
     wanted = dg.AssetRecordsFilter(asset, asset_partitions=[partition] if partition else None)
     for record in instance.fetch_materializations(wanted, limit=1).records:
         if record.asset_materialization:
@@ -129,23 +131,22 @@ def last_shown(instance: dg.DagsterInstance, asset: dg.AssetKey, partition: str 
     return PreviousReport()
 
 
-def show(table: Table, done: Sequence[BatchResult], before: PreviousReport) -> Shown:
-    """Look at a table after a run, or between two.
+def table_report(table: Table, done: Sequence[BatchResult], before: PreviousReport) -> TableReport:
+    """Report on a table after a run, or without a run.
 
     Args:
-        table: the table.
         done: the run's batches.
-        before: what was shown last.
+        before: the previous report.
     """
     table = table.reopened()
-    birth, last = table.birth, _last_news(table) if all(one.batch.only_moves for one in done) else None
+    birth, last = table.birth, _last_news(table) if all(result.batch.only_moves for result in done) else None
     state, waits = table.delta.table_state(birth.location) if birth else None, _waits(table)
     if birth is None or state is None or not state.exists or not state.has_columns:
-        return Shown(done, TableSnapshot(birth.name if birth else table.spec.name, waits=waits), before, last)
+        return TableReport(done, TableSnapshot(birth.name if birth else table.spec.name, waits=waits), before, last)
     rows = row_count(
         before, done, state.version, lambda: table.delta.session.read.format("delta").load(birth.location).count()
     )
-    return Shown(
+    return TableReport(
         done, TableSnapshot(birth.name, S3Address.parse_s3a(birth.location).s3, state, rows, waits), before, last
     )
 
@@ -159,9 +160,12 @@ def _waits(table: Table) -> PendingCleanup | None:
 
 
 def _last_news(table: Table) -> Batch | None:
-    """The last batch that landed and told of more than what after-load took away; None where it is long ago."""
+    """Return the latest batch that changed rows, not only recorded removals of after-load.
+
+    None if the last batches have none.
+    """
     n = table.ledger.clock()[1]
-    for number in range(n, max(0, n - _LOOKS_BACK), -1):
+    for number in range(n, max(0, n - _BATCHES_LOOKED_BACK), -1):
         batch = None if number in table.batches.void(number - 1) else table.batches.read(number)
         if batch is None or not batch.only_moves:
             return batch

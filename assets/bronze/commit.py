@@ -1,4 +1,4 @@
-"""Step 4, commit: one Delta transaction lands a batch."""
+"""Step 4, commit: one Delta transaction adds a batch to its table."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from tidegate.resources.spark.results import CommitResult
 
 
 def commit(table: Table, batch: Batch, *, verify_files: bool) -> CommitResult:
-    """Land a batch. Returns what landed, or the outcome of an earlier commit of the same batch.
+    """Commit a batch to its Delta table. Returns the result, or that of an earlier commit of the batch.
 
     Args:
-        verify_files: check that the files of the batch still exist: an earlier run decided it.
+        verify_files: check first that the files of the batch still exist. Set if an earlier run decided the batch.
     """
     if not batch.commits:
         return CommitResult(version=-1, outcome="committed", digest=batch.digest, reason=None, replayed=False)

@@ -1,4 +1,4 @@
-"""Step 3, decide: fix the intent of batch n for ever."""
+"""Step 3, decide: write the content of batch n, which never changes afterwards."""
 
 from __future__ import annotations
 
@@ -11,29 +11,30 @@ from tidegate.platform.core.bronze.ledger import LedgerRow
 from tidegate.platform.core.keys.own_paths import copy_path, log_path
 from tidegate.resources.lake import Table
 
-#: Years in which a VACUUM of a registered table deletes nothing: its directory is the producer's.
+#: Ten years in which VACUUM deletes nothing from a registered table: the files belong to the producer.
 _REGISTERED_RETENTION = "interval 3650 days"
 
 
-def decide(table: Table, work: BatchDraft, prepared: PreparedBatch, run_id: str) -> Batch:
-    """Put batch n if nobody did; the batch that stands.
+def decide(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str) -> Batch:
+    """Create batch n unless another run already has.
 
-    Whoever loses goes on with the winner's: what this run prepared is left to the janitor.
+    Returns the batch that exists afterwards. A run that loses the race continues with the winner's batch. Its own
+    prepared files are cleaned up later.
     """
-    removes, dropped = _removals(table, work)
+    removes, dropped = _removals(table, draft)
     batch = Batch(
         lake=table.lake.id,
         table=table.text,
-        generation=work.birth.generation,
-        n=work.n,
-        location=work.birth.location,
-        after_version=work.after_version,
-        manifests=work.manifests,
-        rows=tuple([*work.plan.rows, *dropped, *prepared.rows]),
+        generation=draft.birth.generation,
+        n=draft.n,
+        location=draft.birth.location,
+        after_version=draft.after_version,
+        manifests=draft.manifests,
+        rows=tuple([*draft.plan.rows, *dropped, *prepared.rows]),
         adds=tuple(prepared.adds),
         removes=tuple([*removes, *prepared.removes]),
-        deferred=tuple([*work.plan.deferred, *prepared.deferred]),
-        create=_create(table, work, prepared) if prepared.adds and prepared.base is None else None,
+        deferred=tuple([*draft.plan.deferred, *prepared.deferred]),
+        create=_create(table, draft, prepared) if prepared.adds and prepared.base is None else None,
         evolve=_evolve(prepared),
         sent_until=prepared.sent_until,
         run_id=run_id,
@@ -42,31 +43,31 @@ def decide(table: Table, work: BatchDraft, prepared: PreparedBatch, run_id: str)
     return table.batches.decide(batch.sealed())
 
 
-def _removals(table: Table, work: BatchDraft) -> tuple[list[Remove], list[LedgerRow]]:
+def _removals(table: Table, draft: BatchDraft) -> tuple[list[Remove], list[LedgerRow]]:
     prefix = table.key.prefix
     paths = {
-        key: [log_path(key, prefix), copy_path(key, work.states[key].etag or "", prefix)] for key in work.plan.drop
+        key: [log_path(key, prefix), copy_path(key, draft.states[key].etag or "", prefix)] for key in draft.plan.drop
     }
-    live = table.delta.live_entries(work.birth.location, [path for both in paths.values() for path in both])
+    live = table.delta.live_entries(draft.birth.location, [path for both in paths.values() for path in both])
     removes = [live[path] for both in paths.values() for path in both if path in live]
     rows = [
         was_live if any(path in live for path in paths[key]) else was_not
-        for key, (was_live, was_not) in work.plan.drop.items()
+        for key, (was_live, was_not) in draft.plan.drop.items()
     ]
     return removes, rows
 
 
-def _create(table: Table, work: BatchDraft, prepared: PreparedBatch) -> Create:
-    properties = table_properties(table, work.birth.generation, registered=work.birth.registered)
+def _create(table: Table, draft: BatchDraft, prepared: PreparedBatch) -> Create:
+    properties = table_properties(table, draft.birth.generation, registered=draft.birth.registered)
     schema, needed = prepared.schema.for_delta()
-    return Create(schema.to_spark(), schema.partitions, {**properties, **needed}, work.birth.name)
+    return Create(schema.to_spark(), schema.partitions, {**properties, **needed}, draft.birth.name)
 
 
 def table_properties(table: Table, generation: str, *, registered: bool) -> dict[str, str]:
-    """The Delta properties of a bronze table."""
+    """Return the Delta properties of a bronze table."""
     properties = {"tidegate.lake": table.lake.id, "tidegate.generation": generation, "tidegate.table": table.text}
     if registered:
-        # Delta 4.4 refuses a file retention that is longer than the log's.
+        # Delta 4.4 refuses a file retention that is longer than the retention of the log.
         properties["delta.deletedFileRetentionDuration"] = _REGISTERED_RETENTION
         properties["delta.logRetentionDuration"] = _REGISTERED_RETENTION
     return properties

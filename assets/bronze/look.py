@@ -1,4 +1,4 @@
-"""Step 1, look: the table's clock, the hints waiting, and S3's present state of their keys."""
+"""Step 1, look: reads the waiting hints, the ledger's states and S3's present states, and plans a batch."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ from tidegate.resources.threads import parallel
 def look(
     table: Table, clock: Clock, waiting: Sequence[WaitingManifest] | None = None, *, allow_removals: bool = False
 ) -> BatchDraft | None:
-    """Plan batch n+1 from the hints waiting; None if there are none.
+    """Plan batch n+1 from the waiting hints. Returns None if there are none.
 
     Args:
-        table: the table.
-        clock: the ledger's.
-        waiting: the table's manifests as they were just listed; None: list them.
-        allow_removals: let the batch remove most of a registered table's files.
+        clock: the clock of the table's ledger.
+        waiting: the table's manifests, if they were just listed. If None, they are listed here.
+        allow_removals: whether the batch may remove most of a registered table's files.
 
     Raises:
-        StoreError: the source bucket is gone or S3 does not answer.
-        TooManyRemovals: see ``REMOVAL_SHARE``.
+        StoreError: the source bucket does not exist or S3 does not answer.
+        TooManyRemovals: as for `guard_removals`.
     """
     waiting = _in_order(table.inbox.waiting() if waiting is None else waiting)
     ids = _of_one_batch(waiting, table.spec.max_files)
@@ -48,34 +47,35 @@ def look(
     birth = table.lake.ensure_birth(table, keys[0])
     plan = make_plan(taken, found, states, registered=birth.registered)
     if not allow_removals:
-        guard_removals(table, birth, len(plan.drop), [one.id for one in waiting[len(ids) :]])
+        guard_removals(table, birth, len(plan.drop), [manifest.id for manifest in waiting[len(ids) :]])
     return BatchDraft(clock.n + 1, birth, previous, tuple(manifest.id for manifest in manifests), plan, states)
 
 
 def _in_order(waiting: Sequence[WaitingManifest]) -> list[WaitingManifest]:
-    """Notes of a lost server, of which the newest says most; then the others, oldest first, and a rebuild's last.
+    """Sort manifests: server-loss notes first (newest first), then the others (oldest first), then a rebuild's.
 
-    Where there are notes a rebuild's are first: it may be what they tell of, and has to end with them.
+    If there are notes, a rebuild's manifests come right after them: the notes may be about files of the rebuild, which
+    must be decided together with its hints.
     """
-    notes = [one for one in waiting if is_note(one.id)]
-    others = [one for one in waiting if not is_note(one.id)]
-    return [*reversed(notes), *sorted(others, key=lambda one: is_rebuild(one.id) != bool(notes))]
+    notes = [manifest for manifest in waiting if is_note(manifest.id)]
+    others = [manifest for manifest in waiting if not is_note(manifest.id)]
+    return [*reversed(notes), *sorted(others, key=lambda manifest: is_rebuild(manifest.id) != bool(notes))]
 
 
-def _of_one_batch(waiting: Sequence[WaitingManifest], most_hints: int) -> list[str]:
-    """Ids of the manifests that one batch takes, whole, in their order; notes are taken beside the bound.
+def _of_one_batch(waiting: Sequence[WaitingManifest], max_hints: int) -> list[str]:
+    """Return the ids of the manifests that one batch takes. Server-loss notes do not count against the limit.
 
-    Of a rebuild's no more than a batch loads: what is put off is asked for again by each batch, and a rebuild puts all
-    of a table into the inbox.
+    A rebuild puts all files of a table into the inbox. Of its manifests a batch takes only as many bytes as it loads,
+    because S3 is asked about each deferred hint again in the next batch.
     """
-    ids = [one.id for one in waiting if is_note(one.id)]
+    ids = [manifest.id for manifest in waiting if is_note(manifest.id)]
     hints = size = 0
-    for one in waiting[len(ids) :]:
-        full = hints + one.hints > most_hints or (is_rebuild(one.id) and size + one.size > BATCH_BYTES)
+    for manifest in waiting[len(ids) :]:
+        full = hints + manifest.hints > max_hints or (is_rebuild(manifest.id) and size + manifest.size > BATCH_BYTES)
         if hints and full:
             break
-        ids.append(one.id)
-        hints, size = hints + one.hints, size + one.size
+        ids.append(manifest.id)
+        hints, size = hints + manifest.hints, size + manifest.size
     return ids
 
 
@@ -85,16 +85,15 @@ def probes(
     states: Mapping[str, LastState],
     sizes: Mapping[str, int | None],
 ) -> dict[str, Probe]:
-    """S3's present state of the keys.
+    """Read S3's present state of keys.
 
-    Of those that the ledger does not know it comes with what is needed of the object: the footer of Parquet, all bytes
-    of what is small otherwise.
+    For keys without a state in the ledger, the answer includes the bytes that loading needs: the footer of a Parquet
+    file, or all bytes of another small object.
 
     Args:
-        table: the table.
-        keys: below its prefix.
-        states: what the ledger knows of keys.
-        sizes: bytes of the objects, as events said.
+        keys: keys under the table's prefix.
+        states: the ledger's last states, by key.
+        sizes: bytes of the objects according to their events, by key.
     """
     small = SmallObjects(table.source)
 

@@ -1,4 +1,4 @@
-"""A bronze table as Dagster showed it last, and as it is after a run."""
+"""A bronze table in its previous report, and after a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidegate.resources.spark.results import TableState
 
 @dataclass(frozen=True)
 class PreviousReport:
-    """What the last materialization showed of a table; None where there is none, or it showed nothing of it."""
+    """Values of a table's last materialization. None where there is none, or where it lacks the value."""
 
     columns: dg.TableSchema | None = None
     rows: int | None = None
@@ -22,18 +22,18 @@ class PreviousReport:
 
     @classmethod
     def of(cls, metadata: Mapping[str, Any]) -> PreviousReport:
-        """From the values of a materialization's metadata."""
+        """Make it from the metadata of a materialization."""
         rows = metadata.get("dagster/partition_row_count", metadata.get("dagster/row_count"))
         return cls(metadata.get("dagster/column_schema"), rows, metadata.get("delta_version"))
 
 
 @dataclass(frozen=True)
 class PendingCleanup:
-    """Files that are loaded, and that after-load could not take away or tag.
+    """Loaded files that after-load could not remove or tag yet.
 
     Attributes:
-        files: how many.
-        reasons: of some of them, by key.
+        files: number of files.
+        reasons: reasons of some of the files, by key.
     """
 
     files: int = 0
@@ -42,14 +42,14 @@ class PendingCleanup:
 
 @dataclass(frozen=True)
 class TableSnapshot:
-    """The table as it is after the run.
+    """The table after a run.
 
     Attributes:
-        name: SQL name in the schemas ``bronze`` and ``ledger``.
-        uri: ``s3://`` address.
-        state: None as long as nothing can be read from it.
-        rows: None likewise.
-        waits: for after-load; None where lake.yaml asks for none.
+        name: SQL name in the schemas `bronze` and `ledger`.
+        uri: `s3://` address.
+        state: state of the Delta table. None while nothing can be read from it.
+        rows: number of rows. None while nothing can be read from the table.
+        waits: files that wait for after-load. None if lake.yaml has no `after_load` for the table.
     """
 
     name: str
@@ -60,21 +60,21 @@ class TableSnapshot:
 
 
 def row_count(before: PreviousReport, done: Sequence[BatchResult], version: int, count: Callable[[], int]) -> int:
-    """Rows of a table.
+    """Return the number of rows of a table.
 
-    What was shown last and what the batches since then brought tell it without a look at the table, unless somebody
-    else has committed too, or files were removed.
+    The previous number plus the rows of the run's batches is the number, unless another writer has committed too, or
+    files were removed. Only then are the rows of the table counted.
 
     Args:
-        before: what was shown last.
+        before: the previous report.
         done: the batches of the run.
-        version: of the table now.
-        count: asks the table.
+        version: present version of the table.
+        count: counts the rows of the table.
     """
     rows, since = before.rows, before.version
     if done and done[0].batch.n == 1:
         rows, since = 0, -1
-    landed = [one.batch for one in done if one.landed.outcome == "committed"]
+    landed = [result.batch for result in done if result.landed.outcome == "committed"]
     if rows is None or since is None or since + len(done) != version or any(batch.removes for batch in landed):
         return count()
     return rows + sum(add.records for batch in landed for add in batch.adds)

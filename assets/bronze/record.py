@@ -1,4 +1,4 @@
-"""Step 5, record: the ledger, what was put off, after-load, and the manifests, which go last."""
+"""Step 5, record: appends to the ledger, puts deferred hints back, runs after-load, and deletes the manifests last."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def record(table: Table, batch: Batch, landed: CommitResult, run_id: str, log: C
     if landed.digest != batch.digest:
         raise RuntimeError(
             f"the commit of batch {batch.n} of {table.text} carries digest {landed.digest}, the batch has "
-            f"{batch.digest}: another lake wrote with this lake's identity. Stop both and compare them"
+            f"{batch.digest}: another lake writes with this lake's identity. Stop both lakes and "
+            "compare their lake.yaml"
         )
     table.ledger.append(batch, landed, run_id)
     seam("record-ledger")
@@ -31,11 +32,11 @@ def record(table: Table, batch: Batch, landed: CommitResult, run_id: str, log: C
 
 
 def finish(table: Table, batch: Batch, log: Callable[[str], None], *, void: bool) -> None:
-    """What follows the ledger's append; repeating it changes nothing."""
+    """Finish a batch after the ledger's append. Repeating it changes nothing."""
     if batch.create or batch.n == 1:
         table.lake.name_table(table.text)
     if void:
-        # Nothing of it landed, so every hint goes back. The manifests are still there: they are deleted last.
+        # Nothing was committed, so every hint goes back. The manifests still exist, because they are deleted last.
         taken = table.inbox.read(batch.manifests)
         hints = [hint for manifest in taken for hint in manifest.hints]
     else:
@@ -51,18 +52,19 @@ def finish(table: Table, batch: Batch, log: Callable[[str], None], *, void: bool
 
 
 def _still_deferring(table: Table, batch: Batch) -> bool:
-    """Whether the deferred hints have yet to be put: the manifests go last, so without them all is done.
+    """Whether the deferred hints must still be put back.
 
-    A run that slept meanwhile would otherwise put back hints that a later batch has decided.
+    The manifests are deleted last, so if they are gone the batch is finished. Without this check a run that slept
+    meanwhile would put back hints that a later batch has decided.
     """
-    waiting = {one.id for one in table.inbox.waiting()}
-    put = any(one.startswith(Manifest.deferred_prefix(batch.n, batch.digest)) for one in waiting)
+    waiting = {manifest.id for manifest in table.inbox.waiting()}
+    put = any(manifest.startswith(Manifest.deferred_prefix(batch.n, batch.digest)) for manifest in waiting)
     return not put and not waiting.isdisjoint(batch.manifests)
 
 
 def unfinished(table: Table, clock: Clock, waiting: Sequence[WaitingManifest]) -> Batch | None:
-    """Batch n, if a run died between recording it and deleting its manifests, some of which are still waiting."""
+    """Return batch n if a run died after recording it and before deleting all its manifests."""
     if clock.n == 0 or not waiting:
         return None
     batch = table.batches.read(clock.n)
-    return batch if batch and not {one.id for one in waiting}.isdisjoint(batch.manifests) else None
+    return batch if batch and not {manifest.id for manifest in waiting}.isdisjoint(batch.manifests) else None

@@ -1,4 +1,4 @@
-"""The guard against the removal of most files of a registered table."""
+"""A guard against removing most files of a registered table."""
 
 from __future__ import annotations
 
@@ -9,42 +9,41 @@ from tidegate.platform.core.bronze.hint import MISSING
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Table
 
-#: A batch that removes at least this many files, and more than this share of the live ones, stops and asks.
+#: A batch stops if it removes at least this many files, and more than this share of the live files.
 REMOVAL_FLOOR = 10
-
-
 REMOVAL_SHARE = 0.5
 
 
-#: How events of objects that go begin, and what a listing says of a key that it lacks.
+#: First parts of the names of removal events, and the name of a listing's hint for a missing key.
 _REMOVED = ("ObjectRemoved", "LifecycleExpiration", MISSING)
 
 
 class TooManyRemovals(RuntimeError):
-    """So many files are gone at once that somebody should look first."""
+    """So many files are gone at once that a person should check first."""
 
 
 def require_bucket(table: Table) -> None:
-    """Stop where a table's bucket is gone: none of its files is believed to be.
+    """Raise an error if a table's bucket does not exist. Its files then do not count as removed.
 
     Raises:
-        StoreError: it is gone, or S3 did not answer.
+        StoreError: the bucket does not exist, or S3 did not answer.
     """
     if not table.source.exists():
         raise StoreError(
-            f"the source bucket s3://{table.key.bucket} does not exist, so no file of {table.text} is believed "
-            "to be gone: restore the bucket, or take the table out of lake.yaml"
+            f"the source bucket s3://{table.key.bucket} does not exist. No file of {table.text} is recorded "
+            "as removed. Restore the bucket, or remove the table from lake.yaml"
         )
 
 
 def guard_removals(table: Table, birth: Birth, gone: int, waiting: Sequence[str]) -> None:
-    """Stop before most of a registered table goes, at once or batch by batch.
+    """Raise an error before most files of a registered table are removed, at once or batch by batch.
 
     Args:
-        table: the table.
-        birth: its birth.
-        gone: files that this batch would remove.
-        waiting: ids of the manifests behind this batch: what they say was removed counts as well.
+        gone: number of files that this batch would remove.
+        waiting: ids of the manifests that wait behind this batch. Their removals count as well.
+
+    Raises:
+        TooManyRemovals: at least `REMOVAL_FLOOR` files, and more than `REMOVAL_SHARE` of the live ones, are gone.
     """
     if not birth.registered or gone < REMOVAL_FLOOR:
         return
@@ -55,6 +54,6 @@ def guard_removals(table: Table, birth: Birth, gone: int, waiting: Sequence[str]
     if gone + behind > REMOVAL_SHARE * live:
         raise TooManyRemovals(
             f"{gone + behind} of {live} live files of bronze.{birth.name} are gone from S3, or were overwritten, at "
-            "once. If that is meant, materialize the partition with the run tag tidegate/allow-removals=true; nothing "
-            "was changed"
+            "once. Nothing was changed. If this is intended, materialize the partition with the run tag "
+            "tidegate/allow-removals=true"
         )

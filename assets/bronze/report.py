@@ -1,4 +1,4 @@
-"""What a bronze run shows in Dagster: metadata, checks, and what it says of bad input."""
+"""The report of a bronze run in Dagster: metadata, checks, and warnings about bad input."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ WRITE_ONCE_CHECK = "write_once_keys"
 QUARANTINE_CHECK = "nothing_quarantined"
 SCHEMA_CHECK = "schema_unchanged"
 AFTER_LOAD_CHECK = "after_load"
-#: Metadata of ``QUARANTINE_CHECK`` where nothing was set apart by this run: it says again what an earlier one found.
+#: Metadata of `QUARANTINE_CHECK` if this run quarantined nothing and the check repeats the result of an earlier run.
 SAID_BEFORE = "said_before"
-#: Metadata of its check: how many of the objects left no state in the ledger.
+#: Metadata of `QUARANTINE_CHECK`: number of objects without a state in the ledger.
 WITHOUT_STATE = "objects_without_state"
 
-#: Objects that are told one by one; the ledger has all.
-MOST_TOLD = 20
-_LONGEST_REASON = 500
+#: Objects that a report lists. The ledger has all of them.
+MAX_LISTED_OBJECTS = 20
+_REASON_CHARACTERS_MAX = 500
 _DESCRIPTIONS = {
     WRITE_ONCE_CHECK: "No key of a registered table was overwritten in the last batches.",
     QUARANTINE_CHECK: "Every object and row of the last batches could be ingested.",
@@ -42,15 +42,15 @@ _AFTER_LOAD = "No file that was loaded waits to be moved, deleted or tagged, as 
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A run's batches, and what they made of the table.
+class TableReport:
+    """A run's batches, and the table before and after them.
 
     Attributes:
         done: the batches of the run.
-        now: the table after them.
-        before: what was shown last.
-        last: of a run without news, the last batch before it that had some: what its checks speak of.
-        inventoried: what the run's comparison with the table's inventory found, where there was one.
+        now: the table after the run.
+        before: the previous report.
+        last: the latest earlier batch that changed rows, if no batch of the run did. The checks are about it.
+        inventoried: result of the run's comparison with the table's inventory. None if there was no comparison.
     """
 
     done: Sequence[BatchResult]
@@ -62,37 +62,37 @@ class Shown:
     @property
     def landed(self) -> list[Batch]:
         """The run's batches that are not void."""
-        return [one.batch for one in self.done if one.landed.outcome == "committed"]
+        return [result.batch for result in self.done if result.landed.outcome == "committed"]
 
     @property
     def only_bad(self) -> bool:
-        """Whether the batches that the checks speak of brought bad objects and nothing else."""
+        """Whether the batches that the checks are about contain only bad objects."""
         changed = any(batch.adds or batch.removes for batch in self._judged)
         statuses = {row.status for batch in self._judged for row in batch.rows}
         return Status.QUARANTINED in statuses and not changed and not statuses & {Status.COMMITTED, Status.REMOVED}
 
     @property
     def materializes(self) -> bool:
-        """Whether there is something to show as materialized; if not, the partition stays what it was."""
+        """Whether the run materializes the partition. Otherwise the partition keeps its last materialization."""
         return not self.only_bad or (not self.done and self.now.state is not None)
 
     def warnings(self) -> list[str]:
-        """A line for each of the run's first bad objects, and one for the rest."""
+        """Return a line for each of the run's first bad objects, and a line for the rest."""
         bad = _bad(self.landed)
-        told = [
+        lines = [
             f"quarantined {row.key}: {_reason(row)}"
             if row.status == Status.QUARANTINED
             else f"quarantined {row.bad_rows} rows of {row.key}: {_reason(row)}"
-            for row in bad[:MOST_TOLD]
+            for row in bad[:MAX_LISTED_OBJECTS]
         ]
-        more = len(bad) - MOST_TOLD
-        return [*told, f"and {more} more, see ledger.{self.now.name}"] if more > 0 else told
+        more = len(bad) - MAX_LISTED_OBJECTS
+        return [*lines, f"and {more} more, see ledger.{self.now.name}"] if more > 0 else lines
 
     def metadata(self, row_count: str) -> dict[str, Any]:
-        """Metadata of the materialization.
+        """Return the metadata of the materialization.
 
         Args:
-            row_count: Dagster's name for the number of rows: of a partition, or of a table.
+            row_count: Dagster's metadata key for the number of rows of a partition, or of a table.
         """
         counts = sum((batch.counts() for batch in self.landed), Counter())
         found: dict[str, Any] = {
@@ -110,12 +110,12 @@ class Shown:
             found["quarantine"] = _as_table(bad)
         if self.now.waits:
             found["waits_for_after_load"] = self.now.waits.files
-        if one := self.inventoried:
+        if comparison := self.inventoried:
             found |= {
-                "inventory": one.uri,
-                "inventory_created": dg.MetadataValue.timestamp(one.created),
-                "inventory_keys": one.keys,
-                "inventory_differences": one.differing,
+                "inventory": comparison.uri,
+                "inventory_created": dg.MetadataValue.timestamp(comparison.created),
+                "inventory_keys": comparison.keys,
+                "inventory_differences": comparison.differing,
             }
         state = self.now.state
         if state:
@@ -134,12 +134,12 @@ class Shown:
         return found
 
     def checks(self, asset: dg.AssetKey) -> list[dg.AssetCheckResult]:
-        """The results of the checks of ``check_specs``, for one asset."""
+        """Return the results of the checks of `check_specs` for one asset."""
         bad = _bad(self._judged)
         quarantined = [row for row in bad if row.status == Status.QUARANTINED]
         overwritten = [row.key for row in quarantined if (row.reason or "").startswith(OVERWRITTEN)]
         counts = {"objects": len(quarantined), "rows": sum(row.bad_rows or 0 for row in bad)}
-        # What left no state, such as an object that S3 refuses, is met again by each listing.
+        # An object without a state, such as one to which S3 denies access, is found again by each listing.
         if stateless := sum(row.etag is None for row in quarantined):
             counts[WITHOUT_STATE] = stateless
         if bad and not any(batch in self.landed for batch in self._judged):
@@ -151,7 +151,7 @@ class Shown:
                 asset_key=asset,
                 check_name=WRITE_ONCE_CHECK,
                 passed=not overwritten,
-                metadata={"overwritten_keys": overwritten[:MOST_TOLD]},
+                metadata={"overwritten_keys": overwritten[:MAX_LISTED_OBJECTS]},
             ),
             dg.AssetCheckResult(
                 asset_key=asset,
@@ -159,7 +159,7 @@ class Shown:
                 passed=not bad,
                 severity=error if self.only_bad else warn,
                 metadata={**counts, "quarantine": _as_table(bad)} if bad else counts,
-                description=f"nothing got in, see ledger.{self.now.name}" if self.only_bad else None,
+                description=f"no row was added, see ledger.{self.now.name}" if self.only_bad else None,
             ),
             dg.AssetCheckResult(
                 asset_key=asset,
@@ -174,37 +174,39 @@ class Shown:
     def events(
         self, asset: dg.AssetKey, partition: str | None = None
     ) -> list[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
-        """The same as events, for a run that logs them: no step of it materializes that asset.
+        """Return the report as events, for a run that logs them because none of its steps materializes the asset.
 
         Args:
             asset: the table's own page, or bronze.
-            partition: of bronze.
+            partition: partition of bronze. None for a page.
         """
-        told = [as_event(result, partition) for result in self.checks(asset)]
+        checks = [as_event(result, partition) for result in self.checks(asset)]
         if not self.materializes:
-            return [*told]
+            return [*checks]
         metadata = self.metadata("dagster/partition_row_count" if partition else "dagster/row_count")
-        return [dg.AssetMaterialization(asset, partition=partition, metadata=metadata), *told]
+        return [dg.AssetMaterialization(asset, partition=partition, metadata=metadata), *checks]
 
     def _after_load(self, asset: dg.AssetKey) -> list[dg.AssetCheckResult]:
-        """Of a page alone: most partitions of bronze keep their files where they are."""
+        """Return the check of after-load. Only pages have it: most partitions of bronze keep their files."""
         waits = self.now.waits
         if waits is None or len(asset.path) == 1:
             return []
-        told = [dg.TableRecord({"key": key, "reason": why}) for key, why in list(waits.reasons.items())[:MOST_TOLD]]
+        files = [
+            dg.TableRecord({"key": key, "reason": why}) for key, why in list(waits.reasons.items())[:MAX_LISTED_OBJECTS]
+        ]
         return [
             dg.AssetCheckResult(
                 asset_key=asset,
                 check_name=AFTER_LOAD_CHECK,
                 passed=not waits.files,
                 severity=dg.AssetCheckSeverity.WARN,
-                metadata={"files": waits.files, **({"waiting": dg.MetadataValue.table(told)} if told else {})},
+                metadata={"files": waits.files, **({"waiting": dg.MetadataValue.table(files)} if files else {})},
             )
         ]
 
     @property
     def _judged(self) -> list[Batch]:
-        # Each load is followed by what after-load took away: that is not to hide what the load could not take in.
+        # After-load's batch follows each load. It must not hide what the load could not ingest.
         return [batch for batch in self.landed if not batch.only_moves] or ([self.last] if self.last else [])
 
     def _schema_changes(self) -> list[str]:
@@ -213,17 +215,21 @@ class Shown:
 
 
 def page_key(spec: TableSpec) -> dg.AssetKey:
-    """Asset key of a configured table's own page."""
+    """Return the asset key of a configured table's own page."""
     return dg.AssetKey(["bronze", spec.name])
 
 
 def check_specs(
     asset: dg.AssetKey, partitions: dg.PartitionsDefinition[str] | None = None, *, after_load: bool = False
 ) -> list[dg.AssetCheckSpec]:
-    """The checks of a bronze asset; ``after_load`` says whether it has the one of that."""
+    """Return the checks of a bronze asset.
+
+    Args:
+        after_load: whether the asset has the check of after-load.
+    """
     descriptions = {**_DESCRIPTIONS, **({AFTER_LOAD_CHECK: _AFTER_LOAD} if after_load else {})}
     with warnings.catch_warnings():
-        # Checks by partition are a preview in Dagster 1.13. Without it, a good run of one table would hide the
+        # Partitioned checks are a preview in Dagster 1.13. Without partitions, a good run of one table would hide the
         # failed check of another.
         warnings.simplefilter("ignore", dg.PreviewWarning)
         return [
@@ -233,22 +239,27 @@ def check_specs(
 
 
 def _came_again(row: LedgerRow) -> int:
-    """Rows of a row queue's object that the table had already: its name says how many messages it holds."""
-    told = RowObject.of(row.key) if row.status == Status.COMMITTED else None
-    return told.rows - (row.rows or 0) - (row.bad_rows or 0) if told else 0
+    """Return the number of a row-queue object's rows that the table had already.
+
+    The object's name contains the number of its messages.
+    """
+    found = RowObject.of(row.key) if row.status == Status.COMMITTED else None
+    return found.rows - (row.rows or 0) - (row.bad_rows or 0) if found else 0
 
 
 def _bad(batches: Sequence[Batch]) -> list[LedgerRow]:
-    """Ledger rows whose object, or some of whose rows, went into quarantine."""
+    """Return the ledger rows of objects that were quarantined, wholly or partly."""
     rows = (row for batch in batches for row in batch.rows)
-    # One that was removed has them from its reading, which told of them.
+    # A removed object has `bad_rows` from its load, whose report listed them.
     return [row for row in rows if row.status == Status.QUARANTINED or (row.bad_rows and row.status != Status.REMOVED)]
 
 
 def _as_table(bad: Sequence[LedgerRow]) -> dg.MetadataValue[Any]:
-    return dg.MetadataValue.table([dg.TableRecord({"key": row.key, "reason": _reason(row)}) for row in bad[:MOST_TOLD]])
+    return dg.MetadataValue.table(
+        [dg.TableRecord({"key": row.key, "reason": _reason(row)}) for row in bad[:MAX_LISTED_OBJECTS]]
+    )
 
 
 def _reason(row: LedgerRow) -> str:
     reason = row.reason or "no reason was given"
-    return reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]}…"
+    return reason if len(reason) <= _REASON_CHARACTERS_MAX else f"{reason[:_REASON_CHARACTERS_MAX]}…"

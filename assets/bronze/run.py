@@ -1,12 +1,12 @@
-"""One bronze run: look, prepare, decide, commit, record, with a seam between any two.
+"""One bronze run: look, prepare, decide, commit, record, with a seam after each step.
 
 What is durable after each step::
 
-    look      nothing               (what listings found is in the inbox)
-    prepare   files in the table's folder that no commit has yet
-    decide    batch n, for ever     (from here on, any run continues with it)
-    commit    one Delta version     (or none: the batch is void)
-    record    the ledger's row n+1, deferred hints; at last the manifests are deleted
+    look      nothing               (hints of a listing are in the inbox)
+    prepare   files in the table's folder that are in no commit yet
+    decide    batch n               (from here on, any run continues with it)
+    commit    one Delta version     (or none if the batch is void)
+    record    rows in the ledger, deferred hints in the inbox, and last, the batch's manifests deleted
 """
 
 from __future__ import annotations
@@ -37,16 +37,20 @@ from tidegate.resources.lake_root.inbox import WaitingManifest
 from tidegate.resources.ledger import Clock
 from tidegate.resources.spark.results import CommitResult
 
-#: The seams of one run, in order; each is right after the step that it is named for.
+#: The seams of one run, in order. Each is right after the step of its name.
 SEAMS = ("look", "prepare", "decide", "commit", "record-ledger", "record-deferred", "after-load", "record-manifests")
 
-#: Batches of one run: a run that finds more leaves the rest to the next.
+#: Batches of one run. The rest is left to the next run.
 MAX_BATCHES = 20
 
 
 @dataclass(frozen=True)
 class BatchResult:
-    """A batch and what landed of it; ``found`` if an earlier run decided it."""
+    """A batch and the result of its commit.
+
+    Attributes:
+        found: whether an earlier run decided the batch.
+    """
 
     batch: Batch
     landed: CommitResult
@@ -57,12 +61,11 @@ def run_table(table: Table, options: RunOptions, listener: RunListener | None = 
     """Bring one bronze table up to date with its inbox.
 
     Args:
-        table: the table.
         options: what the run may do.
-        listener: takes what the run reports.
+        listener: receives the run's reports.
 
     Returns:
-        What was committed, oldest first; empty if nothing was waiting.
+        The batches, oldest first. Empty if no hint was waiting.
     """
     listener = listener or RunListener()
     done: list[BatchResult] = []
@@ -71,8 +74,8 @@ def run_table(table: Table, options: RunOptions, listener: RunListener | None = 
         for line in table.lake.drift(table):
             listener.log(f"WARNING: {line}")
     for _ in range(MAX_BATCHES):
-        # A batch that some run left unfinished still has its manifests in the inbox. What after-load took away waits
-        # for the next run, which S3's own events of it ask for.
+        # A batch that an earlier run left unfinished still has its manifests in the inbox. The hints of after-load wait
+        # for the next run, which S3's events of the removals start.
         if not first and all(is_taken(waiting.id) for waiting in table.inbox.waiting()):
             break
         result = _next_batch(table.reopened(), options, listener, first=first)
@@ -81,7 +84,7 @@ def run_table(table: Table, options: RunOptions, listener: RunListener | None = 
         done.append(result)
         first = first and result.found
         if result.batch.deferred and not result.batch.rows and not first:
-            break  # Every hint was put off: S3 does not answer for them now, and to go on would be to spin.
+            break  # Every hint was deferred, because S3 does not answer. Another attempt now would be in vain.
     if done:
         _compact(table.reopened(), done[0].batch, done[-1].batch, listener.log)
     return done
@@ -91,12 +94,12 @@ def _next_batch(table: Table, options: RunOptions, listener: RunListener, *, fir
     clock, log = table.ledger.clock(), listener.log
     waiting: Sequence[WaitingManifest] | None = table.inbox.waiting()
     if half_recorded := unfinished(table, clock, waiting or ()):
-        log(f"batch {clock.n} is in the ledger, its manifests are still in the inbox: finishing it")
+        log(f"batch {clock.n} is in the ledger, but its manifests are still in the inbox: finishing it")
         header = table.ledger.header(clock.version, clock.n)
         finish(table, half_recorded, log, void=header is not None and header.outcome == "void")
         waiting = None
     if batch := table.batches.read(clock.n + 1):
-        log(f"batch {batch.n} was decided by run {batch.run_id or 'unknown'} and not recorded: going on with it")
+        log(f"batch {batch.n} was decided by run {batch.run_id or 'unknown'} and not recorded: continuing with it")
         return _land(table, batch, options, log, found=True)
     lists = options.listing and first
     if _list(table, clock, options, listener, lists=lists):
@@ -135,8 +138,8 @@ def _list(table: Table, clock: Clock, options: RunOptions, listener: RunListener
     """Turn a listing or an inventory into hints, where this run should. Returns whether it did."""
     log, uri, after = listener.log, table.key.uri, options.after
     if clock.n == 0 and table.birth and table.birth.folder:
-        # A generation begins with every file: an inventory lacks the last ones, and how far an earlier listing came
-        # was another generation's.
+        # A new generation needs every file. An inventory lacks the newest files, and the key in the run's tags belongs
+        # to a listing of an earlier generation.
         log(f"listing {uri}: {list_prefix(table, clock)} keys differ from the ledger")
         return True
     if not lists:
@@ -148,7 +151,7 @@ def _list(table: Table, clock: Clock, options: RunOptions, listener: RunListener
         listener.came_to(key)
 
     if after:
-        log(f"listing {uri}: it goes on behind {after}, where an earlier run came to")
+        log(f"listing {uri}: resuming after {after}, the last key that an earlier run listed")
     if table.spec.inventory:
         listener.inventoried(compare_inventory(table, clock, after=after, came_to=listener.came_to, log=log))
     else:
@@ -157,7 +160,7 @@ def _list(table: Table, clock: Clock, options: RunOptions, listener: RunListener
 
 
 def _doubt(table: Table, draft: BatchDraft, prepared: PreparedBatch, batch: Batch, log: Callable[[str], None]) -> None:
-    """Warn of what a first load may have read otherwise than its producer meant."""
+    """Warn about columns that a first load may have read differently from what the producer intended."""
     if prepared.base or draft.birth.registered:
         return
     entered = {row.key for row in batch.rows if row.status == Status.COMMITTED}

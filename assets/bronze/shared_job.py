@@ -1,4 +1,4 @@
-"""The job of runs that several tables share."""
+"""The job for runs that several tables share."""
 
 import json
 import time
@@ -19,22 +19,22 @@ from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake_resource import LakeResource
 
-#: Seconds after which a shared run begins no further table, for nobody knows how large the files are: the rest waits in
-#: the inbox for the next run, and a table that a person asks for does not wait long for this one.
+#: Seconds after which a shared run starts no further table. The sizes of the files are not known beforehand. The other
+#: tables wait for the next run, and a table that a person asks for does not wait long for this one.
 SECONDS = 120.0
 
 
 class SharedTables(dg.Config):
-    """What a shared run works off."""
+    """The tables of a shared run."""
 
     tables: list[str] = Field(description="Table keys (partitions of bronze), in the order of their turns.")
 
 
 def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
-    """The job of runs that several tables share.
+    """Build the job for runs that several tables share.
 
-    An op, not the asset: Dagster knows runs of one partition and of a range of them. What a run of a partition shows
-    there, this one logs for each of its tables.
+    It runs an op instead of the asset, because a Dagster run can only have one partition of an asset or a range of
+    partitions. The op logs the events that a run of each partition would have.
     """
 
     table_for = config.table_for
@@ -47,25 +47,25 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
             try:
                 handles.delta.check_session_alive()
             except Exception as error:
-                return f"the Spark server was lost: {first_line(error)}"
+                return f"the connection to the Spark server was lost: {first_line(error)}"
             return None
 
         shared = SharedRun(
-            work=lambda table: work_off(context, handles.table(table), said=f"{table}: "),
+            work=lambda table: work_off(context, handles.table(table), prefix=f"{table}: "),
             held=lambda table: _has_own_run(context.instance, table),
             lost=lost,
-            goes_on=lambda: time.monotonic() < until,
+            has_time=lambda: time.monotonic() < until,
         )
-        for table, shown in shared.tables(config.tables):
-            if isinstance(shown, Exception):
-                context.log.error(f"{table} failed: {''.join(traceback.format_exception(shown))}")
+        for table, report in shared.tables(config.tables):
+            if isinstance(report, Exception):
+                context.log.error(f"{table} failed: {''.join(traceback.format_exception(report))}")
                 _show_failed(context, table)
                 continue
-            yield from shown.events(BRONZE, table)
+            yield from report.events(BRONZE, table)
             if spec := table_for(TableKey.decode(table)):
-                yield from shown.events(page_key(spec))
+                yield from report.events(page_key(spec))
         for table, why in shared.left.items():
-            context.log.info(f"{table} is left as it is: {why}")
+            context.log.info(f"{table} is left for another run: {why}")
         if verdict := shared.verdict(len(config.tables)):
             context.instance.add_run_tags(context.run_id, {FAILED_TAG: json.dumps(list(shared.failed))})
             raise dg.Failure(verdict, allow_retries=False)
@@ -86,7 +86,10 @@ def _has_own_run(instance: dg.DagsterInstance, table: str) -> bool:
 
 
 def _show_failed(context: dg.OpExecutionContext, table: str) -> None:
-    """Let Dagster show the partition as failed: a materialization was planned in a run that fails, and did not come."""
+    """Let Dagster show the partition as failed.
+
+    Dagster does so if a run plans a materialization of it, and fails without one.
+    """
     planned = dg.DagsterEvent.build_asset_materialization_planned_event(
         context.job_name, SHARED_OP, AssetMaterializationPlannedData(BRONZE, partition=table)
     )

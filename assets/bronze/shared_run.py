@@ -1,52 +1,52 @@
-"""One run for several tables: cold ones share what a run costs beside its work."""
+"""One run for several tables, so that tables with few files share the fixed costs of a run."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tidegate.assets.bronze.report import Shown
+from tidegate.assets.bronze.report import TableReport
 from tidegate.platform.core.first_line import first_line
 
-_MOST_TOLD = 20
+_MAX_LISTED_FAILURES = 20
 
 
 @dataclass
 class SharedRun:
-    """Works off tables one after another; what becomes of one is no other's trouble.
+    """Brings tables up to date, one after another. The failure of one table does not affect the others.
 
     Args:
         work: brings one table up to date.
-        held: whether a run of its own holds a table; it works off the inbox as well, so this one leaves it alone.
-        lost: asked after a failure: why no other table can be worked off either, if so.
-        goes_on: asked before each table whether there is time for it.
+        held: whether a table has a run of its own. That run reads the inbox as well, so this run leaves the table out.
+        lost: called after a failure. Returns a reason if no other table can be brought up to date either.
+        has_time: called before each table. Returns whether there is time for it.
 
     Attributes:
-        failed: errors by table.
-        left: tables that were not worked off, with the reason.
+        failed: errors, by table.
+        left: reasons why tables were left out, by table.
     """
 
-    work: Callable[[str], Shown]
+    work: Callable[[str], TableReport]
     held: Callable[[str], bool]
     lost: Callable[[], str | None]
-    goes_on: Callable[[], bool]
+    has_time: Callable[[], bool]
     failed: dict[str, Exception] = field(default_factory=dict)
     left: dict[str, str] = field(default_factory=dict)
 
-    def tables(self, tables: Sequence[str]) -> Iterator[tuple[str, Shown | Exception]]:
-        """What came of each table that was worked off, or why it failed."""
+    def tables(self, tables: Sequence[str]) -> Iterator[tuple[str, TableReport | Exception]]:
+        """Yield each table that was brought up to date, with its report or the error that it failed with."""
         stopped: str | None = None
         for table in dict.fromkeys(tables):
-            if stopped is None and not self.goes_on():
+            if stopped is None and not self.has_time():
                 stopped = "this run has lasted long enough"
             if stopped is not None:
                 self.left[table] = stopped
             elif self.held(table):
                 self.left[table] = "it has a run of its own"
             else:
-                yield table, self._one(table)
+                yield table, self._report_or_error(table)
                 if table in self.failed:
                     stopped = self.lost()
 
-    def _one(self, table: str) -> Shown | Exception:
+    def _report_or_error(self, table: str) -> TableReport | Exception:
         try:
             return self.work(table)
         except Exception as error:
@@ -54,15 +54,17 @@ class SharedRun:
             return error
 
     def verdict(self, tables: int) -> str | None:
-        """What the run fails with; None if no table failed.
+        """Return the error text of the run. None if no table failed.
 
         Args:
-            tables: how many there were.
+            tables: number of tables in the run.
         """
         if not self.failed:
             return None
-        told = [f"{table}: {first_line(error)}" for table, error in list(self.failed.items())[:_MOST_TOLD]]
-        more = [f"and {len(self.failed) - _MOST_TOLD} more"] if len(self.failed) > _MOST_TOLD else []
+        lines = [f"{table}: {first_line(error)}" for table, error in list(self.failed.items())[:_MAX_LISTED_FAILURES]]
+        more = (
+            [f"and {len(self.failed) - _MAX_LISTED_FAILURES} more"] if len(self.failed) > _MAX_LISTED_FAILURES else []
+        )
         return "\n".join(
-            [f"{len(self.failed)} of {tables} tables failed; each gets a run of its own next:", *told, *more]
+            [f"{len(self.failed)} of {tables} tables failed; each gets a run of its own next:", *lines, *more]
         )

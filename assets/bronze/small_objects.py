@@ -1,4 +1,4 @@
-"""Small objects, which are read with the look: one request for each tells its state and brings its bytes."""
+"""Reads small objects in the step look: one request returns both the state and the bytes."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from threading import Lock
 from tidegate.platform.core.bronze.object_state import Probe, S3Found
 from tidegate.resources.aws.bucket import Bucket
 
-#: Bytes of the largest object that is read so.
+#: Bytes of the largest object that is read in the step look.
 SMALL_BYTES = 64 << 10
-#: Bytes of such objects that one batch holds: they go to the Spark server in one call, which Spark Connect bounds by
-#: 128 MiB, spelled in base64 and with what is said of each file.
+#: Bytes of such objects that one batch keeps in memory. They go to the Spark server in one call, in base64 and with
+#: metadata of each file. Spark Connect limits a call to 128 MiB.
 HELD_BYTES = 32 << 20
-#: Bytes of a small object's content, unpacked, or rewritten as lines.
+#: Bytes of a small object's content after decompression, or after rewriting as lines.
 CONTENT_BYTES = 4 * SMALL_BYTES
-#: Endings that Hadoop's readers unpack, but for gzip's.
+#: Endings other than gzip's that Hadoop's readers decompress.
 _PACKED_OTHERWISE = (".bz2", ".deflate", ".lz4", ".snappy", ".zst")
 
 
 class Held:
-    """How many bytes of small objects a batch holds; for many threads."""
+    """Counts the bytes of small objects that a batch keeps in memory. Safe for several threads."""
 
     def __init__(self) -> None:
         self._room = HELD_BYTES
@@ -29,11 +29,11 @@ class Held:
 
     @property
     def full(self) -> bool:
-        """Whether no further object is to be read."""
+        """Whether the limit is reached, so that no further object should be read."""
         return self._room <= 0
 
     def take(self, size: int) -> bool:
-        """Take so many bytes, if there is room for them."""
+        """Count bytes if the limit allows them. Returns whether it does."""
         with self._lock:
             fits = size <= self._room
             self._room -= size if fits else 0
@@ -41,7 +41,7 @@ class Held:
 
 
 class SmallObjects:
-    """What a look reads of small objects, within bounds.
+    """Reads small objects in the step look, within the limits.
 
     Args:
         source: the bucket of the objects.
@@ -52,27 +52,27 @@ class SmallObjects:
         self._held = Held()
 
     def probe(self, key: str, size: int | None) -> Probe:
-        """An object's present state; with its bytes, if it is small and there is room.
+        """Read an object's present state, with its bytes if it is small and the limit allows it.
 
         Args:
-            key: of the object.
-            size: bytes of it, as an event said; None where none did.
+            size: bytes of the object according to its event. None if there is no event.
         """
         if self._held.full or (size is not None and size > SMALL_BYTES):
             return self._source.head(key)
         probe, body = self._source.objects.head_with_body(self._source.name, key, SMALL_BYTES)
-        # Of an empty object there is nothing to hold.
+        # An empty object has no bytes to keep.
         if not isinstance(probe, S3Found) or not body or not self._held.take(len(body)):
             return probe
         return replace(probe, body=body)
 
 
 def content(key: str, body: bytes) -> bytes | None:
-    """The content of a small object, unpacked where its name says gzip; None where a reader of files has to see it.
+    """Return the content of a small object, decompressed if its key ends in `.gz`.
+
+    None if Spark must read the object itself: it has another compression, is damaged or too large.
 
     Args:
-        key: of the object.
-        body: all bytes of it.
+        body: all bytes of the object.
     """
     if key.endswith(_PACKED_OTHERWISE):
         return None

@@ -1,10 +1,10 @@
-"""A page in Dagster for each configured bronze table; the bronze runs of its partition fill it."""
+"""A page in Dagster for each configured bronze table. Bronze runs of the table's partition fill it."""
 
 from collections.abc import Iterator
 
 import dagster as dg
 
-from tidegate.assets.bronze.asset import BRONZE, last_shown, show
+from tidegate.assets.bronze.asset import BRONZE, previous_report, table_report
 from tidegate.assets.bronze.report import check_specs, page_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
@@ -12,13 +12,16 @@ from tidegate.resources.lake_resource import LakeResource
 
 
 def table_pages(config: LakeConfig) -> list[dg.AssetsDefinition]:
-    """An external asset for each configured table, between bronze and silver."""
-    # Bare specs would become one definition, in which all have to have the same partition of bronze.
+    """Build an external asset for each configured table, between bronze and silver."""
+    # Plain specs would become one definition, and all of its specs would need the same partition of bronze.
     return [dg.AssetsDefinition(specs=[_page(spec)]) for spec in config.tables]
 
 
 def build_page_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
-    """The checks of the pages: each bronze run evaluates them, and a person may, by what was recorded last."""
+    """Build the checks of the pages.
+
+    Each bronze run evaluates them. A person can run them too, on the last recorded batches.
+    """
     specs = {page_key(spec): spec for spec in config.tables}
     if not specs:
         return []
@@ -27,15 +30,15 @@ def build_page_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
         name="bronze_tables",
         specs=[check for page, spec in specs.items() for check in _checks(page, spec)],
         can_subset=True,
-        description="What the last bronze run of a table found.",
+        description="The findings of a table's last bronze run.",
     )
     def bronze_tables(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
         handles, wanted = lake.open(), context.selected_asset_check_keys
         for page in sorted({key.asset_key for key in wanted}):
             key = specs[page].table_key.encode()
-            shown = show(handles.table(key), [], last_shown(context.instance, page))
+            report = table_report(handles.table(key), [], previous_report(context.instance, page))
             yield from (
-                result for result in shown.checks(page) if dg.AssetCheckKey(page, result.check_name or "") in wanted
+                result for result in report.checks(page) if dg.AssetCheckKey(page, result.check_name or "") in wanted
             )
 
     return [bronze_tables]
@@ -54,8 +57,8 @@ def _page(spec: TableSpec) -> dg.AssetSpec:
         owners=list(spec.owners),
         kinds={"deltalake", "bronze"},
         tags={"tidegate/layer": "bronze"},
-        description=f"{spec.description or spec.name}: the bronze table of {spec.prefix}. Nothing is materialized "
-        f"here: the sensor intake fills the table, by runs of the partition {spec.table_key.encode()} of the asset "
-        "bronze, and those show here what they brought. To run it by hand, materialize that partition.",
+        description=f"{spec.description or spec.name}: the bronze table of {spec.prefix}. The sensor "
+        f"intake fills the table, by runs of the partition {spec.table_key.encode()} of the asset bronze. These runs "
+        "report here what they added. To run it by hand, materialize that partition.",
         metadata={"dagster/table_name": f"bronze.{spec.name}"},
     )

@@ -1,1 +1,1 @@
-"""Hints without events: from a listing, or from an S3 Inventory report."""
+"""Hints without events, from a listing or an S3 Inventory."""

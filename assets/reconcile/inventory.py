@@ -1,11 +1,11 @@
-"""The difference between an S3 Inventory and the ledger as hints: a listing of what is too large to be listed."""
+"""Compares S3 Inventory with the ledger, for prefixes that are too large to list."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-from tidegate.assets.bronze.after_load import note_what_lies_there
+from tidegate.assets.bronze.after_load import note_loaded_files
 from tidegate.assets.bronze.removals import REMOVAL_FLOOR, require_bucket
 from tidegate.assets.reconcile.listing import LISTED_AT_ONCE, is_source
 from tidegate.platform.core.bronze.hint import MISSING, Hint
@@ -18,7 +18,7 @@ from tidegate.resources.inventory.differences import Difference, inventory_diffe
 from tidegate.resources.lake import Table
 from tidegate.resources.ledger import Clock
 
-#: Days after which an inventory is old even where it is a weekly one.
+#: Age in days at which even a weekly inventory is too old.
 _OLD_DAYS = 9
 
 
@@ -30,28 +30,28 @@ def compare_inventory(
     came_to: Callable[[str], None] = lambda _: None,
     log: Callable[[str], None] = lambda _: None,
 ) -> InventoryComparison:
-    """Turn the difference between a table's inventory and its ledger into hints, as ``list_prefix`` does.
+    """Turn the difference between a table's inventory and its ledger into hints, as `list_prefix` does.
 
-    An inventory is hours or days old. What it says is a reason to look and nothing more: the look asks S3.
+    An inventory is hours or days old, so it gives hints only. The step look asks S3 for the present state.
 
     Args:
-        table: the table, which names an inventory.
-        clock: the ledger's.
-        after: the key that an earlier run came to; this one goes on behind it.
-        came_to: told the key to which the comparison came; empty when it came to its end.
-        log: takes progress, a line at a time.
+        table: a table with an inventory in lake.yaml.
+        clock: the clock of the table's ledger.
+        after: the last key that an earlier run compared. This run resumes after it.
+        came_to: called with the last compared key, and with an empty text at the end.
+        log: called with each line of progress.
 
     Raises:
-        InventoryError: there is no inventory that can be used.
-        StoreError: the source bucket is gone or S3 does not answer.
+        InventoryError: there is no usable inventory.
+        StoreError: the source bucket does not exist or S3 does not answer.
     """
     require_bucket(table)
     inventory = newest_inventory(table.lake.store.objects, table.spec.inventory or "", table.key.bucket, log)
     log(f"comparing the ledger with the inventory {inventory.uri} of {inventory.began}")
     if days := _days_too_old(inventory.created):
-        log(f"WARNING: the inventory is {days} days old: does S3 still deliver it?")
+        log(f"WARNING: the inventory is {days} days old. Check whether S3 still delivers it")
     if inventory.column("etag") is None:
-        log("WARNING: the inventory has no column ETag, so files that were overwritten are not found: add it")
+        log("WARNING: the inventory has no column ETag, so overwritten files are not found. Add the column")
     states = table.ledger.last_states(clock.version)
     differing = keys = 0
     left = takes_away(table.spec.after_load)
@@ -73,27 +73,34 @@ def compare_inventory(
 
 
 def _keep(table: Table, found: list[Difference]) -> int:
-    """Write the hints of some differences; how many they are."""
+    """Write hints for differences. Returns their number."""
     hints = [
-        Hint(one.key, event_name=MISSING) if one.kind == "missing" else Hint(one.key, size=one.size)
-        for one in found
-        if one.kind == "missing" or (one.kind == "listed" and is_source(table, one.key))
+        Hint(difference.key, event_name=MISSING)
+        if difference.kind == "missing"
+        else Hint(difference.key, size=difference.size)
+        for difference in found
+        if difference.kind == "missing" or (difference.kind == "listed" and is_source(table, difference.key))
     ]
     table.inbox.put(chunked(table.text, "listing", hints, table.spec.max_files))
-    left = [one for one in found if one.kind == "left"]
-    note_what_lies_there(
-        table, {one.key: one.etag or "" for one in left}, {one.key: one.state for one in left if one.state}
+    left = [difference for difference in found if difference.kind == "left"]
+    note_loaded_files(
+        table,
+        {difference.key: difference.etag or "" for difference in left},
+        {difference.key: difference.state for difference in left if difference.state},
     )
     return len(hints)
 
 
 def _require_some(table: Table, found: list[Difference], uri: str) -> None:
-    """An inventory of another folder lacks every key: to ask S3 for each would cost more than a listing."""
-    missing = sum(one.kind == "missing" for one in found)
+    """Refuse an inventory of another folder.
+
+    It lacks every key, and asking S3 for each key would cost more than a listing.
+    """
+    missing = sum(difference.kind == "missing" for difference in found)
     if missing >= REMOVAL_FLOOR:
         raise InventoryError(
-            f"the inventory {uri} has no object below {table.key.uri}, of which the ledger knows {missing} or more. "
-            "Does its configuration filter by another prefix? If they are gone indeed, take `inventory` out of "
+            f"the inventory {uri} has no object below {table.key.uri}, but the ledger knows {missing} or more. Check "
+            "the prefix in the inventory's configuration. If the objects are really gone, remove `inventory` from "
             "lake.yaml and materialize the partition, which lists the prefix"
         )
 

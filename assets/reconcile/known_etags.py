@@ -1,4 +1,4 @@
-"""A listing tells no checksums: which of its objects are bytes that the ledger knows by another etag."""
+"""Finds objects of a listing whose bytes the ledger knows by another etag. A listing has no checksums."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tidegate.resources.ledger import Reading
 
 
 def by_known_etags(table: Table, present: Sequence[Listed], readings: Iterable[Reading]) -> list[Listed]:
-    """The objects of a listing, with the etag of the last reading of the same bytes where they have another.
+    """Replace the etags of listed objects by the etags that the ledger has for the same bytes.
 
-    S3 is asked only for those that have another etag, and the size of a reading with a checksum.
+    S3 is asked only for objects with an unknown etag and the size of a reading that has a checksum.
     """
     last: dict[str, list[Reading]] = {}
-    for one in sorted(readings, key=lambda one: -one.n):
-        last.setdefault(one.key, []).append(one)
+    for reading in sorted(readings, key=lambda reading: -reading.n):
+        last.setdefault(reading.key, []).append(reading)
     unsure = [item.key for item in present if _may_be_known(item, last.get(item.key, []))]
     if not unsure:
         return list(present)
@@ -29,12 +29,14 @@ def by_known_etags(table: Table, present: Sequence[Listed], readings: Iterable[R
         found = probes.get(item.key)
         if not isinstance(found, S3Found):
             return item
-        return next((replace(item, etag=one.etag) for one in last[item.key] if same_bytes(found, one)), item)
+        return next(
+            (replace(item, etag=reading.etag) for reading in last[item.key] if same_bytes(found, reading)), item
+        )
 
     return [known(item) for item in present]
 
 
 def _may_be_known(item: Listed, readings: Sequence[Reading]) -> bool:
-    if any(one.etag == item.etag for one in readings):
+    if any(reading.etag == item.etag for reading in readings):
         return False
-    return any(one.size == item.size and one.checksum for one in readings)
+    return any(reading.size == item.size and reading.checksum for reading in readings)

@@ -1,10 +1,10 @@
-"""Hints from a listing: what no event announced, or whose event was lost."""
+"""Compares a listing with the ledger: finds objects without an event, or with a lost event."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tidegate.assets.bronze.after_load import note_what_lies_there
+from tidegate.assets.bronze.after_load import note_loaded_files
 from tidegate.assets.bronze.removals import require_bucket
 from tidegate.platform.core.bronze.hint import MISSING, Hint
 from tidegate.platform.core.bronze.ledger import PRESENT
@@ -14,12 +14,12 @@ from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake import Table
 from tidegate.resources.ledger import Clock
 
-#: Objects of a listing after which its hints are written: a hundred requests.
+#: Number of listed objects after which hints are written: 100 requests to S3.
 LISTED_AT_ONCE = 100_000
 
 
 def own_objects(table: Table, after: str = "") -> Iterator[Listed]:
-    """The objects under a table's prefix that are its sources, in key order; from the first key after ``after`` on."""
+    """Yield the source objects of a table in key order, from the first key after `after`."""
     for item in table.source.under(table.key.prefix, after):
         if is_source(table, item.key):
             yield item
@@ -36,23 +36,23 @@ def is_source(table: Table, key: str) -> bool:
 def list_prefix(
     table: Table, clock: Clock, *, after: str = "", listed: Callable[[str, int, int], None] | None = None
 ) -> int:
-    """Turn the difference between the prefix's listing and the ledger into hints; how many.
+    """Write hints for the differences between a listing of the prefix and the ledger. Returns their number.
 
-    This is what makes a materialization by hand, or a backfill, find what no event told. Hints are written as the
-    listing goes on, so a run that dies has lost nothing of what it had listed.
+    With them, a materialization by hand, or a backfill, finds objects without an event. Hints are written during the
+    listing, so a run that dies loses nothing of what it has listed.
 
     Args:
-        table: the table.
-        clock: the ledger's.
-        after: the key that an earlier run came to; its listing goes on behind it.
-        listed: told how far it came: the key, how many objects, how many of them differ.
+        clock: the clock of the table's ledger.
+        after: the last key that an earlier run listed. This run resumes after it.
+        listed: called with the last listed key, the number of objects and the number of differing keys. At the end the
+            key is empty.
 
     Raises:
-        StoreError: the source bucket is gone or S3 does not answer.
+        StoreError: the source bucket does not exist or S3 does not answer.
     """
     require_bucket(table)
     states = table.ledger.live_keys(clock.version)
-    # The ledger's keys in the order of the listing, to tell the missing ones as it goes on.
+    # The ledger's keys in the order of the listing, to find missing keys during the listing.
     known = iter(sorted(key for key in states if key > after))
     next_known = next(known, None)
     hints: list[Hint] = []
@@ -60,7 +60,7 @@ def list_prefix(
     objects = differing = 0
 
     def missing(upto: str | None) -> None:
-        """Hints of the keys that the ledger has before the next one that is there."""
+        """Add hints for the ledger's keys before the next listed key."""
         nonlocal next_known
         while next_known is not None and (upto is None or next_known <= upto):
             if next_known != upto and states[next_known].status in PRESENT:
@@ -71,7 +71,7 @@ def list_prefix(
         nonlocal differing
         differing += len(hints)
         table.inbox.put(chunked(table.text, "listing", hints, table.spec.max_files))
-        note_what_lies_there(table, here, states)
+        note_loaded_files(table, here, states)
         hints.clear()
         here.clear()
         if listed is not None:

@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 from tests.support.lakes.seams import dying_in
 from tests.support.servers.fault_proxy import FaultProxy
 from tidegate.assets.bronze import after_load as after
-from tidegate.assets.bronze.after_load import SEAMS, after_batch, after_notes, note_what_lies_there
+from tidegate.assets.bronze.after_load import SEAMS, after_batch, after_notes, note_loaded_files
 from tidegate.platform.cli.check.after_load import check_after_load
 from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
 from tidegate.platform.core.bronze.object_state import S3Found
@@ -78,7 +78,7 @@ class Place:
     def leave(self, count: int) -> dict[str, str]:
         """Write loaded files with notes. Returns their etags by key."""
         left = {key: etag for i in range(count) for key, etag in self.load(f"{i}.csv", "1").items()}
-        assert note_what_lies_there(self.table, left, self.states) == count
+        assert note_loaded_files(self.table, left, self.states) == count
         return left
 
     def there(self) -> dict[str, str]:
@@ -246,7 +246,7 @@ def test_a_run_that_a_reset_overtook_takes_nothing_away(
     if moment == "before":
         reset()
     else:
-        monkeypatch.setattr(after, "_SIDE_BY_SIDE", 1)
+        monkeypatch.setattr(after, "_FILES_IN_PARALLEL", 1)
         overwrite_at(monkeypatch, "after-delete", reset)
     with pytest.raises(GenerationRetired):
         at.batch(row(a), row(b))
@@ -343,7 +343,7 @@ def test_what_waits_is_done_bit_by_bit_and_what_failed_rests_before_it_is_tried_
     place: MakePlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = place("delete")
-    monkeypatch.setattr(after, "_MOST_NOTED", 2)
+    monkeypatch.setattr(after, "_MAX_NOTED_FILES", 2)
     at.table.spec.max_files = 3
     left = at.leave(5)
     now = time.time()
@@ -360,7 +360,7 @@ def test_what_waits_takes_little_of_a_run_s_time_and_the_rest_waits_on(
 ) -> None:
     """Copies of large files take time, and new files wait meanwhile."""
     at = place("delete")
-    monkeypatch.setattr(after, "_SIDE_BY_SIDE", 1)
+    monkeypatch.setattr(after, "_FILES_IN_PARALLEL", 1)
     left = at.leave(5)
     clock = itertools.count(time.time(), 8)
     after_notes(at.table, at.log.append, now=lambda: next(clock))
@@ -374,7 +374,7 @@ def test_a_listing_finds_what_was_loaded_and_still_lies_there(place: MakePlace) 
     loaded, partly = at.load("a.csv", "1"), at.load("partly.csv", "2")
     at.states["in/partly.csv"] = LastState(COMMITTED, partly["in/partly.csv"], 1, bad_rows=1)
     new = {"in/new.csv": at.put("new.csv", "3")}
-    assert note_what_lies_there(at.table, loaded | partly | new, at.states) == 1
+    assert note_loaded_files(at.table, loaded | partly | new, at.states) == 1
     after_notes(at.table, at.log.append)
     assert sorted(at.there()) == ["in/new.csv", "in/partly.csv"]
     assert at.told() == loaded

@@ -207,7 +207,7 @@ def test_f21_hints_of_an_inventory_are_written_once_wherever_it_dies(monkeypatch
 def test_an_inventory_of_another_folder_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     gone = [Difference(f"t/{number}.csv", "missing", None, None, None) for number in range(10)]
     lake = Lake(monkeypatch, gone, keys=0)
-    with pytest.raises(InventoryError, match="has no object below s3://landing/t/, of which the ledger knows 10"):
+    with pytest.raises(InventoryError, match="has no object below s3://landing/t/, but the ledger knows 10"):
         lake.compare()
     assert lake.hints() == []
     few = Lake(monkeypatch, gone[:9], keys=0)

@@ -1,4 +1,4 @@
-"""What the run that a CSV table is born in says of its columns."""
+"""Warnings about the columns of a CSV table, in the run that creates it."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ PRICES = b"id,price\n" + b"1,2\n" * 300 + b"1,ten\n"
 @pytest.mark.parametrize(
     ("key", "body"), [("t/a.csv", PRICES), ("t/a.csv.gz", gzip.compress(PRICES))], ids=["plain", "packed"]
 )
-def test_one_cell_that_makes_a_column_text_is_told(key: str, body: bytes) -> None:
-    (told,) = doubts(body, {"id": "bigint", "price": "string"}, key)
-    assert told.startswith("column price is text, though 300 of its first 301 cells are bigint, and 'ten' is not: ")
-    assert told.endswith("; then begin the table anew with `tidegate reset`")
+def test_one_cell_that_makes_a_column_text_is_reported(key: str, body: bytes) -> None:
+    (line,) = doubts(body, {"id": "bigint", "price": "string"}, key)
+    assert line.startswith("column price is text, though 300 of its first 301 cells are bigint, and 'ten' is not: ")
+    assert line.endswith("; then begin the table anew with `tidegate reset`")
 
 
-def test_a_header_that_is_a_row_is_told() -> None:
-    (told,) = doubts(b"1,Alice,2024-01-01\n2,Bob,2024-01-02\n", {"1": "bigint", "Alice": "string"})
-    assert told.startswith("of t/a.csv, its first row looks like values and not like names ('1', '2024-01-01'): ")
+def test_a_header_that_is_a_row_is_reported() -> None:
+    (line,) = doubts(b"1,Alice,2024-01-01\n2,Bob,2024-01-02\n", {"1": "bigint", "Alice": "string"})
+    assert line.startswith("of t/a.csv, its first row looks like values and not like names ('1', '2024-01-01'): ")
 
 
 def test_what_lake_yaml_says_is_not_doubted() -> None:

@@ -1,4 +1,4 @@
-"""What a batch may hold, where copies lie, and which columns silver can have."""
+"""Limits of a batch, paths of copies, and columns that silver can have."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_silver_says_what_it_cannot_have(names: tuple[str, ...], reason: str) ->
 
 
 def test_silver_takes_no_column_in_another_type_than_it_has() -> None:
-    """After a reset: MERGE would cut 1.5 to 1 without a word."""
+    """After a reset, MERGE would silently cut 1.5 to 1."""
     now = work("id", "at")
     now.silver.schema = TableSchema((Field("ID", simple_type("bigint")), Field("at", simple_type("int"))))
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""What files make of a registered table's columns is tried on the table, and only a file at fault stays out."""
+"""New columns of a registered table are tried on the table first. Only a file at fault is quarantined."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tidegate.platform.core.schema.table_schema import TableSchema
 
 
 class Delta:
-    """Refuses tables with a column ``bad``."""
+    """Refuses tables with a column `bad`."""
 
     def __init__(self) -> None:
         self.asked: list[list[str]] = []

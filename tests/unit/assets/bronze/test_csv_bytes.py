@@ -1,4 +1,4 @@
-"""What of a CSV file Spark would take for something else."""
+"""CSV files that Spark would misread."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def test_a_good_file_has_none(text: str) -> None:
         ('a,b\n1,"x"y\n', 2),
     ],
 )
-def test_broken_quoting_is_told_with_its_line(text: str, line: int) -> None:
+def test_broken_quoting_is_reported_with_its_line(text: str, line: int) -> None:
     assert (problem(text) or "").startswith(f"broken quoting in the row that begins in line {line}: ")
 
 
-def test_bytes_that_are_not_utf_8_are_told_with_about_their_line() -> None:
+def test_bytes_that_are_not_utf_8_are_reported_with_about_their_line() -> None:
     found = problem("a,b\n" + "1,x\n" * 5000 + "2,M\u00fcller\n", "latin-1") or ""
     assert found.startswith("not UTF-8, in or after line ")
     assert 3000 < int(found.split()[6].rstrip(":")) <= 5002
 
 
-def test_a_cut_gzip_is_told() -> None:
+def test_a_cut_gzip_is_reported() -> None:
     packed = gzip.compress("".join(f"{n},{n * n}\n" for n in range(5000)).encode())
     assert (csv_problem(io.BytesIO(packed[:-50]), CsvOptions(), packed=True) or "").startswith("broken gzip: ")
 

@@ -1,4 +1,4 @@
-"""Which JSON files are not one object a line, and what they are rewritten to."""
+"""JSON files that do not have one object on each line, and their rewritten form."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_numbers_keep_every_digit() -> None:
     assert rewritten(b'[{"a": 1.10, "b": 12345678901234567890123}]') == ['{"a": 1.10, "b": 12345678901234567890123}']
 
 
-def test_an_object_that_is_longer_than_the_head_goes_on_in_the_next_lines() -> None:
+def test_an_object_that_is_longer_than_the_head_continues_in_the_next_lines() -> None:
     assert needs_rewrite(json.dumps({"a": ["x"] * 1000}, indent=1).encode()[:500], whole=False)
     assert not needs_rewrite(json.dumps({"a": 1}).encode() + b"\n" + b'{"a": [', whole=False)
 

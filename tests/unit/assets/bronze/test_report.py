@@ -1,4 +1,4 @@
-"""What a bronze run shows: in its log, on its partition, and on its table's own page."""
+"""The report of a bronze run: in its log, on its partition, and on its table's own page."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 
 from tests.unit.conftest import Paper
 from tidegate.assets.bronze import asset
-from tidegate.assets.bronze.asset import BRONZE, TABLES, last_shown
+from tidegate.assets.bronze.asset import BRONZE, TABLES, previous_report
 from tidegate.assets.bronze.previous import PendingCleanup, PreviousReport, TableSnapshot, row_count
-from tidegate.assets.bronze.report import MOST_TOLD, SAID_BEFORE, Shown, check_specs
+from tidegate.assets.bronze.report import MAX_LISTED_OBJECTS, SAID_BEFORE, TableReport, check_specs
 from tidegate.assets.bronze.run import BatchResult
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.platform.core.bronze.batch import Add, Batch, Remove
@@ -64,65 +64,70 @@ EMPTY = TableSnapshot("orders")
     ],
 )
 def test_a_run_that_only_quarantined_materializes_nothing(rows: list[LedgerRow], only_bad: bool) -> None:
-    shown = Shown([done(*rows)], NOW)
-    assert (shown.only_bad, shown.materializes) == (only_bad, not only_bad)
+    report = TableReport([done(*rows)], NOW)
+    assert (report.only_bad, report.materializes) == (only_bad, not only_bad)
 
 
 def test_an_overwritten_key_whose_entry_was_removed_changed_the_table() -> None:
-    assert Shown([done(BAD, removes=[Remove("a.parquet")])], NOW).materializes
+    assert TableReport([done(BAD, removes=[Remove("a.parquet")])], NOW).materializes
 
 
 def test_an_idle_run_is_good_and_its_checks_speak_of_the_last_batch() -> None:
-    assert Shown([], EMPTY).materializes
-    assert all(result.passed for result in Shown([], EMPTY).checks(BRONZE))
-    idle = Shown([], NOW, last=done(BAD).batch)
+    assert TableReport([], EMPTY).materializes
+    assert all(result.passed for result in TableReport([], EMPTY).checks(BRONZE))
+    idle = TableReport([], NOW, last=done(BAD).batch)
     assert idle.materializes
     assert "quarantine" not in idle.metadata("dagster/row_count")
     assert failed(idle) == {"nothing_quarantined": dg.AssetCheckSeverity.ERROR}
 
-    def said_before(shown: Shown) -> list[bool]:
-        return [SAID_BEFORE in result.metadata for result in shown.checks(BRONZE) if not result.passed]
+    def said_before(report: TableReport) -> list[bool]:
+        return [SAID_BEFORE in result.metadata for result in report.checks(BRONZE) if not result.passed]
 
     moved = LedgerRow("orders/m.json", Status.MOVED, None)
-    assert said_before(idle) == said_before(Shown([done(moved, n=3)], NOW, last=done(BAD).batch)) == [True]
-    assert said_before(Shown([done(BAD)], NOW, last=done(GOOD).batch)) == [False], "it found that itself"
+    assert said_before(idle) == said_before(TableReport([done(moved, n=3)], NOW, last=done(BAD).batch)) == [True]
+    assert said_before(TableReport([done(BAD)], NOW, last=done(GOOD).batch)) == [False], "it found that itself"
     refused, bad = BAD, replace(BAD, key="orders/worse.json", etag="e1")
-    (told,) = [one for one in Shown([done(refused, bad)], NOW).checks(BRONZE) if not one.passed]
-    assert told.metadata["objects_without_state"].value == 1, "each listing meets it again"
-    assert not Shown([], EMPTY, last=done(BAD).batch).materializes, "nothing has ever got in"
+    (check,) = [result for result in TableReport([done(refused, bad)], NOW).checks(BRONZE) if not result.passed]
+    assert check.metadata["objects_without_state"].value == 1, "each listing finds it again"
+    assert not TableReport([], EMPTY, last=done(BAD).batch).materializes, "nothing has ever got in"
 
 
 def test_what_a_void_batch_says_is_not_shown() -> None:
-    shown = Shown([done(BAD, outcome="void")], NOW)
-    assert shown.materializes
-    assert (shown.warnings(), failed(shown)) == ([], {})
+    report = TableReport([done(BAD, outcome="void")], NOW)
+    assert report.materializes
+    assert (report.warnings(), failed(report)) == ([], {})
 
 
-def test_every_bad_object_is_told_up_to_a_bound() -> None:
-    many = [LedgerRow(f"orders/{number}.json", Status.QUARANTINED, "r" * 1000) for number in range(MOST_TOLD + 4)]
-    shown = Shown([done(GOOD, PARTLY, *many)], NOW)
-    lines = shown.warnings()
-    assert len(lines) == MOST_TOLD + 1
+def test_bad_objects_are_listed_up_to_a_limit() -> None:
+    many = [
+        LedgerRow(f"orders/{number}.json", Status.QUARANTINED, "r" * 1000) for number in range(MAX_LISTED_OBJECTS + 4)
+    ]
+    report = TableReport([done(GOOD, PARTLY, *many)], NOW)
+    lines = report.warnings()
+    assert len(lines) == MAX_LISTED_OBJECTS + 1
     assert lines[0] == "quarantined 2 rows of orders/partly.json: 2 rows are in quarantine/rows/x"
     assert lines[1].startswith("quarantined orders/0.json: rrr")
     assert lines[-1] == "and 5 more, see ledger.orders"
-    told = shown.metadata("dagster/row_count")["quarantine"].records
-    assert [record.data["key"] for record in told][:2] == ["orders/partly.json", "orders/0.json"]
-    assert len(told) == MOST_TOLD
-    assert max(len(str(record.data["reason"])) for record in told) == 501
-    (check,) = (one for one in shown.checks(BRONZE) if one.check_name == "nothing_quarantined")
-    assert {name: check.metadata[name].value for name in ("objects", "rows")} == {"objects": MOST_TOLD + 4, "rows": 2}
+    records = report.metadata("dagster/row_count")["quarantine"].records
+    assert [record.data["key"] for record in records][:2] == ["orders/partly.json", "orders/0.json"]
+    assert len(records) == MAX_LISTED_OBJECTS
+    assert max(len(str(record.data["reason"])) for record in records) == 501
+    (check,) = (result for result in report.checks(BRONZE) if result.check_name == "nothing_quarantined")
+    assert {name: check.metadata[name].value for name in ("objects", "rows")} == {
+        "objects": MAX_LISTED_OBJECTS + 4,
+        "rows": 2,
+    }
     assert check.severity == dg.AssetCheckSeverity.WARN
-    assert failed(Shown([done(BAD)], NOW)) == {"nothing_quarantined": dg.AssetCheckSeverity.ERROR}
+    assert failed(TableReport([done(BAD)], NOW)) == {"nothing_quarantined": dg.AssetCheckSeverity.ERROR}
 
 
 def test_a_changed_schema_is_shown_and_warned_of() -> None:
-    first = Shown([done(GOOD, n=1)], NOW)
+    first = TableReport([done(GOOD, n=1)], NOW)
     assert failed(first) == {}
     before = PreviousReport.of(first.metadata("dagster/row_count"))
     wider = TableSnapshot("orders", "s3://x", state(2, ID, ("name", "string")), 4)
-    assert failed(Shown([done(GOOD)], NOW, before)) == {}
-    changed = Shown([done(GOOD)], wider, before)
+    assert failed(TableReport([done(GOOD)], NOW, before)) == {}
+    changed = TableReport([done(GOOD)], wider, before)
     assert failed(changed) == {"schema_unchanged": dg.AssetCheckSeverity.WARN}
     assert changed.metadata("dagster/row_count")["schema_changes"].value == "- name string is new"
 
@@ -131,7 +136,7 @@ def test_what_after_load_took_away_does_not_hide_what_the_load_could_not_take_in
     paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moved = LedgerRow("orders/good.json", Status.MOVED)
-    assert failed(Shown([done(moved, n=3)], NOW, last=done(GOOD, BAD).batch)) == {
+    assert failed(TableReport([done(moved, n=3)], NOW, last=done(GOOD, BAD).batch)) == {
         "nothing_quarantined": dg.AssetCheckSeverity.WARN
     }
     world = World(paper, instance, monkeypatch)
@@ -145,15 +150,17 @@ def test_what_after_load_took_away_does_not_hide_what_the_load_could_not_take_in
 
 def test_files_that_wait_for_after_load_fail_the_check_of_their_page() -> None:
     waits = PendingCleanup(2, {"orders/good.json": "AccessDenied"})
-    shown = Shown([done(GOOD)], TableSnapshot("orders", "s3://x", state(1, ID), 2, waits))
-    (check,) = (one for one in shown.checks(PAGE) if one.check_name == "after_load")
+    report = TableReport([done(GOOD)], TableSnapshot("orders", "s3://x", state(1, ID), 2, waits))
+    (check,) = (result for result in report.checks(PAGE) if result.check_name == "after_load")
     assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
-    (told,) = check.metadata["waiting"].records  # type: ignore[union-attr]
-    assert told.data == {"key": "orders/good.json", "reason": "AccessDenied"}
-    assert shown.metadata("dagster/row_count")["waits_for_after_load"] == 2
-    assert "after_load" not in {one.check_name for one in shown.checks(BRONZE)}
-    assert "after_load" not in {one.check_name for one in Shown([done(GOOD)], NOW).checks(PAGE)}
-    assert {one.name for one in check_specs(PAGE, after_load=True)} == {one.check_name for one in shown.checks(PAGE)}
+    (record,) = check.metadata["waiting"].records  # type: ignore[union-attr]
+    assert record.data == {"key": "orders/good.json", "reason": "AccessDenied"}
+    assert report.metadata("dagster/row_count")["waits_for_after_load"] == 2
+    assert "after_load" not in {result.check_name for result in report.checks(BRONZE)}
+    assert "after_load" not in {result.check_name for result in TableReport([done(GOOD)], NOW).checks(PAGE)}
+    assert {spec.name for spec in check_specs(PAGE, after_load=True)} == {
+        result.check_name for result in report.checks(PAGE)
+    }
 
 
 def test_column_changes() -> None:
@@ -178,7 +185,7 @@ def test_rows_are_counted_by_the_table_only_where_the_batches_do_not_tell() -> N
 
 
 class World:
-    """A bronze run's surroundings, whose batches the test chooses."""
+    """The surroundings of a bronze run. The test chooses the batches."""
 
     def __init__(self, paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
         self.done: list[BatchResult] = []
@@ -204,16 +211,16 @@ class World:
         instance.add_dynamic_partitions(TABLES.name or "", [ORDERS])
 
     def _read(self, n: int) -> Batch | None:
-        return next((one for one in self.batches if one.n == n), self.last)
+        return next((batch for batch in self.batches if batch.n == n), self.last)
 
     def run(self, *batches: BatchResult) -> dg.ExecuteInProcessResult:
         self.done = list(batches)
-        self.batches += [one.batch for one in batches]
+        self.batches += [result.batch for result in batches]
         self.last = batches[-1].batch if batches else self.last
         return self._job.execute_in_process(partition_key=ORDERS, instance=self._instance)
 
     def execute_checks(self) -> dg.ExecuteInProcessResult:
-        """As a person does on the table's page."""
+        """Run the checks as a person does on the table's page."""
         keys = [dg.AssetCheckKey(PAGE, name) for name in ("nothing_quarantined", "schema_unchanged")]
         return self._checks.get_subset(asset_check_selection=set(keys)).execute_in_process(instance=self._instance)
 
@@ -234,8 +241,8 @@ def test_a_run_that_only_quarantined_leaves_the_partition_and_the_page_as_they_w
     world = World(paper, instance, monkeypatch)
     result = world.run(done(BAD, n=1))
     assert result.success, "nothing is to be tried again: what is bad stays bad"
-    told = [one.user_message for one in instance.all_logs(result.run_id) if one.level == 30]
-    assert told == ["quarantined orders/bad.json: none of its 3 rows fits the table"]
+    messages = [entry.user_message for entry in instance.all_logs(result.run_id) if entry.level == 30]
+    assert messages == ["quarantined orders/bad.json: none of its 3 rows fits the table"]
     assert instance.get_materialized_partitions(BRONZE) == set()
     for key in ("bronze", "bronze/orders"):
         assert evaluated(result)[key, "nothing_quarantined"] is False
@@ -261,10 +268,10 @@ def test_the_page_of_a_table_is_materialized_by_the_run_of_its_partition(
     world = World(paper, instance, monkeypatch)
     world.state = state(0, ID)
     result = world.run(done(GOOD, n=1, adds=[ADD]))
-    shown = last_shown(instance, PAGE)
-    assert (shown.rows, shown.version) == (2, 0)
-    assert shown == last_shown(instance, BRONZE, ORDERS) != PreviousReport()
-    assert last_shown(instance, BRONZE, "landing.items") == PreviousReport()
+    report = previous_report(instance, PAGE)
+    assert (report.rows, report.version) == (2, 0)
+    assert report == previous_report(instance, BRONZE, ORDERS) != PreviousReport()
+    assert previous_report(instance, BRONZE, "landing.items") == PreviousReport()
     (record,) = instance.fetch_materializations(PAGE, limit=1).records
     assert record.run_id == result.run_id
     metadata: dict[str, Any] = dict(record.asset_materialization.metadata) if record.asset_materialization else {}
@@ -276,9 +283,9 @@ def test_the_page_of_a_table_is_materialized_by_the_run_of_its_partition(
     changed = evaluated(world.run(done(GOOD, n=2, adds=[ADD])))
     assert not changed["bronze", "schema_unchanged"]
     assert not changed["bronze/orders", "schema_unchanged"]
-    assert last_shown(instance, PAGE).rows == 4
+    assert previous_report(instance, PAGE).rows == 4
 
 
-def failed(shown: Shown) -> dict[str, dg.AssetCheckSeverity]:
-    """Severities of the checks that fail."""
-    return {one.check_name or "": one.severity for one in shown.checks(BRONZE) if not one.passed}
+def failed(report: TableReport) -> dict[str, dg.AssetCheckSeverity]:
+    """Return the severities of the failed checks."""
+    return {result.check_name or "": result.severity for result in report.checks(BRONZE) if not result.passed}

@@ -1,4 +1,4 @@
-"""What is unpacked has a bound before it is held, and large things are held one after the other."""
+"""Decompressed data has a limit before it is in memory, and large objects are in memory one after another."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def candidate(key: str, size: int) -> Candidate:
 
 
 class Store:
-    """One object of a bucket, and what was uploaded."""
+    """A bucket with one object. Records uploads."""
 
     def __init__(self, body: bytes) -> None:
         self.body, self.uploads, self.read = body, list[bytes](), 0
@@ -90,7 +90,7 @@ def test_a_bomb_of_csv_is_refused_before_it_is_on_the_disk() -> None:
     plain = b"note\na,b\n" + b"1,\xfc\n" * 3_000
     with pytest.raises(Misfit, match="unpacked, it has more than"):
         rewritten(Store(gzip.compress(plain)), "a.csv.gz", csv_files._Plain(LATIN))
-    # What is not packed has the size that the bucket says.
+    # An object without compression has the size that the bucket reports.
     assert rewritten(Store(plain), "a.csv", csv_files._Plain(LATIN)) == b"a,b\n" + "1,ü\n".encode() * 3_000
 
 
@@ -118,8 +118,8 @@ def test_a_row_that_is_too_long_is_the_file_s_fault(monkeypatch: pytest.MonkeyPa
     source = Bucket(store, "landing")  # type: ignore[arg-type]
     table: Any = SimpleNamespace(source=source, spec=SimpleNamespace(csv=CsvOptions()))
     file = SourceFile(candidate("a.csv", len(store.body)), Csv(), "s3a://landing/a.csv", len(store.body), ("a", "b"))
-    ((_, told),) = other_reader.misread(table, [file])
-    assert "a row has more than 1,000 characters" in str(told)
+    ((_, reason),) = other_reader.misread(table, [file])
+    assert "a row has more than 1,000 characters" in str(reason)
 
 
 def test_little_is_held_by_many_and_much_by_one() -> None:
@@ -144,7 +144,7 @@ def test_little_is_held_by_many_and_much_by_one() -> None:
     assert alone == [True] * 3
 
 
-def test_what_is_more_than_allowed_is_told() -> None:
+def test_more_than_the_limit_is_reported() -> None:
     asked: list[int] = []
 
     def work(most: int) -> None:

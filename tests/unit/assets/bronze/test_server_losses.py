@@ -1,4 +1,4 @@
-"""Files with which the Spark server was lost: noted, read in ever smaller sets, set apart when it was twice alone."""
+"""Files with which the Spark server was lost: noted, read in smaller sets, quarantined after two losses alone."""
 
 from __future__ import annotations
 
@@ -34,20 +34,21 @@ def _file(key: str, etag: str = "e1") -> Any:
 
 
 def _plan(lake: Any, keys: list[str], etag: str = "e1") -> Plan:
-    """The plan of a look that takes everything that waits, as a look does."""
-    ids = [one.id for one in _in_order(lake.store.inbox.waiting(ORDERS))]
-    noted = [TakenHint(hint, one.id) for one in lake.store.inbox.of(ORDERS).read(ids) for hint in one.hints]
+    """Plan all waiting hints, as the step look does."""
+    ids = [manifest.id for manifest in _in_order(lake.store.inbox.waiting(ORDERS))]
+    manifests = lake.store.inbox.of(ORDERS).read(ids)
+    noted = [TakenHint(hint, manifest.id) for manifest in manifests for hint in manifest.hints]
     taken = [*noted, *(TakenHint(Hint(key, f"{key}#0", "ObjectCreated:Put"), "m") for key in keys)]
     return make_plan(taken, dict.fromkeys(keys, S3Found(etag, 1, 1)), {}, registered=False)
 
 
-def test_ten_thousand_files_lose_the_server_four_times_until_the_one_at_fault_is_set_apart(lake: Any) -> None:
+def test_ten_thousand_files_lose_the_server_four_times_until_the_file_at_fault_is_quarantined(lake: Any) -> None:
     table: Any = SimpleNamespace(text=ORDERS, lake=lake, inbox=lake.store.inbox.of(ORDERS))
     read = [f"orders/{i}.json" for i in range(10_000)]
     lost = 0
     while True:
         plan = _plan(lake, read)
-        if blame(plan, next(one for one in plan.candidates if one.key == "orders/777.json")):
+        if blame(plan, next(candidate for candidate in plan.candidates if candidate.key == "orders/777.json")):
             break
         sets = sets_to_read(plan, [_file(key) for key in read])
         assert sorted(file.candidate.key for some in sets for file in some) == sorted(read)
@@ -57,11 +58,11 @@ def test_ten_thousand_files_lose_the_server_four_times_until_the_one_at_fault_is
         lost += 1
     assert lost == 4
     notes = lake.store.inbox.waiting(ORDERS)
-    assert sorted(one.hints for one in notes) == [1, 1, 100, 10_000]
-    # Only the file itself has been alone, and only its notes say so.
-    assert [one.key for one in plan.candidates if blame(plan, one)] == ["orders/777.json"]
-    # The events are what the ledger accounts for.
-    assert {one.taken.hint.event_id for one in plan.candidates} == {f"{key}#0" for key in read}
+    assert sorted(note.hints for note in notes) == [1, 1, 100, 10_000]
+    # Only that file was read alone, and only its notes record it.
+    assert [candidate.key for candidate in plan.candidates if blame(plan, candidate)] == ["orders/777.json"]
+    # The ledger accounts for the events.
+    assert {candidate.taken.hint.event_id for candidate in plan.candidates} == {f"{key}#0" for key in read}
 
 
 def test_the_notes_of_other_bytes_say_nothing(lake: Any) -> None:
@@ -80,23 +81,24 @@ def test_the_notes_of_other_bytes_say_nothing(lake: Any) -> None:
 def test_the_newest_note_is_taken_first_then_the_oldest_hints() -> None:
     ids = ["01HXYZ0000000000000000000A-1", "lost-01HXYZ0001000000000000000A-9", "lost-01HXYZ0002000000000000000A-1"]
     waiting = [WaitingManifest(ORDERS, id, 1, float(since)) for since, id in enumerate(ids)]
-    assert [one.id for one in _in_order(waiting)] == [ids[2], ids[1], ids[0]]
+    assert [manifest.id for manifest in _in_order(waiting)] == [ids[2], ids[1], ids[0]]
 
 
 def test_a_file_of_a_rebuild_that_loses_the_server_ends_with_its_notes_though_events_come(lake: Any) -> None:
-    """Else its hint would stay behind, and lose the server again: what is refused keeps its state."""
+    """Otherwise its hint would stay and lose the server again. A refused file keeps its state in the ledger."""
     table: Any = SimpleNamespace(text=ORDERS, lake=lake, inbox=lake.store.inbox.of(ORDERS))
     keys = [f"orders/{i}.csv" for i in range(10)]
     hints = [Hint(key, event_name="Rebuild", replaces=1, decided=1) for key in keys]
     lake.store.inbox.put([page := Manifest.new(ORDERS, "rebuild", hints)])
     for losses in range(9):
         ids = _of_one_batch(_in_order(lake.store.inbox.waiting(ORDERS)), len(keys))
-        taken = [TakenHint(hint, one.id) for one in lake.store.inbox.of(ORDERS).read(ids) for hint in one.hints]
+        manifests = lake.store.inbox.of(ORDERS).read(ids)
+        taken = [TakenHint(hint, manifest.id) for manifest in manifests for hint in manifest.hints]
         found, known = S3Found("e1", 1, 1), LastState(Status.COMMITTED, "e1", 1)
         plan = make_plan(taken, dict.fromkeys(keys, found), dict.fromkeys(keys, known), registered=False)
         assert page.id in ids
-        assert [one.replaces for one in plan.candidates] == [1] * len(keys)
-        if blame(plan, next(one for one in plan.candidates if one.key == keys[7])):
+        assert [candidate.replaces for candidate in plan.candidates] == [1] * len(keys)
+        if blame(plan, next(candidate for candidate in plan.candidates if candidate.key == keys[7])):
             break
         sets = sets_to_read(plan, [_file(key) for key in keys])
         server_lost(table, next(some for some in sets if any(file.candidate.key == keys[7] for file in some)))
@@ -125,7 +127,7 @@ def test_only_the_loss_of_the_server_is_noted(lake: Any, gone: Exception, monkey
         loading._stage([_file("a"), _file("b")])
     with pytest.raises(ServerLost, match=r"while it read a alone of landing\.orders"):
         loading._stage([_file("a")])
-    notes = lake.store.inbox.of(ORDERS).read([one.id for one in lake.store.inbox.waiting(ORDERS)])
-    assert sorted((hint.key, hint.event_name, hint.read) for one in notes for hint in one.hints) == [
+    notes = lake.store.inbox.of(ORDERS).read([manifest.id for manifest in lake.store.inbox.waiting(ORDERS)])
+    assert sorted((hint.key, hint.event_name, hint.read) for note in notes for hint in note.hints) == [
         ("a", LOST, "e1"), ("a", LOST_ALONE, "e1"), ("b", LOST, "e1"),
     ]  # fmt: skip

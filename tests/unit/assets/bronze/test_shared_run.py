@@ -1,4 +1,4 @@
-"""Tables that share a run: what becomes of one is no other's trouble, and Dagster shows each as its own run would."""
+"""Tables that share a run do not affect each other, and Dagster shows each as a run of its own would."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.unit.conftest import Paper
 from tidegate.assets.bronze import asset
 from tidegate.assets.bronze.asset import BRONZE, TABLES
 from tidegate.assets.bronze.previous import PreviousReport, TableSnapshot
-from tidegate.assets.bronze.report import Shown
+from tidegate.assets.bronze.report import TableReport
 from tidegate.assets.bronze.run import BatchResult
 from tidegate.assets.bronze.shared_run import SharedRun
 from tidegate.assets.runs.held_tables import FAILED_TAG, SHARED_JOB, failed_tables, held_tables, shared_config
@@ -38,19 +38,19 @@ STATE = TableState(0, None, "id", {}, TableSchema((Field("id", simple_type("long
 
 
 def shared(fails: Sequence[str] = (), *, held: Sequence[str] = (), lost: str | None = None, turns: int = 99) -> Any:
-    """A shared run on paper of tables a to d: what was worked off, in order, and the run."""
+    """Make a shared run of the tables a to d. Returns the run, and a list of the tables that it brought up to date."""
     done: list[str] = []
 
-    def work(table: str) -> Shown:
+    def work(table: str) -> TableReport:
         done.append(table)
         if table in fails:
             raise ValueError(f"{table} was dropped\nby somebody")
-        return Shown([], TableSnapshot(table))
+        return TableReport([], TableSnapshot(table))
 
     left = itertools.count(turns, -1)
     run = SharedRun(work, held.__contains__, lambda: lost, lambda: next(left) > 0)
-    told = [table for table, _ in run.tables(["a", "b", "c", "b", "d"])]
-    assert told == done
+    yielded = [table for table, _ in run.tables(["a", "b", "c", "b", "d"])]
+    assert yielded == done
     return done, run
 
 
@@ -74,7 +74,7 @@ def test_what_a_shared_run_does_not_get_to_is_left_and_no_failure() -> None:
 
 
 class World:
-    """A shared run's surroundings: what each table's inbox brings, or what working it off raises."""
+    """The surroundings of a shared run: for each table its batches, or the error that it raises."""
 
     def __init__(self, paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
         self.instance, self.job = instance, paper.definitions.resolve_job_def(SHARED_JOB)
@@ -85,7 +85,9 @@ class World:
         )
         monkeypatch.setattr(LakeResource, "open", lambda _: handles)
         monkeypatch.setattr(asset, "run_table", self._run_table)
-        monkeypatch.setattr(asset, "show", lambda table, done, before: Shown(done, self._now(done), before))
+        monkeypatch.setattr(
+            asset, "table_report", lambda table, done, before: TableReport(done, self._now(done), before)
+        )
 
     def _run_table(self, opened: Any, options: RunOptions, listener: RunListener) -> list[BatchResult]:
         table = opened.text
@@ -139,16 +141,16 @@ def test_each_table_of_a_shared_run_is_shown_as_its_own_run_would(
     assert {one.partition for one in instance.event_log_storage.get_asset_check_execution_history(key, limit=9)} == {
         "landing.orders", "landing.found", "landing.last",
     }  # fmt: skip
-    before = asset.last_shown(instance, BRONZE, "landing.orders")
+    before = asset.previous_report(instance, BRONZE, "landing.orders")
     assert (before.rows, before.version) == (2, 0)
-    assert before == asset.last_shown(instance, PAGE) != PreviousReport()
+    assert before == asset.previous_report(instance, PAGE) != PreviousReport()
     (failure,) = (event for event in result.all_events if event.is_step_failure)
     assert "1 of 4 tables failed" in str(failure.step_failure_data.user_failure_data)
     assert "landing.items: dropped" in str(failure.step_failure_data.user_failure_data)
     run = instance.get_run_by_id(result.run_id)
     assert run
     assert (json.loads(run.tags[FAILED_TAG]), failed_tables(run)) == (["landing.items"], ["landing.items"])
-    said = [one.user_message for one in instance.all_logs(result.run_id)]
+    said = [entry.user_message for entry in instance.all_logs(result.run_id)]
     assert {"landing.orders: batch 1", "landing.found: quarantined bad.json: no row fits"} <= set(said)
     assert any("landing.items failed" in line and "ValueError: dropped" in line for line in said)
 

@@ -1,4 +1,4 @@
-"""Small objects come with the look: one request each, within bounds."""
+"""Small objects are read in the step look: one request for each, within limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidegate.platform.core.bronze.object_state import Probe, S3Found, S3Gone
 
 
 class Bucket:
-    """Objects by key; notes what is asked."""
+    """Objects by key. Records the requests."""
 
     def __init__(self, **bodies: bytes) -> None:
         self.bodies = bodies
@@ -86,7 +86,7 @@ def test_the_content_is_what_a_reader_of_files_would_read() -> None:
     rows = b'{"id": 1}\n' * 3
     assert content("t/a.json", rows) == rows
     assert content("t/a.json.gz", gzip.compress(rows)) == rows
-    # Files are appended to each other: each is a member.
+    # Concatenated gzip files: each is a member.
     assert content("t/a.json.gz", gzip.compress(rows) + gzip.compress(rows)) == rows * 2
 
 

@@ -1,4 +1,4 @@
-"""Whose fault an error of Spark is."""
+"""Which errors of Spark are the fault of a file."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tidegate.assets.bronze.prepare.load.spark_errors import Fault, explained, f
 class Raised(PySparkException):
     def __init__(self, condition: str | None, text: str) -> None:
         super().__init__(text)
-        self._told = condition
+        self._condition = condition
 
     def getCondition(self) -> str | None:  # noqa: N802
-        return self._told
+        return self._condition
 
 
 @pytest.mark.parametrize(
