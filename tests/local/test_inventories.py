@@ -102,7 +102,7 @@ def test_an_inventory_that_cannot_be_used_says_which_object_and_what_to_do(at: D
     at.s3.delete_object(Bucket=BUCKET, Key=key)
     at.fails("is gone, which .* names: a lifecycle rule", key, found.manifest)
     at.s3.put_object(Bucket=BUCKET, Key=found.checksum, Body=b"0" * 32)
-    at.fails("its MD5 is not the one in manifest.checksum", found.manifest, "Delete s3://")
+    at.fails("its MD5 differs from the one in manifest.checksum", found.manifest, "Delete s3://")
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_a_redriven_file_replaces_its_rows_in_one_commit(
     _configure(lake, csv={"decimal": ","})
     environment(lake)
     run_redrive(console, "sales", choice_of("", "*/odd.csv", "", ""), None, None, messages=False, rate=9, yes=False)
-    assert "1 partly in quarantine; read again" in said()
+    assert "1 partly in quarantine: they are read again" in said()
     assert "sales/odd.csv  1 of its 2 rows do not fit the table" in said()
     run_redrive(console, "sales", choice_of("", "*/odd.csv", "", ""), None, None, messages=False, rate=9, yes=True)
     (done,) = kit.run(lake, "sales", listing=False)
