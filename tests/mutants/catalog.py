@@ -1,7 +1,6 @@
 """Small mistakes in the code of the invariants, each with the smallest group of tests that must find it.
 
-``before`` stands once in its file. What is proven by a test of a group that needs no server is never left to one that
-does.
+`before` occurs once in its file. If a test without a server can find a mistake, no test with a server is listed for it.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ class Mutant:
     """One mistake.
 
     Attributes:
-        name: what it does wrong, in words.
+        name: the mistake in words.
         invariant: its number in docs/internals/architecture.md, section 3.
-        path: the file it is made in.
-        before: what stands there.
-        after: what it becomes.
+        path: the file of the mistake.
+        before: the present text.
+        after: the text with the mistake.
         tests: node ids; at least one of them must fail.
     """
 

@@ -1,4 +1,4 @@
-"""What can be measured of a tree of Python modules: sizes of folders, modules and functions, and circles of imports.
+"""Measures of a tree of Python modules: sizes of folders, modules and functions, and circles of imports.
 
 Each function takes the root of a tree, so that a test can plant a sample that breaks a rule.
 """
@@ -18,7 +18,7 @@ def modules(root: Path, folders: tuple[str, ...]) -> list[Path]:
 
 
 def folder_sizes(root: Path, folders: tuple[str, ...]) -> dict[str, int]:
-    """How many modules lie in each folder, without `__init__.py`."""
+    """How many modules are in each folder, without `__init__.py`."""
     sizes: dict[str, int] = defaultdict(int)
     for path in modules(root, folders):
         sizes[path.parent.as_posix()] += path.name != "__init__.py"
@@ -66,7 +66,7 @@ def _name(path: Path, package: str) -> str:
 
 
 def _imports(tree: ast.Module, known: Mapping[str, Path]) -> Iterator[str]:
-    """The known modules that one imports. `from a import b` imports `a.b` if that is a module, else `a`."""
+    """The known modules that a module imports. `from a import b` imports `a.b` if that is a module, else `a`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]

@@ -14,7 +14,7 @@ import pyarrow
 from tests.support.foreign.by_arrow import good_parquet
 from tests.support.foreign.case import COPY, SAME, Case, File, Made, Workshop, both_modes, refused
 
-#: Files that old versions of pandas really wrote, inside pyarrow's own package.
+#: Files that old versions of pandas wrote, from pyarrow's own package.
 _OLD = Path(pyarrow.__file__).parent / "tests" / "data" / "parquet"
 
 

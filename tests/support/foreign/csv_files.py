@@ -1,4 +1,4 @@
-"""CSV as libraries, R, spreadsheets and databases write it; a cell is the same if its text is."""
+"""CSV as libraries, R, spreadsheets and databases write it. Cells are equal if their texts are."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def cells(
     skip: int = 0,
     **dialect: Any,
 ) -> Made:
-    """A file whose rows are read by Python's own reader, given what its writer would tell a colleague of it."""
+    """A file whose rows Python's own reader reads, with the options that its writer would give to a colleague."""
     text = (gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body).decode(encoding)
     lines = [line for line in io.StringIO(text, newline="").readlines()[skip:] if not line.startswith("#")]
     rows = list(csv.reader(lines, **dialect))
@@ -48,12 +48,12 @@ def cells(
 
 
 def good_csv(id: int) -> tuple[str, bytes]:
-    """A file that nobody could object to."""
+    """A plain file that every reader accepts."""
     return "good.csv", f"id\n{id}\n".encode()
 
 
 def text(template: str, encoding: str = "utf-8", **told: Any) -> Callable[[Workshop], Made]:
-    """A maker of the given text; `{0}`, `{1}` … in it are ids."""
+    """A maker of the given text. `{0}`, `{1}` … in the text are ids."""
 
     def make(shop: Workshop) -> Made:
         body = template.format(*shop.ids(9)).encode(encoding)
@@ -132,7 +132,7 @@ def _python(shop: Workshop) -> Made:
     return cells(body.getvalue().encode())
 
 
-#: Text that looks like something else, and must not become it.
+#: Text that looks like a value of another type, and must stay text.
 _TRAPS = (
     "00123", "+5", "-0", "1e5", "1_000", "1,5", "123456789012345678", "1234567890123456789012", "12345678901234567.89",
     "TRUE", "yes", "12:30", "2026", "2026-1-2", "01/02/2026", "2026-02-30", "1 000", "0x1F", "NaN", "null", "NULL",
@@ -141,7 +141,7 @@ _TRAPS = (
 
 
 def _traps(shop: Workshop) -> Made:
-    """Each alone in a column, so that nothing but itself decides the column's type."""
+    """One column for each text, so that only this text decides the column's type."""
     body = io.StringIO()
     writer = csv.writer(body, lineterminator="\n")
     writer.writerow(["id", *(f"trap{place}" for place in range(len(_TRAPS)))])
@@ -151,7 +151,7 @@ def _traps(shop: Workshop) -> Made:
 
 
 def _mixed(shop: Workshop) -> Made:
-    """A column's later cells do not fit what the first thousand say."""
+    """A column whose later cells do not fit the type of the first thousand."""
     lines = ["id,late"] + [f"{shop.first + place},{place if place < 900 else 'x'}" for place in range(950)]
     return cells("\n".join(lines).encode())
 

@@ -1,4 +1,4 @@
-"""The files of a case, taken through the real pipeline: once for all tests that look at them."""
+"""The files of a case, loaded by the real pipeline once for all tests that inspect them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tidegate.platform.testing import TestLake
 
 @dataclass
 class Landed:
-    """What came of a case.
+    """The result of a case.
 
     Attributes:
         made: its files, by key.
         fate: the last ledger row of each file, by key below the table's prefix.
         failed: the errors of its runs.
-        rows: the table's, in the end; None if there is no table.
+        rows: the table's final rows; None if there is no table.
         types: Spark's types of its columns.
-        paths: where the rows of a registered table lie, by id.
+        paths: files of the rows of a registered table, by id.
         hidden: keys of the files whose first row their probe did not find.
     """
 
@@ -44,12 +44,12 @@ class Landed:
 
 
 class Landing:
-    """Lands cases in one lake, each when it is first asked for.
+    """Loads cases into one lake, each when a test first asks for it.
 
     Args:
-        lake: has a table for each case.
-        folder: for files; Spark's server sees it too.
-        unknown: cases that the lake has no table for, and why.
+        lake: the lake, with a table for each case.
+        folder: folder of files; Spark's server can read it.
+        unknown: cases without a table in the lake, with the reason.
     """
 
     def __init__(self, lake: TestLake, folder: Path, unknown: dict[str, str]) -> None:
@@ -58,7 +58,7 @@ class Landing:
         self._landed: dict[str, Landed] = {}
 
     def of(self, case: Case) -> Landed:
-        """What came of a case."""
+        """The result of a case."""
         if case.name not in self._landed:
             self._landed[case.name] = self._land(case)
         return self._landed[case.name]

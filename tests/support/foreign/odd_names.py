@@ -1,4 +1,4 @@
-"""Names of columns and folders that are legal where they come from."""
+"""Names of columns and folders that are legal in their source."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.foreign.case import (
 )
 from tests.support.foreign.same import Cell
 
-#: Each was refused by some layer between Parquet and Delta.
+#: Some layer between Parquet and Delta refused each of these names.
 ODD_NAMES = (
     "Order ID", "price (€)", "a.b", "@type", "path/to", "😀", "user-id", "semi;colon", "comma,name", "{brace}",
     "equals=", "tab\tname", "new\nline", "back`tick", 'quo"te', "it's", "100%", " led", "trailing ", "select", "1st",
@@ -83,7 +83,8 @@ CASES = (
                 File("names.parquet", _names, EITHER),
                 File("inside.parquet", _inside, EITHER),
                 File("long.parquet", of({_LONG: [1]}), EITHER),
-                # Spark finds a column whatever its case; delta-rs reads nulls unless the file has the table's spelling.
+                # Spark ignores the case of a column's name. delta-rs reads nulls unless the file has the table's
+                # spelling.
                 File("spelled.parquet", of({"Spelled": [1]}), EITHER, respelled=True),
                 File("spelled otherwise.parquet", of({"SPELLED": [2]}), EITHER, respelled=True),
             ),

@@ -1,4 +1,4 @@
-"""Readers of Delta tables that owe nothing to Spark, on a copy of a table."""
+"""Readers of Delta tables without Spark, on a copy of a table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EXTENSION = next(Path(duckdb_extension_delta.__path__[0]).rglob("*.duckdb_exten
 
 
 def copied_down(clients: Clients, location: str, folder: Path) -> Path:
-    """A table of the local S3 as a folder."""
+    """Copy a table of the local S3 into a folder."""
     bucket, prefix = S3Address.parse_s3a(location)
     for page in clients.s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=f"{prefix.rstrip('/')}/"):
         for item in page.get("Contents", []):

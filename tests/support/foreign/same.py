@@ -1,4 +1,4 @@
-"""Whether a table holds what a file held, whatever Python types the two readers give."""
+"""Whether a table has the content of a file, whatever Python types the two readers return."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class Cell:
-    """The text of a CSV cell: a value of any type is the same if nothing of the text is lost."""
+    """The text of a CSV cell. A value of any type is equal if nothing of the text is lost."""
 
     text: str
 
@@ -40,7 +40,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Json:
-    """A JSON value of a column that has several kinds of values: its text will do."""
+    """A JSON value of a column with several kinds of values. Its text is accepted too."""
 
     value: Any
 
@@ -52,7 +52,7 @@ class Json:
 
 
 def plain(value: Any) -> Any:
-    """A value as the plainest Python has it."""
+    """Convert a value to plain Python types."""
     if value is None or value is pd.NaT or value is pd.NA:
         return None
     match value:
@@ -79,12 +79,12 @@ def plain(value: Any) -> Any:
 
 
 def same(expected: Any, found: Any) -> bool:
-    """Whether a value of the table is the file's."""
+    """Whether a value of the table equals the file's."""
     if isinstance(expected, Cell | Json):
         return found is not None and expected.same(found)
     expected, found = plain(expected), plain(found)
     if isinstance(expected, int) and abs(expected) >= 10**38:
-        return bool(found == str(expected))  # more digits than any number of a table has
+        return bool(found == str(expected))  # more digits than any number in a table
     if expected is None or found is None:
         return expected is found
     if isinstance(expected, dict):

@@ -1,4 +1,4 @@
-"""Parquet files that are damaged, or that one reader takes and another one does not."""
+"""Parquet files that are damaged, or that one reader accepts and another refuses."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def that_aborts_arrow(body: bytes) -> bytes:
     for one, footer in zip(flipped, found, strict=True):
         if "crashes" in str(footer):
             return one
-    raise AssertionError("no flipped bit kills Arrow any more: children may be unnecessary")
+    raise AssertionError("no flipped bit aborts Arrow any more: child processes may be unnecessary")
 
 
 def with_a_page_of_nonsense(body: bytes) -> bytes:
-    """The file with other bytes in a data page; its footer is whole."""
+    """The file with other bytes in a data page, and an intact footer."""
     assert len(body) > 20_000, "the footer would be hit"
     return body[:5000] + b"\xaa" * 4000 + body[9000:]
 
@@ -35,13 +35,13 @@ def with_a_page_of_nonsense(body: bytes) -> bytes:
 def that_only_arrow_reads(body: bytes) -> bytes:
     """The file, without lists, whose pages name an encoding of repetition levels that Spark does not know."""
     start = len(body) - footer_bytes(body[-8:], len(body))
-    levels = b"\x15\x06\x15\x06"  # the definition levels' encoding and the repetition levels': both RLE
+    levels = b"\x15\x06\x15\x06"  # the encodings of definition levels and of repetition levels, both RLE
     assert levels in body[:start], "a data page's header is written otherwise by now"
     return body[:start].replace(levels, b"\x15\x06\x15\x02") + body[start:]
 
 
 def by_a_library_that_miscounts(table: pa.Table) -> bytes:
-    """A file as Parquet's Java library wrote it once: without the dictionaries' headers in the columns' sizes."""
+    """A file as an old Parquet library for Java wrote it: the columns' sizes lack the dictionaries' headers."""
     buffer = BytesIO()
     pq.write_table(table, buffer, compression="none", write_statistics=False, store_schema=False)
     body = with_smaller_columns(buffer.getvalue(), 15)
@@ -50,7 +50,7 @@ def by_a_library_that_miscounts(table: pa.Table) -> bytes:
 
 
 def with_smaller_columns(body: bytes, less: int) -> bytes:
-    """The file, of one row group, whose footer says of each column so many bytes less than there are."""
+    """The file, of one row group, with a footer in which each column is this number of bytes too small."""
     footer, group = _footer(body), pq.read_metadata(BytesIO(body)).row_group(0)
     for column in (group.column(index) for index in range(group.num_columns)):
         uncompressed, compressed = column.total_uncompressed_size, column.total_compressed_size

@@ -1,4 +1,4 @@
-"""What the fault tests share: servers to kill, clients to kill or stop, and tables with an oracle beside them."""
+"""Helpers of the fault tests: servers to kill, clients to kill or stop, and tables with an oracle."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ from tidegate.sensors.intake.tick import take_in
 #: Lake whose S3 traffic from Spark passes through the proxy.
 PROXIED = "proxied"
 
-#: A key with this in it cannot be looked at by clients: their S3 answers 503, so they defer it.
+#: Part of keys for which the clients' S3 answers 503, so they defer them.
 FLAKY = "flaky"
 
-#: What a file of a loaded table gets once it is in bronze.
+#: Tags of a file of a loaded table after it is in bronze.
 TAGS = {"tidegate": "loaded"}
 LOADED: dict[str, Any] = {"format": "json", "after_load": {"tag": TAGS}}
-#: What a table gets whose silver is merged, too: of each slot's rows the newest.
+#: Configuration of a table that has silver too: the newest row of each slot.
 MERGED: dict[str, Any] = {"silver": {"keys": ["slot"], "order": "id", "every": 10}}
 
 _ids = itertools.count(1)
 
 
 class FaultServers:
-    """AWS, a Spark server that nobody restarts but the test, and a proxy before AWS.
+    """AWS, a Spark server that only the test restarts, and a proxy in front of AWS.
 
-    Every client's S3 passes through the proxy, and the S3 of Spark where the lake is ``PROXIED``.
+    Every client's S3 requests pass through the proxy, and those of Spark if the lake is `PROXIED`.
     """
 
     def __init__(self, home: Path, aws: LocalAws) -> None:
@@ -98,19 +98,19 @@ class FaultServers:
         process.wait(DEADLINE)
 
     def restart_spark(self) -> None:
-        """Start it again, on the same port."""
+        """Start the Spark server again, on the same port."""
         self.spark.start(DEADLINE)
 
 
 class FaultLake(TestLake):
-    """A lake on the fault servers; everything it started is stopped by ``close``.
+    """A lake on the fault servers. `close` stops everything that it started.
 
     Args:
         servers: they may be killed.
-        folder: for its files.
+        folder: folder of its files.
         name: unique among the lakes of the servers.
-        tables: names of tables, which say their kinds: see ``Watched``. ``rows…`` has a row queue and no watch.
-        merged: names of those that have a silver table.
+        tables: names of tables, which imply their kinds: see `Watched`. `rows…` has a row queue and is not watched.
+        merged: names of tables with a silver table.
     """
 
     __test__ = False
@@ -130,14 +130,14 @@ class FaultLake(TestLake):
 
     @cached_property
     def lake(self) -> Lake:
-        """Handles with a session of their own: the one that other lakes share dies with a server."""
+        """Handles with a separate session: the session that other lakes share dies with a server."""
         return self._exit.enter_context(self.resource.opened())
 
     def take_in(self) -> None:
         """Drain the queue until every event of every put and delete has become a hint."""
 
         def drained() -> bool:
-            # Below a second it does not poll long: the events are there, or come with the next drain.
+            # Below a second it does not poll long: the events are in the queue, or come with the next drain.
             for table, hints in take_in(self.lake, seconds=0.9).hints.items():
                 watched = next(one for one in self.tables.values() if one.text == table.encode())
                 watched.events.update(hint.event_id for hint in hints)
@@ -146,7 +146,7 @@ class FaultLake(TestLake):
         wait_until(drained, "the notifications of all puts and deletes")
 
     def client(self, table: str, seam: str | None = None, *, rounds: int = 0, merging: bool = False) -> Client:
-        """A run, or a merge, of a table in a process of its own, whose S3 is the proxy; at a seam it is killed."""
+        """A run, or a merge, of a table in a separate process, with the proxy as S3. At a seam it is killed."""
         environ = {**os.environ, **self.stack.aws.environ}
         environ |= self.servers.spark.remote.environ | {"TIDEGATE_LAKE": str(self.path)}
         environ["AWS_ENDPOINT_URL"] = self.servers.proxy.endpoint
@@ -156,7 +156,7 @@ class FaultLake(TestLake):
         return client
 
     def disturbed(self) -> Lake:
-        """Handles of a run in this process whose S3 is the proxy, without retries; its session is ``lake``'s."""
+        """Handles of a run in this process, with the proxy as S3 and without retries. Its session is that of `lake`."""
         aws = Aws(
             endpoint_url=self.servers.proxy.endpoint,
             region_name=REGION,
@@ -177,7 +177,7 @@ class FaultLake(TestLake):
         }
 
     def disconnect(self) -> None:
-        """Close the Spark session; the next use opens another."""
+        """Close the Spark session. The next use opens another session."""
         self._exit.close()
         self.__dict__.pop("lake", None)
 
@@ -192,8 +192,8 @@ class FaultLake(TestLake):
 def slot(i: int) -> int:
     """Silver's key of a row.
 
-    Odd ids have one each, so that a row that is missed shows. Even ones share five, so that an old row shows that took
-    the place of a newer one.
+    Each odd id has its own slot, so that a missing row is noticed. Even ids share five slots, so that an old row that
+    replaced a newer row is noticed.
     """
     return i if i % 2 else -(i % 10)
 
@@ -205,14 +205,14 @@ def _source(table: str) -> dict[str, Any]:
 
 
 class Watched:
-    """A table of a lake, with what has to be in it: rows by id, and the outcome of every event.
+    """A table of a lake, with its expected content: rows by id, and the outcome of every event.
 
-    Its name says its kind: ``reg…`` holds Parquet, registered; ``load…`` JSON lines, loaded.
+    Its name implies its kind: `reg…` has Parquet, registered; `load…` has JSON lines, loaded.
 
     Attributes:
-        rows: ids that must be in bronze, each as often as counted.
+        rows: ids that must be in bronze, with the number of times.
         outcomes: ledger decisions that must exist, by key and status.
-        apart: texts of rows that must be set apart, by key, where the ledger says.
+        apart: texts of rows that must be quarantined, by key, in the folder that the ledger names.
         events: ids of the events that intake has seen.
     """
 
@@ -228,30 +228,30 @@ class Watched:
         self._content: dict[str, tuple[bytes, list[int]]] = {}
 
     def key(self, stem: str) -> str:
-        """The key of a file."""
+        """Key of a file."""
         return f"{self.name}/{stem}.{'parquet' if self.registered else 'json'}"
 
     def put(self, stem: str, count: int = 3) -> None:
-        """A good file with new rows."""
+        """Put a good file with new rows."""
         ids = [next(_ids) for _ in range(count)]
         self._put(stem, self._body(ids), ids)
         self.outcomes[self.key(stem), "committed"] += 1
         self.rows.update(ids)
 
     def again(self, stem: str) -> None:
-        """The same bytes once more: one more event, and no more rows."""
+        """Put the same bytes again: one more event, and no more rows."""
         self._put(stem, *self._content[stem])
         self.outcomes[self.key(stem), "duplicate"] += 1
 
     def bad(self, stem: str) -> None:
-        """A file that nobody can read."""
+        """Put a file that cannot be read."""
         self._put(stem, b"neither PAR1 nor JSON\n", [])
         self.outcomes[self.key(stem), "quarantined"] += 1
         if not self.registered:
             self.apart[self.key(stem), "neither PAR1 nor JSON"] += 1
 
     def mixed(self, stem: str) -> None:
-        """A file with new rows and, where rows can be set apart, one that fits no table."""
+        """Put a file with new rows and, if rows can be quarantined, one row that fits no table."""
         if self.registered:
             self.put(stem)
             return
@@ -262,7 +262,7 @@ class Watched:
         self.apart[self.key(stem), "no JSON"] += 1
 
     def redrive(self, stem: str) -> None:
-        """Have a file with rows set apart read again; it brings the same rows, and they must be there once."""
+        """Redrive a file with quarantined rows. It brings the same rows, and each must exist once."""
         if self.registered:
             return
         hint = Hint(self.key(stem), event_name="Redriven", redriven=True)
@@ -271,7 +271,7 @@ class Watched:
         self.outcomes[self.key(stem), "committed"] += 1
 
     def rebuild(self, stem: str) -> None:
-        """Have a file that is wholly in the table read again; it brings the same rows, and they must be there once."""
+        """Rebuild a file that is completely in the table. It brings the same rows, and each must exist once."""
         if self.registered:
             return
         ledger, key = self.lake.lake.table(self.text).ledger, self.key(stem)
@@ -282,7 +282,7 @@ class Watched:
         self.outcomes[key, "committed"] += 1
 
     def overwrite(self, stem: str, count: int = 3) -> None:
-        """Other rows under a committed key: loaded tables have both, registered ones refuse the key."""
+        """Put other rows under a committed key: loaded tables have both, registered tables refuse the key."""
         old = self._content[stem][1]
         if not self.registered:
             self.put(stem, count)
@@ -293,14 +293,14 @@ class Watched:
         self.rows.subtract(old)
 
     def remove(self, stem: str, status: str = "removed") -> None:
-        """Delete a committed file: registered tables lose its rows, loaded ones keep them."""
+        """Delete a committed file: registered tables lose its rows, loaded tables keep them."""
         self.lake.delete(self.key(stem))
         self.outcomes[self.key(stem), status] += 1
         if self.registered:
             self.rows.subtract(self._content[stem][1])
 
     def lose(self, stem: str, then: str) -> None:
-        """Delete a file before it is in bronze: its put must end as ``then``, its removal as a duplicate."""
+        """Delete a file before it is in bronze: its put must end as `then`, its removal as a duplicate."""
         self.lake.delete(self.key(stem))
         self.rows.subtract(self._content[stem][1])
         self.outcomes[self.key(stem), "committed"] -= 1
@@ -308,7 +308,7 @@ class Watched:
         self.outcomes[self.key(stem), "duplicate"] += 1
 
     def replace(self, stem: str, count: int = 3) -> None:
-        """Other rows under a key that is not in bronze yet: only these count; the second event is a duplicate."""
+        """Put other rows under a key that is not in bronze yet: only these count. The second event is a duplicate."""
         self.rows.subtract(self._content[stem][1])
         ids = [next(_ids) for _ in range(count)]
         self._put(stem, self._body(ids), ids)
@@ -316,7 +316,7 @@ class Watched:
         self.outcomes[self.key(stem), "duplicate"] += 1
 
     def first_wave(self) -> None:
-        """The table's birth: good files, one event twice, a file nobody can read, and one that is put off."""
+        """The table's birth: good files, one event twice, an unreadable file, and a deferred file."""
         for stem in ("a", "b", "c"):
             self.put(stem)
         self.again("b")
@@ -325,7 +325,7 @@ class Watched:
         self.put(FLAKY)
 
     def second_wave(self) -> None:
-        """As the first, and a removal, an overwritten key, a redrive and a rebuild."""
+        """Like the first wave, with a removal, an overwritten key, a redrive and a rebuild."""
         self.put("d")
         self.put("e", 1)
         self.again("b")
@@ -339,17 +339,17 @@ class Watched:
         self.put(f"{FLAKY}2")
 
     def run(self) -> list[BatchResult]:
-        """A fresh, undisturbed run, in this process."""
+        """Run the table in this process, undisturbed."""
         return run_table(self.lake.lake.table(self.text), RunOptions(run_id="fresh"))
 
     def dies_at(self, seam: str) -> None:
-        """A run in this process that dies at a seam: what follows it does not happen, and nothing is put right."""
+        """Let a run in this process die at a seam: nothing after it happens, and nothing is repaired."""
         left: dict[tuple[str, str], str] = {}
         disturbed = self.lake.disturbed()
         with dying_at(seam, lambda: left.update(self.lake.objects())):
             run_table(disturbed.table(self.text), RunOptions(run_id=f"dies at {seam}"))
         now = self.lake.objects()
-        # Of this table: a client of another one that was killed just before may still have a commit on its way.
+        # Only this table is checked: a killed client of another table may still have a commit in flight.
         prefix = TableKey.decode(self.text).prefix
         changed = sorted(
             (bucket, key)
@@ -359,29 +359,29 @@ class Watched:
         assert not changed, f"a run that died at {seam} still changed something, which SIGKILL forbids: {changed}"
 
     def stands_at(self, seam: str) -> Standing:
-        """A run in this process that stands still at a seam, from when ``wait_reached`` returns."""
+        """A run in this process that is stopped at a seam after `wait_reached` returns."""
         disturbed = self.lake.disturbed()
         standing = Standing(seam, lambda: run_table(disturbed.table(self.text), RunOptions(run_id=f"stands at {seam}")))
         self.lake.standing.append(standing)
         return standing
 
     def client(self, seam: str | None = None) -> Client:
-        """A run in a process of its own."""
+        """A run in a separate process."""
         return self.lake.client(self.name, seam)
 
     def location(self, of: str = "bronze") -> str:
-        """``s3a://`` root of bronze or of the ledger."""
+        """`s3a://` root of bronze or of the ledger."""
         birth = self.lake.lake.table(self.text).birth
         assert birth is not None
         return birth.location if of == "bronze" else self.lake.lake.table(self.text).ledger.location
 
     def next_commit(self, of: str = "bronze", *, staged: bool = False) -> str:
-        """Path, in a request to S3, of the next commit of bronze or of the ledger; or of its bytes before the claim."""
+        """Path, in a request to S3, of the next commit of bronze or of the ledger, or of its staged bytes."""
         log = self._log(of)
         return log.publication(len(log.versions()), staged=staged)
 
     def commit_in_flight(self, *, staged: bool = False) -> tuple[Client, Hold]:
-        """A client whose commit of batch 2, or what it stages of it, is held on its way to S3."""
+        """A client whose commit of batch 2, or the commit's staged bytes, is held on its way to S3."""
         self.put("a")
         self.put("b")
         self.lake.take_in()
@@ -395,15 +395,15 @@ class Watched:
         return client, held
 
     def headers(self) -> dict[int, Any]:
-        """The ledger's header rows by batch number; exactly one each, without a gap."""
+        """The ledger's header rows by batch number: exactly one for each number, without a gap."""
         return self._headers(self._ledger())
 
     def told_by_listings(self) -> Counter[str]:
-        """Keys of the decisions that no event asked for."""
+        """Keys of the decisions that came from listings, not from events."""
         return Counter(row["key"] for row in self._ledger() if row["kind"] == "row" and row["event_id"] is None)
 
     def check(self) -> None:
-        """Everything that went in is where it belongs, once; and nothing else is."""
+        """Check that exactly the expected rows and decisions exist, once each."""
         store = self.lake.lake.store
         waiting = store.inbox.waiting(self.text)
         assert not waiting, (
@@ -426,7 +426,7 @@ class Watched:
             self._check_tags(rows)
 
     def _check_tags(self, ledger: list[dict[str, Any]]) -> None:
-        """What is wholly in bronze is tagged, and nothing else is."""
+        """Check that exactly the files that are completely in bronze are tagged."""
         told = sorted((row for row in ledger if row["etag"]), key=lambda row: (row["n"], row["position"]))
         last = {row["key"]: row for row in told if row["status"] != "duplicate"}
         s3, loaded = self.lake.clients.s3, {}
@@ -441,7 +441,7 @@ class Watched:
         assert tagged == loaded, f"{self.name}: tags of files"
 
     def _apart(self, ledger: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-        """Key and text of every row in the folders that the ledger names, of each object's last reading."""
+        """Key and text of every quarantined row in the folders that the ledger names, of each object's last reading."""
         s3 = self.lake.clients.s3
         read = [row for row in ledger if row["status"] in ("committed", "quarantined")]
         last = {(row["key"], row["etag"]): row for row in sorted(read, key=lambda row: (row["n"], row["position"]))}
@@ -470,7 +470,7 @@ class Watched:
         assert not any(off.values()), f"{self.name}: {what}: {off}"
 
     def _ledger(self) -> list[dict[str, Any]]:
-        """The ledger's rows, by a reader that owes nothing to Spark: its log's live files."""
+        """The ledger's rows, read from its log's live files without Spark."""
         log = self._log("ledger")
         live: dict[str, None] = {}
         for version in log.versions():

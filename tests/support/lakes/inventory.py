@@ -1,4 +1,4 @@
-"""S3 Inventories as S3 delivers them: unsorted files of three formats, a manifest, and its checksum at last."""
+"""S3 Inventories as S3 delivers them: unsorted files of three formats, a manifest, and finally its checksum."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
 FORMATS: tuple[Literal["CSV", "ORC", "Parquet"], ...] = ("CSV", "ORC", "Parquet")
-#: Name in a CSV's fileSchema, in that of the others, and type there.
+#: Name in a CSV's fileSchema, name in that of the other formats, and type there.
 COLUMNS = {
     "Bucket": ("bucket", pa.string()),
     "Key": ("key", pa.string()),
@@ -58,7 +58,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Delivery:
-    """What makes up one delivery.
+    """The objects of one delivery.
 
     Attributes:
         objects: bodies by key, in the order of their delivery: the checksum comes last.
@@ -88,17 +88,17 @@ def deliver(
     without: Sequence[str] = (),
     files: int = 2,
 ) -> Delivery:
-    """A delivery.
+    """Make a delivery.
 
     Args:
-        lines: in any order.
-        prefix: of the destination: ``<prefix>/<source bucket>/<configuration>/``.
-        source: bucket.
+        lines: versions of objects, in any order.
+        prefix: prefix of the destination: `<prefix>/<source bucket>/<configuration>/`.
+        source: source bucket.
         created: epoch seconds.
-        format: of the files.
+        format: format of the files.
         versions: whether it is an inventory of all versions.
         without: fields that its configuration leaves out.
-        files: how many the lines are spread over.
+        files: number of files for the lines.
     """
     left_out = {*without, *(() if versions else _OF_VERSIONS)}
     columns = [name for name in COLUMNS if name not in left_out]

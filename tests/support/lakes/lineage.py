@@ -1,4 +1,4 @@
-"""Reads Dagster's lineage graph as it is drawn: boxes with names, and arrows from box to box."""
+"""Reads Dagster's lineage graph from the picture: boxes with names, and arrows from box to box."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from playwright.sync_api import Page
 
 _NUMBERS = re.compile(r"-?\d+(?:\.\d+)?")
-#: Arrows begin and end this many units beside the boxes that they join, at most.
+#: Maximum distance, in units, between the end of an arrow and its box.
 _NEAR = 12.0
 
 
 @dataclass(frozen=True)
 class Box:
-    """An asset as it is drawn."""
+    """The box of an asset."""
 
     name: str
     x: float

@@ -1,4 +1,4 @@
-"""S3 without S3: for what is said of the lake's own objects."""
+"""S3 in memory, for tests of the lake's own objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A row queue whose messages come twice, late and mixed up, and whose ticks die, with its rows beside it."""
+"""A row queue whose messages come twice, late and in random order, and whose ticks die. It records the sent rows."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake_root.inbox import Inbox
 from tidegate.sensors.intake.tick import take_in
 
-#: Copies of a message that arrive at once; none: of a file it is lost, of a row it comes in a later round.
+#: Copies of a message that arrive at once. With none, a file's message is lost, and a row's comes in a later round.
 COPIES, WEIGHTS = (0, 1, 2, 3), (15, 60, 20, 5)
-#: Between the object and its manifest, and between the manifest and the delete.
+#: Steps before which ticks die: between object and manifest, and between manifest and delete.
 _DEATHS = ((Inbox, "put"), (Queue, "delete"))
 
 
 class RowCourse:
-    """What happens to the messages of a row queue, at random.
+    """Random changes of the messages of a row queue.
 
-    A message that is lost before it is received is lost: nothing lists a queue. So none is.
+    No message is lost: a queue cannot be listed, so a message that is lost before its receipt could not be found.
 
     Args:
-        lake: it has a table ``rows`` with a row queue; the table has no rows yet.
-        rng: decides.
+        lake: it has a table `rows` with a row queue; the table has no rows yet.
+        rng: source of all choices.
 
     Attributes:
-        text: the table's key.
-        happened: what happened how often.
+        text: the table key.
+        happened: number of each kind of event.
     """
 
     def __init__(self, lake: FaultLake, rng: random.Random) -> None:
@@ -44,7 +44,7 @@ class RowCourse:
         lake.clients.sqs.set_queue_attributes(QueueUrl=self._queue.url, Attributes={"VisibilityTimeout": "2"})
 
     def round(self) -> None:
-        """Rows are sent, their messages are tampered with, and a tick takes in what it finds, or dies."""
+        """Send rows, tamper with their messages, and let a tick receive what it finds, or die."""
         new = [self._sent + i for i in range(self.rng.randint(2, 5))]
         self._sent += len(new)
         for i in new:
@@ -58,13 +58,13 @@ class RowCourse:
             self._tick()
 
     def all_come(self) -> None:
-        """What is late comes as well, and what dead ticks received: no message is left."""
+        """Let late messages arrive, and those that dead ticks received, until no message is left."""
         late, self._late = self._late, []
         self._send(late)
         wait_until(lambda: not self._tick() and self._queue.depth() == (0, 0), "a row queue without messages")
 
     def check(self) -> None:
-        """Every row is there once; and nothing waits."""
+        """Check that every row exists once, and that nothing waits."""
         assert not self.lake.lake.store.inbox.waiting(self.text)
         birth = self.lake.lake.table(self.text).birth
         assert birth is not None
@@ -78,7 +78,7 @@ class RowCourse:
         return self.lake.lake.queues[1]
 
     def _tampered(self, new: set[int]) -> list[tuple[str, RowOrigin]]:
-        """Take the messages of these rows out of the queue; what of them is to come now, some of it twice."""
+        """Remove the messages of these rows from the queue. Returns those that arrive now, some of them twice."""
         kept: list[tuple[str, RowOrigin]] = []
 
         def all_came() -> bool:
@@ -108,7 +108,7 @@ class RowCourse:
         return take_in(self.lake.lake, seconds=0.9, queues=[self._queue]).received
 
     def _die(self) -> None:
-        """A tick that dies before a step, if it comes there; what it received comes again."""
+        """Let a tick die before a step, if it reaches the step. Its messages come again."""
         owner, step = self.rng.choice(_DEATHS)
 
         def die(*_: object) -> None:

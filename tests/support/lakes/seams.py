@@ -1,8 +1,8 @@
-"""Bronze runs and silver merges that die or stand still between two steps, in a thread of the test's own process.
+"""Bronze runs and silver merges that die or stop between two steps, in a thread of the test's own process.
 
-A seam lies between two steps, where a run holds nothing open, so what an exception unwinds there is the process alone:
-``Table.dies_at`` compares every object of the lake before and after. Real SIGKILLs and SIGSTOPs are beside them in the
-tests (``client.py``); they cost a process and a Spark session each.
+A seam is between two steps, where a run has nothing open. So an exception there has the effect of a process death:
+`Watched.dies_at` compares every object of the lake before and after. Other tests use real SIGKILLs and SIGSTOPs
+(`client.py`), which cost a process and a Spark session each.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _here = threading.local()
 
 
 class Died(BaseException):
-    """Nothing of ours catches it, as nothing catches SIGKILL."""
+    """The death of a run. No code of Tidegate catches it, as no code can catch SIGKILL."""
 
 
 @contextmanager
 def seams_watched() -> Iterator[None]:
-    """While the block lasts, threads may say what happens at their seams."""
+    """While the block lasts, threads may define what happens at their seams."""
     original = run.seam
 
     def seam(name: str) -> None:
@@ -41,7 +41,7 @@ def seams_watched() -> Iterator[None]:
 
 @contextmanager
 def doing(action: Callable[[str], None]) -> Iterator[None]:
-    """While the block lasts, ``action`` is called with the name of each seam that this thread reaches."""
+    """While the block lasts, `action` is called with the name of each seam that this thread reaches."""
     _here.action = action
     try:
         yield
@@ -51,7 +51,7 @@ def doing(action: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def dying_at(seam: str, last: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """The block's run dies at a seam, which it must reach; ``last`` is called right before."""
+    """The block's run dies at a seam, which it must reach. `last` is called right before."""
 
     def die(name: str) -> None:
         if name == seam:
@@ -75,10 +75,10 @@ def dying_in(module: object, seam: str) -> Iterator[None]:
 
 
 class Standing:
-    """A run that stands still at a seam until it is told to go on.
+    """A run that is stopped at a seam until it is resumed.
 
     Args:
-        seam: where.
+        seam: the seam.
         work: the run.
     """
 
@@ -91,29 +91,29 @@ class Standing:
         self._thread.start()
 
     def wait_reached(self) -> None:
-        """Wait until it stands; fails if it ended instead."""
+        """Wait until the run is stopped. Fails if it ended instead."""
         end = time.monotonic() + DEADLINE
         while not self._reached.wait(0.05) and self._thread.is_alive() and time.monotonic() < end:
             pass
         assert self._reached.is_set(), f"seam {self._seam} was not reached: {self._error!r}"
 
     def resume(self) -> None:
-        """Let it go on."""
+        """Let the run continue."""
         self._go.set()
 
     def wait_ended(self) -> None:
-        """Wait for its end, good or bad."""
+        """Wait for the end of the run, successful or not."""
         self._thread.join(DEADLINE)
         assert not self._thread.is_alive(), f"the run that stood at {self._seam} is still running"
 
     def finished(self) -> None:
-        """Wait for its end, which must be a good one."""
+        """Wait for the end of the run, which must be successful."""
         self.wait_ended()
         if self._error:
             raise self._error
 
     def abandon(self) -> None:
-        """Let it die where it stands."""
+        """Let the run die at its seam."""
         self._abandoned = True
         self._go.set()
         self.wait_ended()

@@ -1,4 +1,4 @@
-"""Processes that run nothing but the log store, and meet on one table's log."""
+"""Processes that run only the log store, on one table's log."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _READY = 150.0
 
 @dataclass
 class Arena:
-    """Where processes that end with the test meet; their requests pass the proxy."""
+    """Starts processes that end with the test, and whose requests pass the proxy."""
 
     folder: Path
     services: ProxiedAws
@@ -35,21 +35,21 @@ class Arena:
         return self.services.proxy
 
     def process(self, log: str, **settings: str) -> LogStoreProcess:
-        """A process on a log, or on all whose names begin so."""
+        """A process on one log, or on all logs whose names begin with this text."""
         folder = self.folder / f"process-{next(self.ids)}"
         return self.closing.enter_context(LogStoreProcess(folder, log, self.services.environ, **settings))
 
     def store(self, log: str, **settings: str) -> HostedStore:
-        """A log store that is neither killed nor paused: all of a session share a process."""
+        """A log store that is neither killed nor paused. All such stores of a session share a process."""
         return self.host.store(uuid.uuid4().hex[:8], log, **settings)
 
     def begun(self, log: DeltaLog, others: int = 0) -> list[HostedStore]:
-        """Log stores on a log, the first of which has begun it."""
+        """Log stores on a log, of which the first has made the first commit."""
         found = [self.store(log.location) for _ in range(1 + others)]
         return [self._first(found[0], log), *(one.wait_ready() for one in found[1:])]
 
     def begun_by_a_process(self, log: DeltaLog, others: int) -> tuple[LogStoreProcess, list[HostedStore]]:
-        """As ``begun``, but the first is a process, to be killed or paused."""
+        """Like `begun`, but the first store is a process that may be killed or paused."""
         process, stores = self.process(log.location), [self.store(log.location) for _ in range(others)]
         return self._first(process, log), [one.wait_ready() for one in stores]
 
@@ -60,5 +60,5 @@ class Arena:
 
 
 def refusal(kind: str) -> bytes:
-    """What DynamoDB answers with status 400."""
+    """A body that DynamoDB sends with status 400."""
     return json.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{kind}", "message": "refused"}).encode()

@@ -20,8 +20,8 @@ class DeltaLog:
     """The log of one table.
 
     Args:
-        clients: of S3 and DynamoDB.
-        location: the table's root, as ``s3a://bucket/path``; its scheme is part of the entries' key.
+        clients: clients of S3 and DynamoDB.
+        location: the table's root, as `s3a://bucket/path`; its scheme is part of the entries' key.
     """
 
     def __init__(self, clients: Clients, location: str) -> None:
@@ -35,11 +35,11 @@ class DeltaLog:
         return DeltaLog(self._clients, f"{scheme}://{self.location.partition('://')[2]}")
 
     def below(self, folder: str) -> DeltaLog:
-        """The log of a table in a folder of this one's, ``""`` for the same, as ``/a/b``."""
+        """The log of a table in a folder of this table, such as `/a/b`; `""` for this table."""
         return DeltaLog(self._clients, self.location + folder)
 
     def names(self) -> list[str]:
-        """Everything in it, in order; relative to ``_delta_log``."""
+        """All names in the log, in order, relative to `_delta_log`."""
         pages = self._clients.s3.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=self._folder)
         return [item["Key"].removeprefix(self._folder) for page in pages for item in page.get("Contents", [])]
 
@@ -52,20 +52,20 @@ class DeltaLog:
         return f"/{self._bucket}/{self._folder}{'.tmp/' if staged else ''}{version:020d}\\.json"
 
     def read(self, name: str) -> str:
-        """What a file of it holds."""
+        """The content of a file."""
         return self._clients.s3.get_object(Bucket=self._bucket, Key=self._folder + name)["Body"].read().decode()
 
     def write(self, name: str, body: str) -> None:
-        """Put a file into it."""
+        """Put a file into the log."""
         self._clients.s3.put_object(Bucket=self._bucket, Key=self._folder + name, Body=body.encode())
 
     def create(self, version: int, body: str) -> None:
-        """Publish a commit as writers without DynamoDB do; raises ClientError (412) when it is there."""
+        """Publish a commit as writers without DynamoDB do. Raises ClientError (412) if the commit exists."""
         key = self._folder + commit_file(version)
         self._clients.s3.put_object(Bucket=self._bucket, Key=key, Body=body.encode(), IfNoneMatch="*")
 
     def entries(self) -> dict[int, dict[str, Any]]:
-        """The items of its commits, by version; none while there is no table of entries."""
+        """The items of the commits, by version. Empty while there is no DynamoDB table."""
         pages = self._clients.dynamodb.get_paginator("query").paginate(
             TableName=ENTRIES,
             ConsistentRead=True,
@@ -87,7 +87,7 @@ class DeltaLog:
         self._clients.dynamodb.put_item(TableName=ENTRIES, Item=item)
 
     def forget(self, *versions: int) -> None:
-        """Delete the entries of these versions, all of them by default: what whoever drops a table has to do."""
+        """Delete the entries of these versions, by default of all: required after a table is dropped."""
         forgotten = versions or tuple(self.entries())
         assert forgotten, f"{self.location} has no entries"
         for version in forgotten:

@@ -1,4 +1,4 @@
-"""delta-rs in processes of its own: the last one that commits through DynamoDB, and the current one."""
+"""delta-rs in separate processes: the last version that commits through DynamoDB, and the current version."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.log_store.delta_log import DeltaLog
 from tests.support.servers.child import ending_with_us
 from tests.support.servers.shore import DEADLINE, Shore
 
-#: The interpreter that has deltalake 1.6.0, and ours, that has the current one.
+#: The interpreter with deltalake 1.6.0, and our own with the current version.
 CLASSIC = Path(__file__).resolve().parents[3] / ".venv-delta-rs" / "bin" / "python"
 CURRENT = Path(sys.executable)
 _SCRIPT = Path(__file__).with_name("delta_rs_writer.py")
@@ -33,13 +33,13 @@ class DeltaRs:
         return [line.split(" ")[1] for line in lines if line.startswith(f"{kind} ")]
 
     def stop(self) -> None:
-        """End it, well."""
+        """Stop the process in order."""
         self._stop.touch()
         assert self.process.wait(DEADLINE) == 0, self.outcomes.read_text()
 
 
 def start(shore: Shore, python: Path, log: DeltaLog, name: str, *, proxied: bool = False) -> DeltaRs:
-    """Start a writer that appends rows named after it until ``stop``."""
+    """Start a writer that appends rows with its name until `stop`."""
     assert python.exists(), f"{python} is missing: run `make test`, which makes it"
     options = shore.options()
     if proxied:
@@ -52,7 +52,7 @@ def start(shore: Shore, python: Path, log: DeltaLog, name: str, *, proxied: bool
     with (shore.folder / f"errors-{name}").open("wb") as errors:
         process = subprocess.Popen(
             ending_with_us(python, str(_SCRIPT), log.location, name, str(stop), str(outcomes)),
-            # The DynamoDB client of 1.6.0 reads its settings from the environment alone.
+            # The DynamoDB client of 1.6.0 reads its settings only from the environment.
             env=clean | options | {"STORAGE_OPTIONS": json.dumps(options)},
             stderr=errors,
         )

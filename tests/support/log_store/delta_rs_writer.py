@@ -1,7 +1,8 @@
-"""Appends rows to a Delta table by delta-rs until it is told to stop; runs under whichever `deltalake` is installed.
+"""Appends rows to a Delta table by the installed `deltalake` until it is stopped.
 
-Arguments: table, writer's name, file whose existence ends it, file of outcomes. Storage options, as JSON, in
-``STORAGE_OPTIONS``. An outcome is ``ack <row>``, or ``lost <row> <why>`` for a commit that another one preceded.
+Its arguments are the table, the writer's name, a file whose existence stops the writer, and the file of outcomes. The
+variable `STORAGE_OPTIONS` has the storage options as JSON. An outcome is `ack <row>`, or `lost <row> <why>` for a
+commit that lost a race.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from deltalake.exceptions import DeltaError
 
 def main(table: str, name: str, stop: Path, outcomes: Path) -> None:
     options = json.loads(os.environ["STORAGE_OPTIONS"])
-    # Without retries of its own, so that a lost race is seen.
+    # Without its own retries, so that a lost race is visible.
     properties = CommitProperties(custom_metadata={"writer": name}, max_commit_retries=0)
     with outcomes.open("a") as log:
         print("version", deltalake.__version__, file=log, flush=True)

@@ -1,4 +1,4 @@
-"""The log store in a JVM of its own, without Spark: to kill it, to pause it, and to race it with others."""
+"""The log store in a separate JVM, without Spark, which tests kill, pause and race."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from tidegate.platform.local.spark.conf import LOG_STORE, spark_conf
 from tidegate.platform.local.spark.jars import jars_folder, require_java
 from tidegate.platform.local.spark.server import spark_home
 
-#: The programs there are: the log store alone, and Delta Kernel with it.
+#: The two programs: the log store alone, and Delta Kernel with the log store.
 ALONE = "io.tidegate.storage.LogStoreProcess"
 KERNEL = "io.tidegate.storage.KernelProcess"
-#: Publishes conditionally, and knows nothing of DynamoDB.
+#: The log store that publishes conditionally, without DynamoDB.
 CONDITIONAL = "io.tidegate.storage.ConditionalS3LogStore"
 _TEST_CLASSES = Path(__file__).resolve().parents[3] / "platform" / "jvm" / "target" / "test-classes"
 _HADOOP = "spark.hadoop."
 
 
 class LogStoreProcess:
-    """One writer or reader of logs; it ends with the test's process, whose pipe it reads.
+    """One writer or reader of logs. It ends with the test's process, whose pipe it reads.
 
     Args:
-        folder: of what it writes.
-        table: ``s3a://`` root of a table; of a race, what the roots begin with.
+        folder: folder of its files.
+        table: `s3a://` root of a table; in a race, the beginning of the roots.
         aws: address, region and keys of S3 and DynamoDB.
-        program: ``ALONE`` or ``KERNEL``.
-        store: class of the log store that ``ALONE`` runs.
-        settings: of the log store, without its prefix, ``_`` for ``.``.
+        program: `ALONE` or `KERNEL`.
+        store: class of the log store that `ALONE` runs.
+        settings: settings of the log store, without its prefix, with `_` for `.`.
     """
 
     def __init__(
@@ -70,34 +70,34 @@ class LogStoreProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether it runs, or stands."""
+        """Whether the process exists, running or paused."""
         return self._process.poll() is None
 
     def lines(self) -> list[str]:
-        """All that it has said, whole lines only."""
+        """All complete lines of its output."""
         return self._said.read_text().split("\n")[:-1]
 
     def errors(self) -> str:
-        """The end of what it wrote besides."""
+        """The end of its standard error."""
         return tail(self._errors, 40)
 
     def wait_ready(self, deadline: float = 60.0) -> Self:
-        """Wait until it takes commands."""
+        """Wait until it accepts commands."""
         self._next(deadline)
         return self
 
     def tell(self, command: str) -> None:
-        """Give it a command."""
+        """Send a command."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{command}\n".encode())
         self._process.stdin.flush()
 
     def answer(self, deadline: float = 60.0) -> str:
-        """What it says next."""
+        """The next line of its output."""
         return self._next(deadline)
 
     def ask(self, command: str, deadline: float = 60.0) -> str:
-        """Give it a command; what it says next."""
+        """Send a command. Returns the next line of its output."""
         self.tell(command)
         return self._next(deadline)
 
@@ -117,13 +117,13 @@ class LogStoreProcess:
             self._process.stdin.close()
 
     def store(self, name: str, table: str, store: str = LOG_STORE, **settings: str) -> HostedStore:
-        """One more log store in this process, which does not wait for the others.
+        """Start one more log store in this process. It does not wait for the others.
 
         Args:
             name: unique in this process.
-            table: as of the process.
-            store: class.
-            settings: as of the process, in addition to its own.
+            table: as for the process.
+            store: class of the log store.
+            settings: as for the process, in addition to its own settings.
         """
         given = {"test.store": store} | _own(settings)
         hosted = HostedStore(self, name)
@@ -134,7 +134,7 @@ class LogStoreProcess:
         return self.next_of("", deadline)
 
     def next_of(self, name: str, deadline: float) -> str:
-        """What a store says next, by its prefix; ``""`` for the process's own."""
+        """The next line of a store, by its prefix; `""` for the process itself."""
         end = time.monotonic() + deadline
         while True:
             alive = self.alive
@@ -143,18 +143,18 @@ class LogStoreProcess:
                 self._seen[name] += 1
                 return said[self._seen[name] - 1].removeprefix(name)
             if not alive or time.monotonic() > end:
-                raise AssertionError(f"the log store's process said nothing\n{self.errors()}")
+                raise AssertionError(f"the log store's process printed nothing\n{self.errors()}")
             time.sleep(0.02)
 
 
 class HostedStore:
-    """A log store in a process that has others; it is neither killed nor paused."""
+    """A log store in a process with other stores. It is neither killed nor paused."""
 
     def __init__(self, host: LogStoreProcess, name: str) -> None:
         self._host, self._prefix = host, f"@{name} "
 
     def wait_ready(self, deadline: float = 60.0) -> Self:
-        """As of a process; so are the other methods."""
+        """As for a process. The other methods are as for a process too."""
         assert self.answer(deadline) == "ready"
         return self
 
@@ -174,7 +174,7 @@ def _own(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _class_path() -> str:
-    """As the Spark server has it, whose archive of classes fits no other; ours comes after it."""
+    """The class path of the Spark server, because the archive of classes fits no other. Our classes come after it."""
     assert _TEST_CLASSES.is_dir(), "the JVM tests are not built: run `make test`"
     spark = spark_home()
     (logging,) = (spark / "jars").glob("slf4j-api-*.jar")
@@ -182,7 +182,7 @@ def _class_path() -> str:
 
 
 def _archived() -> list[str]:
-    """What takes its classes from their archive, if there is one; to read them is a third of its CPU time."""
+    """The option that takes classes from the archive, if it exists. Reading classes is a third of the CPU time."""
     archive = class_archive(jars_folder())
     return class_archive_options(archive) if archive else []
 

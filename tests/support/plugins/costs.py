@@ -1,6 +1,6 @@
-"""What tests cost: CPU time of a test's process and of every process below it, by group, and the slowest tests.
+"""Cost of tests: CPU time of a test's process and of every process below it, by group, and the slowest tests.
 
-Linux only, like the figures: elsewhere the columns stay empty.
+The figures exist only on Linux. Elsewhere the columns stay empty.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _PROC = Path("/proc")
 
 
 def cpu_seconds(of: int | None = None) -> float:
-    """CPU seconds of a process and all below it so far, those that have ended and were waited for included.
+    """CPU seconds so far of a process and all processes below it, including ended processes that were waited for.
 
     After proc(5): fields 14 to 17 of `/proc/<pid>/stat`, in clock ticks.
 
     Args:
-        of: the process; None for this one.
+        of: the process; None for this process.
     """
     spent, children = {}, defaultdict(list)
     for entry in _PROC.iterdir() if _PROC.is_dir() else ():
@@ -34,7 +34,7 @@ def cpu_seconds(of: int | None = None) -> float:
             try:
                 fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
             except OSError:
-                continue  # it has just ended
+                continue  # the process has just ended
             children[int(fields[1])].append(int(entry.name))
             spent[int(entry.name)] = sum(map(int, fields[11:15]))
     ticks, below = 0, [of or os.getpid()]
@@ -46,7 +46,7 @@ def cpu_seconds(of: int | None = None) -> float:
 
 
 class _Meter:
-    """In each process that runs tests: notes in a test's reports what it took since the one before."""
+    """Runs in each process with tests: adds the cost since the previous test to a test's reports."""
 
     def __init__(self) -> None:
         self._before = 0.0
@@ -58,14 +58,14 @@ class _Meter:
     def pytest_runtest_makereport(self) -> Iterator[None]:
         report = yield
         now = cpu_seconds()
-        # A process that nobody waited for takes its time along.
+        # The time of a process that nobody waited for is lost.
         report.cpu_seconds = max(0.0, now - self._before)
         self._before = now
         return report
 
 
 class _Bill:
-    """In the process that prints: adds the reports up."""
+    """Runs in the process that prints: adds the reports up."""
 
     def __init__(self) -> None:
         self._groups: dict[str, float] = defaultdict(float)
@@ -94,7 +94,7 @@ class _Bill:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Measure where tests run, add up where the summary is printed."""
+    """Register the meter where tests run, and the bill where the summary is printed."""
     config.pluginmanager.register(_Meter(), "cpu-meter")
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Bill(), "cpu-bill")

@@ -1,4 +1,4 @@
-"""The groups of tests: a folder is a group, and a run of all of them leaves none out without a word."""
+"""The groups of tests: a folder is a group, and a run of all groups fails if one is left out."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pytest
 
 _TESTS = Path(__file__).resolve().parents[2]
 
-#: Folders and markers. The fast group first, so that a mistake shows early; then the longest, so that parallel runs
-#: end together.
+#: Folders and markers. The fast group is first, so that a mistake is found early. Then come the longest groups, so that
+#: parallel runs end together.
 GROUPS = ("unit", "browser", "spark", "foreign", "jvm", "faults", "interop", "local")
 
 
 def group_of(path: Path) -> str:
-    """The group of a test's file: its folder under ``tests/``.
+    """The group of a test's file: its folder under `tests/`.
 
     Raises:
         pytest.UsageError: the file is in no group's folder.
@@ -27,19 +27,19 @@ def group_of(path: Path) -> str:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--every-group`."""
+    """Add `--every-group`."""
     parser.addoption(
         "--every-group", action="store_true", help="fail unless tests of every group ran, passed, and none was skipped"
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """A parallel run is judged as a whole."""
+    """Register the guard. A parallel run is judged as a whole."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Guard(config), "every-group")
 
 
-@pytest.hookimpl(tryfirst=True)  # before -m looks at the markers
+@pytest.hookimpl(tryfirst=True)  # before -m reads the markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test by its folder, and put the groups in order."""
     for item in items:
@@ -48,7 +48,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class _Guard:
-    """Counts what ran, by group: a skipped test is not a passed one."""
+    """Counts passed tests by group. A skipped test does not count."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._wanted = config.getoption("--every-group")

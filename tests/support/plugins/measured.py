@@ -1,4 +1,4 @@
-"""Runs a command and notes its CPU seconds: ``python measured.py FILE COMMAND…``; exits as the command does."""
+"""Runs a command and records its CPU seconds: `python measured.py FILE COMMAND…`. It exits as the command does."""
 
 from __future__ import annotations
 

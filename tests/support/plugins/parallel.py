@@ -1,6 +1,6 @@
-"""How tests are dealt out to parallel processes: those that share a server stay together.
+"""Distributes tests to parallel processes: tests that share a server stay together.
 
-xdist's own marker for it, ``xdist_group``, does nothing with this pytest (pytest-xdist issue 1386).
+xdist's own marker for this, `xdist_group`, has no effect with this pytest (pytest-xdist issue 1386).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-#: A session's servers, by the beginning of the paths of the tests on them; the first that fits. Others go by file.
+#: A session's servers, by the beginning of the paths of their tests. The first match counts. Other tests go by file.
 _SERVERS = {
     "tests/spark/": "the stack",
     "tests/foreign/": "the stack",
@@ -29,6 +29,6 @@ class _Together(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
-    """Deal out whole scopes, in the order of collection."""
+    """Distribute whole scopes, in the order of collection."""
     config.option.loadscopereorder = False
     return _Together(config, log)

@@ -1,4 +1,4 @@
-"""Fixtures about processes: whether they are gone, what children need."""
+"""Fixtures for processes: whether they have ended, and the environment of children."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tidegate.platform.local.process.process import Process
 
 
 def gone(pid: int) -> bool:
-    """No process of that id, or one that only waits to be reaped."""
+    """Whether no process has that id, or only one that waits to be reaped."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
             fields = stat.read().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return True
-    # Field 20 of proc(5), its threads: until the last has ended, a process whose first one has cannot be reaped.
+    # Field 20 of proc(5) has the number of threads: a process is reaped only after its last thread has ended.
     return fields[0] == "Z" and int(fields[17]) <= 1
 
 
@@ -27,7 +27,7 @@ def listens(process: Process, port: int, deadline: float = 60.0) -> None:
     """Wait until a server that was just started accepts connections.
 
     Raises:
-        RuntimeError: it ended, or does not within so many seconds; it is stopped then.
+        RuntimeError: the server ended, or did not accept in time; then it is stopped.
     """
     end = time.monotonic() + deadline
     while not listening(port, 1.0):

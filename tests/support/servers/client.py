@@ -1,4 +1,4 @@
-"""A bronze run, or a silver merge, in a process of its own, which tests kill and stop."""
+"""A bronze run, or a silver merge, in a separate process, which tests kill and stop."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tidegate.resources.aws.dagster_resource import AwsResource
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource, lake_path
 
-#: Seconds that anything here gets at most; only a failing test ever waits so long.
+#: Maximum seconds for anything here. Only a failing test waits so long.
 DEADLINE = 150.0
 
-#: Seconds after which a client ends by itself: Spark's own retries a dead server for ten minutes.
+#: Seconds after which a client ends without a signal: Spark's client retries a dead server for ten minutes.
 _LIFETIME = 240
 
-# Forked from a process that has imported everything already: importing costs more than a run.
+# Forked from a process that has imported everything: importing costs more than a run.
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(
     [
@@ -41,7 +41,7 @@ _processes.set_forkserver_preload(
 
 
 def wait_until(met: Callable[[], bool], what: str, deadline: float = DEADLINE) -> None:
-    """Raises TimeoutError, naming ``what``, if it is not met in time."""
+    """Wait for a condition. Raises TimeoutError, naming `what`, if it is not met in time."""
     end = time.monotonic() + deadline
     while not met():
         if time.monotonic() > end:
@@ -50,16 +50,16 @@ def wait_until(met: Callable[[], bool], what: str, deadline: float = DEADLINE) -
 
 
 class Client:
-    """A bronze run in a process of its own, that ends with the test's at the latest.
+    """A bronze run in a separate process, which ends with the test's process at the latest.
 
     Args:
-        name: of its log and marker; unique in the folder.
-        folder: where these lie.
+        name: name of its log and marker; unique in the folder.
+        folder: folder of log and marker.
         environ: its environment: the lake, its servers.
         table: table key.
-        seam: where it is to be killed; None: nowhere.
-        rounds: run that often, each time as soon as there is a file ``go-<round>`` in the folder.
-        merging: it is a merge of the table's silver instead of a bronze run.
+        seam: the seam at which it is killed; None for no kill.
+        rounds: number of runs, each of which starts when the file `go-<round>` is in the folder.
+        merging: whether it is a merge of the table's silver instead of a bronze run.
     """
 
     def __init__(
@@ -83,16 +83,16 @@ class Client:
 
     @property
     def alive(self) -> bool:
-        """Whether it runs, or stands."""
+        """Whether the process exists, running or stopped."""
         return self._process.is_alive()
 
     @property
     def failed(self) -> bool:
-        """Whether it has ended, and not well."""
+        """Whether it has ended with an error."""
         return self._process.exitcode not in (None, 0)
 
     def wait_killed(self) -> None:
-        """Wait until it has died by SIGKILL at its seam; fails if it ended otherwise."""
+        """Wait until it has died by SIGKILL at its seam. Fails if it ended otherwise."""
         code = self.wait_ended()
         assert self._marker.exists(), f"seam {self.seam} was not reached; exit code {code}\n{self.output()}"
         assert code == -signal.SIGKILL, self.output()
@@ -104,7 +104,7 @@ class Client:
         return self._process.exitcode
 
     def finished(self) -> None:
-        """Wait for its end, which must be a good one."""
+        """Wait for its end, which must be successful."""
         assert self.wait_ended() == 0, self.output()
 
     def pause(self) -> None:
@@ -123,7 +123,7 @@ class Client:
         self.wait_ended()
 
     def output(self) -> str:
-        """The errors in what it wrote, a line each, and its end: of a trace of Spark the first line says most."""
+        """The errors of its output, one line each, and the end of the output. The first line of a trace says most."""
         lines = self._log.read_text(errors="replace").splitlines() if self._log.exists() else []
         errors = [line for line in lines if re.match(r"(?:\w+\.)*\w*(?:Error|Exception)\b", line)]
         return "\n".join([*errors, tail(self._log, 60)])
@@ -146,7 +146,7 @@ def _main(environ: Mapping[str, str], log: Path, text: str, folder: Path, rounds
         os.dup2(sink.fileno(), 2)
     os.environ.clear()
     os.environ.update(environ)
-    # No retries: the S3 that answers 503 in these tests does so for good.
+    # No retries: an S3 that answers 503 in these tests never recovers.
     resource = LakeResource(
         lake_yaml=lake_path(),
         spark_remote=os.environ["SPARK_REMOTE"],

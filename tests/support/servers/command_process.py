@@ -1,4 +1,4 @@
-"""The command `tidegate` as a user runs it: a process, what it prints, how it ends."""
+"""The command `tidegate` as a user runs it: a process, its output, and its end."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _REAL = ("-m", "tidegate.platform.cli.main")
 _SMALL = ("-c", "from tests.support.servers.small_server import small_spark; small_spark().start(); "
           "from tidegate.platform.cli.main import main; main()")  # fmt: skip
 
-#: Of everything that listens: whatever is free.
+#: Options for free ports of all servers.
 FREE_PORTS = ("--aws-port", "0", "--spark-port", "0")
 
 
 class CommandProcess:
-    """A running command; leaving the `with` block ends it.
+    """A running command. Leaving the `with` block ends it.
 
     Args:
-        log: file for what it prints.
+        log: file of its output.
         arguments: the command and its arguments.
-        small: with the small server in place of Spark's.
-        cwd: where the user stands; ours when None. As for the installed command, it is not on Python's path.
+        small: whether the small server replaces Spark's.
+        cwd: the working directory; None for that of the test. As for the installed command, it is not on Python's path.
     """
 
     def __init__(self, log: Path, *arguments: str, small: bool = False, cwd: Path | None = None) -> None:
@@ -48,7 +48,7 @@ class CommandProcess:
 
     @property
     def output(self) -> str:
-        """What it has printed."""
+        """Its output so far."""
         return self._log.read_text()
 
     @property
@@ -57,14 +57,14 @@ class CommandProcess:
         return self._process.poll() is None
 
     def wait_for(self, pattern: str, deadline: float) -> re.Match[str]:
-        """Wait until its output has the pattern.
+        """Wait until its output matches the pattern.
 
         Raises:
-            AssertionError: it ended, or the deadline passed; with the output's end.
+            AssertionError: it ended, or the deadline passed. The message has the output's end.
         """
         end = time.monotonic() + deadline
         while True:
-            alive = self.running  # asked first: what it prints last is seen, too
+            alive = self.running  # checked before the output is read, so that the last output is read too
             if found := re.search(pattern, self.output):
                 return found
             if not alive or time.monotonic() > end:
@@ -73,7 +73,7 @@ class CommandProcess:
             time.sleep(0.3)
 
     def below(self) -> dict[int, list[str]]:
-        """Every process that it has started, and those have: arguments by id."""
+        """Every process below it: arguments by process id."""
         found = {}
         for pid in _descendants(self._process.pid):
             with suppress(FileNotFoundError):
@@ -81,16 +81,16 @@ class CommandProcess:
         return found
 
     def exit_code(self, deadline: float) -> int:
-        """Its exit code, once it has ended."""
+        """Wait for its end. Returns its exit code."""
         return self._process.wait(deadline)
 
     def end(self, number: signal.Signals = signal.SIGINT, deadline: float = 60.0) -> int:
-        """Send a signal (Ctrl-C unless told otherwise); the exit code."""
+        """Send a signal, by default Ctrl-C. Returns the exit code."""
         self._process.send_signal(number)
         return self.exit_code(deadline)
 
     def kill(self) -> None:
-        """SIGKILL, as a power cut would."""
+        """Kill it with SIGKILL, like a power cut."""
         self._process.kill()
         self._process.wait(30)
 

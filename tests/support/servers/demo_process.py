@@ -14,7 +14,7 @@ class DemoProcess(CommandProcess):
     """A running demo.
 
     Args:
-        home: its state.
+        home: folder of its state.
         arguments: further arguments.
     """
 
@@ -25,10 +25,10 @@ class DemoProcess(CommandProcess):
         super().__init__(log, "demo", *where, *arguments)
 
     def report(self, deadline: float) -> dict[str, Any]:
-        """Its report, once it is written.
+        """Wait for its report.
 
         Raises:
-            AssertionError: it ended without one, or the deadline passed.
+            AssertionError: it ended without a report, or the deadline passed.
         """
         end = time.monotonic() + deadline
         while not self.report_path.exists():

@@ -20,7 +20,7 @@ class DynamoDbLocal:
 
     Args:
         home: folder of its log.
-        regional: each region has tables of its own, as in AWS; otherwise every region and key sees the same.
+        regional: whether each region has its own tables, as in AWS; otherwise all regions and keys share the tables.
     """
 
     def __init__(self, home: Path, *, regional: bool = False) -> None:

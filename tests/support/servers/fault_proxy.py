@@ -31,7 +31,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Request:
-    """A request as a client sent it; its body is whole."""
+    """A request as a client sent it, with its whole body."""
 
     method: str
     path: str
@@ -40,12 +40,12 @@ class Request:
 
 
 class FaultProxy:
-    """Forwards everything to `upstream` (an http:// URL) but for what its rules catch.
+    """Forwards everything to `upstream` (an http:// URL), except what its rules catch.
 
-    `method` and `path` of a rule are regular expressions: the first for the whole method, the second searched
-    in the path with its query, both as sent; DynamoDB's one path is followed by the operation, `/PutItem`. The
-    latest rule that catches a request decides; `count` rules see every request besides. `times`: how many
-    requests a rule catches before it is used up, None for all. DynamoDB's requests go to `dynamodb`, if given.
+    `method` and `path` of a rule are regular expressions. The first must match the whole method. The second is searched
+    in the path with its query, as sent. DynamoDB's single path is followed by the operation, `/PutItem`. The latest
+    rule that catches a request decides. `count` rules also see every request. `times` is the number of requests that a
+    rule catches before it is used up; None for all. DynamoDB's requests go to `dynamodb`, if given.
     """
 
     def __init__(self, upstream: str, dynamodb: str | None = None) -> None:
@@ -102,7 +102,7 @@ class FaultProxy:
         threading.Thread(target=serve, args=(0.05,), name="fault proxy", daemon=True).start()
 
     def clear(self) -> None:
-        """Release everything held and forget all rules."""
+        """Release everything held and remove all rules."""
         rules, self._rules, self._counters = self._rules, [], []
         for rule in rules:
             if isinstance(rule, Hold):
@@ -136,8 +136,8 @@ class FaultProxy:
         """The answer to a request that no rule answers.
 
         Args:
-            request: as it was sent.
-            forward: has the upstream answer it.
+            request: the request as sent.
+            forward: gets the upstream's answer.
         """
         return forward()
 
@@ -169,7 +169,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Clients that have gone are what this proxy is for."""
+        """Do nothing: clients that disconnect are normal here."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -202,7 +202,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     @property
     def _target(self) -> str:
-        """The service and operation of DynamoDB's protocol; empty for S3."""
+        """Service and operation of DynamoDB's protocol. Empty for S3."""
         return self.headers.get("X-Amz-Target", "")
 
     def _body(self) -> bytes:
@@ -246,4 +246,4 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = do_OPTIONS = do_PATCH = _handle  # noqa: N815
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: the rules remember what matters."""
+        """Log nothing: the rules record the requests."""

@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 
 class Rule:
-    """One rule of a `FaultProxy`: which requests, how many of them, and what happens to them.
+    """One rule of a `FaultProxy`: which requests it catches, how many, and what happens to them.
 
     Attributes:
         requests: "METHOD path" of each request it has caught, in order.
-        forwarded: Status that the upstream answered to each caught request that was passed on.
+        forwarded: the upstream's status for each caught request that was forwarded.
     """
 
     def __init__(self, method: str, path: str, times: int | None) -> None:
@@ -33,16 +33,16 @@ class Rule:
         """Wait until `count` requests have been caught.
 
         Args:
-            deadline: Seconds.
-            count: Requests.
+            deadline: seconds.
+            count: number of requests.
 
         Raises:
-            TimeoutError: They were not.
+            TimeoutError: fewer were caught at the deadline.
         """
         self._wait(lambda: len(self.requests) >= count, deadline, f"{count} requests")
 
     def wait_forwarded(self, deadline: float, count: int = 1) -> None:
-        """Wait until the upstream has answered `count` caught requests; arguments as `wait_caught`."""
+        """Wait until the upstream has answered `count` caught requests. The arguments are those of `wait_caught`."""
         self._wait(lambda: len(self.forwarded) >= count, deadline, f"{count} answers")
 
     def _wait(self, met: Callable[[], bool], deadline: float, what: str) -> None:
@@ -54,7 +54,7 @@ class Rule:
                 )
 
     def catches(self, method: str, path: str) -> bool:
-        """Whether this request is one of its; counted then."""
+        """Whether the rule catches this request. If so, it counts it."""
         with self._changed:
             if self._left == 0 or not re.fullmatch(self._method, method) or not self._path.search(path):
                 return False
@@ -65,13 +65,13 @@ class Rule:
             return True
 
     def answered(self, status: int) -> None:
-        """The upstream has answered a caught request."""
+        """Record that the upstream has answered a caught request."""
         with self._changed:
             self.forwarded.append(status)
             self._changed.notify_all()
 
     def before(self) -> None:
-        """Runs once the request's body is read, before it is forwarded."""
+        """Called after the request's body is read, before it is forwarded."""
 
     def reply(self) -> tuple[int, bytes] | None:
         """A status and body to answer instead of forwarding."""
@@ -87,14 +87,14 @@ class Rule:
 
 
 class Hold(Rule):
-    """Keeps requests in flight until `release`; forwarded then even if the client has gone."""
+    """Keeps requests in flight until `release`. Then they are forwarded even if the client has disconnected."""
 
     def __init__(self, method: str, path: str, times: int | None) -> None:
         super().__init__(method, path, times)
         self._released = threading.Event()
 
     def release(self) -> None:
-        """Let go of what is held, now and from now on."""
+        """Release held requests, now and from now on."""
         self._released.set()
 
     def before(self) -> None:
@@ -103,7 +103,7 @@ class Hold(Rule):
 
 
 class Cut(Rule):
-    """Closes the connection; the upstream hears nothing of the request."""
+    """Closes the connection. The upstream does not receive the request."""
 
     def cuts(self) -> bool:
         """Always."""
@@ -119,7 +119,7 @@ class Drop(Rule):
 
 
 class Status(Rule):
-    """Answers requests by itself."""
+    """Answers requests without forwarding them."""
 
     def __init__(self, method: str, path: str, times: int | None, status: int, body: bytes) -> None:
         super().__init__(method, path, times)

@@ -1,7 +1,6 @@
-"""A proxy before the local AWS, which knows no permissions: it answers AccessDenied to what a role's policy lacks.
+"""A proxy in front of the local AWS, which checks no permissions: it answers AccessDenied if a role's policy lacks one.
 
-Strict and simple: statements allow, nothing else does; ``*`` and ``?`` are the only wildcards. Who asks is known by the
-access key that signed.
+Only statements allow. `*` and `?` are the only wildcards. The access key of the signature identifies the role.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from tidegate.platform.local.aws import ACCOUNT, REGION
 
 _SIGNED_BY = re.compile(r"Credential=([^/]+)/")
 _DELETED = re.compile(rb"<Key>(.*?)</Key>", re.DOTALL)
-#: The operations of S3 on an object, and on a bucket, by method and what the query says.
+#: The operations of S3 on an object, and on a bucket, by method and query.
 _OF_OBJECTS = {
     ("HEAD", ""): "HeadObject",
     ("GET", ""): "GetObject",
@@ -47,9 +46,9 @@ class Asked:
     """A permission that a call needed.
 
     Attributes:
-        role: who called.
-        operation: for example ``s3:HeadObject``.
-        context: what the request says of the keys of conditions.
+        role: the calling role.
+        operation: for example `s3:HeadObject`.
+        context: the request's values of condition keys.
     """
 
     role: str
@@ -59,7 +58,7 @@ class Asked:
     context: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
 
     def allowed(self, statements: Statements) -> bool:
-        """Whether some statement allows it."""
+        """Whether a statement allows it."""
         return any(one.allows(self.action, self.resource, self.context) for one in statements)
 
 
@@ -71,9 +70,9 @@ class PolicedAws(FaultProxy):
         roles: the statements of each role, by the access key that it signs with.
 
     Attributes:
-        asked: every permission that a call needed, each once.
-        refused: those that were missing.
-        unknown: requests of which nobody knows what they need; they are refused.
+        asked: every permission that a call needed, without duplicates.
+        refused: the missing permissions.
+        unknown: requests with unknown permissions; they are refused.
     """
 
     def __init__(self, upstream: str, roles: Mapping[str, Statements]) -> None:
@@ -86,7 +85,7 @@ class PolicedAws(FaultProxy):
         self._noting = threading.Lock()
 
     def answer(self, request: Request, forward: Callable[[], Answer]) -> Answer:
-        """Ask for what the call needs before it is forwarded."""
+        """Check the permissions of the call before it is forwarded."""
         signed = _SIGNED_BY.search(request.headers.get("Authorization", ""))
         role = signed[1] if signed else ""
         try:
@@ -100,14 +99,14 @@ class PolicedAws(FaultProxy):
         answer = forward()
         bucket, key = _place(request.path)
         if answer.status == 404 and key and "X-Amz-Target" not in request.headers:
-            # S3 tells that a key is not there only to who may list the bucket.
+            # S3 reports a missing key only to a role that may list the bucket.
             missing = Asked(role, f"{asked[0].operation} of no object", "s3:ListBucket", f"arn:aws:s3:::{bucket}")
             if not self._is_allowed(missing):
                 return _denied(request)
         return answer
 
     def tagged(self, bucket: str, key: str) -> None:
-        """This object has tags, so a copy of it takes them along."""
+        """Record that this object has tags, so that a copy of it needs the permissions for tags."""
         self._tagged.add(f"{bucket}/{key}")
 
     def _is_allowed(self, asked: Asked) -> bool:

@@ -1,4 +1,4 @@
-"""Where our log store meets other writers."""
+"""Our log store together with other writers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEADLINE = 150.0
 
 @dataclass
 class Shore:
-    """A Spark server with our log store, beside writers that are not ours."""
+    """A Spark server with our log store, for tests with other writers."""
 
     folder: Path
     session: SparkSession
@@ -36,9 +36,9 @@ class Shore:
         return self.services.proxy
 
     def create(self, folder: str = "") -> DeltaLog:
-        """A new table with one column, by Spark, in a folder (``/a``) of its own place; its log."""
+        """Create a table with one column, by Spark, in a folder such as `/a`. Returns its log."""
         log = self.services.new_log().below(folder)
-        # Deletion vectors and the like are on by default, and not every delta-rs knows them.
+        # Deletion vectors and similar features are on by default, and not every delta-rs supports them.
         self.session.sql(
             f"CREATE TABLE delta.`{log.location}` (id STRING) USING delta "
             "TBLPROPERTIES (delta.enableDeletionVectors = false)"
@@ -46,12 +46,12 @@ class Shore:
         return log
 
     def append(self, log: DeltaLog, row: str) -> None:
-        """One row, by Spark."""
+        """Append one row by Spark."""
         self.session.sql(f"INSERT INTO delta.`{log.location}` VALUES ('{row}')").collect()
 
     @contextmanager
     def append_held(self, log: DeltaLog, row: str, version: int) -> Iterator[Hold]:
-        """One row, by Spark, claimed and not published until the block ends; it must be there then."""
+        """Append one row by Spark. It is claimed and not published until the block ends. Then it must exist."""
         held = self.proxy.hold("PUT", log.publication(version))
         with ThreadPoolExecutor(1) as pool:
             writing = pool.submit(self.append, log, row)
@@ -64,7 +64,7 @@ class Shore:
 
     @staticmethod
     def commits(log: DeltaLog) -> list[dict[str, Any]]:
-        """Each version's commitInfo; the versions have no gap."""
+        """The commitInfo of each version. The versions must have no gap."""
         versions = log.versions()
         assert versions == list(range(len(versions)))
         bodies = [log.read(commit_file(version)) for version in versions]
@@ -85,7 +85,7 @@ class Shore:
         }
 
     def check_rows(self, log: DeltaLog, *expected: str) -> None:
-        """Every reader finds just these rows."""
+        """Check that every reader finds exactly these rows."""
         spark = self.session.read.format("delta").load(log.location).collect()
         assert sorted(row["id"] for row in spark) == sorted(expected), "Spark"
         found = DeltaTable(log.location, storage_options=self.options()).to_pyarrow_dataset()

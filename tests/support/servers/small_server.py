@@ -1,7 +1,7 @@
-"""In place of the Spark server where only its process matters: how it starts, dies, comes back and is stopped.
+"""Replaces the Spark server in tests of its process: how it starts, dies, comes back and is stopped.
 
-A Spark Connect server that knows its token, its version and no query. It starts in a second instead of ten, and
-everything that supervises, kills and restarts servers treats it as the real one, which ``test_stack.py`` starts once.
+This Spark Connect server supports its token and its version, but no query. It starts in a second instead of ten. Code
+that supervises, kills and restarts servers treats it like the real server, which `test_stack.py` starts once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def command(properties: Path) -> list[str]:
 
 
 def small_spark() -> Any:
-    """A patch: while it holds, every Spark server of this process is a small one."""
+    """A patch. While it is active, every Spark server of this process is a small server."""
     return patch("tidegate.platform.local.spark.server.server_command", lambda spark, properties: command(properties))
 
 
