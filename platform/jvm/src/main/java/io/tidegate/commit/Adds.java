@@ -77,7 +77,7 @@ record Adds(String location, List<Add> adds) implements Effect {
     return problems;
   }
 
-  /** Looks up all files, or only the staged ones, which are nobody else's to keep. */
+  /** Looks up all files, or only the staged ones, which only Tidegate keeps. */
   private List<String> changedFiles(Target target) throws IOException {
     List<Add> asked = adds.stream().filter(add -> target.verifyFiles() || add.sourceKey() == null).toList();
     var root = target.view().root();

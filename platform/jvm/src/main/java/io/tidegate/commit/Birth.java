@@ -29,7 +29,7 @@ record Birth(BatchFile batch) implements Effect {
   @Override
   public List<String> whyVoid(Target target) {
     boolean hasColumns = target.metadata() != null && !target.metadata().schema().isEmpty();
-    return hasColumns ? List.of("the table has got its columns from somebody else meanwhile") : List.of();
+    return hasColumns ? List.of("another writer has given the table columns meanwhile") : List.of();
   }
 
   @Override

@@ -22,7 +22,7 @@ record Evolution(BatchFile.Evolve evolve) implements Effect {
   public List<String> whyVoid(Target target) {
     DataType base = plain(TableMetadata.schema(evolve.base().toString()));
     boolean fits = DataType.equalsIgnoreNullability(base, plain(target.metadata().schema()));
-    return fits ? List.of() : List.of("the table's columns were changed by somebody else meanwhile");
+    return fits ? List.of() : List.of("another writer has changed the table's columns meanwhile");
   }
 
   @Override

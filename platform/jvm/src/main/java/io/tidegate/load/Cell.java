@@ -47,19 +47,19 @@ interface Cell {
       return Arrays::copyOfRange;
     }
     if (type instanceof LongType) {
-      return (bytes, from, to) -> whole(bytes, from, to, padded, Long.MIN_VALUE, Long.MAX_VALUE);
+      return (bytes, from, to) -> wholeNumber(bytes, from, to, padded, Long.MIN_VALUE, Long.MAX_VALUE);
     }
     if (type instanceof IntegerType) {
       return (bytes, from, to) ->
-          whole(bytes, from, to, padded, Integer.MIN_VALUE, Integer.MAX_VALUE) instanceof Long n ? n.intValue() : WRONG;
+          wholeNumber(bytes, from, to, padded, Integer.MIN_VALUE, Integer.MAX_VALUE) instanceof Long n ? n.intValue() : WRONG;
     }
     if (type instanceof ShortType) {
       return (bytes, from, to) ->
-          whole(bytes, from, to, padded, Short.MIN_VALUE, Short.MAX_VALUE) instanceof Long n ? n.shortValue() : WRONG;
+          wholeNumber(bytes, from, to, padded, Short.MIN_VALUE, Short.MAX_VALUE) instanceof Long n ? n.shortValue() : WRONG;
     }
     if (type instanceof ByteType) {
       return (bytes, from, to) ->
-          whole(bytes, from, to, padded, Byte.MIN_VALUE, Byte.MAX_VALUE) instanceof Long n ? n.byteValue() : WRONG;
+          wholeNumber(bytes, from, to, padded, Byte.MIN_VALUE, Byte.MAX_VALUE) instanceof Long n ? n.byteValue() : WRONG;
     }
     if (type instanceof DoubleType) {
       return (bytes, from, to) -> floating(bytes, from, to, padded, decimal, false);
@@ -101,7 +101,7 @@ interface Cell {
     return found.isDefined() ? found.get() : WRONG;
   }
 
-  private static Object whole(byte[] bytes, int from, int to, boolean padded, long min, long max) {
+  private static Object wholeNumber(byte[] bytes, int from, int to, boolean padded, long min, long max) {
     if (!new CellScan(bytes, from, to).isWhole() || (!padded && CellScan.isPadded(bytes, from, to))) {
       return WRONG;
     }

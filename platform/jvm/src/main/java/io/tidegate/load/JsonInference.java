@@ -42,7 +42,7 @@ public final class JsonInference {
     Found found =
         SourceLines.of(spark, group, TableColumns.NONE.inFiles)
             .mapPartitions(rows -> List.of(task(rows, zone, maxLevels)).iterator())
-            .fold(new Found(null, new HashSet<>()), (one, other) -> one.plus(other, options(zone, maxLevels)));
+            .fold(new Found(null, new HashSet<>()), (left, right) -> left.plus(right, options(zone, maxLevels)));
     return found.columns(options(zone, maxLevels));
   }
 
@@ -72,10 +72,10 @@ public final class JsonInference {
     return found;
   }
 
-  private static DataType merged(DataType one, DataType other, JSONOptions options) {
-    return one == null
-        ? other
-        : other == null ? one : JsonInferSchema.compatibleRootType(CORRUPT, options.parseMode()).apply(one, other);
+  private static DataType merged(DataType left, DataType right, JSONOptions options) {
+    return left == null
+        ? right
+        : right == null ? left : JsonInferSchema.compatibleRootType(CORRUPT, options.parseMode()).apply(left, right);
   }
 
   private static JSONOptions options(String zone, int maxLevels) {

@@ -212,8 +212,8 @@ final class JsonRows extends RowReader {
   }
 
   private static boolean isBlank(byte[] line) {
-    for (byte one : line) {
-      if (one != ' ') {
+    for (byte character : line) {
+      if (character != ' ') {
         return false;
       }
     }

@@ -124,7 +124,7 @@ public final class KeyedMerge {
       return live.isEmpty() ? merge.first() : merge.into(live.stream().map(LiveFile::entry).toList());
     } catch (PinnedTransaction.SnapshotMoved e) {
       throw new TidegateException(
-          Kind.BUSY, "somebody else committed to " + location + " while it was merged. Nothing is lost: merge it again.");
+          Kind.BUSY, "another writer committed to " + location + " during the merge. Nothing is lost: merge it again.");
     }
   }
 

@@ -57,7 +57,7 @@ class EffectsTest {
 
   @Test
   void whatFollowsColumnsOfAnotherTableIsNotAskedAbout() throws IOException {
-    String changed = "the table's columns were changed by somebody else meanwhile";
+    String changed = "another writer has changed the table's columns meanwhile";
     assertEquals(changed, new Effects(List.of(evolution("a int"), removes(1))).whyVoid(target(withId)));
     assertEquals(
         "f0 without deletion vector is not live",
