@@ -61,7 +61,7 @@ def narrow(shop: Workshop) -> Made:
 
 
 def by_spark(query: str) -> Callable[[Workshop], Made]:
-    """A maker of what Spark writes of a query; ``{id}`` is the first id."""
+    """A maker of what Spark writes of a query; `{id}` is the first id."""
 
     def make(shop: Workshop) -> Made:
         frame = shop.spark.sql(query.format(id=shop.first))

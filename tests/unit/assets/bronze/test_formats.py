@@ -1,4 +1,4 @@
-"""Each format is one object: what is said of it in one place agrees with every other place."""
+"""The table of formats, and what each format does with the ending of a name and the first bytes."""
 
 from __future__ import annotations
 
