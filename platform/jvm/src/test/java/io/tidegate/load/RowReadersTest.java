@@ -430,11 +430,11 @@ class RowReadersTest {
 
   @Test
   void aReaderThatThisServerLacksIsRefusedByItsName() {
-    LoadRequest.Group group = new LoadRequest.Group("orc", List.of(), List.of(), null, null, List.of());
+    LoadRequest.Group group = new LoadRequest.Group("xml", List.of(), List.of(), null, null, List.of());
     TableColumns columns = new TableColumns(StructType.fromDDL("id bigint"), List.of(), 1, "UTC");
     var refused = assertThrows(TidegateException.class, () -> SourceRows.reader(group, columns, "UTC"));
     assertEquals(TidegateException.Kind.BATCH, refused.kind());
-    assertTrue(refused.getMessage().contains("no reader orc"), refused.getMessage());
-    assertTrue(refused.getMessage().contains("json, csv_lines, csv_cells, parquet"), refused.getMessage());
+    assertTrue(refused.getMessage().contains("no reader xml"), refused.getMessage());
+    assertTrue(refused.getMessage().contains("json, csv_lines, csv_cells, parquet, orc, avro"), refused.getMessage());
   }
 }
