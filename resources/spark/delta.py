@@ -1,4 +1,4 @@
-"""All reads of Delta tables' logs, and all commits to Delta tables."""
+"""The state of Delta tables, all commits of bronze and all merges of silver."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def _holds(kind: Type, value: str) -> bool:
                 return told and datetime.fromisoformat(value) is not None
     except (ValueError, OverflowError):
         return False
-    return True
+    return kind.sql() in ("string", "binary")
 
 
 def _keeps(value: str, name: str) -> bool:

@@ -29,7 +29,7 @@ from tidegate.platform.core.routing.unrouted import Detail, Unrouted
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake_root.inbox import Backlog
 from tidegate.resources.lake_root.store import LakeStore
-from tidegate.sensors.intake import sort as arrivals
+from tidegate.sensors.intake import sort as sort_module
 from tidegate.sensors.intake import tick as intake_tick
 from tidegate.sensors.intake.sharing import COLD_HINTS, MAX_SHARED_TABLES, share
 from tidegate.sensors.intake.sort import Intake, parse_messages, route_events, route_messages
@@ -392,14 +392,14 @@ def test_f18_a_body_of_fifty_thousand_bad_records_is_kept_once() -> None:
 
 
 def test_f18_a_message_that_the_code_stumbles_over_is_set_apart_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = arrivals.parse_body
+    whole = sort_module.parse_body
 
     def stumbling(text: str, message_id: str) -> Any:
         if message_id == "odd":
             raise MemoryError("what nobody thought of")
         return whole(text, message_id)
 
-    monkeypatch.setattr(arrivals, "parse_body", stumbling)
+    monkeypatch.setattr(sort_module, "parse_body", stumbling)
     _, taken = tick_of(body(record("orders/b.json")))
     assert taken.counters == {"malformed": 1}
     assert [event.reason for event in taken.unrouted] == [
@@ -422,13 +422,13 @@ def tick_of(odd: str) -> tuple[Objects, Intake]:
 
 def count_parses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return a list to which each later parse of a body appends the message's id."""
-    whole, parses = arrivals.parse_body, []
+    whole, parses = sort_module.parse_body, []
 
     def parse_body(text: str, message_id: str) -> Any:
         parses.append(message_id)
         return whole(text, message_id)
 
-    monkeypatch.setattr(arrivals, "parse_body", parse_body)
+    monkeypatch.setattr(sort_module, "parse_body", parse_body)
     return parses
 
 
@@ -469,7 +469,7 @@ def test_what_is_gone_does_not_keep_its_neighbours_from_a_table() -> None:
 def test_each_body_is_parsed_once_however_often_its_events_are_routed(monkeypatch: pytest.MonkeyPatch) -> None:
     rounds = []
     monkeypatch.setattr(
-        arrivals, "route_events", lambda parsed, *given: rounds.append(len(parsed)) or route_events(parsed, *given)
+        sort_module, "route_events", lambda parsed, *given: rounds.append(len(parsed)) or route_events(parsed, *given)
     )
     parses = count_parses(monkeypatch)
     objects = Objects(gone=["a/b/c/x.csv", "a/b/x.csv", "a/x.csv"])
