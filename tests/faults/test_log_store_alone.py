@@ -175,7 +175,7 @@ def test_f7_throttling_behind_a_claim_without_an_answer_proves_nothing(arena: Ar
     _throttle_claims(arena)
     arena.proxy.cut("POST", "/PutItem$")
     said = writer.ask("write 1 second", DEADLINE)
-    assert re.match(r"unknown .*its claim was not answered and is not to be seen, but may arrive late", said), said
+    assert re.match(r"unknown .*its claim was not answered, and is not visible, but may arrive late", said), said
     assert len([name for name in log.names() if ".tmp" in name]) == 1, "a late claim would be without bytes"
 
 

@@ -24,6 +24,7 @@ from tidegate.platform.core.config.after_load import MoveOrTag
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.local.aws import REGION
 from tidegate.platform.local.provision import Clients
+from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.aws.s3 import ObjectStore, StoreError
 from tidegate.resources.lake_root.after_notes import files_of
 from tidegate.resources.lake_root.batches import GenerationRetired
@@ -60,7 +61,10 @@ class Place:
             ledger=SimpleNamespace(clock=lambda: (1, 1), memory=self._memory),
         )
         self.lake: Any = SimpleNamespace(store=LakeStore(ObjectStore(self.s3), f"s3://lake-{tag}/root"))
-        self.table.batches = self.lake.store.batches(self.table.text)
+        store, text = self.lake.store, self.table.text
+        self.table.lake, self.table.batches = self.lake, store.batches(text)
+        self.table.inbox, self.table.after_notes = store.inbox.of(text), store.after_notes(text)
+        self.table.source = Bucket(store.objects, self.bucket)
 
     def _memory(self, version: int, n: int, keys: list[str]) -> tuple[None, dict[str, LastState]]:
         return None, {key: self.states[key] for key in keys if key in self.states}

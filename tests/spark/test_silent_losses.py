@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
-from tidegate.assets.bronze import run
 from tidegate.assets.bronze.prepare.formats.json_files import Json
+from tidegate.assets.bronze.record import record
 from tidegate.assets.bronze.small_objects import SMALL_BYTES
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.manifest import Manifest
@@ -283,7 +283,7 @@ def test_l9_a_batch_that_is_not_the_one_that_landed_touches_neither_ledger_nor_i
     assert again.digest == landed.batch.digest != stale.digest
 
     with pytest.raises(RuntimeError, match="carries digest"):
-        run._record(lake.lake, lake.lake.table(text), stale, again, "stale", print)
+        record(lake.lake.table(text), stale, again, "stale", print)
 
     assert [one.id for one in store.inbox.waiting(text)] == [waiting.id]
     assert kit.ledger(lake, "items") == before
