@@ -1,4 +1,4 @@
-"""What the tests on Spark share: lakes for a module, files to land, and looks at what came of them."""
+"""What the tests on Spark share: lakes for a module, files to land, and queries of the results."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tidegate.assets.silver.merge import MergeResult, merge_table
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.testing import TestLake
 
-#: As Spark does it where nobody says otherwise; the server of the tests interprets.
+#: Spark's defaults. The server of the tests interprets queries instead.
 _COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
 
 
 class Kit:
-    """Short ways to say what most of these tests do."""
+    """Short forms of what most of these tests do."""
 
     @staticmethod
     def parquet(rows: Sequence[dict[str, Any]] | pa.Table, **options: Any) -> bytes:
@@ -43,7 +43,7 @@ class Kit:
 
     @staticmethod
     def event(lake: TestLake, key: str, *, bucket: str | None = None, name: str = "ObjectCreated:Put") -> str:
-        """The body of one notification; ``key`` as S3 encodes it."""
+        """Returns the body of one notification. `key` is encoded as S3 encodes it."""
         s3 = {"bucket": {"name": bucket or lake.bucket}, "object": {"key": key}}
         record = {"eventSource": "aws:s3", "eventName": name, "eventTime": "2026-01-02T03:04:05.000Z", "s3": s3}
         return json.dumps({"Records": [record]})
@@ -54,7 +54,7 @@ class Kit:
 
     @staticmethod
     def run(lake: TestLake, table: str, **options: Any) -> list[BatchResult]:
-        """A bronze run as a Materialize starts it, without Dagster around it."""
+        """Run bronze as a Materialize does, but without Dagster."""
         return run_table(lake.lake.table(lake.key(table)), RunOptions("test", **{"listing": True, **options}))
 
     @staticmethod
@@ -69,26 +69,26 @@ class Kit:
 
     @classmethod
     def query(cls, lake: TestLake, query: str, **tables: str) -> list[Row]:
-        """Run SQL; each ``{name}`` of it stands for the table at that location."""
+        """Run SQL. Each `{name}` in the query stands for the table at that location."""
         named = {name: f"delta.`{location}`" for name, location in tables.items()}
         return lake.lake.delta.session.sql(query.format(**named)).collect()
 
     @classmethod
     def bronze(cls, lake: TestLake, table: str, columns: str = "*") -> list[tuple[Any, ...]]:
-        """The rows of a bronze table, sorted."""
+        """Returns the rows of a bronze table, sorted."""
         found = cls.query(lake, f"SELECT {columns} FROM {{t}}", t=cls.location(lake, table))
         return sorted((tuple(row) for row in found), key=repr)
 
     @classmethod
     def silver(cls, lake: TestLake, table: str, columns: str) -> list[tuple[Any, ...]]:
-        """The rows that the silver view shows, sorted."""
+        """Returns the rows that the silver view shows, sorted."""
         location = lake.lake.store.uri("silver", table)
         found = cls.query(lake, f"SELECT {columns} FROM {{t}} WHERE NOT _deleted", t=location)
         return sorted((tuple(row) for row in found), key=repr)
 
     @classmethod
     def ledger(cls, lake: TestLake, table: str) -> list[Row]:
-        """The ledger's rows, headers left out, in order."""
+        """Returns the rows of the ledger in order, without headers."""
         return cls.query(
             lake,
             "SELECT * FROM {t} WHERE kind = 'row' ORDER BY n, position",
@@ -97,7 +97,7 @@ class Kit:
 
     @classmethod
     def fate(cls, lake: TestLake, table: str) -> dict[str, tuple[str, str]]:
-        """Last status and reason of each object, by its key below the table's prefix."""
+        """Returns the last status and reason of each object, by its key below the table's prefix."""
         start = len(lake.spec(table).table_key.prefix)
         return {row["key"][start:]: (row["status"], row["reason"] or "") for row in cls.ledger(lake, table)}
 
@@ -107,9 +107,9 @@ class Kit:
 
     @staticmethod
     def metadata(result: dg.ExecuteInProcessResult) -> dict[str, Any]:
-        """The metadata of the run's one materialization, but for that of a bronze table's own page."""
+        """Returns the metadata of the run's only materialization, apart from that of a bronze table's own page."""
         events = result.get_asset_materialization_events()
-        (event,) = (one for one in events if one.asset_key and one.asset_key.path[:-1] != ["bronze"])
+        (event,) = (event for event in events if event.asset_key and event.asset_key.path[:-1] != ["bronze"])
         return {name: value.value for name, value in event.materialization.metadata.items()}
 
     @staticmethod
@@ -118,7 +118,7 @@ class Kit:
 
     @staticmethod
     def log(lake: TestLake, prefix: str) -> Iterator[dict[str, Any]]:
-        """Every action in the commits of the registered table at a prefix of the landing bucket."""
+        """Yield every action in the commits of the registered table at a prefix of the landing bucket."""
         s3 = lake.clients.s3
         for item in s3.list_objects_v2(Bucket=lake.bucket, Prefix=f"{prefix}_delta_log/").get("Contents", []):
             if item["Key"].endswith(".json"):
@@ -133,7 +133,7 @@ def kit() -> Kit:
 
 @pytest.fixture(scope="module")
 def module_lake(tidegate_stack: LocalStack, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., TestLake]:
-    """As ``tidegate_lake``, for a lake that many tests look at."""
+    """Like `tidegate_lake`, for a lake that the tests of a module share."""
 
     def make(tables: list[dict[str, Any]], **more: Any) -> TestLake:
         name = uuid.uuid4().hex[:8]
@@ -144,7 +144,7 @@ def module_lake(tidegate_stack: LocalStack, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture
 def configured(request: pytest.FixtureRequest) -> Callable[[TestLake, dict[str, str]], None]:
-    """Give the server's session of a lake other settings; afterwards it has those from before."""
+    """Give the server's session of a lake other settings. The old settings return after the test."""
 
     def use(lake: TestLake, settings: dict[str, str]) -> None:
         conf = lake.lake.delta.session.conf
@@ -157,7 +157,7 @@ def configured(request: pytest.FixtureRequest) -> Callable[[TestLake, dict[str, 
 
 @pytest.fixture
 def compiled(configured: Callable[[TestLake, dict[str, str]], None]) -> Callable[[TestLake], None]:
-    """Have the server compile the queries of a lake, as a cluster does."""
+    """Make the server compile the queries of a lake, as a cluster does."""
 
     def use(lake: TestLake) -> None:
         configured(lake, _COMPILED)
@@ -181,7 +181,7 @@ def said(console: Console) -> Callable[[], str]:
 
 @pytest.fixture
 def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[TestLake], None]:
-    """Make this process what a user's shell is: the lake in the environment, no platform in the working directory."""
+    """Make this process like a user's shell: the environment names the lake, and the directory has no platform."""
 
     def use(lake: TestLake) -> None:
         monkeypatch.setenv("TIDEGATE_LAKE", str(lake.path))

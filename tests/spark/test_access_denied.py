@@ -1,4 +1,4 @@
-"""S3 refuses a key for a while: what entered bronze before stays, and does not enter a second time after."""
+"""S3 refuses a key for a while. Rows that were in bronze before stay, and do not enter a second time afterwards."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def test_a_refused_look_changes_no_state(
     lake.put(keys["loaded"], kit.lines({"id": 1}, {"id": 2}))
     lake.put(keys["registered"], kit.parquet([{"id": 1}, {"id": 2}]))
 
-    def told() -> None:
-        """An event of each key, in the inbox."""
+    def announce() -> None:
+        """Put an event of each key into the inbox."""
         for table, key in keys.items():
             hints = [Hint(key, "message#0", "ObjectCreated:Put")]
             lake.lake.store.inbox.put([Manifest.new(lake.key(table), "intake", hints)])
 
     for refused in (False, True, False):
-        told()
+        announce()
         with monkeypatch.context() as patch:
             if refused:
                 patch.setattr(ObjectStore, "head", lambda *_: S3Forbidden("An error occurred (403)"))
@@ -46,7 +46,10 @@ def test_a_refused_look_changes_no_state(
 def test_a_copy_that_may_not_be_written_holds_up_no_other_file_and_is_no_file_s_fault(
     tidegate_lake: Callable[..., TestLake], kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A role without ``_tidegate/``: the run fails, so somebody looks, and what waits enters once the role has it."""
+    """The role may not write below `_tidegate/`.
+
+    The run fails, so that somebody notices. The waiting file enters once the role has the permission.
+    """
     lake = tidegate_lake([{"name": "registered", "prefix": "registered/"}])
     nanoseconds = pa.table({"id": [2], "at": pa.array([2_000], pa.timestamp("ns"))})
     lake.put("registered/good.parquet", kit.parquet(pa.table({"id": [1], "at": pa.array([1], pa.timestamp("us"))})))

@@ -1,4 +1,4 @@
-"""Files that are moved once they are loaded: the whole way, with one that is overwritten meanwhile."""
+"""Files that are moved after they are loaded: the whole way, with a file that is overwritten meanwhile."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_moved_files_are_told_as_moved_and_one_that_is_overwritten_meanwhile_is_
     lake.clients.s3.create_bucket(Bucket="archive")
     prefix = "sales/in/"
 
-    def there(bucket: str) -> set[str]:
+    def keys_in(bucket: str) -> set[str]:
         return {item["Key"] for item in lake.clients.s3.list_objects_v2(Bucket=bucket).get("Contents", [])}
 
     for name in ("a", "b"):
@@ -33,7 +33,7 @@ def test_moved_files_are_told_as_moved_and_one_that_is_overwritten_meanwhile_is_
     lake.put(f"{prefix}partly.csv", "id\n2\nx\n")
     lake.put(f"{prefix}bad.csv", b"\xff\xfe\x00")
 
-    # b is overwritten between its copy and its removal; a is taken away, and then the run dies.
+    # b is overwritten between its copy and its removal. The run dies after the removal of a.
     delete = after._delete
 
     def meanwhile(handles: Any, bucket: str, key: str, etag: str) -> bool:
@@ -54,29 +54,29 @@ def test_moved_files_are_told_as_moved_and_one_that_is_overwritten_meanwhile_is_
     lake.intake()
     kit.run(lake, "sales", listing=False)
     assert kit.bronze(lake, "sales", "id") == [(1,), (1,), (2,), (3,)]
-    assert there(lake.bucket) == {f"{prefix}partly.csv", f"{prefix}bad.csv"}, "what is not loaded lies there"
-    assert len(there("archive")) == 3
+    assert keys_in(lake.bucket) == {f"{prefix}partly.csv", f"{prefix}bad.csv"}, "what is not loaded lies there"
+    assert len(keys_in("archive")) == 3
     fate = kit.fate(lake, "sales")
     assert {key: fate[key][0] for key in ("a.csv", "partly.csv", "bad.csv")} == {
         "a.csv": "moved", "partly.csv": "committed", "bad.csv": "quarantined",
     }  # fmt: skip
 
-    # Nothing more comes of it, by events or by a listing.
+    # Neither events nor a listing bring anything more.
     before = len(kit.bronze(lake, "sales", "id"))
     lake.intake()
     kit.run(lake, "sales")
     assert len(kit.bronze(lake, "sales", "id")) == before
     assert "removed" not in {row["status"] for row in kit.ledger(lake, "sales")}
     assert lake.lake.store.inbox.waiting() == []
-    told = trace(lake.lake, lake.bucket, f"{prefix}a.csv")
-    assert told.verdict == f"it was moved to {folder} once it was in bronze.sales"
+    trail = trace(lake.lake, lake.bucket, f"{prefix}a.csv")
+    assert trail.verdict == f"it was moved to {folder} once it was in bronze.sales"
 
-    # The same bytes again are a duplicate, and are moved as well.
+    # The same bytes are a duplicate when they come again, and are moved too.
     lake.put(f"{prefix}a.csv", "id\n1\n")
     lake.intake()
     kit.run(lake, "sales", listing=False)
     assert len(kit.bronze(lake, "sales", "id")) == before
-    assert f"{prefix}a.csv" not in there(lake.bucket)
+    assert f"{prefix}a.csv" not in keys_in(lake.bucket)
 
     with pytest.raises(ResetRefused, match="after_load moved them to s3://archive/sales/: set it to `keep`, move them"):
         reset_table(lake.lake, lake.key("sales"), by="somebody")

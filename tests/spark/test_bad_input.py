@@ -1,6 +1,7 @@
-"""Bad input of every kind beside good input: the good part commits, the rest is set apart with its reason, and counted.
+"""Bad input of every kind together with good input.
 
-One lake takes it all in, in one batch per table; each test looks at one kind.
+The good part is committed. The rest is quarantined with its reason, and counted. One lake ingests everything, in one
+batch per table. Each test checks one kind of input.
 """
 
 from __future__ import annotations
@@ -52,10 +53,10 @@ def _json(id: int, name: str) -> str:
     return f'{{"id": {id}, "name": "{name}"}}\n'
 
 
-#: Objects by key below ``json/``. Rows are told apart by ``name``.
+#: Objects by key below `json/`. The column `name` shows which object a row is from.
 JSON_OBJECTS: dict[str, str | bytes] = {
     **{f"{name}.json": _json(100 + i, name) for i, name in enumerate(ODD_NAMES)},
-    # What a glob of b[1].json would find instead.
+    # A glob of b[1].json would match this object instead.
     "b1.json": _json(99, "b1"),
     "a//twice.json": _json(98, "a//twice"),
     "packed.json.gz": _gz(_json(97, "packed")),
@@ -159,8 +160,8 @@ def scene(module_lake: Callable[..., TestLake], kit: Any) -> Scene:
     return Scene(
         lake,
         taken.received,
-        sum((Counter(one.counters) for one in logs), Counter()),
-        [event for one in logs for event in one.unrouted],
+        sum((Counter(entry.counters) for entry in logs), Counter()),
+        [event for entry in logs for event in entry.unrouted],
         {table: kit.fate(lake, table) for table in results},
         {table: kit.metadata(result) for table, result in results.items()},
         {table: kit.checks(result) for table, result in results.items()},
@@ -173,7 +174,7 @@ def _names(scene: Scene, kit: Any, table: str) -> set[str]:
     return {name for (name,) in found}
 
 
-def _rows_apart(scene: Scene, kit: Any, table: str) -> dict[str, list[tuple[str, str]]]:
+def _quarantined_rows(scene: Scene, kit: Any, table: str) -> dict[str, list[tuple[str, str]]]:
     store, lake = scene.lake.lake.store, scene.lake
     folder = store.uri("quarantine", "rows", lake.key(table))
     found = lake.lake.delta.session.read.json(f"{folder}/*").collect()
@@ -232,15 +233,17 @@ def test_sql_shows_what_intake_counted_and_what_is_in_quarantine(
     assert sorted((row["table_name"], row["key"]) for row in of["object"]) == sorted(
         (name[table], key) for table, key in in_ledgers
     )
-    apart = [pair for table in ("json", "csv") for rows in _rows_apart(scene, kit, table).values() for pair in rows]
+    apart = [
+        pair for table in ("json", "csv") for rows in _quarantined_rows(scene, kit, table).values() for pair in rows
+    ]
     assert sorted((row["reason"], row["raw"]) for row in of["row"]) == sorted(apart)
 
-    # The command reads only the ledgers that may say something, which are all that matter.
+    # The command reads only the ledgers of tables that may have something in quarantine. Its counts are still complete.
     for name_of, value in scene.lake.stack.environ.items():
         monkeypatch.setenv(name_of, value)
     environment(scene.lake)
-    told = "lake.quarantine.kind, count(*) AS n FROM lake.quarantine GROUP BY quarantine.kind"
-    run_sql(console, f"SELECT to_json(map_from_entries(collect_list((kind, n)))) FROM (SELECT {told})", None, 1)
+    counts = "lake.quarantine.kind, count(*) AS n FROM lake.quarantine GROUP BY quarantine.kind"
+    run_sql(console, f"SELECT to_json(map_from_entries(collect_list((kind, n)))) FROM (SELECT {counts})", None, 1)
     assert json.loads(said().splitlines()[-1]) == {kind: len(rows) for kind, rows in of.items()}
     tables = {table.text for table in scene.lake.lake.quarantining()}
     assert {scene.lake.key(table) for table, _ in in_ledgers} <= tables
@@ -325,7 +328,7 @@ def test_csv_is_read_as_rfc_4180_says_in_any_order_of_columns(scene: Scene, kit:
 
 def test_ragged_and_mistyped_csv_rows_are_set_apart_with_their_text(scene: Scene, kit: Any) -> None:
     assert scene.fate["csv"]["ragged.csv"][0] == "committed"
-    apart = _rows_apart(scene, kit, "csv")
+    apart = _quarantined_rows(scene, kit, "csv")
     assert sorted(raw for _, raw in apart["ragged.csv"]) == ["10", "11,x,y", "word,mistyped"]
     rows = {row["key"]: (row["rows"], row["bad_rows"]) for row in kit.ledger(scene.lake, "csv")}
     assert rows["csv/ragged.csv"] == (1, 3)
@@ -333,9 +336,9 @@ def test_ragged_and_mistyped_csv_rows_are_set_apart_with_their_text(scene: Scene
 
 def test_the_ledger_names_the_folder_that_holds_the_rows_set_apart(scene: Scene, kit: Any) -> None:
     for key in ("ragged.csv", "all_bad.csv"):
-        said = re.search(r"rows? .*the table, such as: .*; see (s3a://\S+)$", scene.fate["csv"][key][1])
-        assert said is not None, scene.fate["csv"][key]
-        found = scene.lake.lake.delta.session.read.json(said[1]).collect()
+        match = re.search(r"rows? .*the table, such as: .*; see (s3a://\S+)$", scene.fate["csv"][key][1])
+        assert match is not None, scene.fate["csv"][key]
+        found = scene.lake.lake.delta.session.read.json(match[1]).collect()
         texts = [row["raw"] for row in found if row["_source_path"].endswith(f"/{key}")]
         assert len(texts) == {"ragged.csv": 3, "all_bad.csv": 1}[key]
 
@@ -344,9 +347,9 @@ def test_rows_set_apart_by_a_reading_that_was_done_again_are_gone(scene: Scene) 
     store = scene.lake.lake.store
     for table in ("csv", "json"):
         prefix = store.key("quarantine", "rows", scene.lake.key(table)) + "/"
-        folders = {one.key.rsplit("/", 1)[0] for one in store.objects.under(store.bucket, prefix)}
-        said = " ".join(reason for _, reason in scene.fate[table].values())
-        named = {key for key in folders if f"; see s3a://{store.bucket}/{key}" in said}
+        folders = {item.key.rsplit("/", 1)[0] for item in store.objects.under(store.bucket, prefix)}
+        reasons = " ".join(reason for _, reason in scene.fate[table].values())
+        named = {key for key in folders if f"; see s3a://{store.bucket}/{key}" in reasons}
         assert named
         assert folders == named
 
@@ -370,7 +373,7 @@ def test_csv_files_that_do_not_fit_are_quarantined(scene: Scene, key: str, reaso
 
 
 def test_json_lines_that_do_not_fit_are_set_apart_with_their_text(scene: Scene, kit: Any) -> None:
-    apart = {key: sorted(rows) for key, rows in _rows_apart(scene, kit, "json").items()}
+    apart = {key: sorted(rows) for key, rows in _quarantined_rows(scene, kit, "json").items()}
     assert [raw for _, raw in apart["mistyped.json"]] == [
         '{"id": "one", "name": "mistyped"}',
         '{"id": 1.5, "name": "mistyped"}',
@@ -384,7 +387,7 @@ def test_json_lines_that_do_not_fit_are_set_apart_with_their_text(scene: Scene, 
 
 
 def test_json_lines_that_are_not_utf_8_are_set_apart_with_their_bytes(scene: Scene, kit: Any) -> None:
-    ((reason, raw),) = _rows_apart(scene, kit, "json")["latin.json"]
+    ((reason, raw),) = _quarantined_rows(scene, kit, "json")["latin.json"]
     assert reason.startswith("not UTF-8")
     assert base64.b64decode(raw).decode("latin-1") == _json(11, "M\u00fcller").rstrip()
     assert {"utf-8", "\ufffd is a character"} <= _names(scene, kit, "json")
@@ -392,7 +395,7 @@ def test_json_lines_that_are_not_utf_8_are_set_apart_with_their_bytes(scene: Sce
 
 def test_a_line_of_two_json_objects_is_set_apart_not_cut_after_the_first(scene: Scene, kit: Any) -> None:
     assert not {"second", "third"} & _names(scene, kit, "json")
-    ((reason, _),) = _rows_apart(scene, kit, "json")["joined.json"]
+    ((reason, _),) = _quarantined_rows(scene, kit, "json")["joined.json"]
     assert reason == "more than one JSON object in a line"
 
 
@@ -433,10 +436,10 @@ def test_messages_that_cannot_be_understood_are_kept_with_the_reason(scene: Scen
         key = str(event.subject).removeprefix(start)
         body = s3.get_object(Bucket=scene.lake.lake_bucket, Key=key)["Body"].read()
         kept.append(json.loads(body))
-    assert {"this is no JSON", '{"hello": "world"}'} <= {one["body"] for one in kept}
-    assert any("not JSON" in one["reason"] for one in kept)
-    assert any("unknown envelope" in one["reason"] for one in kept)
-    assert any("percent escape" in one["reason"] for one in kept)
+    assert {"this is no JSON", '{"hello": "world"}'} <= {message["body"] for message in kept}
+    assert any("not JSON" in message["reason"] for message in kept)
+    assert any("unknown envelope" in message["reason"] for message in kept)
+    assert any("percent escape" in message["reason"] for message in kept)
 
 
 def test_a_table_whose_first_files_are_all_bad_takes_the_good_ones_that_follow(

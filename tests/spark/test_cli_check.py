@@ -43,11 +43,11 @@ def test_a_right_lake_and_where_a_key_goes(
     assert f"goes to bronze.orders ({lake.key('orders')}), registered where it is" in text
     assert "the prefix of table 'orders' in lake.yaml" in text
     assert "all checks ok" in text
-    # Its probes are gone, and no table follows from their events.
+    # The check has removed its probes, and their events make no table.
     assert [item.key for item in lake.lake.store.objects.under(lake.bucket, "")] == []
     assert lake.intake().hints == {}
 
-    # A table that was discovered inside the prefix that is configured now.
+    # This table was discovered inside the prefix that is configured now, so the two overlap.
     lake.lake.store.births.ensure_birth(f"{lake.key('orders')}.old", "old", registered=False)
     lake.clients.sqs.set_queue_attributes(QueueUrl=lake.lake.queues[0].url, Attributes={"VisibilityTimeout": "5"})
     lake.clients.s3.put_bucket_notification_configuration(Bucket=lake.bucket, NotificationConfiguration={})
@@ -78,7 +78,7 @@ def test_columns_that_silver_names_and_bronze_has_not_are_told(
         before = len(said())
         run_check(console, lake.path, None, None)
         lines = re.split(r"\n(?=ok |FAILED )", said()[before:])
-        (line,) = (one for one in lines if "columns that silver names" in one)
+        (line,) = (line for line in lines if "columns that silver names" in line)
         return " ".join(line.split())
 
     assert "no bronze table yet" in silver()

@@ -1,4 +1,4 @@
-"""`tidegate doctor` on a real lake: in order, then with what a dead writer left, then repaired."""
+"""`tidegate doctor` on a real lake: without faults, then with the commit of a dead writer, then repaired."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tidegate.platform.cli.doctor.doctor import DYNAMODB_STORE, run_doctor
 from tidegate.platform.local.aws import REGION
 from tidegate.platform.testing import TestLake
 
-#: As Delta's own store names what it stages.
+#: A staged commit, with the name that Delta's own store gives it.
 CLASSIC = ".tmp/00000000000000000001.json.0b2f8b0e-4f6c-4b57-9c6e-2f2f0e6f1a11"
 
 
@@ -74,7 +74,7 @@ def test_a_dead_classic_writer_s_commit_is_found_and_settled(
     assert item["complete"] == {"S": "true"}
     assert int(item["expireTime"]["N"]) > 0
 
-    # Nothing of the log is left: the check tells what a run would stop for.
+    # The whole log is deleted. The check reports why a run would stop.
     (spec,) = lake.lake.config.tables
     assert check_born(lake.lake.store, spec).detail == "registered"
     log_files = [item.key for item in lake.lake.store.objects.under(lake.bucket, "orders/_delta_log/")]

@@ -1,4 +1,4 @@
-"""`tidegate sql` on a real lake: names, time travel, errors of one line."""
+"""`tidegate sql` on a real lake: names, time travel, and errors of one line."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_layers_and_their_past(
     queries = {
         "SELECT count(*) FROM bronze.orders VERSION AS OF 0": "2",
         "SELECT count(*) FROM ledger.orders WHERE kind = 'row'": "2",
-        # 2 was deleted: its tombstone shows in neither the present nor the past.
+        # The row with id 2 was deleted. Its tombstone is visible in neither the present nor the past.
         f"SELECT {rows} FROM silver.orders": "1:11,3:30",
         f"SELECT {rows} FROM silver.orders VERSION AS OF 1 o": "1:10,2:20",
         f"SELECT {rows} FROM silver.orders TIMESTAMP AS OF '{then}'": "1:10,2:20",
@@ -72,7 +72,7 @@ def test_the_layers_and_their_past(
     assert "3 more rows" in printed
 
     capfd.readouterr()
-    # Other tests' tables are on the server, too: those are told whose names are like the one that is meant.
+    # The server also has tables of other tests. The error lists tables whose names are similar to the wrong name.
     with pytest.raises(CommandError, match=r"bronze\.orders\b") as missing:
         run_sql(console, "SELECT * FROM bronze.ordrs", None, 1)
     assert "silver.orders" in str(missing.value)
@@ -82,7 +82,7 @@ def test_the_layers_and_their_past(
         assert "\n" not in str(error.value)
     assert capfd.readouterr() == ("", ""), "PySpark prints what it raises"
 
-    # A table whose log nobody can read, the first of all, is no other table's trouble.
+    # A table with an unreadable log does not affect other tables, although it is the first of them.
     lake.lake.store.births.ensure_birth(lake.key("torn"), "torn", registered=True)
     lake.put(f"a/_delta_log/{0:020d}.json", "no JSON")
     name_tables(Settings.from_environment())
@@ -105,7 +105,7 @@ def test_a_dead_spark_server_is_said_at_once(
 ) -> None:
     lake = tidegate_lake([])
     environment(lake)
-    # Killed under a platform that runs: it comes back by itself.
+    # The server was killed under a running platform, which restarts it.
     environ = {**lake.stack.environ, "TIDEGATE_LAKE": str(lake.path), "SPARK_REMOTE": "sc://localhost:1"}
     write_stack(tmp_path, StackInfo(os.getpid(), {}, {}, {}, environ))
     with pytest.raises(CommandError, match=rf"on {tmp_path} does not answer: the platform is restarting it"):

@@ -1,4 +1,4 @@
-"""New columns, odd names, first files that are refused, and copies: what becomes of the table."""
+"""What happens to a table when files bring new columns or odd names, are refused at first, or are copied."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_new_columns_of_registered_files_join_the_table_and_silver(tidegate_lake
     assert kit.bronze(lake, "orders", columns) == rows
     kit.merge(lake, "orders")
     assert kit.silver(lake, "orders", columns) == rows
-    # Its bounds are there under the names in the files: a selective query finds each row.
+    # The bounds are recorded under the names in the files, so a selective query finds each row.
     assert kit.query(lake, "SELECT at FROM {t} WHERE `Order ID` = 2", t=kit.location(lake, "orders")) == [(2,)]
 
 
@@ -45,7 +45,7 @@ def test_new_columns_of_loaded_files_join_the_table_and_a_strict_one_refuses_the
         kit.run(lake, table)
         lake.put(f"{table}/b.json", kit.lines({"id": 2, "p": {"x": 2, "y.z": "deep"}, "new (x)": 0.5}))
         lake.put(f"{table}/c.csv", "id,day\n3,2026-01-01\n")
-        lake.put(f"{table}/d.csv", "id,junk\n4\n5\n")  # no row of it can enter
+        lake.put(f"{table}/d.csv", "id,junk\n4\n5\n")  # none of its rows can enter
         kit.run(lake, table)
     assert kit.bronze(lake, "items", "id, p.x, p.`y.z`, `new (x)`, CAST(day AS string)") == [
         (1, 1, None, None, None),
@@ -83,14 +83,14 @@ def test_a_table_is_born_by_its_first_good_file_and_refused_ones_shape_nothing(
 
 
 def test_a_run_that_slept_since_before_the_birth_changes_nothing(tidegate_lake: MakeLake, kit: Any) -> None:
-    """Its batch has nothing to commit, and says so itself: it never looks whether there is a table by now."""
+    """Its batch records that it has nothing to commit. The run never checks whether a table exists by now."""
     lake = tidegate_lake([{"name": "orders", "prefix": "orders/"}])
     lake.put("orders/bad.parquet", b"PAR1 neither")
     with seams_watched():
         sleeper = Standing("decide", lambda: kit.run(lake, "orders"))
         sleeper.wait_reached()
         lake.put("orders/good.parquet", kit.parquet([{"id": 1}]))
-        assert [one.landed.version for _ in range(2) for one in kit.run(lake, "orders")] == [-1, 0]
+        assert [result.landed.version for _ in range(2) for result in kit.run(lake, "orders")] == [-1, 0]
         sleeper.resume()
         sleeper.finished()
     assert kit.bronze(lake, "orders") == [(1,)]
@@ -109,5 +109,5 @@ def test_a_copy_leaves_the_table_with_its_source(tidegate_lake: MakeLake, kit: A
     (done,) = kit.run(lake, "shifts")
     assert done.batch.counts() == {"removed": 1}
     assert kit.bronze(lake, "shifts") == [(2, "09:02:00")]
-    # Its own folder is no source: nothing more is there to take.
+    # The folder of the copies is no source, so the run finds no more files.
     assert kit.run(lake, "shifts") == []

@@ -1,4 +1,4 @@
-"""Files that declare their columns: what joins the table, and what a broken file keeps out."""
+"""Files that declare their columns: new columns join the table, and a broken file keeps only itself out."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from tests.support.foreign import avro_files, orc_files
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
-#: What writes a table as a file of a format.
+#: Functions that write a table as a file, by the ending of the file.
 WRITERS: dict[str, Callable[[pa.Table], bytes]] = {
     "orc": partial(orc_files.written, compression="zlib"),
     "avro": avro_files.of_table,
 }
 EACH = pytest.mark.parametrize("ending", WRITERS)
-#: More bytes than a file has that the look reads as a whole: these are read in S3.
+#: Bytes. The look reads only smaller files as a whole. A larger file is read from S3.
 _LARGE = 1 << 18
 
 
 def words(first: int, count: int, **more: Any) -> pa.Table:
-    """Rows whose text does not become much smaller where it is packed."""
+    """Returns rows whose text hardly becomes smaller when it is compressed."""
     text = [f"{(first + n) * 2654435761 % 2**32:x}" * 4 for n in range(count)]
     return pa.table({"id": range(first, first + count), "text": text, **more})
 
 
 def with_a_broken_middle(body: bytes) -> bytes:
-    """A file whose beginning and end are whole."""
+    """Break the middle of a file. Its beginning and its end stay whole."""
     at = len(body) // 3
     return body[:at] + bytes(255 - byte for byte in body[at : at + 4_000]) + body[at + 4_000 :]
 

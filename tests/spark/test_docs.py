@@ -1,4 +1,4 @@
-"""The examples of docs/guides/testing-your-lake.md and docs/start/first-table.md, run as they stand there."""
+"""The examples of docs/guides/testing-your-lake.md and docs/start/first-table.md, run as they are written there."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_first_table_is_made_as_its_page_says(
 ) -> None:
     lake = tidegate_lake([])
     environment(lake)
-    block, _ = _blocks("python")  # the second block is an asset of the reader
+    block, _ = _blocks("python")  # the second block is the reader's asset
     assert "http://127.0.0.1:4566" in block
     here = block.replace("http://127.0.0.1:4566", lake.stack.aws.endpoint).replace('"landing"', f'"{lake.bucket}"')
     exec(compile(here, str(FIRST_TABLE), "exec"), {})
@@ -59,7 +59,7 @@ def test_the_first_table_is_made_as_its_page_says(
 def test_the_reader_s_asset_takes_dagster_s_pyspark_and_s3_resources_next_to_ours(
     tidegate_lake: Callable[..., TestLake], environment: Callable[[TestLake], None]
 ) -> None:
-    """One code location holds both, so the keys of the resources do not collide."""
+    """One code location holds both, so the keys of the resources must not collide."""
     columns = {"id": "int", "state": "string", "changed": "int"}
     silver = {"keys": ["id"], "order": "changed", "every": 10}
     lake = tidegate_lake(

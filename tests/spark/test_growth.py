@@ -1,4 +1,4 @@
-"""Columns that join, files that one reader alone can read, rows that break a rule: one trouble never stops a table."""
+"""Columns that join, files that only one reader can read, rows that break a rule. None of them stops a table."""
 
 from __future__ import annotations
 

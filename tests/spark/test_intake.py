@@ -42,7 +42,7 @@ def tick(lake: TestLake, instance: dg.DagsterInstance) -> Any:
 
 
 def tables_of(tick: Any) -> list[str]:
-    """The tables of the runs that a tick asks for, shared or their own."""
+    """Returns the tables for which a tick requests runs, shared runs or their own."""
     shared = [request.run_config["ops"][SHARED_OP]["config"]["tables"] for request in tick.run_requests
               if request.job_name == SHARED_JOB]  # fmt: skip
     own = [request.partition_key for request in tick.run_requests if request.job_name != SHARED_JOB]
@@ -50,8 +50,8 @@ def tables_of(tick: Any) -> list[str]:
 
 
 def hints(lake: TestLake, table: str) -> list[Hint]:
-    ids = [one.id for one in lake.lake.store.inbox.waiting(lake.key(table))]
-    return [hint for one in lake.lake.store.inbox.of(lake.key(table)).read(ids) for hint in one.hints]
+    ids = [manifest.id for manifest in lake.lake.store.inbox.waiting(lake.key(table))]
+    return [hint for manifest in lake.lake.store.inbox.of(lake.key(table)).read(ids) for hint in manifest.hints]
 
 
 def send(lake: TestLake, body: Any) -> None:
@@ -79,9 +79,9 @@ def test_a_tick_drains_adds_partitions_and_asks_for_runs(tidegate_lake: MakeLake
     assert [hint.key for hint in hints(lake, "orders")] == ["orders/ü + 100%.parquet"]
     assert lake.lake.queues[0].depth() == (0, 0)
     counted = [entry.counters for entry in lake.lake.store.intake_log.entries()]
-    assert sum(one.get("own_file", 0) for one in counted) == 1
+    assert sum(counters.get("own_file", 0) for counters in counted) == 1
 
-    # What waits in the inbox is asked for again until it is gone, also without a message; a partition is added once.
+    # Runs are requested until the inbox is empty, also without a new message. A partition is added only once.
     instance.add_dynamic_partitions(TABLES.name or "", keys)
     again = tick(lake, instance)
     assert (sorted(tables_of(again)), again.dynamic_partitions_requests) == (keys, [])
@@ -117,7 +117,7 @@ def test_tables_share_a_run_and_one_that_fails_is_alone_in_that(
     assert not run.success
     assert (kit.bronze(lake, "logs", "line"), kit.bronze(lake, "sales")) == ([("a",)], [(1,), (2,)])
     status = instance.get_status_by_partition(BRONZE, tables, TABLES) or {}
-    assert [one and one.value for one in map(status.get, tables)] == ["FAILED", "MATERIALIZED", "MATERIALIZED"]
+    assert [state and state.value for state in map(status.get, tables)] == ["FAILED", "MATERIALIZED", "MATERIALIZED"]
     record = instance.get_run_by_id(run.run_id)
     assert record
     assert failed_tables(record) == [lake.key("a_taken")]
@@ -130,7 +130,10 @@ def test_tables_share_a_run_and_one_that_fails_is_alone_in_that(
 
 
 def _configure_what_was_discovered(lake: TestLake, kit: Any) -> None:
-    """Its table key is the same, and so are its rows, its ledger and its name in SQL; what comes is added to them."""
+    """Configure the table that was discovered.
+
+    Its table key stays, so its rows, its ledger and its name in SQL stay too. A new file is added to them.
+    """
     born = lake.lake.store.births.read(lake.key("logs"))
     body = yaml.safe_load(lake.path.read_text())
     body["tables"].append({"name": "log_lines", "prefix": f"s3://{lake.bucket}/logs/", "columns": {"line": "string"}})
@@ -165,7 +168,7 @@ def test_a_tick_that_dies_before_the_delete_loses_nothing(
         redelivered += len(lake.intake().hints.get(lake.spec("orders").table_key, []))
     assert redelivered >= 3
     assert lake.lake.queues[0].depth() == (0, 0)
-    # Every redelivered event is a duplicate; the rows are there once.
+    # Every redelivered event is a duplicate, so each row is in the table once.
     done = lake.materialize("bronze", "orders", from_inbox=True)
     metadata = done.asset_materializations_for_node("bronze")[0].metadata
     assert metadata["files"].value == 3
@@ -181,14 +184,14 @@ def test_what_went_to_no_table_comes_back_once_a_table_is_configured(tidegate_la
     lake.put("gone/c.parquet", b"x")
     lake.delete("gone/c.parquet")
     assert set(lake.intake().hints) == {TableKey(lake.bucket, "sales/emea/")}
-    assert sum(len(one.batch.adds) for one in kit.run(lake, "sales/emea", listing=False)) == 2
+    assert sum(len(result.batch.adds) for result in kit.run(lake, "sales/emea", listing=False)) == 2
 
     lake.put("sales/d.parquet", kit.parquet([{"id": 3}]))
     assert lake.intake().counters["no_table"] == 1
     unrouted = [event for entry in lake.lake.store.intake_log.entries() for event in entry.unrouted]
-    told = {event.key: event.reason for event in unrouted if event.outcome == "no_table"}
-    assert set(told) == {"gone/c.parquet", "sales/d.parquet"}
-    assert f"add a table with the prefix s3://{lake.bucket}/sales/ in lake.yaml" in told["sales/d.parquet"]
+    reasons = {event.key: event.reason for event in unrouted if event.outcome == "no_table"}
+    assert set(reasons) == {"gone/c.parquet", "sales/d.parquet"}
+    assert f"add a table with the prefix s3://{lake.bucket}/sales/ in lake.yaml" in reasons["sales/d.parquet"]
 
     body = yaml.safe_load(lake.path.read_text())
     body["tables"] = [{"name": "sales", "prefix": f"s3://{lake.bucket}/sales/"}]
@@ -199,7 +202,7 @@ def test_what_went_to_no_table_comes_back_once_a_table_is_configured(tidegate_la
 
 def test_every_envelope_through_a_real_queue(tidegate_lake: MakeLake) -> None:
     lake = tidegate_lake([{"name": "orders", "prefix": "orders/"}])
-    lake.intake()  # the s3:TestEvent of the bucket's set-up
+    lake.intake()  # receives the s3:TestEvent of the bucket's set-up
     notification = {"Records": [record(lake, "orders/sns+%C3%BC.json")]}
     send(lake, {"Records": [record(lake, "orders/one.json"), record(lake, "orders/two.json", "ObjectRemoved:Delete")]})
     send(
@@ -235,7 +238,7 @@ def test_every_envelope_through_a_real_queue(tidegate_lake: MakeLake) -> None:
     send(lake, {"Records": [record(lake, "orders/bad%zz.json"), record(lake, "orders/good.json")]})
     intake = lake.intake()
     assert sorted(hint.key for hint in hints(lake, "orders")) == [
-        "orders/a+b.json",  # EventBridge's keys are not encoded
+        "orders/a+b.json",  # EventBridge does not encode keys
         "orders/good.json",
         "orders/one.json",
         "orders/sns ü.json",
@@ -252,11 +255,11 @@ def test_manifests_never_exceed_the_table_s_cap(tidegate_lake: MakeLake) -> None
     lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "max_files": 3}])
     send(lake, {"Records": [record(lake, f"orders/{number}.json") for number in range(8)]})
     lake.intake()
-    assert sorted(one.hints for one in lake.lake.store.inbox.waiting(lake.key("orders"))) == [2, 3, 3]
+    assert sorted(manifest.hints for manifest in lake.lake.store.inbox.waiting(lake.key("orders"))) == [2, 3, 3]
 
 
 def test_f22_two_of_everything_bring_each_file_once(tidegate_lake: MakeLake, kit: Any) -> None:
-    """Two queues have every event, two sensors drain both at once, and two schedulers run the table at once."""
+    """Two queues have every event. Two sensors drain both queues at once, and two schedulers run the table at once."""
     lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "format": "json", "columns": {"id": "int"}}])
     first = lake.lake.queues[0]
     made = lake.clients.sqs.create_queue(QueueName=f"{first.name}-2")
@@ -268,7 +271,7 @@ def test_f22_two_of_everything_bring_each_file_once(tidegate_lake: MakeLake, kit
 
     def both(work: Callable[[], Any]) -> list[Any]:
         with ThreadPoolExecutor(2) as pool:
-            return [one.result() for one in [pool.submit(work) for _ in range(2)]]
+            return [future.result() for future in [pool.submit(work) for _ in range(2)]]
 
     assert sum(len(hints) for taken in both(lake.intake) for hints in taken.hints.values()) == 24
     both(lambda: kit.run(lake, "orders", listing=False))

@@ -1,4 +1,4 @@
-"""S3 Inventory in place of a listing: what it shows, in each format, and what becomes of it in a run."""
+"""S3 Inventory instead of a listing: the differences that it shows, in each format, and what a run does with them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STATES = {"key": "STRING", **columns_of(LastState), "recorded_at": "TIMESTAMP"}
 
 
 class Destination:
-    """A bucket that inventories are delivered to."""
+    """A bucket to which inventories are delivered."""
 
     def __init__(self) -> None:
         self.bucket = f"inventories-{uuid.uuid4().hex[:8]}"
@@ -33,7 +33,7 @@ class Destination:
         self.folder = f"s3://{self.bucket}/{self.prefix}"
 
     def deliver(self, lake: TestLake, lines: list[Line], created: float = NOW, **options: Any) -> None:
-        existing = {one["Name"] for one in lake.clients.s3.list_buckets()["Buckets"]}
+        existing = {bucket["Name"] for bucket in lake.clients.s3.list_buckets()["Buckets"]}
         if self.bucket not in existing:
             lake.clients.s3.create_bucket(Bucket=self.bucket)
         found = deliver(lines, prefix=self.prefix, source=lake.bucket, created=created, **options)
@@ -43,7 +43,10 @@ class Destination:
 def differences(
     lake: TestLake, folder: str, states: dict[str, tuple[LastState, float]], most: int = 1000, **options: Any
 ) -> tuple[list[Difference], int]:
-    """All differences, in pages of ``most``, and how many keys the inventory has."""
+    """Read all differences, in pages of `most`.
+
+    Returns the differences and the number of keys in the inventory.
+    """
     inventory = newest_inventory(lake.lake.store.objects, folder, lake.bucket)
     rows = [
         (key, *({**vars(state), "status": str(state.status)}.values()), datetime.fromtimestamp(at, UTC))
@@ -65,7 +68,7 @@ def differences(
 def test_f21_an_inventory_shows_exactly_what_no_event_told(
     format: Literal["CSV", "ORC", "Parquet"], tidegate_lake: MakeLake
 ) -> None:
-    """Whatever the keys are called; and nothing that the ledger was told after the inventory was begun."""
+    """Keys have odd names. Changes that the ledger recorded after the start of the inventory are not shown."""
     lake, at, chance = tidegate_lake([]), Destination(), random.Random(14)
     lines: list[Line] = [
         Line("other/x", 1, "e1"),
@@ -77,7 +80,7 @@ def test_f21_an_inventory_shows_exactly_what_no_event_told(
     for number in range(200):
         name = chance.choice(["a", "b/c", "k=1/x y", "1+1", "50%41", "ü", "\U0001f30a", 'quo"te,', "_k=1/x"])
         key = f"t/{name}{number}.csv"
-        told_at, newer = chance.choice([(BEFORE, False), (BEFORE, False), (AFTER, True)])
+        recorded_at, newer = chance.choice([(BEFORE, False), (BEFORE, False), (AFTER, True)])
         fate = chance.choice(["told", "arrived", "overwritten", "gone", "removed", "moved", "back", "marker"])
         here, state = Line(key, number, "e1"), LastState(Status.COMMITTED, "e1", 1)
         if fate == "arrived":
@@ -93,7 +96,7 @@ def test_f21_an_inventory_shows_exactly_what_no_event_told(
             wanted += [] if newer else [(key, "missing", None)]
         if fate in ("removed", "moved"):
             state = LastState(Status(fate), "e1", 1)
-        states[key] = (state, told_at)
+        states[key] = (state, recorded_at)
         if fate not in ("gone", "removed", "moved", "marker"):
             lines += [here, Line(key, 7, "e7", latest=False)]
         if fate == "marker":
@@ -102,8 +105,10 @@ def test_f21_an_inventory_shows_exactly_what_no_event_told(
 
     found, keys = differences(lake, at.folder, states)
 
-    assert [(one.key, one.kind, one.size) for one in found] == sorted(wanted, key=lambda one: one[0].encode())
-    assert keys == sum(one.key.startswith("t/") and one.latest and not one.marker for one in lines) - 2
+    assert [(difference.key, difference.kind, difference.size) for difference in found] == sorted(
+        wanted, key=lambda difference: difference[0].encode()
+    )
+    assert keys == sum(line.key.startswith("t/") and line.latest and not line.marker for line in lines) - 2
 
 
 def test_pages_fields_that_are_left_out_and_files_that_lie_there_still(tidegate_lake: MakeLake) -> None:
@@ -117,7 +122,7 @@ def test_pages_fields_that_are_left_out_and_files_that_lie_there_still(tidegate_
         "t/b": (LastState(Status.REMOVED, None, 1), BEFORE),
     }
     found, keys = differences(lake, at.folder, states, most=2)
-    assert [(one.key, one.kind, one.size) for one in found] == [
+    assert [(difference.key, difference.kind, difference.size) for difference in found] == [
         ("t/b", "listed", None), ("t/c", "listed", None), ("t/d", "listed", None), ("t/e", "listed", None),
         ("t/f", "missing", None),
     ]  # fmt: skip
@@ -131,7 +136,7 @@ def test_pages_fields_that_are_left_out_and_files_that_lie_there_still(tidegate_
     }
     assert differences(lake, at.folder, left) == ([], 3)
     found, _ = differences(lake, at.folder, left, left=True)
-    assert [(one.key, one.kind, one.state) for one in found] == [
+    assert [(difference.key, difference.kind, difference.state) for difference in found] == [
         ("t/a", "left", left["t/a"][0]),
         ("t/b", "left", left["t/b"][0]),
     ]
@@ -143,13 +148,13 @@ def test_pages_fields_that_are_left_out_and_files_that_lie_there_still(tidegate_
     for later, files in ((120, 1), (180, 0)):
         at.deliver(lake, [], created=NOW + later, files=files)
         found, keys = differences(lake, at.folder, {"t/a": (committed, BEFORE)})
-        assert ([(one.key, one.kind) for one in found], keys) == ([("t/a", "missing")], 0)
+        assert ([(difference.key, difference.kind) for difference in found], keys) == ([("t/a", "missing")], 0)
 
 
 def test_what_no_event_told_comes_in_by_the_inventory_and_what_is_newer_stays(
     tidegate_lake: MakeLake, kit: Any
 ) -> None:
-    """A run by hand."""
+    """The run is started by hand, so it compares the inventory."""
     at = Destination()
     lake = tidegate_lake(
         [{"name": "orders", "prefix": "orders/", "format": "json", "max_files": 3, "inventory": at.folder}]
@@ -180,7 +185,7 @@ def test_what_no_event_told_comes_in_by_the_inventory_and_what_is_newer_stays(
     lines += [Line("orders/gone.json", 9, "0" * 32, latest=False), Line("orders/gone.json", None, None, marker=True)]
     began = time.time()
     at.deliver(lake, lines, began)
-    # What comes and goes after the inventory was begun, and is told as ever.
+    # These changes come after the start of the inventory, and events announce them as usual.
     land("late.json", 14)
     lake.delete("orders/went.json")
     land("11/ü x.json", 15)
@@ -188,27 +193,28 @@ def test_what_no_event_told_comes_in_by_the_inventory_and_what_is_newer_stays(
     kit.run(lake, "orders", listing=False)
     assert kit.bronze(lake, "orders", "id") == [(0,), (1,), (14,), (15,), (2,), (3,)]
 
-    told = kit.metadata(lake.materialize("bronze", "orders"))
+    metadata = kit.metadata(lake.materialize("bronze", "orders"))
 
     assert kit.bronze(lake, "orders", "id") == [(0,), (1,), (10,), (12,), (13,), (14,), (15,), (2,), (3,)]
     assert {key: status for key, (status, _) in kit.fate(lake, "orders").items()} == {
         "told.json": "committed", "overwritten 1+1.json": "committed", "gone.json": "removed", "went.json": "removed",
         "late.json": "committed", **{f"{id}/ü x.json": "committed" for id in (11, 12, 13)},
     }  # fmt: skip
-    assert (told["inventory_keys"], told["inventory_differences"], told["files"], told["removed"]) == (6, 4, 3, 1)
-    assert told["inventory"].startswith(at.folder)
-    assert told["inventory_created"] == pytest.approx(began, abs=0.002)
+    assert (metadata["inventory_keys"], metadata["inventory_differences"]) == (6, 4)
+    assert (metadata["files"], metadata["removed"]) == (3, 1)
+    assert metadata["inventory"].startswith(at.folder)
+    assert metadata["inventory_created"] == pytest.approx(began, abs=0.002)
     assert lake.lake.store.inbox.waiting() == []
-    told = kit.metadata(lake.materialize("bronze", "orders"))
-    assert (told["inventory_differences"], told["batches"]) == (0, 0), "the same inventory tells nothing new"
+    metadata = kit.metadata(lake.materialize("bronze", "orders"))
+    assert (metadata["inventory_differences"], metadata["batches"]) == (0, 0), "the same inventory tells nothing new"
 
-    # An inventory that shows what is not so: S3 is asked, and nothing becomes of it. The first batch has no row at all.
+    # This inventory is wrong. The run asks S3 and changes nothing. The first batch has no row at all.
     stale = [line for line in lines if line.key != "orders/told.json"] + [Line("orders/was.json", 1, "e1")]
     at.deliver(lake, stale, time.time() + 60)
     before = kit.bronze(lake, "orders", "id")
-    told = kit.metadata(lake.materialize("bronze", "orders"))
-    # One that went is not among them: its rows are in the table, whether these bytes are back or not.
-    assert (told["inventory_differences"], told["batches"], told["files"]) == (4, 2, 0)
+    metadata = kit.metadata(lake.materialize("bronze", "orders"))
+    # went.json is not among the differences: its rows are in the table, whether or not its bytes are back in S3.
+    assert (metadata["inventory_differences"], metadata["batches"], metadata["files"]) == (4, 2, 0)
     assert kit.bronze(lake, "orders", "id") == before
     assert lake.lake.store.inbox.waiting() == []
     assert kit.fate(lake, "orders")["told.json"] == ("committed", "")

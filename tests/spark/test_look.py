@@ -1,4 +1,4 @@
-"""The look believes S3 only as far as S3 says something, and the preparation only what it really read."""
+"""The look concludes nothing from an answer that S3 did not give. The preparation uses only bytes that it has read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ORDERS = {"name": "orders", "prefix": "orders/"}
 
 @pytest.fixture
 def faulty(tidegate_lake: MakeLake) -> Iterator[tuple[TestLake, FaultProxy, Lake]]:
-    """A lake, and handles on it that reach S3 through a proxy; Spark reaches S3 directly."""
+    """A lake, and handles on it that reach S3 through a proxy. Spark reaches S3 directly."""
     lake = tidegate_lake([ORDERS])
     aws = lake.stack.aws.environ
     with FaultProxy(lake.stack.aws.endpoint) as proxy:
@@ -83,7 +83,7 @@ def test_a_footer_that_s3_does_not_give_defers_the_file(faulty: tuple[TestLake, 
 def test_an_object_that_s3_shows_and_does_not_give_is_quarantined(
     key: str, faulty: tuple[TestLake, FaultProxy, Lake], kit: Any
 ) -> None:
-    """For example for want of its KMS key, or archived."""
+    """For example, its KMS key is missing, or the object is archived."""
     lake, proxy, handles = faulty
     lake.put(key, kit.parquet([{"id": 1}]) if key.endswith("parquet") else "id\n1\n")
     body = b"<Error><Code>InvalidObjectState</Code><Message>it is archived</Message></Error>"
@@ -93,7 +93,7 @@ def test_an_object_that_s3_shows_and_does_not_give_is_quarantined(
     ((status, reason),) = kit.fate(lake, "orders").values()
     assert status == "quarantined"
     assert "InvalidObjectState" in reason
-    # Restored, or allowed: no event need tell.
+    # After a restore, or after access is allowed, no event is needed.
     kit.run(lake, "orders")
     assert kit.bronze(lake, "orders", "cast(id AS int)") == [(1,)]
 
@@ -125,7 +125,7 @@ def test_access_denied_is_quarantined_and_the_live_entry_stays(
     with monkeypatch.context() as patch:
         patch.setattr(handles.delta, "ledger_memory", lambda *_: None)
         assert ledger.memory(*asked) == (header, states), "the ledger's files and a query of it say the same"
-    # Once access is there again, looking once more repairs both.
+    # Once access is back, a run with a listing repairs both.
     kit.run(lake, "orders")
     assert kit.bronze(lake, "orders")[0] == (1,)
 
@@ -153,7 +153,7 @@ def test_a_registered_file_that_changes_while_it_is_prepared_is_deferred_then_ta
     lake = tidegate_lake([ORDERS])
     lake.put("orders/1.parquet", kit.parquet([{"id": 1}]))
     lake.put("orders/2.parquet", kit.parquet([{"id": 2}]))
-    # A footer so long that it does not come with the look: it is read on condition that the file is the one seen.
+    # The footer is longer than what the look reads. It is read later, on condition that the file is still the same.
     monkeypatch.setattr(tail, "_TAIL_BYTES", 8)
     prepare, times = bronze_run.prepare, []
 
@@ -174,7 +174,7 @@ def test_a_registered_file_that_changes_while_it_is_prepared_is_deferred_then_ta
 def test_small_files_cost_one_request_each_and_are_read_as_the_look_saw_them(
     faulty: tuple[TestLake, FaultProxy, Lake], kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Lines, an array, what is packed, and cells of several lines; S3 has none of them any more after the look."""
+    """Lines, an array, compressed files, and cells of several lines. S3 has none of these objects after the look."""
     lake, proxy, handles = faulty
     bodies = {
         "orders/1.json": b'{"id": 1, "name": "a"}\n{"id": 2, "name": "b"}\n',
@@ -199,7 +199,7 @@ def test_small_files_cost_one_request_each_and_are_read_as_the_look_saw_them(
     (done,) = run_table(handles.table(lake.key("orders")), RunOptions(run_id="test"))
 
     assert done.batch.counts() == {"committed": len(bodies)}
-    assert [one.partition(" ")[0] for one in asked.requests] == ["GET"] * len(bodies)
+    assert [request.partition(" ")[0] for request in asked.requests] == ["GET"] * len(bodies)
     assert kit.bronze(lake, "orders", "id, name, price") == [
         *[(1, "a", None), (2, "b", None), (3, None, None), (4, None, 0.5), (5, None, None), (6, None, None)],
         *[(7, "c\nd", None), (8, "e", None), (9, None, None)],
@@ -210,7 +210,7 @@ def test_a_loaded_file_that_changes_while_it_is_read_is_deferred_and_the_set_sta
     tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = tidegate_lake([{"name": "items", "prefix": "items/", "columns": {"id": "int"}}])
-    # What is small comes with the look, and so cannot change after it.
+    # The look reads small files as a whole, so only a larger file can change afterwards.
     blank = f"{' ' * SMALL_BYTES}\n"
     lake.put("items/1.json", '{"id": 1}\n' + blank)
     lake.put("items/2.json", '{"id": 2}\n' + blank)

@@ -1,4 +1,4 @@
-"""Assets materialized as a user does it, on real Spark, real Delta and a local AWS."""
+"""Assets that are materialized as by a user, on real Spark, real Delta and a local AWS."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def test_files_become_bronze_and_silver_and_nothing_pending_commits_nothing(
 
     result = lake.materialize("bronze", "orders", from_inbox=True)
 
-    told = kit.metadata(result)
+    metadata = kit.metadata(result)
     expected = {"files": 2, "rows": 3, "bytes": len(first) + len(second), "delta_version": 0, "batch": 1, "events": 2}
-    assert {name: told[name] for name in expected} == expected
-    assert told["oldest_event_age_seconds"] >= 0
-    assert told["dagster/uri"] == f"s3://{lake.bucket}/orders"
-    assert told["dagster/table_name"] == "bronze.orders"
-    columns = {column.name: column.type for column in told["dagster/column_schema"].columns}
+    assert {name: metadata[name] for name in expected} == expected
+    assert metadata["oldest_event_age_seconds"] >= 0
+    assert metadata["dagster/uri"] == f"s3://{lake.bucket}/orders"
+    assert metadata["dagster/table_name"] == "bronze.orders"
+    columns = {column.name: column.type for column in metadata["dagster/column_schema"].columns}
     (page,) = (e for e in result.get_asset_materialization_events() if e.asset_key == dg.AssetKey(["bronze", "orders"]))
-    assert page.materialization.metadata["dagster/row_count"].value == told["dagster/partition_row_count"] == 3
+    assert page.materialization.metadata["dagster/row_count"].value == metadata["dagster/partition_row_count"] == 3
     assert columns == {"id": "bigint", "changed": "bigint", "v": "string", "day": "int"}
     assert kit.checks(result) == {"write_once_keys": True, "nothing_quarantined": True, "schema_unchanged": True}
     assert sorted(tuple(row) for row in lake.sql("SELECT id, v, day FROM bronze.orders")) == [
@@ -59,24 +59,24 @@ def test_files_become_bronze_and_silver_and_nothing_pending_commits_nothing(
     assert merged["dagster/table_name"] == "silver.orders"
     assert [tuple(row) for row in lake.sql("SELECT id, v FROM silver.orders ORDER BY id")] == [(1, "a"), (2, "B")]
 
-    # Nothing waits, neither in the inbox nor in the listing: success, and no commit anywhere.
+    # The inbox is empty and the listing has nothing new. The run succeeds, and nothing is committed anywhere.
     ledger = lake.lake.table(lake.key("orders")).ledger.clock()
     for from_inbox in (True, False):
-        told = kit.metadata(lake.materialize("bronze", "orders", from_inbox=from_inbox))
-        assert (told["files"], told["rows"], told["batches"], told["delta_version"]) == (0, 0, 0, 0)
-        assert "batch" not in told
+        metadata = kit.metadata(lake.materialize("bronze", "orders", from_inbox=from_inbox))
+        assert (metadata["files"], metadata["rows"], metadata["batches"], metadata["delta_version"]) == (0, 0, 0, 0)
+        assert "batch" not in metadata
     assert kit.state(lake, "orders").version == 0
     assert lake.lake.table(lake.key("orders")).ledger.clock() == ledger
     merged = kit.metadata(lake.materialize("silver_orders"))
     assert (merged["files"], merged["rows"], merged["batches"], merged["dagster/row_count"]) == (0, 0, 0, 2)
 
-    # A redelivered event is one more decision and no more rows.
+    # A redelivered event adds a decision to the ledger, but no rows to the table.
     kit.send(lake, kit.event(lake, "orders/day%3D1/a.parquet"))
     taken = lake.intake()
     assert sum(len(hints) for hints in taken.hints.values()) == 1
     assert taken.received == 1 + sum(taken.counters.values())
-    told = kit.metadata(lake.materialize("bronze", "orders", from_inbox=True))
-    assert (told["files"], told["rows"], told["duplicates"], told["batch"]) == (0, 0, 1, 2)
+    metadata = kit.metadata(lake.materialize("bronze", "orders", from_inbox=True))
+    assert (metadata["files"], metadata["rows"], metadata["duplicates"], metadata["batch"]) == (0, 0, 1, 2)
     assert len(kit.bronze(lake, "orders")) == 3
     assert [row["status"] for row in kit.ledger(lake, "orders")] == ["committed", "committed", "duplicate"]
     merged = kit.metadata(lake.materialize("silver_orders"))
@@ -87,25 +87,25 @@ def test_materialize_without_events_lists_the_prefix_and_late_events_are_duplica
     tidegate_lake: Callable[..., TestLake], kit: Any
 ) -> None:
     lake = tidegate_lake([])
-    # Its table key, and with it the folders of table and ledger, has escapes.
+    # Its table key has escapes, and so have the folders of its table and its ledger.
     people = "Our people/v1.2~ü"
     assert lake.key(people).endswith(".Our~20people.v1~2e2~7e~c3~bc")
     lake.put(f"{people}/a.jsonl", kit.lines({"id": 1, "name": "Ann"}))
     lake.put(f"{people}/b.csv", "id,name\n2,Bob\n")
 
-    told = kit.metadata(lake.materialize("bronze", people))
+    metadata = kit.metadata(lake.materialize("bronze", people))
 
-    assert (told["files"], told["rows"], told["events"]) == (2, 2, 2)
+    assert (metadata["files"], metadata["rows"], metadata["events"]) == (2, 2, 2)
     assert kit.bronze(lake, people, "name") == [("Ann",), ("Bob",)]
     assert sum(len(hints) for hints in lake.intake().hints.values()) == 2
-    told = kit.metadata(lake.materialize("bronze", people, from_inbox=True))
-    assert (told["files"], told["duplicates"]) == (0, 2)
+    metadata = kit.metadata(lake.materialize("bronze", people, from_inbox=True))
+    assert (metadata["files"], metadata["duplicates"]) == (0, 2)
 
 
 def test_updates_duplicates_and_deletes_of_loaded_files_reach_silver_as_in_the_demo(
     tidegate_lake: Callable[..., TestLake], kit: Any, compiled: Callable[[TestLake], None]
 ) -> None:
-    """By compiled queries, as in a cluster."""
+    """The queries are compiled, as in a cluster."""
     lake = tidegate_lake(
         [
             {
@@ -129,16 +129,16 @@ def test_updates_duplicates_and_deletes_of_loaded_files_reach_silver_as_in_the_d
 
     compiled(lake)
     lake.put("weather/day1.json", kit.lines(row(1, 10.0, 1), row(2, 20.0, 1), row(3, 30.0, 1)))
-    told = kit.metadata(lake.materialize("bronze", "weather"))
-    assert (told["files"], told["rows"], told["delta_version"]) == (1, 3, 0)
+    metadata = kit.metadata(lake.materialize("bronze", "weather"))
+    assert (metadata["files"], metadata["rows"], metadata["delta_version"]) == (1, 3, 0)
     lake.materialize("silver_weather")
 
-    # The object is overwritten: its new rows are appended, the old version's stay, told apart by their etag.
+    # The object is overwritten. Its new rows are appended, and the old rows stay. The etag distinguishes them.
     lake.put(
         "weather/day1.json", kit.lines(row(1, 11.0, 2), row(2, 20.0, 2, gone=True), row(3, 30.0, 1), row(3, 30.0, 1))
     )
-    told = kit.metadata(lake.materialize("bronze", "weather"))
-    assert (told["files"], told["rows"], told["delta_version"]) == (1, 4, 1)
+    metadata = kit.metadata(lake.materialize("bronze", "weather"))
+    assert (metadata["files"], metadata["rows"], metadata["delta_version"]) == (1, 4, 1)
     merged = kit.metadata(lake.materialize("silver_weather"))
     assert (merged["rows"], merged["dagster/row_count"]) == (4, 2)
 
@@ -160,7 +160,7 @@ def test_updates_duplicates_and_deletes_of_loaded_files_reach_silver_as_in_the_d
 def test_a_run_leaves_no_session_behind(
     tidegate_lake: Callable[..., TestLake], monkeypatch: pytest.MonkeyPatch, fails: bool
 ) -> None:
-    """In a process of its own, which a thread without the session that tests share is enough of."""
+    """A run has a process of its own. A thread without the session that the tests share is enough to imitate it."""
     lake = tidegate_lake([])
     monkeypatch.setattr(SparkSession, "_default_session", None)
     made: list[SparkSession] = []
@@ -168,7 +168,7 @@ def test_a_run_leaves_no_session_behind(
     @dg.asset
     def looks(lake: LakeResource) -> None:
         made.append(lake.open().delta.session)
-        made[0].sql("SELECT 1").collect()  # before the first request the server has no session
+        made[0].sql("SELECT 1").collect()  # the server has no session before the first request
         if fails:
             raise RuntimeError("on purpose")
 

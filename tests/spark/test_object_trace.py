@@ -1,4 +1,4 @@
-"""`tidegate trace`: every stop of an object's way, each brought about in the real lake."""
+"""`tidegate trace`: every stop on an object's way. The test causes each stop in a real lake."""
 
 from __future__ import annotations
 
@@ -28,62 +28,62 @@ def test_an_object_is_followed_to_its_table(
     )
     text, bucket = lake.key("orders"), lake.bucket
 
-    def told(key: str = "orders/a.json") -> tuple[list[str], str]:
+    def trail(key: str = "orders/a.json") -> tuple[list[str], str]:
         found = trace(lake.lake, bucket, key)
         return [f"{stop.what}: {stop.detail}" for stop in found.stops], found.verdict
 
-    (s3, route), verdict = told()
+    (s3, route), verdict = trail()
     assert s3 == "S3: no such object"
     assert route.startswith("route: it lies below s3://")
     assert verdict == "there is no record of such an object"
 
     lake.put("orders/a.json", '{"id": 1}')
-    _, verdict = told()
+    _, verdict = trail()
     assert verdict.startswith("it is not in bronze.orders, and no event announced it. Its message may wait in a queue")
     assert "messages and 0 in flight" in verdict
 
     lake.intake()
-    (_, _, inbox), verdict = told()
+    (_, _, inbox), verdict = trail()
     assert inbox.startswith("inbox: ObjectCreated:Put (event ")
     assert trace(lake.lake, bucket, "orders/a.json").waits_for == text
     assert verdict.startswith(f"it waits for the next run of {text}: the sensor requests a run within ")
 
     with seams_watched(), dying_at("decide"):
         run_table(lake.lake.table(text), RunOptions(run_id="r1"))
-    stops, verdict = told()
+    stops, verdict = trail()
     assert stops[2].startswith("batch 1: run r1 decided that it is committed, and the batch was not committed: that")
     assert verdict.startswith("it waits for the next run")
     with seams_watched(), dying_at("commit"):
         run_table(lake.lake.table(text), RunOptions(run_id="r1"))
-    assert "and the batch was committed, but is not in the ledger: that run is still active, or failed" in told()[0][2]
+    assert "and the batch was committed, but is not in the ledger: that run is still active, or failed" in trail()[0][2]
 
     run_table(lake.lake.table(text), RunOptions(run_id="r2"))
-    (_, _, batch), verdict = told()
+    (_, _, batch), verdict = trail()
     assert batch.startswith("batch 1: committed by run r2; 1 rows in bronze.orders as of version 0; etag ")
     assert verdict == "its present bytes are in bronze.orders since version 0"
 
     lake.put("orders/a.json", '{"id": "?"}')
-    assert told()[1].startswith("its present bytes are not in bronze.orders, and no event announced them")
+    assert trail()[1].startswith("its present bytes are not in bronze.orders, and no event announced them")
     lake.intake()
     run_table(lake.lake.table(text), RunOptions(run_id="r3"))
-    stops, verdict = told()
+    stops, verdict = trail()
     assert stops[3].startswith("batch 2: quarantined by run r3; etag ")
     assert "none of its 1 rows fits the table" in stops[3]
     assert verdict == f"it is in quarantine; fix the cause, then: tidegate redrive {text} --key 'orders/a.json' --yes"
     redrive_objects(lake.lake, text, quarantined_objects(lake.lake, text, Choice()), Choice(), by="somebody")
-    stops, _ = told()
+    stops, _ = trail()
     assert stops[4].startswith("inbox: Redriven waits in manifest ")
     assert stops[4].endswith("from redrive")
 
     lake.delete("orders/a.json")
-    assert told()[1].startswith("it waits for the next run")  # of the redrive
+    assert trail()[1].startswith("it waits for the next run")  # the hint of the redrive waits
     lake.intake()
     run_table(lake.lake.table(text), RunOptions(run_id="r4"))
-    assert told()[1] == "it is gone, and bronze.orders knows: loaded rows stay"
+    assert trail()[1] == "it is gone, and bronze.orders knows: loaded rows stay"
 
     lake.put("elsewhere/b.json", "{}")
     lake.intake()
-    (_, route, logged), verdict = told("elsewhere/b.json")
+    (_, route, logged), verdict = trail("elsewhere/b.json")
     assert route.startswith("route: it lies below no table's prefix")
     assert logged.startswith("intake log: event ")
     assert "counted as no_table" in logged

@@ -1,4 +1,4 @@
-"""One lake owns a table; what others do to it stops ingestion with the remedy, and the remedy works."""
+"""One lake owns a table. Changes by others stop ingestion with an error that names the remedy. The remedy works."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def _land(lake: TestLake, kit: Any, id: int) -> None:
     kit.run(lake, "orders")
 
 
-def _refused(lake: TestLake, kit: Any, id: int, condition: str) -> str:
-    """Land a file on a table that must not be touched; the first line of the refusal."""
+def _refusal(lake: TestLake, kit: Any, id: int, condition: str) -> str:
+    """Land a file for a table that must not be touched. Returns the first line of the refusal."""
     with pytest.raises(PySparkException, match=condition) as caught:
         _land(lake, kit, id)
     return str(caught.value).splitlines()[0]
 
 
 def _follow(lake: TestLake, kit: Any, message: str) -> None:
-    """Do what the message says."""
+    """Apply the remedy that the message names."""
     remedy = re.search(r"ALTER TABLE … ((?:UN)?SET TBLPROPERTIES \(.*?\))", message)
     assert remedy, f"no remedy in: {message}"
     kit.query(lake, f"ALTER TABLE {{t}} {remedy.group(1)}", t=kit.location(lake, "orders"))
@@ -52,7 +52,7 @@ def test_a1_a_second_lake_on_the_same_prefix_is_refused(tidegate_lake: MakeLake,
     assert first.lake.id in message
     assert second.lake.id in message
     assert kit.bronze(first, "orders") == [(1, 1)]
-    # The owner goes on, and loses nothing of what the other had looked at.
+    # The owner continues, and misses no file that the other lake had read.
     kit.run(first, "orders")
     assert kit.bronze(first, "orders") == [(1, 1), (2, 1)]
 
@@ -67,7 +67,7 @@ def test_a_restore_stops_ingestion_until_it_is_acknowledged_and_silver_follows(
     assert kit.silver(lake, "orders", "id") == [(1,), (2,)]
     kit.query(lake, "RESTORE TABLE {t} TO VERSION AS OF 0", t=kit.location(lake, "orders"))
 
-    message = _refused(lake, kit, 3, "TIDEGATE_FOREIGN")
+    message = _refusal(lake, kit, 3, "TIDEGATE_FOREIGN")
 
     assert "version 2" in message
     assert "RESTORE" in message
@@ -87,11 +87,11 @@ def test_a_replace_stops_ingestion_until_it_is_acknowledged_and_silver_merges_in
     lake = tidegate_lake([ORDERS])
     _land(lake, kit, 1)
     kit.merge(lake, "orders")
-    # By its name: given a path, Delta takes CREATE OR REPLACE for CREATE IF NOT EXISTS.
+    # The statement names the table, because with a path Delta treats CREATE OR REPLACE as CREATE IF NOT EXISTS.
     place = kit.location(lake, "orders")
     lake.sql(f"CREATE OR REPLACE TABLE bronze.orders (id bigint, at bigint) USING delta LOCATION '{place}'")
 
-    message = _refused(lake, kit, 2, "TIDEGATE_FOREIGN")
+    message = _refusal(lake, kit, 2, "TIDEGATE_FOREIGN")
 
     assert "REPLACE TABLE" in message
     _follow(lake, kit, message)
@@ -105,10 +105,10 @@ def test_a_dropped_table_stops_ingestion_with_the_remedy(tidegate_lake: MakeLake
     lake = tidegate_lake([ORDERS])
     _land(lake, kit, 1)
     objects = lake.lake.store.objects
-    log = {one.key: objects.get(lake.bucket, one.key) for one in objects.under(lake.bucket, "orders/_delta_log/")}
+    log = {item.key: objects.get(lake.bucket, item.key) for item in objects.under(lake.bucket, "orders/_delta_log/")}
     objects.delete(lake.bucket, log)
 
-    message = _refused(lake, kit, 2, "TIDEGATE_DROPPED")
+    message = _refusal(lake, kit, 2, "TIDEGATE_DROPPED")
 
     assert "restore its _delta_log" in message
     for key, body in log.items():
@@ -121,19 +121,19 @@ def test_a_dropped_table_begins_anew_as_the_remedy_says(tidegate_lake: MakeLake,
     lake = tidegate_lake([ORDERS])
     _land(lake, kit, 1)
     store, key = lake.lake.store, lake.key("orders")
-    log = [one.key for one in store.objects.under(lake.bucket, "orders/_delta_log/")]
+    log = [item.key for item in store.objects.under(lake.bucket, "orders/_delta_log/")]
     store.objects.delete(lake.bucket, log)
-    message = _refused(lake, kit, 2, "TIDEGATE_DROPPED")
+    message = _refusal(lake, kit, 2, "TIDEGATE_DROPPED")
 
-    told = [place.format(key=key) for place in ("ledger/{key}/", "batches/{key}/", "tables/{key}.json")]
-    assert all(place in message for place in told)
+    places = [place.format(key=key) for place in ("ledger/{key}/", "batches/{key}/", "tables/{key}.json")]
+    assert all(place in message for place in places)
     for location in (kit.location(lake, "orders"), lake.lake.table(key).ledger.location):
         DeltaLog(lake.clients, location).forget()
-    for place in told:
+    for place in places:
         root, _, name = place.partition("/")
         found = store.objects.under(store.bucket, store.key(root, name.rstrip("/")))
         assert found
-        store.objects.delete(store.bucket, [one.key for one in found])
+        store.objects.delete(store.bucket, [item.key for item in found])
 
     kit.run(lake, "orders")
     assert kit.bronze(lake, "orders") == [(1, 1), (2, 1)]
@@ -148,7 +148,7 @@ def test_a_table_whose_transactions_expire_is_refused(tidegate_lake: MakeLake, k
         t=kit.location(lake, "orders"),
     )
 
-    message = _refused(lake, kit, 2, "TIDEGATE_CLOCK")
+    message = _refusal(lake, kit, 2, "TIDEGATE_CLOCK")
 
     assert "setTransactionRetentionDuration" in message
     _follow(lake, kit, message)
@@ -157,7 +157,7 @@ def test_a_table_whose_transactions_expire_is_refused(tidegate_lake: MakeLake, k
 
 
 def test_many_removals_at_once_stop_and_ask_and_the_tag_allows_them(tidegate_lake: MakeLake, kit: Any) -> None:
-    """Also where no single batch would remove so many."""
+    """The run also stops if no single batch would remove so many files."""
     lake = tidegate_lake([{**ORDERS, "max_files": 10}])
     for id in range(21):
         lake.put(f"orders/{id}.parquet", kit.parquet([{"id": id, "at": 1}]))
@@ -171,18 +171,18 @@ def test_many_removals_at_once_stop_and_ask_and_the_tag_allows_them(tidegate_lak
 
     assert kit.state(lake, "orders").version == version
     assert kit.state(lake, "orders").files == 21
-    told = kit.metadata(lake.materialize("bronze", "orders", tags={ALLOW_REMOVALS_TAG: "true"}))
-    assert told["removed"] == 20
+    metadata = kit.metadata(lake.materialize("bronze", "orders", tags={ALLOW_REMOVALS_TAG: "true"}))
+    assert metadata["removed"] == 20
     assert kit.bronze(lake, "orders") == [(20, 1)]
 
 
 def test_a_sql_name_whose_table_is_gone_goes_to_the_next_table(tidegate_lake: MakeLake, kit: Any) -> None:
-    """All lakes of one Spark server share its names."""
+    """All lakes of one Spark server share its SQL names."""
     first = tidegate_lake([ORDERS])
     _land(first, kit, 1)
     objects = first.lake.store.objects
     bucket, _, prefix = kit.location(first, "orders").removeprefix("s3a://").partition("/")
-    objects.delete(bucket, [one.key for one in objects.under(bucket, f"{prefix}/")])
+    objects.delete(bucket, [item.key for item in objects.under(bucket, f"{prefix}/")])
     second = tidegate_lake([ORDERS])
 
     _land(second, kit, 2)
@@ -191,7 +191,7 @@ def test_a_sql_name_whose_table_is_gone_goes_to_the_next_table(tidegate_lake: Ma
 
 
 def test_a_ledger_whose_maker_died_when_it_began_is_made_by_the_next_run(tidegate_lake: MakeLake, kit: Any) -> None:
-    """What it left under the log's folder is not a table, though Spark takes the folder for one."""
+    """The dead run left an object in the log's folder. Spark takes the folder for a table, but there is no table."""
     lake = tidegate_lake([ORDERS])
     log = f"lake/ledger/{lake.key('orders')}/_delta_log"
     lake.clients.s3.put_object(Bucket=lake.lake_bucket, Key=f"{log}/.tmp/{0:020d}.json.dead", Body=b"{}")

@@ -1,4 +1,7 @@
-"""A rebuild reads every file again: a file's rows are replaced in one commit, and no version lacks or doubles one."""
+"""A rebuild reads every file again.
+
+The rows of a file are replaced in one commit. No version of the table lacks a row or has a row twice.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ def test_a_rebuild_replaces_the_rows_of_every_file_and_each_version_has_all_of_t
     for number, name in enumerate([*files, "gone.csv"]):
         lake.put(f"sales/{name}", f"id,at,v\n{2 * number},1,-\n{2 * number + 1},1,-\n")
     lake.intake()
-    # A batch later: the files of a table's first one may all bring columns.
+    # This file comes a batch later, because all files of a table's first batch may bring columns.
     lake.put("sales/more.csv", "id,at,v,price\n90,1,-,1.5\n")
     lake.intake()
     kit.run(lake, "sales", listing=False)
@@ -47,7 +50,7 @@ def test_a_rebuild_replaces_the_rows_of_every_file_and_each_version_has_all_of_t
     before = kit.state(lake, "sales").version
     assert kit.fate(lake, "sales")["more.csv"][0] == "quarantined"
 
-    # A dash means nothing from now on, and a new column is welcome.
+    # From now on, a dash means null, and new columns may join.
     body = yaml.safe_load(lake.path.read_text())
     body["tables"][0] |= {"csv": {"nulls": ["-"]}, "schema": "evolve"}
     body["tables"][0]["columns"]["price"] = "decimal(9,2)"
@@ -62,14 +65,20 @@ def test_a_rebuild_replaces_the_rows_of_every_file_and_each_version_has_all_of_t
     assert lake.lake.store.inbox.waiting() == [], "nothing was changed"
     run_rebuild(console, "sales", None, None, yes=True)
     inbox = lake.lake.store.inbox
-    hints = [hint for one in inbox.of(text).read([one.id for one in inbox.waiting(text)]) for hint in one.hints]
+    hints = [
+        hint
+        for manifest in inbox.of(text).read([manifest.id for manifest in inbox.waiting(text)])
+        for hint in manifest.hints
+    ]
     first = plan_rebuild(lake.lake, text)
     assert first.waiting == 5
 
     with seams_watched(), dying_at("commit"):
         kit.run(lake, "sales", listing=False)
     done = kit.run(lake, "sales", listing=False)
-    assert all(add.records for one in done for add in one.batch.adds), "nothing stays of a data file that left whole"
+    assert all(add.records for result in done for add in result.batch.adds), (
+        "nothing stays of a data file that left whole"
+    )
 
     location, seen = kit.location(lake, "sales"), []
     for version in range(before, kit.state(lake, "sales").version + 1):
@@ -87,13 +96,13 @@ def test_a_rebuild_replaces_the_rows_of_every_file_and_each_version_has_all_of_t
     assert (seen[0], seen[-1]) == (0, 4), "every row has its new meaning"
     assert 3 in seen, "batch by batch"
     assert kit.bronze(lake, "sales", "id, CAST(price AS string)")[-1] == (90, "1.50")
-    told = kit.bronze(lake, "sales", "id, _source_event_time")
-    assert [row for row in told if row[0] < 90] == events, "that is when the files came"
+    times = kit.bronze(lake, "sales", "id, _source_event_time")
+    assert [row for row in times if row[0] < 90] == events, "that is when the files came"
     assert kit.state(lake, "sales").schema.named("price").type.sql() == "decimal(9,2)", "as lake.yaml says"
     kept = f"SELECT DISTINCT _source_path FROM {{t}} WHERE _batch <= {first.n}"
     assert [row[0] for row in kit.query(lake, kept, t=location)] == [f"s3://{lake.bucket}/sales/gone.csv"]
 
-    # The same hints once more change nothing.
+    # The same hints change nothing when they come again.
     inbox.put([Manifest.new(text, "rebuild", hints[:3])])
     (done,) = kit.run(lake, "sales", listing=False)
     assert (done.batch.adds, done.batch.removes, done.batch.rows) == ((), (), ())

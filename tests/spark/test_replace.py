@@ -1,4 +1,4 @@
-"""A redriven file of which some rows were set apart replaces its rows in one commit, in bronze and then in silver."""
+"""A redriven file with quarantined rows replaces its rows in one commit, in bronze and then in silver."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_redriven_file_replaces_its_rows_in_one_commit(
     monkeypatch.setattr(compaction, "EVERY", 1)
     lake = tidegate_lake([SALES])
     lake.put("sales/good.csv", "id,at,v\n1,1,1.5\n2,1,2.5\n")
-    # With a decimal comma the other row of this file fits, and this one does not.
+    # With a decimal comma, the second row of this file fits and the first row does not.
     lake.put("sales/odd.csv", 'id,at,v\n2,2,1.234\n3,2,"3,5"\n')
     lake.put("sales/worse.csv", "id,at,v\n5,1,5.5\n6,1,six\n")
     kit.run(lake, "sales")
@@ -88,13 +88,13 @@ def test_a_redriven_file_replaces_its_rows_in_one_commit(
     assert apart() == {("odd.csv", "2,2,1.234"), ("worse.csv", "6,1,six")}
     merged = kit.merge(lake, "sales")
     assert merged.why_full == "files were read again, and their rows in bronze replaced"
-    # What was newer by a row that is wrong comes to light again.
+    # The older row of a key is visible again, because the newer row was wrong.
     assert kit.silver(lake, "sales", "id, at, v, _changed_batch") == [
         (1, 1, 1.5, 1), (2, 1, 2.5, 1), (3, 2, 3.5, 2), (5, 1, 5.5, 1)
     ]  # fmt: skip
     assert kit.merge(lake, "sales") is None
 
-    # What is refused as a whole now keeps its rows, and can be redriven again.
+    # A file that is now refused as a whole keeps its rows, and can be redriven again.
     _configure(lake, csv={}, format="json")
     assert _redrive(lake, "worse.csv") == 1
     (done,) = kit.run(lake, "sales", listing=False)
@@ -105,7 +105,7 @@ def test_a_redriven_file_replaces_its_rows_in_one_commit(
     assert kit.bronze(lake, "sales", columns) == now
     assert apart() == {("odd.csv", "2,2,1.234"), ("worse.csv", "6,1,six")}
 
-    # Both again, as at first; one of them twice, and beside it an event that tells nothing new.
+    # Both files are redriven with the first settings, one of them twice. An event of that file reports nothing new.
     _configure(lake, format="csv")
     assert _redrive(lake) == 2
     assert _redrive(lake, "odd.csv") == 1

@@ -1,4 +1,4 @@
-"""A reset begins a table anew: every file once in the new generation, whatever dies or sleeps meanwhile."""
+"""A reset starts a table over. Each file is in the new generation once, whatever dies or sleeps meanwhile."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_wedged_table_begins_anew_and_a_reset_that_dies_is_finished_by_repeati
     kit.merge(lake, "orders")
     before, files = kit.bronze(lake, "orders", "id"), lake.clients.s3.list_objects_v2(Bucket=lake.bucket)["Contents"]
     old = lake.lake.table(lake.key("orders"))
-    # A decided batch that no run can ever commit.
+    # No run can ever commit this decided batch.
     stray = replace(first.batch, n=2, generation="somebody else's", create=None, adds=(), rows=(), digest="")
     wedge = replace(stray, after_version=first.landed.version).sealed()
     old.batches.decide(wedge)
@@ -82,12 +82,12 @@ def test_a_wedged_table_begins_anew_and_a_reset_that_dies_is_finished_by_repeati
         f"a.{kind}": "committed", f"b.{kind}": "committed", f"c.{kind}": "committed", f"empty.{kind}": "quarantined",
     }  # fmt: skip
     assert kit.run(lake, "orders") == []
-    # What was there is still there: producers' files, the old ledger, the old versions of the table.
+    # The producers' files, the old ledger and the old versions of the table still exist.
     now = {item["Key"]: item["ETag"] for item in lake.clients.s3.list_objects_v2(Bucket=lake.bucket)["Contents"]}
     assert {item["Key"]: item["ETag"] for item in files}.items() <= now.items()
     assert len(old.ledger.committed(old.ledger.clock()[0])) == 2
     assert sorted(kit.query(lake, "SELECT id FROM {t} VERSION AS OF 0", t=kit.location(lake, "orders"))) == before
-    # Silver takes it for another table; rows of the same order are those of now.
+    # Silver treats it as another table. Of two rows with the same order, the row of the new generation wins.
     merged = kit.merge(lake, "orders")
     assert merged.why_full == "silver holds nothing of this bronze table as it is now"
     assert kit.silver(lake, "orders", "id, _changed_batch") == [(1, 1), (2, 1), (3, 1), (4, 1)]
@@ -120,7 +120,10 @@ def test_a_run_that_slept_through_a_reset_changes_nothing(asleep_at: str, tidega
 def test_a_run_that_takes_files_away_and_a_reset_lose_no_row_between_them(
     tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The run has recorded its batch and sleeps; or it goes on while the reset has counted what lies there."""
+    """A run that has recorded its batch sleeps through a reset.
+
+    Then a file disappears after a reset has counted the files.
+    """
     sales = {"name": "sales", "prefix": "sales/", "format": "csv", "after_load": "delete"}
     lake = tidegate_lake([sales])
     text = lake.key("sales")
@@ -135,8 +138,8 @@ def test_a_run_that_takes_files_away_and_a_reset_lose_no_row_between_them(
         sleeper.resume()
         with pytest.raises(GenerationRetired):
             sleeper.finished()
-    lies = lake.clients.s3.list_objects_v2(Bucket=lake.bucket, Prefix="sales/")["KeyCount"]
-    assert lies == 1, "the run found that its generation had ended"
+    count = lake.clients.s3.list_objects_v2(Bucket=lake.bucket, Prefix="sales/")["KeyCount"]
+    assert count == 1, "the run found that its generation had ended"
     kit.run(lake, "sales", listing=False)
     assert kit.bronze(lake, "sales", "cast(id AS int)") == [(1,)]
 
@@ -148,12 +151,12 @@ def test_a_run_that_takes_files_away_and_a_reset_lose_no_row_between_them(
     before = kit.bronze(lake, "sales", "cast(id AS int)")
     retire = Batches.retire
 
-    def taken_away_first(batches: Batches, recorded: int, by: str) -> Any:
+    def delete_first(batches: Batches, recorded: int, by: str) -> Any:
         lake.delete("sales/b.csv")
         return retire(batches, recorded, by)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Batches, "retire", taken_away_first)
+        patch.setattr(Batches, "retire", delete_first)
         with pytest.raises(ResetRefused, match=r"such as sales/b.csv.*They were lost after the reset had been planned"):
             _reset(lake, "sales", accept_loss=True)
     assert kit.bronze(lake, "sales", "cast(id AS int)") == before, "nothing was emptied"
@@ -166,7 +169,7 @@ def test_a_run_that_takes_files_away_and_a_reset_lose_no_row_between_them(
 def test_a_wrong_birth_is_put_right_and_rows_that_would_not_come_back_are_asked_for(
     tidegate_lake: MakeLake, kit: Any
 ) -> None:
-    """Registered, then loaded, then registered again."""
+    """The table is registered, then loaded, then registered again."""
     lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "format": "parquet"}])
     with pytest.raises(ResetRefused, match="nothing to reset"):
         plan_reset(lake.lake, lake.key("orders"))

@@ -1,4 +1,4 @@
-"""Row queues: messages become rows, each once, whatever dies and whatever comes again."""
+"""Row queues: each message becomes one row, whatever dies and however often the message comes."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def _queue(lake: TestLake) -> Queue:
 
 
 def _send(lake: TestLake, *ids: int, **more: Any) -> None:
-    for one in ids:
-        _queue(lake).send(json.dumps({"id": one, **more}))
+    for id in ids:
+        _queue(lake).send(json.dumps({"id": id, **more}))
 
 
 def _take_in(lake: TestLake, rows: int) -> None:
-    """Ticks until so many messages came: those of a tick that died are hidden for two seconds."""
+    """Run ticks until `rows` messages came. SQS hides the messages of a dead tick for two seconds."""
     received = 0
 
     def came() -> bool:
@@ -58,11 +58,11 @@ def test_a_message_is_one_row_however_often_it_comes(
     tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = tidegate_lake([CLICKS])
-    lake.intake()  # the s3:TestEvent of the bucket's set-up
+    lake.intake()  # receives the s3:TestEvent of the bucket's set-up
     lake.clients.sqs.set_queue_attributes(QueueUrl=_queue(lake).url, Attributes={"VisibilityTimeout": "2"})
 
     def dies_before(owner: type, what: str) -> None:
-        """A tick that dies when it is about to do this; its messages come again."""
+        """Run a tick that dies before it calls this method. Its messages come again."""
 
         def die(*_: Any) -> None:
             raise Died(what)
@@ -72,7 +72,7 @@ def test_a_message_is_one_row_however_often_it_comes(
             with pytest.raises(Died):
                 wait_until(lambda: take_in(lake.lake, seconds=0.9).received < 0, "the death of a tick")
 
-    # Of a batch: a tick dies between the object and its manifest, the next between the manifest and the delete.
+    # In one batch: a tick dies between the object and its manifest, the next tick between the manifest and the delete.
     _send(lake, 1, 2, price=12345678901234567890.25)
     dies_before(Inbox, "put")
     assert (_objects(lake), lake.lake.store.inbox.waiting(lake.key("clicks"))) == (1, [])
@@ -90,7 +90,7 @@ def test_a_message_is_one_row_however_often_it_comes(
     found = [(field.name, field.type.sql()) for field in kit.state(lake, "clicks").schema.fields[5:7]]
     assert found == [("_message_id", "string"), ("_sent_at", "timestamp")]
 
-    # Of two batches: what a dead tick wrote is in the table when its messages come again, beside new ones.
+    # In two batches: the rows of a dead tick are in the table when its messages come again, with a new message.
     _send(lake, 3, 4)
     dies_before(Queue, "delete")
     kit.run(lake, "clicks", listing=False)
@@ -101,7 +101,7 @@ def test_a_message_is_one_row_however_often_it_comes(
     assert _ids(lake, kit) == [1, 2, 3, 4, 5]
     files = kit.state(lake, "clicks").files
 
-    # Nothing but what is there already: a batch without files.
+    # The only row is in the table already, so the batch has no files.
     columns = "id, _message_id, unix_millis(_sent_at)"
     _, first, sent = kit.bronze(lake, "clicks", columns)[-1]
     _queue(lake).send('{"id": 5}', RowOrigin(first, sent))
@@ -111,7 +111,7 @@ def test_a_message_is_one_row_however_often_it_comes(
     assert len({row[0] for row in kit.bronze(lake, "clicks", "_message_id")}) == 5
     assert kit.run(lake, "clicks") == [], "a listing has nothing new"
 
-    # All objects are read again, and what leaves with the batch does not count as there.
+    # All objects are read again. Rows that the batch removes do not count as rows of the table.
     before = kit.bronze(lake, "clicks", columns)
     rebuild_table(lake.lake, lake.key("clicks"), by="somebody")
     (done,) = kit.run(lake, "clicks", listing=False)
@@ -132,19 +132,19 @@ def test_what_is_no_row_comes_back_as_the_message_that_it_was(tidegate_lake: Mak
     assert kept.reason.startswith("the row is not JSON: ")
     assert kept.origin
 
-    # It is mended where it is kept, and sent again: as that message, once, though the redrive dies after the send.
+    # The kept message is fixed and sent again with its old id. It is one row, although a redrive died after its send.
     store = lake.lake.store
     store.quarantine.keep_message(kept.event_id, '{"id": 2}', kept.reason, kept.queue, kept.origin)
-    (mended,) = quarantined_messages(lake.lake, Choice())
+    (fixed,) = quarantined_messages(lake.lake, Choice())
     _queue(lake).send('{"id": 2}', kept.origin)
-    redrive_messages(lake.lake, [mended], Choice(), by="somebody")
+    redrive_messages(lake.lake, [fixed], Choice(), by="somebody")
     assert quarantined_messages(lake.lake, Choice()) == []
     _take_in(lake, 2)
     kit.run(lake, "clicks", listing=False)
     assert kit.bronze(lake, "clicks", "id, _message_id")[1] == (2, kept.origin.message_id)
     assert _ids(lake, kit) == [1, 2]
 
-    # A row that did not fit is redriven with its object, whose other rows are not taken for their own twins.
+    # A row that did not fit is redriven with its object. Its other rows do not count as duplicates of themselves.
     text, key = lake.key("clicks"), Choice()
     redrive_objects(lake.lake, text, quarantined(lake.lake, text, key), key, by="somebody")
     kit.run(lake, "clicks", listing=False)

@@ -1,4 +1,4 @@
-"""The same bytes again, also with another etag, in a ledger of before it knew of checksums: nothing is there twice."""
+"""The same bytes come again, also with another etag, to a ledger that had no checksums. No row is there twice."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ CSV = {"name": "sales", "prefix": "sales/", "mode": "load", "columns": {"id": "b
 
 
 def _copy(lake: TestLake, key: str, body: str) -> str:
-    """Lay the same bytes as a bucket under KMS has them: with another etag and the same checksum; the etag."""
+    """Put the same bytes as a bucket under KMS has them: with another etag and the same checksum.
+
+    Returns the etag.
+    """
     s3, where = lake.clients.s3, {"Bucket": lake.bucket, "Key": key}
     upload = s3.create_multipart_upload(**where)["UploadId"]
     part = s3.upload_part(**where, UploadId=upload, PartNumber=1, Body=body.encode())
     parts = {"Parts": [{"PartNumber": 1, "ETag": part["ETag"]}]}
     s3.complete_multipart_upload(**where, UploadId=upload, MultipartUpload=parts)
-    # The local S3 knows this header, and not the one of S3, to give a copy a checksum of all of it.
+    # The local S3 gives a copy a checksum of the whole object only for this header. It does not know the header of S3.
     header = {"x-amz-sdk-checksum-algorithm": "CRC32"}
     event, name = "before-call.s3.CopyObject", "checksum"
     s3.meta.events.register(event, lambda params, **_: params["headers"].update(header), unique_id=name)
@@ -49,11 +52,11 @@ def test_the_same_bytes_are_the_same_rows_whatever_became_of_the_object_meanwhil
 
     lake.put(key, body)
     run()
-    assert [one.checksum for one in ledger.committed(0)] == [], "an older version of it can be read"
+    assert [reading.checksum for reading in ledger.committed(0)] == [], "an older version of it can be read"
     (reading,) = ledger.committed(ledger.clock()[0])
     assert reading.checksum
     assert reading.checksum.startswith("CRC32:")
-    # Removed, which a run sees, and put again.
+    # The object is removed, a run records that, and the object is put again.
     lake.delete(key)
     run()
     assert kit.fate(lake, "sales")[f"a.{kind}"][0] == "removed"

@@ -1,4 +1,4 @@
-"""The losses that Spark, Delta and S3 commit without a word: each has a guard."""
+"""The losses that Spark, Delta and S3 cause without an error. Each loss has a guard."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_l1_vacuum_of_a_registered_table_keeps_files_that_are_not_registered_yet
     assert kit.state(lake, "orders").properties["delta.deletedFileRetentionDuration"] == "interval 3650 days"
     with session_of_its_own(lake.stack.spark.remote) as session:
         session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
-        # The danger is real: without the guards, a VACUUM takes the pending file.
+        # The danger is real: without the guards, a VACUUM deletes the pending file.
         unguarded = session.sql(f"VACUUM {table} RETAIN 0 HOURS DRY RUN").collect()
         assert [row["path"].rsplit("/", 1)[-1] for row in unguarded] == ["pending.parquet"]
         assert session.sql(f"VACUUM {table} DRY RUN").collect() == []
@@ -94,7 +94,7 @@ def test_l5_an_overwritten_registered_key_is_refused_loudly_instead_of_reading_a
     (removed,) = [action["remove"] for action in kit.log(lake, "orders/") if "remove" in action]
     assert removed["path"] == "a.parquet"
 
-    # It stays so, whatever is written there and however often one looks; the same content under a new key is taken.
+    # The key stays refused, whatever is written there and however often a run reads it. A new key with it is accepted.
     lake.put("orders/a.parquet", kit.parquet([{"id": 1, "v": 1}]))
     lake.put("orders/a2.parquet", kit.parquet([{"id": 1, "v": 2}]))
     kit.run(lake, "orders")
@@ -110,7 +110,7 @@ def test_l7_a_truncated_file_is_never_registered_and_every_add_counts_its_rows(
     lake.put("orders/none.parquet", kit.parquet([{"id": 1, "v": 1}])[:0] + kit.parquet([{"id": 5000, "v": 1}]))
     for cut in (10, len(whole) // 2, len(whole) - 1):
         lake.put(f"orders/cut{cut}.parquet", whole[:cut])
-    # The end is whole, the middle is missing: only the offsets in the footer tell.
+    # The end is whole and the middle is missing. Only the offsets in the footer show that.
     lake.put("orders/hollow.parquet", whole[:100] + whole[len(whole) // 2 :])
 
     (done,) = kit.run(lake, "orders")
@@ -121,7 +121,7 @@ def test_l7_a_truncated_file_is_never_registered_and_every_add_counts_its_rows(
         "whole.parquet": 1000,
         "none.parquet": 1,
     }
-    # Without numRecords a DELETE of all rows of a file would leave it live.
+    # Without numRecords, a DELETE of all rows of a file would leave the file live.
     kit.query(lake, "DELETE FROM {t}", t=kit.location(lake, "orders"))
     assert kit.bronze(lake, "orders") == []
 
@@ -131,11 +131,11 @@ def test_a_file_that_another_writer_s_commit_added_is_not_asked_for_for_ever(tid
     lake.put("orders/a.parquet", kit.parquet([{"id": n, "v": n} for n in range(10)]))
     lake.intake()
     kit.run(lake, "orders")
-    # A person is erased: what remains of the file is a file of the prefix, of which S3 tells.
+    # A person is erased. Delta writes the remaining rows as a new file under the prefix, and S3 reports that file.
     kit.query(lake, "DELETE FROM {t} WHERE id < 4", t=kit.location(lake, "orders"))
     lake.intake()
     done = kit.run(lake, "orders", listing=False)
-    assert [(one.landed.outcome, one.batch.counts()) for one in done] == [
+    assert [(result.landed.outcome, result.batch.counts()) for result in done] == [
         ("void", {"committed": 1}),
         ("committed", {"committed": 1}),
     ]
@@ -147,7 +147,7 @@ def test_a_file_that_another_writer_s_commit_added_is_not_asked_for_for_ever(tid
     lake.put("orders/b.parquet", kit.parquet([{"id": 100, "v": 1}]))
     lake.delete(row.key)
     kit.run(lake, "orders")
-    assert [one[0] for one in kit.bronze(lake, "orders")] == [100], "it left with its file, as any other"
+    assert [values[0] for values in kit.bronze(lake, "orders")] == [100], "it left with its file, as any other"
 
 
 @pytest.mark.parametrize("properties", ["", "TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"])
@@ -183,7 +183,7 @@ def test_l8_a_mapped_table_is_refused_even_when_this_lake_owns_it(tidegate_lake:
 
 
 def test_l6_a_loaded_parquet_file_loses_no_column(tidegate_lake: MakeLake, kit: Any) -> None:
-    """Spark reads the columns that it is asked for: others, and files that have none of them, go without a word."""
+    """Spark reads only the columns it is asked for. It skips others, and files with none of them, without an error."""
     lake = tidegate_lake(
         [{"name": "orders", "prefix": "orders/", "mode": "load", "format": "parquet", "schema": "strict"}]
     )
@@ -204,7 +204,7 @@ def test_l6_a_loaded_parquet_file_loses_no_column(tidegate_lake: MakeLake, kit: 
 
 
 def test_l6_columns_are_not_lost_when_a_first_batch_is_halved(tidegate_lake: MakeLake, kit: Any) -> None:
-    """The first half gives the table its columns; a file of the second half has one more."""
+    """The first half gives the table its columns. A file of the second half has one column more."""
     lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "format": "csv"}])
     lake.put("orders/a.csv", "id,v\n1,1\n")
     lake.put("orders/b.csv", "id,v,extra\n2,2,x\n")
@@ -222,7 +222,7 @@ def test_l6_objects_that_go_or_change_while_they_are_read_are_put_off_and_the_ot
 ) -> None:
     """One missing path fails Spark's read of the whole list."""
     lake = tidegate_lake([{"name": "items", "prefix": "items/", "format": "json"}])
-    # What is smaller comes with the look.
+    # The look reads smaller files as a whole.
     blank = f"{' ' * SMALL_BYTES}\n"
     for name, id in (("a", 1), ("gone", 2), ("b", 3), ("changed", 4)):
         lake.put(f"items/{name}.json", kit.lines({"id": id}) + blank)
@@ -267,7 +267,10 @@ def test_l6_a_json_field_that_a_nested_column_does_not_have_is_not_dropped(tideg
 def test_l9_a_batch_that_is_not_the_one_that_landed_touches_neither_ledger_nor_inbox(
     tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A writer that slept finds its batch's object cleaned away, puts its stale one, and is told that n has landed."""
+    """A writer slept while its batch's object was cleaned up.
+
+    It puts its stale batch, and the commit reports that batch n has landed.
+    """
     lake = tidegate_lake([{"name": "items", "prefix": "items/", "format": "json"}])
     lake.put("items/a.json", kit.lines({"id": 1}))
     (landed,) = kit.run(lake, "items")
@@ -285,5 +288,5 @@ def test_l9_a_batch_that_is_not_the_one_that_landed_touches_neither_ledger_nor_i
     with pytest.raises(RuntimeError, match="carries digest"):
         record(lake.lake.table(text), stale, again, "stale", print)
 
-    assert [one.id for one in store.inbox.waiting(text)] == [waiting.id]
+    assert [manifest.id for manifest in store.inbox.waiting(text)] == [waiting.id]
     assert kit.ledger(lake, "items") == before

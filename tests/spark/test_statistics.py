@@ -1,4 +1,4 @@
-"""A wrong bound in a file's statistics makes its rows vanish from selective queries: every row must be found."""
+"""A wrong bound in a file's statistics hides its rows from selective queries. Every row must be found."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _literal(column: str, value: Any) -> str:
 
 
 def _spark_equal(left: Any, right: Any) -> bool:
-    """Equality as Spark has it: NaN equals itself."""
+    """Compare as Spark does: NaN equals itself."""
     return bool(left == right or (left != left and right != right))
 
 
@@ -127,10 +127,10 @@ def _expectations(rows: list[dict[str, Any]], column: str) -> list[tuple[str, in
 
 
 def _assert_found(lake: TestLake, kit: Any, table: str, expected: list[tuple[str, int]]) -> None:
-    """One query with a branch per predicate: each is planned, and skips files, by itself.
+    """Run one query with a branch per predicate. Spark plans each branch, and skips files, separately.
 
     Spark's Parquet reader has misses of its own (NaN, and zeros of the other sign), with or without Delta. They are
-    not what is tried here, so it filters nothing.
+    not under test, so the reader filters nothing here.
     """
     session = lake.lake.delta.session
     session.conf.set(PUSHDOWN, "false")
@@ -164,14 +164,14 @@ def test_a18_every_row_is_found_by_its_own_equality_predicate(tidegate_lake: Cal
     assert done.batch.counts() == {"committed": FILES}, [row.reason for row in done.batch.rows]
     assert kit.state(lake, "types").files == FILES
 
-    _assert_found(lake, kit, "types", [one for column in TYPES for one in _expectations(rows, column)])
+    _assert_found(lake, kit, "types", [expectation for column in TYPES for expectation in _expectations(rows, column)])
 
-    # The bounds are there, or nothing above could have gone wrong.
+    # The bounds exist. Without them, nothing above could have gone wrong.
     stats = [json.loads(add.stats) for add in done.batch.adds]
-    bounded = set.intersection(*(set(one["maxValues"]) for one in stats))
+    bounded = set.intersection(*(set(stat["maxValues"]) for stat in stats))
     assert {"whole", "large", "micros"} <= bounded
-    # Floating point has no upper bound (NaN sorts above all), decimals have none at all.
-    assert not {"single", "double", "money", "nothing"} & set.union(*(set(one["maxValues"]) for one in stats))
+    # Floating point has no upper bound (NaN sorts above all), and decimals have no bounds at all.
+    assert not {"single", "double", "money", "nothing"} & set.union(*(set(stat["maxValues"]) for stat in stats))
 
 
 def test_a18_legacy_timestamps_and_columns_in_another_case_are_found(
@@ -179,7 +179,7 @@ def test_a18_legacy_timestamps_and_columns_in_another_case_are_found(
 ) -> None:
     moments = [dt.datetime(2024, 1, 1, 0, 0, 0, micro, UTC) for micro in (0, 1, 999, 1001)]
     first = pa.table({"id": [1, 2, 3, 4], "stamp": pa.array(moments, pa.timestamp("us", "UTC"))})
-    # Spark's own mark: its INT96 has no nanoseconds, so the file is registered as it is.
+    # This mark shows that Spark is the writer. Its INT96 has no nanoseconds, so the file is registered as it is.
     first = first.replace_schema_metadata({"org.apache.spark.sql.parquet.row.metadata": "{}"})
     second = pa.table({"ID": [5, 6], "STAMP": pa.array([moments[0], None], pa.timestamp("us", "UTC"))})
     lake = tidegate_lake([{"name": "old", "prefix": "old/"}])
@@ -189,7 +189,9 @@ def test_a18_legacy_timestamps_and_columns_in_another_case_are_found(
     assert done.batch.counts() == {"committed": 2}, [row.reason for row in done.batch.rows]
 
     rows = [*first.to_pylist(), *({"id": row["ID"], "stamp": row["STAMP"]} for row in second.to_pylist())]
-    _assert_found(lake, kit, "old", [one for column in ("id", "stamp") for one in _expectations(rows, column)])
+    _assert_found(
+        lake, kit, "old", [expectation for column in ("id", "stamp") for expectation in _expectations(rows, column)]
+    )
     stats = {add.path: json.loads(add.stats) for add in done.batch.adds}
     assert "stamp" not in stats["a.parquet"]["maxValues"]
     (copy,) = stats.keys() - {"a.parquet"}

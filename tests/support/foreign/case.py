@@ -1,4 +1,4 @@
-"""A case: a table, the files that foreign writers put into it first, and what is to become of each."""
+"""A case: a table, the files that foreign writers put into it first, and the expected fate of each file."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from pyspark.sql import SparkSession
 Row = dict[str, Any]
 Kind = Literal["same", "copy", "either", "quarantined", "same or quarantined", "rows"]
 
-#: Ids of a file's rows: its place among the table's files, times this, and what comes after.
+#: The ids of a file's rows count up from the file's place among the table's files, times this number.
 IDS_APART = 1000
 
 
 @dataclass(frozen=True)
 class Workshop:
-    """Where a file is made.
+    """The place where a file is made.
 
     Attributes:
-        folder: an empty one, which Spark's server sees too.
+        folder: an empty folder, which Spark's server sees too.
         spark: a session of the warm server.
-        first: the first id of the file's rows; the next ones count up from it.
+        first: the first id of the file's rows. The next ids count up from it.
     """
 
     folder: Path
@@ -31,7 +31,7 @@ class Workshop:
     first: int
 
     def ids(self, count: int) -> list[int]:
-        """The ids of so many rows."""
+        """Returns the ids of `count` rows."""
         return list(range(self.first, self.first + count))
 
 
@@ -45,14 +45,14 @@ class Made:
 
 @dataclass(frozen=True)
 class Expect:
-    """What becomes of a file.
+    """The expected fate of a file.
 
     Attributes:
-        kind: ``same`` all values, registered where it lies (or loaded); ``copy`` all values, from a copy that
-            Tidegate wrote (or loaded); ``either`` of the two; ``quarantined``; ``same or quarantined`` where both
-            are right; ``rows``: some are set apart, the rest are the same.
-        says: what the reason has to name.
-        bad: how many rows are set apart.
+        kind: `same`: all values, and the file is registered where it is (or loaded). `copy`: all values, from a copy
+            that Tidegate wrote (or loaded). `either`: `same` or `copy`. `quarantined`: the whole file is. `same or
+            quarantined`: both are right. `rows`: some rows are quarantined, and the other rows have all values.
+        says: texts that the reason must contain.
+        bad: number of quarantined rows.
     """
 
     kind: Kind
@@ -64,17 +64,17 @@ SAME, COPY, EITHER = Expect("same"), Expect("copy"), Expect("either")
 
 
 def refused(*says: str) -> Expect:
-    """The whole file goes to the quarantine, with a reason that names these and a remedy."""
+    """Expect that the whole file is quarantined, with a reason that contains these texts and a remedy."""
     return Expect("quarantined", says)
 
 
 def same_or_refused(*says: str) -> Expect:
-    """All values, or the quarantine with a reason that names these and a remedy."""
+    """Expect all values, or quarantine with a reason that contains these texts and a remedy."""
     return Expect("same or quarantined", says)
 
 
 def without(bad: int) -> Expect:
-    """All rows but some, which are set apart; the maker leaves them out."""
+    """Expect that `bad` rows are quarantined, and no others. The rows of the maker leave them out."""
     return Expect("rows", bad=bad)
 
 
@@ -83,13 +83,13 @@ class File:
     """A file of a case.
 
     Attributes:
-        key: below the table's prefix.
-        make: makes it.
-        expect: what becomes of it, as the table is by default.
-        loaded: the same in a table of Parquet that is loaded, where it differs.
-        types: Spark's types of columns, where a value alone does not tell.
-        respelled: whether its columns have another case than the table's, which came first.
-        probe: a condition that holds for exactly the first row: statistics must not hide it.
+        key: the object's key below the table's prefix.
+        make: makes the file.
+        expect: the expected fate in a table with the default mode.
+        loaded: the expected fate in a table of Parquet that is loaded, if it differs.
+        types: Spark's types of those columns whose values do not show the type.
+        respelled: whether its columns are in another case than the table's columns, which came first.
+        probe: a condition that only the first row meets. Statistics must not hide that row.
     """
 
     key: str
@@ -106,10 +106,10 @@ class Case:
     """A table and its first batch.
 
     Attributes:
-        name: of the table.
-        files: its first batch; odd files that all fit, or none does.
-        options: of the table in lake.yaml.
-        good: key and body of a plain file that comes afterwards; one row with an id of its own.
+        name: the table's name.
+        files: its first batch. Either all of these odd files fit, or none does.
+        options: the table's options in lake.yaml.
+        good: returns key and body of a plain file that comes afterwards. The file has one row, with the given id.
         by_others: whether delta-rs and DuckDB read the table too.
     """
 
@@ -124,20 +124,20 @@ class Case:
 
     @property
     def good_id(self) -> int:
-        """The id of the good file's row."""
+        """The id of the row in the good file."""
         return IDS_APART * (len(self.files) + 1)
 
     @property
     def loaded(self) -> bool:
-        """Whether rows are copied."""
+        """Whether the table is loaded, so that rows are copied."""
         return self.options.get("mode") == "load" or self.options.get("format", "parquet") != "parquet"
 
     def expected(self, file: File) -> Expect:
-        """What becomes of a file in this table."""
+        """Returns the expected fate of a file in this table."""
         return (file.loaded or file.expect) if self.loaded else file.expect
 
 
 def both_modes(case: Case) -> tuple[Case, Case]:
-    """A case of Parquet files as it is by default, and loaded."""
+    """Returns a case of Parquet files twice: in the default mode, and loaded."""
     loaded = Case(f"{case.name}_load", case.files, case.good, {**case.options, "mode": "load"}, case.by_others)
     return case, loaded

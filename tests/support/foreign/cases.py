@@ -1,4 +1,4 @@
-"""All cases."""
+"""All cases of files that foreign writers wrote."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.foreign import (
 from tests.support.foreign.by_arrow import good_parquet
 from tests.support.foreign.case import Case, both_modes
 
-#: No file of the first batch enters: a table is to be born all the same, later.
+#: No file of the first batch enters. A later file must still create the table.
 _REFUSED = (*by_arrow.REFUSED, *by_pandas.REFUSED, *by_polars.REFUSED, *odd_names.REFUSED)
 
 CASES: tuple[Case, ...] = (

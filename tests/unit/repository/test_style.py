@@ -15,16 +15,12 @@ from tests.support.tracked import ROOT, tracked
 UNSWEPT = (
     "assets/bronze/prepare/",
     "docs/reference/cli.md",  # printed from platform/cli
-    "tests/spark/",
-    "tests/support/foreign/case.py",
-    "tests/support/foreign/cases.py",
     "tests/unit/",
 )
 #: Decisions are history.
 EXEMPT = ("docs/decisions/",)
 #: Swept folders and files in a folder that is not swept as a whole.
 SWEPT = (
-    "tests/spark/test_silver_",
     "tests/unit/assets/bronze/",
     "tests/unit/assets/test_",
     "tests/unit/platform/cli/",
