@@ -1,4 +1,4 @@
-"""A lake on paper: its configuration and definitions, with nothing running behind them."""
+"""A lake on paper: its configuration and definitions, without running services."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class Paper:
         self.inbox: list[Backlog] = []
 
     def hint(self, table: str) -> None:
-        """Let a hint wait for a table since the beginning of time."""
+        """Add a backlog of one hint for the table. The hint has waited since time 0."""
         self.inbox.append(Backlog(table, 1, 0.0))
 
     def tick(self, instance: dg.DagsterInstance, cursor: str | None = None) -> SensorExecutionData:
-        """One evaluation of the intake sensor, as the daemon asks for it."""
+        """Evaluate the intake sensor once, as the daemon does."""
         with dg.build_sensor_context(
             instance=instance,
             instance_ref=instance.get_ref(),
@@ -82,7 +82,7 @@ def paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paper:
 
 @pytest.fixture(scope="module")
 def shipped_instance() -> Iterator[dg.DagsterInstance]:
-    """An instance with the settings of the dagster.yaml that is shipped."""
+    """Yields an instance with the settings of the shipped dagster.yaml."""
     settings = yaml.safe_load((Path(__file__).resolve().parents[2] / "platform" / "dagster.yaml").read_text())
     with dg.instance_for_test(overrides=settings) as made:
         yield made
@@ -90,7 +90,7 @@ def shipped_instance() -> Iterator[dg.DagsterInstance]:
 
 @pytest.fixture
 def instance(shipped_instance: dg.DagsterInstance) -> Iterator[dg.DagsterInstance]:
-    """The same, without runs and partitions: to make one takes seconds."""
+    """Yields `shipped_instance` without runs and partitions, because creating an instance takes seconds."""
     yield shipped_instance
     for run in shipped_instance.get_runs():
         shipped_instance.delete_run(run.run_id)

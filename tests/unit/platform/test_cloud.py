@@ -29,7 +29,7 @@ def table(name: str, **more: Any) -> dict[str, Any]:
 
 
 def allowed(statements: Statements, action: str, resource: str) -> bool:
-    return any(one.allows(action, resource) for one in statements)
+    return any(statement.allows(action, resource) for statement in statements)
 
 
 def test_the_page_shows_what_is_printed() -> None:
@@ -55,7 +55,7 @@ def test_resources_match_by_iam_s_wildcards(pattern: str, resource: str, matches
 
 
 def test_a_condition_holds_for_what_the_request_says() -> None:
-    metrics = next(one for one in dagster(lake(metrics="cloudwatch")) if one.sid == "Metrics")
+    metrics = next(statement for statement in dagster(lake(metrics="cloudwatch")) if statement.sid == "Metrics")
     for namespace, holds in (("Tidegate", True), ("Other", False)):
         context = {"cloudwatch:namespace": namespace}
         assert metrics.allows("cloudwatch:PutMetricData", "*", context) is holds
@@ -98,9 +98,9 @@ def test_a_producer_s_files_may_be_changed_where_after_load_says_so_alone() -> N
     )
     may = dagster(config)
     deleted = [
-        one
-        for one in ("kept", "gone", "moved", "tagged")
-        if allowed(may, "s3:DeleteObject", f"arn:aws:s3:::landing/{one}/x")
+        name
+        for name in ("kept", "gone", "moved", "tagged")
+        if allowed(may, "s3:DeleteObject", f"arn:aws:s3:::landing/{name}/x")
     ]
     assert deleted == ["gone", "moved"]
     assert allowed(may, "s3:ListBucket", "arn:aws:s3:::archive")
@@ -109,17 +109,17 @@ def test_a_producer_s_files_may_be_changed_where_after_load_says_so_alone() -> N
     for action in ("s3:PutObjectTagging", "s3:PutObjectVersionTagging", "s3:GetObjectVersionTagging"):
         assert allowed(may, action, "arn:aws:s3:::landing/tagged/x")
         assert not allowed(may, action, "arn:aws:s3:::landing/kept/x")
-    (taking,) = (one for one in may if one.sid == "TakeAwayLoaded")
+    (taking,) = (statement for statement in may if statement.sid == "TakeAwayLoaded")
     assert "arn:aws:s3:::lake" not in " ".join(taking.resources)
 
 
 def test_queues_have_the_region_and_account_of_their_url_or_of_the_first_one() -> None:
     url = "https://sqs.eu-central-1.amazonaws.com/111122223333/events"
     queues = [{"url": url, "dlq": "dead"}, {"name": "named"}]
-    (found,) = (one for one in dagster(lake(queues=queues)) if one.sid == "Queues")
+    (found,) = (statement for statement in dagster(lake(queues=queues)) if statement.sid == "Queues")
     assert found.resources == tuple(f"arn:aws:sqs:eu-central-1:111122223333:{name}" for name in ("events", "named"))
     assert "sqs:GetQueueUrl" in found.actions
-    (unknown,) = (one for one in dagster(lake()) if one.sid == "Queues")
+    (unknown,) = (statement for statement in dagster(lake()) if statement.sid == "Queues")
     assert unknown.resources == ("arn:aws:sqs:*:*:events",)
 
 
@@ -128,7 +128,7 @@ def test_every_action_is_one_that_some_call_needs() -> None:
     tables = [table("orders"), table("tagged", format="json", after_load={"tag": {"a": "b"}})]
     config = lake(*tables, metrics="cloudwatch", queues=[{"name": "events", "dlq": "dead"}])
     for role in ROLES.values():
-        assert {action for one in role(config) for action in one.actions} <= needed
+        assert {action for statement in role(config) for action in statement.actions} <= needed
 
 
 def test_a_missing_permission_has_a_statement() -> None:
@@ -147,10 +147,10 @@ def test_the_command_prints_a_policy_and_says_what_it_leaves_out(
     path.write_text("lake: {root: s3://lake/root}\nqueues: [{name: events}]\nbuckets: [landing]\n")
     run_policy("dagster", path)
     printed = capsys.readouterr()
-    sids = [one["Sid"] for one in json.loads(printed.out)["Statement"]]
+    sids = [statement["Sid"] for statement in json.loads(printed.out)["Statement"]]
     assert sids == [
-        one.sid
-        for one in dagster(
+        statement.sid
+        for statement in dagster(
             LakeConfig.model_validate(
                 {"lake": {"root": "s3://lake/root"}, "queues": [{"name": "events"}], "buckets": ["landing"]}
             )

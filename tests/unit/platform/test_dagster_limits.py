@@ -1,4 +1,4 @@
-"""The shipped dagster.yaml: one bronze run per table, however it was started."""
+"""The shipped dagster.yaml: a table has one bronze run at a time, regardless of what started the run."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def queue(
 
 
 def dequeued(instance: dg.DagsterInstance) -> list[str]:
-    """Returns the runs that the daemon would start now."""
+    """Returns the ids of the runs that the daemon would start now."""
     with QueuedRunCoordinatorDaemon(interval_seconds=1) as daemon:
         runs = daemon._get_runs_to_dequeue(instance, instance.get_concurrency_config(), fixed_iteration_time=None)
     return [run.run_id for run in runs]
@@ -90,7 +90,8 @@ def test_two_runs_of_one_table_never_start_together(
     routes = [ROUTES[first], ROUTES[second]]
     earlier, later = [queue(instance, tags) for tags in [route(paper, instance, ORDERS) for route in routes]]
     other = queue(instance, routes[1](paper, instance, ITEMS))
-    assert dequeued(instance) == [earlier, other]  # the older run of the table, and no run of another table waits
+    # Only the older run of the table starts. A run of another table does not wait.
+    assert dequeued(instance) == [earlier, other]
     for status in (dg.DagsterEventType.PIPELINE_STARTING, dg.DagsterEventType.PIPELINE_START):
         for run in (earlier, other):
             instance.report_dagster_event(dg.DagsterEvent(status.value, "bronze_job"), run)
@@ -108,7 +109,7 @@ def test_a_run_of_a_table_waits_for_the_shared_run_that_holds_it(
     tags = [ROUTES[route](paper, instance, table) for table in (ORDERS, ITEMS)]
     shared = queue(instance, {}, SHARED_JOB, shared_config([ORDERS, "landing.more"]))
     assert dequeued(instance) == [shared]
-    held, other = [queue(instance, one) for one in tags]
+    held, other = [queue(instance, run_tags) for run_tags in tags]
     for status in (
         dg.DagsterEventType.PIPELINE_STARTING,
         dg.DagsterEventType.PIPELINE_START,
@@ -165,11 +166,11 @@ def limits() -> dict[str, int]:
     """
     found: dict[str, int] = {}
 
-    def look(node: yaml.Node) -> None:
+    def collect(node: yaml.Node) -> None:
         assert isinstance(node, yaml.MappingNode)
         for key, value in node.value:
             if isinstance(value, yaml.MappingNode):
-                look(value)
+                collect(value)
             elif isinstance(value, yaml.SequenceNode):
                 found.update({f"{key.value}[{n}]": item.start_mark.line for n, item in enumerate(value.value)})
             elif value.tag != "tag:yaml.org,2002:str":
@@ -177,7 +178,7 @@ def limits() -> dict[str, int]:
 
     for section, node in yaml.compose(FILE.read_text()).value:
         if section.value in ("concurrency", "run_monitoring", "run_coordinator"):
-            look(node)
+            collect(node)
     del found["dequeue_interval_seconds"]
     return found
 
@@ -200,12 +201,12 @@ def test_every_limit_names_the_invariant_that_it_serves() -> None:
         "max_runtime_seconds", "max_resume_run_attempts", "free_slots_after_run_end_seconds",
     }  # fmt: skip
     for name, line in found.items():
-        said = comment_above(line)
-        assert any(said.lower().startswith(begin) for begin in invariants), f"{name} names no invariant: {said!r}"
+        comment = comment_above(line)
+        assert any(comment.lower().startswith(begin) for begin in invariants), f"{name} names no invariant: {comment!r}"
 
 
 def test_ticks_are_not_kept_for_ever() -> None:
-    """By default Dagster keeps the ticks that did something for ever, each with its cursor."""
+    """By default, Dagster never deletes the ticks that did something. Each of them contains its cursor."""
     with dg.instance_for_test(overrides={name: SHIPPED[name] for name in ("retention", "sensors")}) as found:
         for kind in (InstigatorType.SENSOR, InstigatorType.SCHEDULE):
             assert all(0 < days <= 30 for days in found.get_tick_retention_settings(kind).values())

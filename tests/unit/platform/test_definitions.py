@@ -1,4 +1,4 @@
-"""The code location loads by itself, and its graph is the one in the UI."""
+"""The code location loads by itself, and its graph is the graph that the UI shows."""
 
 from __future__ import annotations
 
@@ -113,12 +113,12 @@ def test_lineage_runs_from_bucket_to_silver(paper: Paper) -> None:
 
 def test_assets_carry_what_the_ui_shows(paper: Paper) -> None:
     graph = paper.definitions.resolve_asset_graph()
-    shown = {
+    assets = {
         key.to_user_string(): (node.group_name, sorted(node.kinds), sorted(node.owners), node.is_external)
         for key in graph.get_all_asset_keys()
         if (node := graph.get(key))
     }
-    assert shown == {
+    assert assets == {
         "s3/landing": ("sources", ["s3"], ["a@example.org", "team:sales"], True),
         "s3/second": ("sources", ["s3"], [], True),
         "sqs/events": ("sources", ["sqs"], ["a@example.org", "team:sales"], True),
@@ -161,16 +161,20 @@ def test_partitions_and_pools(paper: Paper) -> None:
 
 
 def test_triggers_are_a_schedule_or_a_sensor_and_on_from_the_start(paper: Paper) -> None:
-    schedules = {one.name: one for one in paper.definitions.schedules or [] if isinstance(one, dg.ScheduleDefinition)}
-    sensors = {one.name: one for one in paper.definitions.sensors or []}
+    schedules = {
+        schedule.name: schedule
+        for schedule in paper.definitions.schedules or []
+        if isinstance(schedule, dg.ScheduleDefinition)
+    }
+    sensors = {sensor.name: sensor for sensor in paper.definitions.sensors or []}
     assert set(schedules) == {"silver_orders_schedule", "forget_history_schedule"}
     assert set(sensors) == {"health", "intake", "silver_items_sensor"}
     assert schedules["silver_orders_schedule"].cron_schedule == "*/10 * * * *"
     assert schedules["silver_orders_schedule"].job_name == "silver_orders_job"
     assert sensors["silver_items_sensor"].minimum_interval_seconds == 10
     assert sensors["silver_items_sensor"].job_name == "silver_items_job"
-    assert {one.default_status for one in sensors.values()} == {dg.DefaultSensorStatus.RUNNING}
-    assert {one.default_status for one in schedules.values()} == {dg.DefaultScheduleStatus.RUNNING}
+    assert {sensor.default_status for sensor in sensors.values()} == {dg.DefaultSensorStatus.RUNNING}
+    assert {schedule.default_status for schedule in schedules.values()} == {dg.DefaultScheduleStatus.RUNNING}
 
 
 def test_runs_are_in_process(paper: Paper) -> None:
@@ -184,7 +188,7 @@ def test_a_tick_adds_partitions_and_asks_for_runs_from_the_inbox(paper: Paper, i
     instance.add_dynamic_partitions(TABLES.name or "", ["landing.seen"])
     tick = paper.tick(instance)
     (added,) = tick.dynamic_partitions_requests or []
-    # Also for tables without events: materializing such a table reads its prefix.
+    # Tables without events have a partition too, because materializing such a table reads its prefix.
     assert list(added.partition_keys) == sorted(spec.table_key.encode() for spec in paper.config.tables)
     (shared,) = tick.run_requests or []
     assert (shared.job_name, shared.run_config) == (SHARED_JOB, shared_config([ORDERS, "landing.seen"]))
@@ -192,7 +196,7 @@ def test_a_tick_adds_partitions_and_asks_for_runs_from_the_inbox(paper: Paper, i
     (own,) = paper.tick(instance).run_requests or []
     assert (own.job_name, own.partition_key, own.tags["dagster/partition"]) == ("bronze_job", ORDERS, ORDERS)
     for request in (shared, own):
-        assert request.run_key is None  # a used run key is never run again, even after a failure
+        assert request.run_key is None  # Dagster never starts a second run for a run key, even after a failure
         assert request.tags[TRIGGER_TAG] == "sensor"
 
 
@@ -208,7 +212,7 @@ def test_a_tick_evaluates_the_checks_of_the_queues(
     event = Unrouted("m#0", "no_table", "more", S3Address("b", "x.json"), "no folder")
     monkeypatch.setattr(intake, "listen", lambda *_, **__: Intake(unrouted=[event]))
     tick = paper.tick(instance)
-    assert {one.asset_key.path[-1]: one.passed for one in tick.asset_events} == {"events": True, "more": False}
+    assert {event.asset_key.path[-1]: event.passed for event in tick.asset_events} == {"events": True, "more": False}
     for event in tick.asset_events:
         instance.report_runless_asset_event(event)
     key = dg.AssetCheckKey(AssetKey(["sqs", "more"]), "every_event_has_a_table")
@@ -240,18 +244,18 @@ def test_a_tick_shows_what_went_to_no_table_and_why(
     ]
     monkeypatch.setattr(intake, "listen", lambda *_, **__: Intake(unrouted=events))
     paper.tick(instance)
-    told = capfd.readouterr().err
-    assert "malformed: s3://lake/quarantine/messages/m-0.json: not JSON" in told
-    assert "no_table: s3://landing/0.csv: in no folder" in told
-    assert (told.count("WARNING"), "_SUCCESS" in told) == (10, False)
-    assert "\n2026 ERROR" not in told
-    assert "\x1b[2J" not in told
+    log = capfd.readouterr().err
+    assert "malformed: s3://lake/quarantine/messages/m-0.json: not JSON" in log
+    assert "no_table: s3://landing/0.csv: in no folder" in log
+    assert (log.count("WARNING"), "_SUCCESS" in log) == (10, False)
+    assert "\n2026 ERROR" not in log
+    assert "\x1b[2J" not in log
 
 
 def test_a_queue_that_fails_for_ever_does_not_set_the_tour_of_the_inbox_back(
     paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A tick that fails keeps no cursor, so the next one would read the same tables again."""
+    """A tick that fails keeps no cursor, so the next tick would read the same tables again."""
     broken = Intake(failures={"events": TimeoutError("no route")})
     monkeypatch.setattr(intake, "listen", lambda *_, **__: broken)
     for whole in (False, True):
@@ -294,7 +298,7 @@ def test_a_table_that_failed_in_a_shared_run_rests_and_then_has_its_own(
     assert (
         (shared.run_config == shared_config(others)) if says else shared is None
     )  # all tables back off, whichever table failed
-    requests = {one.partition_key: one for one in asked_at(paper, instance, time.time() + 6)}
+    requests = {request.partition_key: request for request in asked_at(paper, instance, time.time() + 6)}
     assert set(requests) == ({ORDERS, None} if says else {ORDERS, *others})
     assert requests[ORDERS].tags[FAILURES_TAG] == "1"
     make_run(instance, dg.DagsterRunStatus.FAILURE, requests[ORDERS].tags)
@@ -303,8 +307,8 @@ def test_a_table_that_failed_in_a_shared_run_rests_and_then_has_its_own(
     assert (again.partition_key, again.tags[FAILURES_TAG]) == (ORDERS, "2")
     make_run(instance, dg.DagsterRunStatus.SUCCESS)
     after = asked_at(paper, instance, time.time())
-    assert [held for one in after for held in tables_of(one) if held == ORDERS] == [ORDERS]
-    assert all(FAILURES_TAG not in one.tags for one in after if ORDERS in tables_of(one))
+    assert [table for request in after for table in tables_of(request) if table == ORDERS] == [ORDERS]
+    assert all(FAILURES_TAG not in request.tags for request in after if ORDERS in tables_of(request))
 
 
 @pytest.mark.parametrize("status", ["FAILURE", "CANCELED"])
@@ -336,21 +340,21 @@ def test_the_rest_after_a_failure_ends_and_grows_with_the_next(paper: Paper, ins
 def test_a_tick_with_thousands_of_waiting_tables_asks_little_and_for_few_runs(
     paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ticks on real storage, with the inbox of 5,000 tables. Some tables have a run, some back off."""
-    objects, most, asked, listed = Objects(), 20, [], []
+    """The ticks use Dagster's real storage and an inbox of 5,000 tables. Some tables have a run, and some back off."""
+    objects, max_runs, queries, listings = Objects(), 20, [], []
     store = LakeStore(objects, "s3://lake/root")  # type: ignore[arg-type]
     tables = sorted(TableKey("landing", f"t{number}/").encode() for number in range(5000))
     for table in [*tables, *[tables[0]] * 5000]:
         objects.bodies[f"root/inbox/{table}/{len(objects.bodies):026d}-1.json"] = ""
-    monkeypatch.setattr(requests, "MAX_RUNS", most)
+    monkeypatch.setattr(requests, "MAX_RUNS", max_runs)
     monkeypatch.setattr(sharing, "MAX_SHARED_TABLES", 5)
     monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace(store=store, config=paper.config))
     fetch, under = dg.DagsterInstance.get_run_records, Objects.under
     monkeypatch.setattr(
-        dg.DagsterInstance, "get_run_records", lambda *given, **more: asked.append(1) or fetch(*given, **more)
+        dg.DagsterInstance, "get_run_records", lambda *given, **more: queries.append(1) or fetch(*given, **more)
     )
     monkeypatch.setattr(
-        Objects, "under", lambda *given, **more: (listed.append(1) or item for item in under(*given, **more))
+        Objects, "under", lambda *given, **more: (listings.append(1) or item for item in under(*given, **more))
     )
     make_run(instance, dg.DagsterRunStatus.STARTED, {"dagster/partition": tables[3]})
     make_run(instance, dg.DagsterRunStatus.FAILURE, {"dagster/partition": tables[5], FAILURES_TAG: "9"})
@@ -362,14 +366,14 @@ def test_a_tick_with_thousands_of_waiting_tables_asks_little_and_for_few_runs(
         assert sorted(map(len, runs)) == ([1, 4, 5, 5, 5] if cursor is None else [5, 5, 5, 5])
         served += [table for run in runs for table in run]
         cursor = tick.cursor
-    assert sorted(served) == sorted({*tables[: 2 * most + 2]} - {tables[3], tables[5]})
-    assert len(asked) == 2 * 4, "active ones, failed ones of either kind, and which of these tables did well since"
-    assert len(listed) < 2000, "a page of the one with thousands of manifests, and those that had their turn"
+    assert sorted(served) == sorted({*tables[: 2 * max_runs + 2]} - {tables[3], tables[5]})
+    assert len(queries) == 2 * 4, "active ones, failed ones of either kind, and which of these tables did well since"
+    assert len(listings) < 2000, "a page of the one with thousands of manifests, and those that had their turn"
 
-    for table in served[: most - 1]:
+    for table in served[: max_runs - 1]:
         make_run(instance, dg.DagsterRunStatus.QUEUED, {"dagster/partition": table, TRIGGER_TAG: "sensor"})
     assert len(paper.tick(instance, cursor).run_requests or []) == 1, "no more than the queue will hold"
-    make_run(instance, dg.DagsterRunStatus.QUEUED, {"dagster/partition": served[most], TRIGGER_TAG: "sensor"})
+    make_run(instance, dg.DagsterRunStatus.QUEUED, {"dagster/partition": served[max_runs], TRIGGER_TAG: "sensor"})
     full = paper.tick(instance, cursor)
     assert full.run_requests == []
     assert json.loads(full.cursor or "")["last"] == json.loads(cursor or "")["last"], "whose turn it is stays"
@@ -378,7 +382,7 @@ def test_a_tick_with_thousands_of_waiting_tables_asks_little_and_for_few_runs(
 def test_the_inbox_has_a_time_of_its_own_however_long_the_queues_took(
     paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Due runs are requested although a queue failed; only a tick without other results fails."""
+    """Due runs are requested although a queue failed. Only a tick without other results fails."""
     clock = [1000.0]
 
     def long_drain(*_: Any, **__: Any) -> Intake:
@@ -410,9 +414,9 @@ def tables_of(request: dg.RunRequest) -> list[str]:
 
 
 def asked_at(paper: Paper, instance: dg.DagsterInstance, now: float, table: str = "") -> list[dg.RunRequest]:
-    """Returns the runs that a tick requests at that time, of one table if it is given."""
+    """Returns the runs that a tick requests at the time `now`. If `table` is given, only its runs."""
     found = requests.bronze_requests(paper.resource.open(), instance, now, "", time.monotonic() + 60)[1]
-    return [one for one in found if not table or table in tables_of(one)]
+    return [request for request in found if not table or table in tables_of(request)]
 
 
 def make_shared_run(

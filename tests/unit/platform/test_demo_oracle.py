@@ -1,4 +1,4 @@
-"""The demo's oracle: its result for the real folder, and its reaction to changes there."""
+"""The demo's oracle: its result for the real folder, and how the result follows changes of the folder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def expected(folder: Path) -> dict[str, Any]:
-    """The oracle, run as a script in a Python without Tidegate."""
+    """Returns the result of the oracle, which runs as a script in a Python without Tidegate."""
     script = [sys.executable, "-I", str(oracle.__file__), str(folder)]
     return dict(json.loads(subprocess.run(script, check=True, capture_output=True, timeout=120).stdout))
 
@@ -38,8 +38,8 @@ def rows(part: dict[str, Any]) -> dict[str, int]:
 def test_after_wave_1_tables_are_the_source(expected: dict[str, Any]) -> None:
     first = expected["after_wave"]["1"]
     assert rows(first) == {
-        "bronze.flights": 336_776 - 100,  # these come in wave 2
-        "silver.flights": 336_776 - 100 - 36,  # deleted already
+        "bronze.flights": 336_776 - 100,  # 100 rows come in wave 2
+        "silver.flights": 336_776 - 100 - 36,  # 36 rows are deleted already
         "bronze.weather": 26_115,
         "silver.weather": 26_115,
         "bronze.planes": 3_322 - 80,
@@ -59,7 +59,7 @@ def test_after_wave_2(expected: dict[str, Any], folder: Path) -> None:
     assert expected["after_wave"]["2"]["tables"] == expected["tables"]
     assert rows(expected) == {
         "bronze.flights": 336_776 - 100 + added - removed,
-        "silver.flights": 336_776 - removed - 100 - 24,  # 100 deleted now; of the 36, one per month returns
+        "silver.flights": 336_776 - removed - 100 - 24,  # 100 are deleted now; one per month of the 36 returns
         "bronze.weather": 26_870,
         "silver.weather": 26_115 - 72 + 6,
         "bronze.planes": 3_242 + 811 + 60 + 18,
@@ -102,15 +102,15 @@ class Part:
         self.at = at
         lines = (folder / "operations.jsonl").read_text().splitlines()
         self.operations = [
-            done for line in lines if (done := json.loads(line))["key"] and done["key"].startswith(start)
+            operation for line in lines if (operation := json.loads(line))["key"] and operation["key"].startswith(start)
         ]
-        for done in self.operations:
-            if "file" in done:
-                (at / done["file"]).parent.mkdir(parents=True, exist_ok=True)
-                (at / done["file"]).write_bytes((folder / done["file"]).read_bytes())
+        for operation in self.operations:
+            if "file" in operation:
+                (at / operation["file"]).parent.mkdir(parents=True, exist_ok=True)
+                (at / operation["file"]).write_bytes((folder / operation["file"]).read_bytes())
 
     def expect(self) -> dict[str, Any]:
-        (self.at / "operations.jsonl").write_text("\n".join(json.dumps(done) for done in self.operations))
+        (self.at / "operations.jsonl").write_text("\n".join(json.dumps(operation) for operation in self.operations))
         return oracle.expect(self.at)
 
 
@@ -191,7 +191,7 @@ def test_loaded_tables_keep_every_content_once(tmp_path: Path) -> None:
     assert rows(expected)["silver.weather"] == 3
     assert expected["tables"]["bronze.weather"]["files"] == 3
     assert expected["removed"] == ["weather/1.json"]
-    assert [done["replay"] for done in does.write()] == [False, True, False, True, False]
+    assert [operation["replay"] for operation in does.write()] == [False, True, False, True, False]
 
 
 def test_a_file_without_one_good_row_waits_until_it_is_mended(tmp_path: Path) -> None:

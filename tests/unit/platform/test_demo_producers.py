@@ -55,12 +55,14 @@ def test_the_data_is_the_real_one(source: Source) -> None:
 def test_a_short_demo_has_everything_that_the_second_wave_does(
     source: Source, operations: list[Operation], tmp_path: Path
 ) -> None:
-    def second(done: list[Operation]) -> list[tuple[str, str | None, str]]:
-        return [(one["op"], one["key"], one["kind"]) for one in done if one["wave"] == 2]
+    def second(operations: list[Operation]) -> list[tuple[str, str | None, str]]:
+        return [
+            (operation["op"], operation["key"], operation["kind"]) for operation in operations if operation["wave"] == 2
+        ]
 
     short = producers.produce(tmp_path, source.short())
     assert second(short) == second(operations)
-    first = Counter((done["key"] or "").split("/")[0] for done in short if done["wave"] == 1)
+    first = Counter((operation["key"] or "").split("/")[0] for operation in short if operation["wave"] == 1)
     assert first == {
         "flights": len(SHORT),
         "weather": len(SHORT) - 1,
@@ -99,7 +101,7 @@ def _digests(folder: Path) -> dict[str, str]:
 
 
 def test_operations_are_counted(operations: list[Operation]) -> None:
-    assert Counter((done["wave"], done["op"]) for done in operations) == {
+    assert Counter((operation["wave"], operation["op"]) for operation in operations) == {
         (1, "put"): 740,
         (2, "put"): 81,
         (2, "delete"): 2,
@@ -107,7 +109,7 @@ def test_operations_are_counted(operations: list[Operation]) -> None:
         (2, "message"): 2,
         (2, "mend"): 1,
     }
-    first = Counter(done["key"].split("/")[0] for done in operations if done["wave"] == 1)
+    first = Counter(operation["key"].split("/")[0] for operation in operations if operation["wave"] == 1)
     assert first == {
         "flights": 365,
         "weather": 364,
@@ -117,25 +119,25 @@ def test_operations_are_counted(operations: list[Operation]) -> None:
         "delays": 2,
         "fleet": 2,
     }
-    assert all(done["events"] == (done["op"] != "mend") for done in operations)
-    assert [done["n"] for done in operations] == list(range(1, len(operations) + 1))
+    assert all(operation["events"] == (operation["op"] != "mend") for operation in operations)
+    assert [operation["n"] for operation in operations] == list(range(1, len(operations) + 1))
 
 
 def test_files_are_what_the_operations_say(folder: Path, operations: list[Operation]) -> None:
-    for done in operations:
-        if done["op"] == "put":
-            content = (folder / done["file"]).read_bytes()
+    for operation in operations:
+        if operation["op"] == "put":
+            content = (folder / operation["file"]).read_bytes()
             etag = hashlib.md5(content, usedforsecurity=False).hexdigest()
-            assert (done["size"], done["etag"]) == (len(content), etag)
+            assert (operation["size"], operation["etag"]) == (len(content), etag)
 
 
 def test_a_wave_gives_a_key_one_state(operations: list[Operation]) -> None:
     states: dict[tuple[int, str], set[Any]] = defaultdict(set)
     etags: dict[str, set[str]] = defaultdict(set)
-    for done in operations:
-        if done["op"] in ("put", "delete"):
-            states[done["wave"], done["key"]].add(done.get("etag"))
-            etags[done["key"]] |= {done["etag"]} if "etag" in done else set()
+    for operation in operations:
+        if operation["op"] in ("put", "delete"):
+            states[operation["wave"], operation["key"]].add(operation.get("etag"))
+            etags[operation["key"]] |= {operation["etag"]} if "etag" in operation else set()
     assert all(len(state) == 1 for state in states.values())
     assert all(len(etag) == 1 for key, etag in etags.items() if key.endswith(".parquet"))
     assert sum(len(etag) == 2 for etag in etags.values()) == 7
@@ -143,36 +145,39 @@ def test_a_wave_gives_a_key_one_state(operations: list[Operation]) -> None:
 
 def test_a_replay_leaves_the_bucket_as_it_is(operations: list[Operation]) -> None:
     bucket: dict[str, str] = {}
-    for done in operations:
-        if done["op"] == "put":
-            bucket[done["key"]] = done["etag"]
-        elif done["op"] == "delete":
-            del bucket[done["key"]]
-    again = [done for done in operations if done["replay"]]
-    assert {done["op"] for done in again} == {"put", "redeliver"}
-    assert all(bucket[done["key"]] == done["etag"] for done in again if done["op"] == "put")
-    assert not any(done["kind"].startswith("bad") and done["op"] == "put" and done["size"] < 100 for done in again)
+    for operation in operations:
+        if operation["op"] == "put":
+            bucket[operation["key"]] = operation["etag"]
+        elif operation["op"] == "delete":
+            del bucket[operation["key"]]
+    again = [operation for operation in operations if operation["replay"]]
+    assert {operation["op"] for operation in again} == {"put", "redeliver"}
+    assert all(bucket[operation["key"]] == operation["etag"] for operation in again if operation["op"] == "put")
+    assert not any(
+        operation["kind"].startswith("bad") and operation["op"] == "put" and operation["size"] < 100
+        for operation in again
+    )
 
 
 def test_redelivered_notifications_have_the_shape_of_s3(operations: list[Operation]) -> None:
-    by_n = {done["n"]: done for done in operations}
-    for done in (done for done in operations if done["op"] == "redeliver"):
-        (record,) = json.loads(done["body"])["Records"]
-        assert record["eventName"] == done["event"]
+    by_n = {operation["n"]: operation for operation in operations}
+    for operation in (operation for operation in operations if operation["op"] == "redeliver"):
+        (record,) = json.loads(operation["body"])["Records"]
+        assert record["eventName"] == operation["event"]
         assert record["eventTime"] < "2025"
         assert len(record["s3"]["object"]["sequencer"]) == 16
-        told = record["s3"]["object"].get("eTag")
-        assert told in (None, by_n[done["of"]]["etag"] if done["of"] else "0" * 32)
+        etag = record["s3"]["object"].get("eTag")
+        assert etag in (None, by_n[operation["of"]]["etag"] if operation["of"] else "0" * 32)
     names = [
-        json.loads(done["body"])["Records"][0]["s3"]["object"]["key"]
-        for done in operations
-        if done["op"] == "redeliver"
+        json.loads(operation["body"])["Records"][0]["s3"]["object"]["key"]
+        for operation in operations
+        if operation["op"] == "redeliver"
     ]
     assert "weather/late+report+50%25%2B%C3%A9.json" in names
 
 
 def test_awkward_and_hidden_names_are_there(operations: list[Operation]) -> None:
-    keys = {done["key"] for done in operations if done["op"] == "put"}
+    keys = {operation["key"] for operation in operations if operation["op"] == "put"}
     assert keys >= {
         "weather/b1.json",
         "weather/b[1].json",
@@ -185,12 +190,14 @@ def test_awkward_and_hidden_names_are_there(operations: list[Operation]) -> None
 
 
 def test_nothing_depends_on_the_removed_file_but_its_rows(operations: list[Operation]) -> None:
-    of_that_day = [done for done in operations if (done["key"] or "").startswith(REMOVED_FILE.rsplit("/", 1)[0])]
-    assert [done["op"] for done in of_that_day] == ["put", "delete", "redeliver"]
+    of_that_day = [
+        operation for operation in operations if (operation["key"] or "").startswith(REMOVED_FILE.rsplit("/", 1)[0])
+    ]
+    assert [operation["op"] for operation in of_that_day] == ["put", "delete", "redeliver"]
 
 
 def test_the_notebooks_files_are_what_pandas_writes_by_default(folder: Path, source: Source) -> None:
-    """Nanoseconds, names with blanks and brackets, an index; and the values are those of the flights."""
+    """They have nanoseconds, names with blanks and brackets, and an index. The values are those of the flights."""
     stored = pq.read_table(folder / "files/wave-1/delays/2013-h1.parquet")
     assert stored.schema.field("Left At").type == pa.timestamp("ns", tz="UTC")
     assert stored.schema.pandas_metadata["index_columns"] == ["__index_level_0__"]
@@ -221,24 +228,24 @@ def test_what_was_never_put_cannot_be_mended(tmp_path: Path) -> None:
 
 
 def test_the_lake_file_takes_the_mend(operations: list[Operation], tmp_path: Path) -> None:
-    """The file is in quarantine until a line is active that is commented out in the demo's copy of lake.yaml."""
-    (done,) = (done for done in operations if done["op"] == "mend")
+    """A line of the demo's copy of lake.yaml is commented out. The file is in quarantine until that line is active."""
+    (operation,) = (operation for operation in operations if operation["op"] == "mend")
     own = lake_file_of(tmp_path / "home")
     env = {"TIDEGATE_QUEUE_URL": "http://127.0.0.1:4566/000000000000/tidegate-events"}
 
     def nulls() -> tuple[str, ...]:
-        spec = table_holding(BUCKET, done["key"], load_lake(own, env=env))
+        spec = table_holding(BUCKET, operation["key"], load_lake(own, env=env))
         assert spec is not None
         return spec.csv.nulls
 
     assert nulls() == ()
-    for _ in range(2):  # an interrupted demo does it again
-        activate(own, done)
+    for _ in range(2):  # an interrupted demo activates the line again
+        activate(own, operation)
         assert nulls() == ("NA",)
-        assert lake_file_of(tmp_path / "home") == own  # and another run does not undo it
+        assert lake_file_of(tmp_path / "home") == own  # another run of the demo keeps the active line
     own.write_text("lake: {}")
     with pytest.raises(ValueError, match="remove the file"):
-        activate(own, done)
+        activate(own, operation)
 
 
 def test_a_key_cannot_get_two_contents_in_a_wave(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_a_run_is_alive_while_its_process_is_and_has_died_after(tmp_path: Path) 
         assert (locks.pid("run"), locks.died("run")) == (process.pid, False)
         process.kill()
         process.wait()
-        assert (locks.pid("run"), locks.died("run")) == (None, True)  # though its child lives
+        assert (locks.pid("run"), locks.died("run")) == (None, True)  # although its child lives
         locks.forget("run")
         assert not locks.died("run")
     finally:

@@ -1,4 +1,4 @@
-"""What a lake needs on AWS is stated once: the local platform makes it, checks compare with it, the page shows it."""
+"""One module states what a lake needs on AWS. The local platform creates it, checks require it, the page shows it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WANTED = Wanted.of(LAKE)
 
 
 class Account:
-    """S3, SQS and DynamoDB as far as they are provisioned: what was put, and how many writes that took."""
+    """The provisioned parts of S3, SQS and DynamoDB. Records what was put, and counts the writes."""
 
     def __init__(self) -> None:
         self.buckets: dict[str, dict[str, Any]] = {}
@@ -185,7 +185,7 @@ def test_java_names_the_table_s_attributes_alike() -> None:
 
 
 def test_no_other_module_of_the_platform_states_it() -> None:
-    stated = re.compile("|".join([*(one.name for one in QUEUE_ATTRIBUTES), "maxReceiveCount", "1209600"]))
+    stated = re.compile("|".join([*(attribute.name for attribute in QUEUE_ATTRIBUTES), "maxReceiveCount", "1209600"]))
     found = {
         str(path.relative_to(ROOT))
         for path in (ROOT / "platform").rglob("*.py")

@@ -1,4 +1,4 @@
-"""Clients are cheap: what AWS says of its services is parsed once."""
+"""Clients are cheap: AWS's descriptions of its services are parsed once."""
 
 from __future__ import annotations
 

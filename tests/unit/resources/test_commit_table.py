@@ -1,4 +1,4 @@
-"""What Python and Java must agree on about the table of entries: the JVM tests read the same file."""
+"""Facts about the table of entries on which Python and Java must agree. The JVM tests read the same file."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def test_a_path_is_spelled_as_java_spells_it(location: str) -> None:
 @pytest.mark.parametrize("choice", FACTS["choices"], ids=str)
 def test_a_spelling_is_chosen_as_java_chooses_it(choice: dict[str, Any]) -> None:
     newest = {
-        one: CommitEntry(f"{version:020d}.json", FACTS["temp_paths"][whose], complete=True)
-        for one, (version, whose) in choice["newest"].items()
+        spelling: CommitEntry(f"{version:020d}.json", FACTS["temp_paths"][whose], complete=True)
+        for spelling, (version, whose) in choice["newest"].items()
     }
     if choice["chosen"] is None:
         with pytest.raises(ValueError, match="do not see each other"):
@@ -40,7 +40,7 @@ def test_ours_are_known_by_their_temp_paths(whose: str) -> None:
 def test_the_table_is_made_as_java_makes_it() -> None:
     made = CommitTable("entries").definition()
     assert {key["AttributeName"]: key["KeyType"] for key in made["KeySchema"]} == FACTS["table"]["keys"]
-    assert {one["AttributeName"]: one["AttributeType"] for one in made["AttributeDefinitions"]} == dict.fromkeys(
+    assert {item["AttributeName"]: item["AttributeType"] for item in made["AttributeDefinitions"]} == dict.fromkeys(
         FACTS["table"]["keys"], "S"
     )
     assert made["BillingMode"] == FACTS["table"]["billing"]

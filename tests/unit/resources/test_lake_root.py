@@ -1,4 +1,4 @@
-"""The lake's own objects: what does not belong among them is named and skipped, and everything else goes on."""
+"""The lake's own objects: an object that does not belong there is named and skipped, and the others are read."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_stray_in_the_inbox_is_named_and_skipped(store: LakeStore, objects: Ob
     store.inbox.put([Manifest.new(table, "intake", [Hint("a")]) for table in (ORDERS, ITEMS)])
     objects.bodies[f"root/{key}"] = "?"
     contents = store.inbox.contents()
-    assert [(one.table, one.hints) for one in contents.waiting] == [(ITEMS, 1), (ORDERS, 1)]
+    assert [(backlog.table, backlog.hints) for backlog in contents.waiting] == [(ITEMS, 1), (ORDERS, 1)]
     (stray,) = contents.strays
     assert stray.startswith(f"s3://lake/root/{key} is no manifest and is skipped: ")
     assert stray.endswith("Move it away")
@@ -65,7 +65,7 @@ def test_a_birth_record_that_cannot_be_read_is_named(store: LakeStore, objects: 
 
 
 def test_a_generation_that_is_retired_decides_nothing_more(store: LakeStore) -> None:
-    """Whoever comes second, a batch or another reset, goes on with what stands."""
+    """A batch or a second reset that comes later finds the first reset and changes nothing."""
     batches = store.batches(ORDERS)
     first = _batch(1)
     assert batches.decide(first) == first

@@ -1,4 +1,4 @@
-"""``lake.intake`` and ``lake.quarantine``: when they are made, and what that may not hinder."""
+"""The views `lake.intake` and `lake.quarantine`: when they are created, and what a failure must not stop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = LakeRoot(SimpleNamespace(), "s3://lake/root")  # type: ignore[arg-type]
 
 
 class Server:
-    """Remembers the names that it was given."""
+    """Records the names that it was given."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -58,7 +58,7 @@ def test_they_are_made_once_and_anew_when_a_ledger_is_new() -> None:
 
 
 class Births:
-    """So many tables, one of which has a broken record; ``asked`` are those whose record was read."""
+    """Birth records of tables, of which one record is broken. `asked` has the tables whose record was read."""
 
     def __init__(self, tables: list[str]) -> None:
         self._tables = tables
@@ -76,7 +76,7 @@ class Births:
 
 
 class Namer:
-    """Names every table but those whose log is broken or that has none, and counts the calls."""
+    """Names every table except the one with a broken log and the one without a log. Counts the calls."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -91,22 +91,22 @@ class Namer:
 
     def quarantining(self, ledgers: Sequence[str]) -> list[bool]:
         self.calls += 1
-        return [one.endswith("torn") for one in ledgers]
+        return [ledger.endswith("torn") for ledger in ledgers]
 
     def name_tables(self, names: Sequence[TableName]) -> list[Naming]:
         self.calls += 1
-        self.names += [f"{one.schema}.{one.name}" for one in names]
+        self.names += [f"{name.schema}.{name.name}" for name in names]
         return [
             Naming(False, "its log is broken\n\tat a.b.C")
-            if (one.schema, one.name) == ("bronze", "torn")
-            else Naming(one.name not in ("torn", "empty"), None)
-            for one in names
+            if (name.schema, name.name) == ("bronze", "torn")
+            else Naming(name.name not in ("torn", "empty"), None)
+            for name in names
         ]
 
 
 def lake_of(tables: list[str], delta: Any) -> Lake:
     config = SimpleNamespace(
-        # One was born before lake.yaml gave it another name.
+        # The table `old` was born before lake.yaml gave it another name.
         table_for=lambda key: SimpleNamespace(name=key.prefix.rstrip("/").replace("old", "new"), silver=None)
     )
     keys = [TableKey("shop", f"{name}/").encode() for name in tables]
@@ -126,7 +126,7 @@ def test_a_table_that_cannot_be_named_is_left_out_and_hinders_nothing(monkeypatc
     monkeypatch.setattr(lake_module, "name_lake_tables", fail)
     lake = lake_of(["empty", "orders", "record", "torn", "unborn"], Namer())
     key = {name: TableKey("shop", f"{name}/").encode() for name in ("orders", "record", "torn")}
-    assert [str(one) for one in lake.name_tables()] == [
+    assert [str(problem) for problem in lake.name_tables()] == [
         f"table {key['record']} has no SQL names: no birth record",
         f"table {key['torn']} has no SQL names: its log is broken",
         "table lake.quarantine has no SQL names: no view today",
@@ -159,7 +159,7 @@ def test_a_table_is_found_by_the_name_that_it_was_born_with() -> None:
     lake = lake_of(["old", "other", "torn"], namer)
     assert lake.name_asked({"old"}) == []
     assert namer.names == ["bronze.old", "ledger.old"]
-    assert [one.table for one in lake.name_asked({"torn", "nothing"})] == [TableKey("shop", "torn/").encode()]
+    assert [problem.table for problem in lake.name_asked({"torn", "nothing"})] == [TableKey("shop", "torn/").encode()]
 
 
 def test_what_is_in_quarantine_is_asked_of_the_ledgers_that_may_say_it() -> None:

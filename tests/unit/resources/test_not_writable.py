@@ -1,4 +1,4 @@
-"""A copy that may not be written: no file is at fault, the others go on, and the run fails with the permission."""
+"""A copy that may not be written: no file is blamed, the others continue, and the run fails with the permission."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What S3 says of an object's bytes beside its etag, as answers of the API."""
+"""What S3 reports of an object's bytes in addition to its etag, in answers of the API."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_an_etag_is_no_digest_where_kms_encrypts(
 
 
 def test_the_etag_of_an_upload_in_parts_is_no_digest(s3: tuple[ObjectStore, Stubber]) -> None:
-    """Other parts give the same bytes another etag: what S3 has of a checksum tells whether they are the same."""
+    """Bytes that are uploaded in other parts have another etag. Only a checksum shows whether bytes are equal."""
     store, stub = s3
     stub.add_response("head_object", {**PLAIN, "ETag": '"e1-3"'}, ASKED)
     found = store.head("landing", "a.csv")

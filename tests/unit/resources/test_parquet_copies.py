@@ -1,4 +1,4 @@
-"""Copies of Parquet files that Spark would not read as their writers meant them."""
+"""Copies of Parquet files that Spark would not read as their writers intended."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ NOON = dt.datetime(2026, 1, 2, 12, 0, 0, 7)
 
 
 def copied(tmp_path: Path, table: pa.Table, **options: Any) -> pa.Table:
-    """The copy's rows; the copy is one that would be registered, with the columns that its file's footer promised."""
+    """Copy a file and return the rows of the copy.
+
+    The copy must be one that could be registered, with the columns that the footer of the file promised.
+    """
     source, target = tmp_path / "source.parquet", tmp_path / "target.parquet"
     pq.write_table(table, source, **options)
     promised = read_footer(source.read_bytes(), source.stat().st_size)
@@ -177,8 +180,8 @@ def test_of_a_file_that_spark_failed_on_the_copy_of_another_reader_is_read_if_th
             file.format.written_anew(table, file)
         assert not put
         return
-    anew = file.format.written_anew(table, file)
-    assert anew
-    assert pq.read_table(io.BytesIO(put[anew.path])).num_rows == 50_000
-    assert anew.footer
-    assert anew.footer.rows == 50_000
+    copy = file.format.written_anew(table, file)
+    assert copy
+    assert pq.read_table(io.BytesIO(put[copy.path])).num_rows == 50_000
+    assert copy.footer
+    assert copy.footer.rows == 50_000

@@ -17,7 +17,7 @@ URL = "https://sqs.example/1/events"
 
 
 class Sqs:
-    """A stand-in for the client: messages to hand out, and receipts whose deletion fails so many times."""
+    """A stand-in for the client. It hands out messages, and each deletion fails as often as `failures` says."""
 
     def __init__(self, bodies: list[str] = (), failures: dict[str, int] | None = None) -> None:  # type: ignore[assignment]
         self.waiting = [{"MessageId": f"m{i}", "Body": body, "ReceiptHandle": f"r{i}"} for i, body in enumerate(bodies)]
@@ -32,8 +32,8 @@ class Sqs:
 
     def receive_message(self, **given: Any) -> dict[str, Any]:
         self.calls.append(("receive", given))
-        taken, self.waiting = self.waiting[:10], self.waiting[10:]
-        return {"Messages": taken} if taken else {}
+        batch, self.waiting = self.waiting[:10], self.waiting[10:]
+        return {"Messages": batch} if batch else {}
 
     def delete_message_batch(self, **given: Any) -> dict[str, Any]:
         self.calls.append(("delete", given))
@@ -71,7 +71,9 @@ def test_a_name_is_looked_up_once_and_only_when_it_is_needed() -> None:
 def test_everything_is_drained() -> None:
     client = Sqs([f"b{i}" for i in range(35)])
     found = drained(client, seconds=30, messages=1000, threads=1)
-    assert [(one.id, one.body, one.receipt) for one in found] == [(f"m{i}", f"b{i}", f"r{i}") for i in range(35)]
+    assert [(message.id, message.body, message.receipt) for message in found] == [
+        (f"m{i}", f"b{i}", f"r{i}") for i in range(35)
+    ]
     assert all(call["MaxNumberOfMessages"] == 10 for _, call in client.calls)
 
 
@@ -111,7 +113,8 @@ def test_one_receive_waits_for_a_message_and_tells_of_an_idle_queue() -> None:
     assert [call["WaitTimeSeconds"] for _, call in idle.calls] == [4]
     busy = Sqs(["b"])
     assert len(drained(busy, seconds=30, messages=1000, threads=4, patience=4)) == 1
-    assert [call["WaitTimeSeconds"] for _, call in busy.calls] == [4, 1, 1, 1, 1]  # nobody waits long for more
+    # After a message came, no receive waits long for more.
+    assert [call["WaitTimeSeconds"] for _, call in busy.calls] == [4, 1, 1, 1, 1]
 
 
 def test_the_count_budget_stops_the_receives() -> None:
@@ -178,7 +181,7 @@ def test_nothing_to_delete_asks_nothing() -> None:
 
 
 def test_f17_what_a_call_for_many_leaves_is_repeated_by_itself() -> None:
-    """Hiding and sending, as deleting: only what failed, a bounded number of times, and what still fails is told."""
+    """Like deleting, hiding and sending repeat only what failed, a few times, and report what still fails."""
     client = Sqs(["body"], failures={"r1": 2, "r2": 99})
     batches: list[list[str]] = []
 
@@ -199,7 +202,7 @@ def test_f17_what_a_call_for_many_leaves_is_repeated_by_itself() -> None:
         failing = [
             e
             for e in given["Entries"]
-            if sum(e["MessageBody"] in one for one in sent) <= refused.get(e["MessageBody"], 0)
+            if sum(e["MessageBody"] in bodies for bodies in sent) <= refused.get(e["MessageBody"], 0)
         ]
         return {
             "Successful": [
@@ -229,7 +232,7 @@ def test_large_messages_are_sent_in_calls_that_sqs_takes() -> None:
 
 
 class Impatient(Sqs):
-    """A queue that shows a message again after a second, unless it is hidden anew; it lets nobody wait."""
+    """A queue that shows a message again after a second, unless the message is hidden again. No receive waits."""
 
     def __init__(self, *bodies: str) -> None:
         super().__init__(list(bodies))
@@ -255,7 +258,7 @@ def test_f15_what_is_worked_on_is_hidden_anew_until_it_is_done() -> None:
     assert all({entry["ReceiptHandle"] for entry in entries} <= {"r0", "r1"} for entries in hidden)
     assert {entry["ReceiptHandle"] for entry in hidden[0]} == {"r0", "r1"}
     assert {entry["VisibilityTimeout"] for entry in hidden[0]} == {1}, "as long as the queue would, and no longer"
-    assert not [one for one in threading.enumerate() if one.name == "held-messages"]
+    assert not [thread for thread in threading.enumerate() if thread.name == "held-messages"]
 
 
 @pytest.mark.parametrize(("hold", "visibility"), [(0.0, "1"), (1e-9, "1"), (60.0, "0")])
@@ -265,7 +268,7 @@ def test_nothing_is_hidden_after_the_deadline_or_where_the_queue_hides_nothing(h
     chunks = queue(client).drain(seconds=5, messages=10, threads=1, hold=hold)
     next(chunks)
     ended = time.monotonic() + 30
-    while [one for one in threading.enumerate() if one.name == "held-messages"] and time.monotonic() < ended:
+    while [thread for thread in threading.enumerate() if thread.name == "held-messages"] and time.monotonic() < ended:
         time.sleep(0.01)
     chunks.close()
     assert not client.hidden.is_set()
@@ -275,7 +278,7 @@ def test_few_large_messages_are_given_out_too(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("tidegate.resources.aws.drain._CHUNK_SIZE", 1000)
     client = Sqs(["b" * 100] * 200)
     chunks = [len(chunk) for chunk in queue(client).drain(seconds=30, messages=200, threads=2)]
-    # Up to twice the size is held, and what each of two threads was about to receive then.
+    # A chunk has up to twice the size, and also what each of the two threads was receiving then.
     assert sum(chunks) == 200
     assert max(chunks) <= 40
 
@@ -285,14 +288,14 @@ def test_a_message_that_is_sent_again_is_what_it_was_when_it_came_first() -> Non
     client = Sqs(["a", "b", "c"])
     client.send_message = lambda **given: sent.append(given)  # type: ignore[attr-defined]
     queue(client).send("a", RowOrigin("first", 17))
-    told = sent[0]["MessageAttributes"]
+    attributes = sent[0]["MessageAttributes"]
     for item in client.waiting:
         item["Attributes"] = {"SentTimestamp": "99"}  # type: ignore[assignment]
-    client.waiting[0]["MessageAttributes"] = told
-    client.waiting[1]["MessageAttributes"] = {**told, "tidegate-sent-at": {"StringValue": "noon"}}
+    client.waiting[0]["MessageAttributes"] = attributes
+    client.waiting[1]["MessageAttributes"] = {**attributes, "tidegate-sent-at": {"StringValue": "noon"}}
     found = drained(client, seconds=30, messages=10, threads=1)
-    assert [one.origin for one in found] == [RowOrigin("first", 17), RowOrigin("m1", 99), RowOrigin("m2", 99)]
-    # SQS gives what is asked for, and nothing else.
-    asked = client.calls[0][1]
-    assert asked["AttributeNames"] == ["SentTimestamp"]
-    assert set(asked["MessageAttributeNames"]) == set(told)
+    assert [message.origin for message in found] == [RowOrigin("first", 17), RowOrigin("m1", 99), RowOrigin("m2", 99)]
+    # SQS returns only the attributes that a call asks for.
+    arguments = client.calls[0][1]
+    assert arguments["AttributeNames"] == ["SentTimestamp"]
+    assert set(arguments["MessageAttributeNames"]) == set(attributes)

@@ -1,4 +1,4 @@
-"""The token of a Spark Connect server: in no text, and in every connection."""
+"""The token of a Spark Connect server: no text contains it, and every connection has it."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ def test_no_refusal_repeats_the_token(code: grpc.StatusCode) -> None:
             return f"Authorization: Bearer {SECRET}, {QUOTED}"
 
     remote = SparkRemote.parse("sc://spark:1", SECRET)
-    said = spark._say(remote, 1.0, Refusal())
-    assert "s3cr3t" not in said
-    assert "sc://spark:1" in said
-    assert "\n" not in said
+    text = spark._say(remote, 1.0, Refusal())
+    assert "s3cr3t" not in text
+    assert "sc://spark:1" in text
+    assert "\n" not in text
 
 
 def test_a_dead_server_is_named_without_the_token() -> None:
@@ -93,14 +93,14 @@ def test_a_dead_server_is_named_without_the_token() -> None:
 def test_dagster_is_told_the_variables_and_not_their_values(
     environ: dict[str, str], paper: Paper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a code location tells the UI of its resources, and what a run gets of them."""
+    """What the UI gets of the resources of a code location, and what a run gets of them."""
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     lake = LakeResource.from_environment()
     repository = build_definitions(paper.config, lake).get_repository_def()
-    shown = dg.serialize_value(RepositorySnap.from_def(repository))
-    assert "s3cr3t" not in shown
-    assert all(name in shown for name in environ)
+    snapshot = dg.serialize_value(RepositorySnap.from_def(repository))
+    assert "s3cr3t" not in snapshot
+    assert all(name in snapshot for name in environ)
     assert "s3cr3t" not in repr(lake)
     with lake.process_config_and_initialize_cm() as resolved:
         assert resolved.settings.spark.token == SECRET

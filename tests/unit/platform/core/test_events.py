@@ -1,4 +1,4 @@
-"""SQS bodies: a corpus after AWS's documentation (tests/unit/data/bodies), and the accounting."""
+"""Bodies of SQS messages: a corpus that follows AWS's documentation (tests/unit/data/bodies), and the accounting."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def test_odd_values_do_not_cost_the_event() -> None:
     assert (event.version_id, event.sequencer) == (None, None)
 
 
-#: Also half of a surrogate pair, which JSON can escape and no UTF-8 file can hold.
+#: Texts, also with half of a surrogate pair, which JSON can escape and no UTF-8 file can hold.
 TEXT = st.text(st.characters(categories=None) | st.sampled_from("\ud800\udfff"), max_size=8)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | TEXT,
@@ -259,7 +259,7 @@ GOOD = KEYS.map(lambda key: record(s3={"bucket": {"name": "b"}, "object": {"key"
 
 @st.composite
 def damaged(draw: st.DrawFn) -> Any:
-    """A good record with one value, at any depth, replaced by anything."""
+    """Draw a good record in which anything replaces one value, at any depth."""
     whole = record()
     part = whole
     while True:

@@ -1,4 +1,4 @@
-"""Footers of files that pyarrow writes: schemas, bounds that never lie, and damaged files."""
+"""Footers of files that pyarrow writes: schemas, bounds that hold for every value, and damaged files."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_bounds_of_types_on_the_proven_list(values: list[Any], kind: pa.DataType
         ([Decimal("1.00"), Decimal("2.50")], pa.decimal128(10, 2)),
         (["x" * 33, "y" * 33], pa.string()),
         (["ü" * 17], pa.string()),  # 34 bytes
-        ([date(1582, 10, 4)], pa.date32()),  # readers may take the calendar before for Julius Caesar's
+        ([date(1582, 10, 4)], pa.date32()),  # readers may take older dates for dates of the Julian calendar
     ],
     ids=["boolean", "binary", "decimal", "long string", "long unicode", "old date"],
 )
@@ -223,7 +223,7 @@ def test_an_upper_bound_of_a_timestamp_is_rounded_up() -> None:
     assert found.maximum == {"c": "2024-05-01T10:00:00.124"}
     whole = column([at.replace(microsecond=123000)], pa.timestamp("us"))
     assert whole.minimum == whole.maximum == {"c": "2024-05-01T10:00:00.123"}
-    # Across the second, the minute, the day.
+    # Rounding up also carries into the next second, minute, day and year.
     late = column([datetime(2023, 12, 31, 23, 59, 59, 999999)], pa.timestamp("us"))
     assert late.maximum == {"c": "2024-01-01T00:00:00.000"}
 
@@ -343,14 +343,14 @@ def test_the_footer_s_length_follows_from_the_last_eight_bytes() -> None:
     ),
 )
 def test_a_file_cut_anywhere_is_refused(cut: int) -> None:
-    """In the data, in the footer, in its length, in the magic."""
+    """The cuts are in the data, in the footer, in its length and in the magic bytes."""
     with pytest.raises(BadParquet, match=r"empty|truncated or not Parquet"):
         read_footer(BODY[:cut], cut)
 
 
 @pytest.mark.parametrize("missing", [1, 4, 100, 4000])
 def test_a_file_that_lost_a_piece_of_its_data_is_refused(missing: int) -> None:
-    """Its footer is whole, and points past the end."""
+    """The footer is complete, but points past the end of the data."""
     body = BODY[:4] + BODY[4 + missing :]
     with pytest.raises(BadParquet, match="past the end of the data"):
         read_footer(body, len(body))
@@ -384,7 +384,7 @@ def test_what_is_no_parquet_is_refused_with_its_reason(body: bytes, reason: str)
     ids=str,
 )
 def test_values_that_python_cannot_hold_have_no_bound(values: list[int], kind: pa.DataType) -> None:
-    """The year 10000 is fine for Parquet and for Spark."""
+    """Parquet and Spark can hold the year 10000."""
     found = footer(pa.table({"c": pa.array(values, pa.int32() if pa.types.is_date(kind) else pa.int64()).cast(kind)}))
     assert (found.rows, found.minimum, found.maximum) == (len(values), {}, {})
 

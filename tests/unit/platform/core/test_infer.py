@@ -1,4 +1,4 @@
-"""What `tidegate infer` makes of listings and of first bytes."""
+"""What `tidegate infer` concludes from listings and from the first bytes of files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tidegate.platform.core.infer.sniff import Sniffed, format_of_bytes, sniff_c
 
 
 def _tables(*keys: str) -> dict[str, list[str]]:
-    """Problems by prefix."""
+    """Return the problems of each guessed table, by prefix."""
     return {guess.key.prefix: guess.problems for guess in guess_tables("landing", [Entry(key, 9) for key in keys])}
 
 
@@ -105,7 +105,7 @@ def _csv(text: str | bytes) -> Sniffed:
         ('a,b\n"x\ny",1\n', {}, {"a": "string", "b": "bigint"}),
         ("M\u00fcller,b\nx,1\n".encode("latin-1"), {"encoding": "windows-1252"}, {"Müller": "string", "b": "bigint"}),
         ("a,b\n1,2\n".encode("utf-16"), {"encoding": "utf-16"}, {"a": "bigint", "b": "bigint"}),
-        # What a type would change stays text.
+        # A column stays text if a type would change its values.
         ("a,b,c\n00123,12345678901234567.89,1e5\n", {}, {"a": "string", "b": "string", "c": "double"}),
     ],
 )
@@ -188,15 +188,15 @@ def test_no_file_keeps_the_others_from_being_listed(tmp_path: Path, name: str, b
     (tmp_path / "plain" / "b.csv").write_text("n\n1\n")
     assert run_infer(console, str(tmp_path), None) == (problem is None)
     assert isinstance(console.file, io.StringIO)
-    said = console.file.getvalue()
-    assert "#   n: bigint" in said
-    problems = [line for line in said.splitlines() if "# problem:" in line]
+    output = console.file.getvalue()
+    assert "#   n: bigint" in output
+    problems = [line for line in output.splitlines() if "# problem:" in line]
     assert len(problems) == (problem is not None)
     assert problem is None or problem in problems[0]
 
 
 def test_files_of_one_table_have_its_columns_in_any_case_and_add_to_its_structs() -> None:
-    """As the schema does when it takes the files: two spellings are one column, a new field is no difference."""
+    """The schema of a table has the same rules: two spellings are one column, and a new field is no difference."""
     (guess,) = guess_tables("landing", [Entry("cars/a.json", 9)])
     assert guess.take({"Year": "string", "who": "struct<`first name`: string>", "n": "int"}) == []
     assert guess.take({"year": "bigint", "who": "struct<`age`: bigint>", "n": "bigint"}) == ["Year", "n"]
@@ -212,16 +212,16 @@ def test_bytes_say_their_format() -> None:
 
 
 def test_a_file_that_declares_its_columns_is_known_by_its_first_bytes(tmp_path: Path) -> None:
-    said = io.StringIO()
+    output = io.StringIO()
     (tmp_path / "hive").mkdir()
     orc.write_table(pa.table({"id": [1]}), tmp_path / "hive" / "000000_0")
-    assert run_infer(Console(file=said, width=80), str(tmp_path), None)
-    assert "format: orc" in said.getvalue()
+    assert run_infer(Console(file=output, width=80), str(tmp_path), None)
+    assert "format: orc" in output.getvalue()
 
 
 def test_a_folder_stands_for_a_bucket(tmp_path: Path) -> None:
-    said = io.StringIO()
-    console = Console(file=said, width=80)
+    output = io.StringIO()
+    console = Console(file=output, width=80)
     with pytest.raises(CommandError, match="no file"):
         run_infer(console, str(tmp_path), None)
     with pytest.raises(CommandError, match="nor a folder"):
@@ -231,19 +231,19 @@ def test_a_folder_stands_for_a_bucket(tmp_path: Path) -> None:
     (tmp_path / "events").mkdir()
     (tmp_path / "events" / "stream-1").write_bytes(gzip.compress(b'{"at":"x"}{"at":"y"}'))
     assert run_infer(console, str(tmp_path), None)
-    assert said.getvalue().startswith(f"# files below {tmp_path}: 2; tables: 2; problems: 0\n")
+    assert output.getvalue().startswith(f"# files below {tmp_path}: 2; tables: 2; problems: 0\n")
     lake = tmp_path / "lake.yaml"
-    lake.write_text(said.getvalue())
+    lake.write_text(output.getvalue())
     assert [(spec.name, spec.format) for spec in load_lake(lake, {}).tables] == [("events", "json"), ("orders", None)]
-    assert "#   tags: array" in said.getvalue()
+    assert "#   tags: array" in output.getvalue()
 
     (tmp_path / "events" / "stream-2").write_text('{"At":"z"}')
     assert not run_infer(console, str(tmp_path), None)
-    assert "# problem: events/stream-2: columns 'At' and 'at' are the same to Spark; rename one" in said.getvalue()
+    assert "# problem: events/stream-2: columns 'At' and 'at' are the same to Spark; rename one" in output.getvalue()
 
     (tmp_path / "orders" / "b.parquet").write_bytes(b"PAR1 and no end")
     assert not run_infer(console, str(tmp_path), None)
-    assert "# problem: orders/b.parquet: truncated or not Parquet" in said.getvalue()
+    assert "# problem: orders/b.parquet: truncated or not Parquet" in output.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_a_folder_stands_for_a_bucket(tmp_path: Path) -> None:
 )
 def test_a_first_row_that_looks_like_values_is_told(header: str, values: str) -> None:
     assert f"its first row looks like values and not like names {values}" in (header_doubt(header.split(",")) or "")
-    assert any("its first row looks like values" in one for one in _csv(f"{header}\n{header}\n").problems)
+    assert any("its first row looks like values" in problem for problem in _csv(f"{header}\n{header}\n").problems)
 
 
 @pytest.mark.parametrize("header", ["id,name", "country,2019,2020", "_c0,a1,1st", "id,"])
@@ -266,11 +266,11 @@ def test_names_are_no_values(header: str) -> None:
 
 def test_a_column_that_is_text_for_few_of_its_cells_is_told() -> None:
     some = [str(n) for n in range(20)]
-    (told,) = text_doubts({"price": [*some, "ten"], "name": ["a"] * 20, "code": [*some, *"abcdefgh"]}, ())
-    assert told.startswith("column price is text, though 20 of its first 21 cells are bigint, and 'ten' is not: ")
+    (doubt,) = text_doubts({"price": [*some, "ten"], "name": ["a"] * 20, "code": [*some, *"abcdefgh"]}, ())
+    assert doubt.startswith("column price is text, though 20 of its first 21 cells are bigint, and 'ten' is not: ")
     assert text_doubts({"price": ["1", "2", "x"]}, ()) == [], "too few to tell"
     (mixed,) = text_doubts({"mixed": [*some, "x", "1.5", "ten"]}, ["x"])
     assert "21 of its first 22 cells are double, and 'ten' is not" in mixed
     (later,) = text_doubts({"price": some}, ())
     assert "20 of its first 20 cells are bigint, and a later cell is not" in later
-    assert any("column b is text" in one for one in _csv("a,b\n" + "x,1\n" * 30 + "x,ten\n").problems)
+    assert any("column b is text" in problem for problem in _csv("a,b\n" + "x,1\n" * 30 + "x,ten\n").problems)

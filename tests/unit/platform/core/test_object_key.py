@@ -21,8 +21,8 @@ ANY_KEY = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size
 @given(ANY_KEY)
 @example("a b+c%2Fd//e=ü🦆.json")
 def test_keys_of_events_come_back(key: str) -> None:
-    assert decode_event_key(quote_plus(key, safe="/")) == key  # AWS, MiniStack
-    assert decode_event_key(quote_plus(key)) == key  # moto and MinIO escape the slash too
+    assert decode_event_key(quote_plus(key, safe="/")) == key  # as AWS and MiniStack encode it
+    assert decode_event_key(quote_plus(key)) == key  # moto and MinIO encode the slash too
     assert decode_event_key(quote(key)) == key
 
 
@@ -71,7 +71,7 @@ def test_not_hidden(key: str) -> None:
         ("year=2013/x.parquet", ""),
         ("a//b.json", "a//"),
         ("/x.json", "/"),
-        ("a/=1/x.json", "a/=1/"),  # no column name: a folder like any other
+        ("a/=1/x.json", "a/=1/"),  # without the name of a column, it is an ordinary folder
         ("a/x=1.json", "a/"),
     ],
 )
@@ -85,7 +85,7 @@ def test_conventional_prefix(key: str, prefix: str) -> None:
         "2024/",
         "2024/05/",
         "2024/05/01/",
-        "2024/05/01/13/",  # Firehose
+        "2024/05/01/13/",  # the folders of Firehose
         "2024/05/01/13/59/",
         "2024/5/1/7/",
         "2024-5-1/",

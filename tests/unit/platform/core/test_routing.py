@@ -1,4 +1,4 @@
-"""Which table a key goes to, and the sentence that says why."""
+"""Which table a key goes to, and the sentence that states the reason."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_discovery_never_overlaps_a_known_table(key: str, relation: str, remedy:
 
 
 def test_what_was_passed_over_goes_to_the_table_that_is_configured_for_it() -> None:
-    """A run that lists the prefix asks the same function, so it takes in what the events did not."""
+    """A run that lists the prefix calls the same function, so it takes the files that the events passed over."""
     known = {TableKey("landing", "sales/emea/")}
     assert isinstance(route("landing", "sales/b.parquet", LAKE, known), NoRoute)
     config = lake(more=[{"name": "sales", "prefix": "s3://landing/sales/"}])
@@ -215,8 +215,8 @@ def test_tables_never_overlap_whatever_arrives(objects: list[tuple[str, str]], d
             known.add(found.table)
     tables = sorted({*known, *config.keys()})
     assert not [
-        (one, other)
-        for one in tables
+        (table, other)
+        for table in tables
         for other in tables
-        if one != other and one.bucket == other.bucket and one.prefix.startswith(other.prefix)
+        if table != other and table.bucket == other.bucket and table.prefix.startswith(other.prefix)
     ]

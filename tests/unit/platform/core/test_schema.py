@@ -1,4 +1,4 @@
-"""Which files fit a table, the schema a table is born with, and what it becomes."""
+"""Which files fit a table, the schema that a table is born with, and how the schema grows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tidegate.platform.core.schema.table_schema import BY_NAME, TableSchema
 
 
 def fields(text: str) -> tuple[Field, ...]:
-    """Columns as SQL lists them: ``a bigint, s struct<x:int>``."""
+    """Parse a list of columns in SQL, such as `a bigint, s struct<x:int>`."""
     kind = any_type(f"struct<{text}>")
     assert isinstance(kind, Struct)
     return kind.fields
@@ -132,7 +132,7 @@ def test_files_that_fit_change_nothing(text: str) -> None:
         ("x bigint", "column x is not in the table, and its `schema` in lake.yaml is strict"),
         ("a string", "column a is string, but the table's is bigint"),
         ("a double", "column a is double, but the table's is bigint"),
-        ("b bigint", "column b is bigint, but the table's is double"),  # a double holds no 64 bits
+        ("b bigint", "column b is bigint, but the table's is double"),  # a double cannot hold every integer of 64 bits
         ("m decimal(10,3)", "column m is decimal(10,3), but the table's is decimal(10,2)"),
         ("m decimal(11,2)", "column m is decimal(11,2), but the table's is decimal(10,2)"),
         ("a array<bigint>", "column a is array<bigint>, but the table's is bigint"),
@@ -172,20 +172,20 @@ def test_our_own_columns_come_first_where_delta_keeps_bounds() -> None:
 
 def test_new_columns_are_added_before_those_of_the_path_at_every_depth() -> None:
     schema = born("a bigint, s struct<x:bigint>, l array<struct<x:bigint>>, day int", "day")
-    taken = schema.taking(fields("n string, S struct<X:bigint,new:int>, l array<struct<q:date,x:bigint>>"), "evolve")
-    assert shown(taken) == [
+    wider = schema.taking(fields("n string, S struct<X:bigint,new:int>, l array<struct<q:date,x:bigint>>"), "evolve")
+    assert shown(wider) == [
         "a bigint",
         "s struct<`x`:bigint,`new`:int>",
         "l array<struct<`x`:bigint,`q`:date>>",
         "n string",
         "day int",
     ]
-    assert list(schema.missing(taken.fields)) == [
+    assert list(schema.missing(wider.fields)) == [
         (("s", "new"), Simple("integer")),
         (("l", "element", "q"), Simple("date")),
         (("n",), Simple("string")),
     ]
-    assert list(taken.missing(taken.fields)) == []
+    assert list(wider.missing(wider.fields)) == []
 
 
 def test_columns_in_another_type_are_told_at_every_depth() -> None:
@@ -245,13 +245,13 @@ def test_names_that_no_table_can_have(text: str, reason: str) -> None:
 
 
 def test_rows_whose_keys_are_data_bring_no_schema_without_end() -> None:
-    """Columns are part of every batch and of the log; and a hundred thousand are judged in one pass over them."""
+    """Every batch and the log contain the columns, so they have a limit. One pass judges a hundred thousand."""
     some = [Field(f"id{n}", Struct((Field("x", Simple("long")),))) for n in range(100_000)]
     assert len(usable(some)) == MAX_FIELDS // 2
 
 
 def _parsed(text: str) -> list[Field]:
-    """As ``fields``, for names that a parser of SQL refuses."""
+    """Parse columns as `fields` does. Empty names, which a parser of SQL refuses, are allowed."""
     empty = "no_name_at_all"
     return [_renamed(field, empty) for field in fields(text.replace("``", empty))]
 
@@ -259,7 +259,7 @@ def _parsed(text: str) -> list[Field]:
 def _renamed(field: Field, empty: str) -> Field:
     kind = field.type
     if isinstance(kind, Struct):
-        kind = Struct(tuple(_renamed(one, empty) for one in kind.fields))
+        kind = Struct(tuple(_renamed(inner, empty) for inner in kind.fields))
     return Field("" if field.name == empty else field.name, kind)
 
 
@@ -275,7 +275,7 @@ def test_names_that_delta_refuses_are_mapped_to_themselves(name: str) -> None:
     assert (inner.fields[0].id, inner.fields[0].physical) == (3, name)
     again = TableSchema.from_spark(mapped.to_spark(), ())
     assert again == mapped
-    # A later column goes on counting, and the others keep what they have.
+    # A later column has the next id, and the other columns keep their ids and names.
     wider, _ = again.taking(fields("plain int"), "evolve").for_delta()
     assert wider.fields[:2] == mapped.fields
     assert (wider.fields[2].id, wider.fields[2].physical) == (4, "plain")
@@ -324,7 +324,7 @@ def test_maps_fit_by_key_and_value() -> None:
         ),
         ("float", ["16777216", "0.1", "52.520008", "1e38"], ["16777217", "123456789.5", "1e39", "3.14159265"]),
         ("boolean", ["true", "FALSE"], ["1", "yes"]),
-        # Python's own reader takes the compact and the week's spelling too, Spark does not.
+        # Python's own parser also accepts dates without hyphens and dates with a week. Spark does not.
         ("date", ["2013-01-31"], ["2013-02-30", "yesterday", "20130131", "2013-W05-4"]),
         (
             "timestamp",

@@ -1,4 +1,4 @@
-"""The table-key codec. Keys are for ever, so these properties are pinned from the first day."""
+"""The codec of table keys. The key of a table never changes, so each version must have these properties."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tidegate.platform.core.keys.table_key import TableKey
 
-# RFC 3986's unreserved characters, which nothing percent-encodes: Dagster's URLs, S3 keys, Hadoop's paths. It begins
-# with a letter or digit, for "_" and "." hide a folder from Spark's readers, and never has two dots in a row, for
-# Dagster reads "a...b" as a range of partitions.
+# A key has only RFC 3986's unreserved characters, because Dagster's URLs, S3 keys and Hadoop's paths do not
+# percent-encode them. A key begins with a letter or a digit, because "_" and "." hide a folder from Spark's readers. It
+# never has two dots in a row, because Dagster reads "a...b" as a range of partitions.
 SAFE = re.compile(r"^[a-z0-9][A-Za-z0-9_~-]*(\.[A-Za-z0-9_~-]+)*$")
 
 BUCKETS = st.from_regex(r"[a-z0-9][a-z0-9.-]{1,20}[a-z0-9]", fullmatch=True)
@@ -103,17 +103,17 @@ def test_decode_takes_only_what_encode_makes(text: str) -> None:
         "Abc",
         "abc.a b",
         "abc.a%20b",
-        "ab",  # shorter than any bucket
+        "ab",  # shorter than the name of any bucket
         "~61bc",
         "_abc",
-        "abc.~2",  # an escape cut off
+        "abc.~2",  # an incomplete escape
         "abc.a~",
-        "abc.~~",  # an empty segment is alone in its segment
-        "abc.~61",  # a letter escaped
+        "abc.~~",  # the mark of an empty segment must be alone in its segment
+        "abc.~61",  # an escaped letter
         "abc.~5f",
         "abc.~2D",
         "abc.~2E",  # the hex digits of a dot are lower-case
-        "abc.~2f",  # a slash within a segment
+        "abc.~2f",  # an escaped slash
         "abc.~ff",  # not UTF-8
         "abc.~c3",
     ],

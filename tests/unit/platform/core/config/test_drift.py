@@ -1,4 +1,4 @@
-"""What lake.yaml says other than a table's birth is told, with what to do."""
+"""What lake.yaml states differently from a table's birth is reported, with what to do."""
 
 from __future__ import annotations
 

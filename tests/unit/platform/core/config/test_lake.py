@@ -1,4 +1,4 @@
-"""lake.yaml: what it may say, and what its errors say."""
+"""lake.yaml: what it may contain, and the texts of its errors."""
 
 from __future__ import annotations
 
@@ -182,11 +182,11 @@ def test_problems_of_the_document(tmp_path: Path, text: str, expected: list[str]
     found = problems(tmp_path, text)
     assert len(found) == len(expected), found
     for line in expected:
-        assert any(_same_but_line(one, line) for one in found), found
+        assert any(_same_but_line(problem, line) for problem in found), found
 
 
-def _same_but_line(one: str, line: str) -> bool:
-    return one.startswith(line) or one.split(": ", 1)[1].startswith(line.split(": ", 1)[1])
+def _same_but_line(problem: str, line: str) -> bool:
+    return problem.startswith(line) or problem.split(": ", 1)[1].startswith(line.split(": ", 1)[1])
 
 
 @pytest.mark.parametrize(
@@ -434,14 +434,14 @@ def test_problems_of_after_load(tmp_path: Path, more: str, line: int, expected: 
 
 @pytest.mark.parametrize("folder", ["s3://old/a/", "s3://old/a/b/"])
 def test_two_tables_do_not_move_their_files_into_one_folder(tmp_path: Path, folder: str) -> None:
-    """Two files of one name would meet there."""
-    one = f"{SMALL}{TABLE}    format: csv\n    mode: load\n    after_load: {{move: s3://old/a/}}\n"
-    other = "  - {name: u, prefix: s3://landing/u/, format: csv, after_load: {move: "
-    (problem,) = problems(tmp_path, f"{one}{other}{folder}}}}}\n")
+    """Two files of the same name would overwrite each other there."""
+    first = f"{SMALL}{TABLE}    format: csv\n    mode: load\n    after_load: {{move: s3://old/a/}}\n"
+    second = "  - {name: u, prefix: s3://landing/u/, format: csv, after_load: {move: "
+    (problem,) = problems(tmp_path, f"{first}{second}{folder}}}}}\n")
     assert problem.startswith(
         f"lake.yaml:10: tables[1].after_load.move: {folder} overlaps s3://old/a/, where the files"
     )
-    load(tmp_path, f"{one}{other}s3://old/ab/}}}}\n")
+    load(tmp_path, f"{first}{second}s3://old/ab/}}}}\n")
 
 
 @pytest.mark.parametrize(
