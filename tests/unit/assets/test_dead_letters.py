@@ -103,27 +103,27 @@ def test_its_consumer_is_off_until_it_is_turned_on(
     inbox = handles.store.inbox.of("landing.orders")
     (manifest,) = inbox.read([waiting.id for waiting in inbox.waiting()])
     assert [hint.key for hint in manifest.hints] == ["orders/a.csv"]
-    assert [one.body for one in handles.store.quarantine.messages()] == ["{ no JSON"]
+    assert [message.body for message in handles.store.quarantine.messages()] == ["{ no JSON"]
     (entry,) = handles.store.intake_log.entries()
     assert [event.queue for event in entry.unrouted] == ["dead"]
 
 
 def test_the_measuring_tells_its_depth_and_for_how_long_without_receiving_from_it() -> None:
-    """Each measurement has a line in `told`: the observations, and the results of the check."""
-    cursor, told = None, []
+    """Each measurement has a line in `results`: the observations, and the results of the check."""
+    cursor, results = None, []
     for minute, dead in enumerate([0, 3, 5, None, 5, 0, 0]):
         queues = (QueueHealth("events", 0, 0, dead), QueueHealth("more", 0, 0, 77), QueueHealth("third", 0, 0))
-        said, cursor = health_events(HealthReport(Health(1000.0 + 60 * minute, (), queues)), CONFIG, cursor)
-        own = [one for one in said if one.asset_key == DEAD]
-        seen = [one for one in own if isinstance(one, dg.AssetObservation)]
-        judged = [one for one in own if isinstance(one, dg.AssetCheckEvaluation)]
-        told.append(
+        events, cursor = health_events(HealthReport(Health(1000.0 + 60 * minute, (), queues)), CONFIG, cursor)
+        own = [event for event in events if event.asset_key == DEAD]
+        seen = [event for event in own if isinstance(event, dg.AssetObservation)]
+        judged = [event for event in own if isinstance(event, dg.AssetCheckEvaluation)]
+        results.append(
             (
-                [(one.metadata["dead_letters"].value, one.metadata["not_empty_seconds"].value) for one in seen],
-                [one.passed for one in judged],
+                [(event.metadata["dead_letters"].value, event.metadata["not_empty_seconds"].value) for event in seen],
+                [event.passed for event in judged],
             )
         )
-    assert told == [
+    assert results == [
         ([(0, 0)], [True]),
         ([(3, 0)], [False]),
         ([(5, 60)], []),
@@ -140,7 +140,7 @@ def test_each_dead_letter_queue_is_found_once_by_either_name() -> None:
     (found,) = dead_letter_queues(handles)
     assert (found.source.name, found.queue.url) == ("events", "https://sqs.example/1/dead")
     named = [dead_letter_queues(handles, name) for name in ("dead", "events", "more")]
-    assert [[one.queue.name for one in found] for found in named] == [["dead"]] * 3
+    assert [[pair.queue.name for pair in found] for found in named] == [["dead"]] * 3
     with pytest.raises(ValueError, match=r"'nothing' is neither a queue of lake\.yaml .*: events, dead, more"):
         dead_letter_queues(handles, "nothing")
 
@@ -169,15 +169,15 @@ def test_a_dead_letter_is_deleted_after_it_was_sent_and_only_if_it_was(monkeypat
     received = iter([letters, []] * 2)
 
     def send(messages: list[Message], *, as_first: bool) -> dict[str, str]:
-        done.extend(f"send {one.id}" for one in messages if one.id != "m1")
-        return {one.id: f"new {one.id}" for one in messages if one.id != "m1"}
+        done.extend(f"send {message.id}" for message in messages if message.id != "m1")
+        return {message.id: f"new {message.id}" for message in messages if message.id != "m1"}
 
     queue = SimpleNamespace(
         name="dead",
         depth=lambda: (3, 0),
         receive=lambda **_: next(received),
-        delete=lambda gone: done.extend(f"delete {one.id}" for one in gone),
-        hide=lambda left, seconds: done.extend(f"give back {one.id}" for one in left),
+        delete=lambda gone: done.extend(f"delete {message.id}" for message in gone),
+        hide=lambda left, seconds: done.extend(f"give back {message.id}" for message in left),
     )
     pair = DeadLetters(SimpleNamespace(name="events", send_again=send), queue)  # type: ignore[arg-type]
 
@@ -186,20 +186,20 @@ def test_a_dead_letter_is_deleted_after_it_was_sent_and_only_if_it_was(monkeypat
     assert done == ["send m0", "send m2"]
     next(received)
     done.clear()
-    told: list[str] = []
-    redrive_dead_letters(handles, pair, Choice(), by="somebody", log=told.append)
+    log: list[str] = []
+    redrive_dead_letters(handles, pair, Choice(), by="somebody", log=log.append)
     assert done == ["send m0", "send m2", "delete m0", "delete m2", "give back m1"]
-    assert told[-1].startswith("SQS refused 1 of these. Turn on the sensor `dead_letters`")
+    assert log[-1].startswith("SQS refused 1 of these. Turn on the sensor `dead_letters`")
 
 
 def test_what_comes_back_while_it_is_redriven_is_not_sent_a_second_time() -> None:
-    """Or a queue whose consumer fails at once would get the same messages for ever."""
+    """Otherwise, a queue whose consumer fails at once would get the same messages for ever."""
     handles, sent, waiting = lake(Sqs()), list[str](), [Message("m0", event("orders/0.csv"), "r")]
 
     def send(messages: list[Message], *, as_first: bool) -> dict[str, str]:
-        sent.extend(one.id for one in messages)
+        sent.extend(message.id for message in messages)
         waiting.append(Message(f"again {len(sent)}", messages[0].body, "r"))
-        return {one.id: f"again {len(sent)}" for one in messages}
+        return {message.id: f"again {len(sent)}" for message in messages}
 
     queue = SimpleNamespace(
         name="dead", depth=lambda: (1, 0), receive=lambda **_: waiting[-1:], delete=lambda _: None, hide=lambda *_: None

@@ -119,7 +119,7 @@ def test_what_waits_is_measured_by_table_and_queue(instance: dg.DagsterInstance)
     )
     assert (health.files, health.size, health.lag, len(health.behind)) == (4, 12, 161.0, 2)
     assert not measure(lake(objects), instance, now=160.0).behind
-    assert [(one.name, one.waiting, one.in_flight, one.dead) for one in health.queues] == [
+    assert [(queue.name, queue.waiting, queue.in_flight, queue.dead) for queue in health.queues] == [
         ("events", 7, 2, 3),
         ("more", 7, 2, None),
     ]
@@ -132,12 +132,12 @@ def test_what_does_not_answer_is_named_and_the_rest_is_measured(instance: dg.Dag
     waits(objects, PLAIN, Hint("plain/a"))
     ticks = iter([0.0, 21.0])
     health = measure(lake(objects, Sqs(dead=None)), instance, 1.0, clock=lambda: next(ticks))
-    assert [one.waiting for one in health.queues] == [7, 7]
+    assert [queue.waiting for queue in health.queues] == [7, 7]
     assert health.files == 1
     slow, denied = health.unknown
     assert slow == f"the inbox after {ORDERS}: listing it takes more than 20 seconds"
     assert denied.startswith("dead-letter queue events-dlq: ")
-    assert [one.passed for one in HealthReport(health).checks(LAKE_HEALTH)] == [True, True, False, True]
+    assert [check.passed for check in HealthReport(health).checks(LAKE_HEALTH)] == [True, True, False, True]
 
 
 def test_a_queue_in_trouble_keeps_no_other_from_being_measured(
@@ -163,7 +163,7 @@ def test_a_queue_in_trouble_keeps_no_other_from_being_measured(
         health = measure(of_all, instance, 1.0)
     finally:
         over.set()
-    assert [one.name for one in health.queues] == names[2:]
+    assert [queue.name for queue in health.queues] == names[2:]
     denied, hangs = health.unknown
     assert denied.startswith("queue denied: ")
     assert hangs == "queue hangs: no answer within 20 seconds"
@@ -180,9 +180,9 @@ def test_a_thousand_tables_cost_a_few_requests(instance: dg.DagsterInstance, mon
     storage = type(instance.event_log_storage)
     connect = storage.index_connection
     monkeypatch.setattr(storage, "index_connection", lambda self: queries.append(1) or connect(self))
-    shown = report_health(lake(objects, sqs), instance, now=1e6)
-    assert len(shown.health.waiting) == 1000
-    (much,) = (one for one in shown.health.tables if not one.whole)
+    report = report_health(lake(objects, sqs), instance, now=1e6)
+    assert len(report.health.waiting) == 1000
+    (much,) = (state for state in report.health.tables if not state.whole)
     assert (much.key, much.files >= 1000) == ("landing.t500", True)
     assert objects.pages <= 6, "a page for a thousand objects of inbox and births, and one for the table with thousands"
     assert sqs.asked == 3
@@ -241,23 +241,24 @@ def table(key: str, lag: float = 0.0, files: int = 1) -> TableHealth:
 
 
 def test_pages_are_told_of_what_waits_and_checks_of_what_changed() -> None:
-    """Each tick has the lags of orders and of a discovered table, and a line in `told`: what the pages show."""
+    """Each tick has the lags of orders and of a discovered table. `pages_of_ticks` has what the pages show then."""
     cursor: str | None = None
-    told = []
+    pages_of_ticks = []
     for orders, found in [(0, 0), (0, 500), (10, 500), (161, 500), (200, 0), (20, 0), (0, 0), (0, 0)]:
         health = Health(0.0, (table(ORDERS, orders), table(ITEMS), table(PLAIN), table("landing.found", found)))
-        said, cursor = health_events(HealthReport(health), CONFIG, cursor)
-        pages = [one for one in said if one.asset_key.path[0] == "bronze"]
-        told.append(
+        events, cursor = health_events(HealthReport(health), CONFIG, cursor)
+        pages = [event for event in events if event.asset_key.path[0] == "bronze"]
+        pages_of_ticks.append(
             [
-                (one.asset_key.path[-1], one.passed if isinstance(one, dg.AssetCheckEvaluation) else "waits")
-                for one in pages
+                (event.asset_key.path[-1], event.passed if isinstance(event, dg.AssetCheckEvaluation) else "waits")
+                for event in pages
             ]
         )
-        own = [one for one in said if one.asset_key == LAKE_HEALTH]
+        own = [event for event in events if event.asset_key == LAKE_HEALTH]
         assert isinstance(own[0], dg.AssetMaterialization)
-        assert [getattr(one, "passed", None) for one in own[1:]] == [orders <= 160 and found <= 160, True, True, True]
-    assert told == [
+        on_time = orders <= 160 and found <= 160
+        assert [getattr(event, "passed", None) for event in own[1:]] == [on_time, True, True, True]
+    assert pages_of_ticks == [
         [("orders", True), ("items", True), ("plain", True)],
         [],
         [("orders", "waits")],
@@ -280,26 +281,26 @@ def many(number: int, waiting: int, queues: int) -> tuple[LakeConfig, Health]:
         }
     )
     tables = tuple(
-        TableHealth(one.table_key.encode(), one.name, 5 * (n < waiting), 10**7, 9999.0 * (n < waiting), 160)
-        for n, one in enumerate(config.tables)
+        TableHealth(spec.table_key.encode(), spec.name, 5 * (n < waiting), 10**7, 9999.0 * (n < waiting), 160)
+        for n, spec in enumerate(config.tables)
     )
     return config, Health(1e9, tables, tuple(QueueHealth(f"events-{n}", 5, 3, 0) for n in range(queues)))
 
 
 def test_each_page_and_queue_is_told_in_its_turn_and_all_of_them_once_they_are_empty() -> None:
     config, health = many(120, 60, 40)
-    empty = replace(health, tables=tuple(replace(one, files=0, lag=0.0) for one in health.tables))
-    empty = replace(empty, queues=tuple(replace(one, waiting=0, in_flight=0) for one in health.queues))
+    empty = replace(health, tables=tuple(replace(state, files=0, lag=0.0) for state in health.tables))
+    empty = replace(empty, queues=tuple(replace(state, waiting=0, in_flight=0) for state in health.queues))
     cursor: str | None = None
     for measured in (health, empty):
-        told = []
+        names = []
         for _ in range(3):
-            said, cursor = health_events(HealthReport(measured), config, cursor)
-            told += [one.asset_key.path[-1] for one in said if isinstance(one, dg.AssetObservation)]
-        pages, queues = ([one for one in told if one.startswith(name)] for name in ("t", "events"))
+            events, cursor = health_events(HealthReport(measured), config, cursor)
+            names += [event.asset_key.path[-1] for event in events if isinstance(event, dg.AssetObservation)]
+        pages, queues = ([name for name in names if name.startswith(letter)] for letter in ("t", "events"))
         assert (len({*pages}), len({*queues})) == (60, 40), "in three ticks of 25"
-    said, _ = health_events(HealthReport(empty), config, cursor)
-    assert [one for one in said if isinstance(one, dg.AssetObservation)] == []
+    events, _ = health_events(HealthReport(empty), config, cursor)
+    assert [event for event in events if isinstance(event, dg.AssetObservation)] == []
 
 
 def test_a_day_of_ten_thousand_tables_costs_dagster_s_storage_few_megabytes(
@@ -307,37 +308,37 @@ def test_a_day_of_ten_thousand_tables_costs_dagster_s_storage_few_megabytes(
 ) -> None:
     """300 tables and 30 queues are behind all day. The storage is SQLite, which stores such events twice."""
     config, health = many(1000, 300, 30)
-    earlier = [{one.name: one.lag for one in health.tables[:30]}] * 11
-    said, cursor = health_events(HealthReport(health, earlier), config, None)
-    said, cursor = health_events(HealthReport(health, earlier), config, cursor)
+    earlier = [{state.name: state.lag for state in health.tables[:30]}] * 11
+    events, cursor = health_events(HealthReport(health, earlier), config, None)
+    events, cursor = health_events(HealthReport(health, earlier), config, cursor)
 
     def size() -> int:
         folder = Path(instance.root_directory)
-        return sum(one.stat().st_size for one in folder.rglob("*.db"))
+        return sum(file.stat().st_size for file in folder.rglob("*.db"))
 
     sizes = []
     for _ in range(2):
-        for one in said:
-            instance.report_runless_asset_event(one)
+        for event in events:
+            instance.report_runless_asset_event(event)
         sizes.append(size())
-    events = (sizes[1] - sizes[0]) * DAY // PERIOD
+    growth = (sizes[1] - sizes[0]) * DAY // PERIOD
     # The row of a tick has about a kilobyte and its cursor. A tick of the intake starts every nine seconds at most.
     ticks = (1000 + 10 * len(cursor)) * DAY // PERIOD + (1000 + 5000) * DAY // 30 + 1500 * DAY // 9
-    assert events < 80_000_000
+    assert growth < 80_000_000
     assert ticks < 40_000_000
 
 
 def test_dead_letters_fail_a_check_and_queues_are_told_of_their_depth() -> None:
     health = Health(0.0, queues=(QueueHealth("events", 5, 2, 1), QueueHealth("more", 0, 0)))
-    said, _ = health_events(HealthReport(health), CONFIG, None)
-    depths = [one for one in said if isinstance(one, dg.AssetObservation)]
+    events, _ = health_events(HealthReport(health), CONFIG, None)
+    depths = [event for event in events if isinstance(event, dg.AssetObservation)]
     assert [
-        (one.asset_key.path[-1], {name: value.value for name, value in one.metadata.items()}) for one in depths
+        (event.asset_key.path[-1], {name: value.value for name, value in event.metadata.items()}) for event in depths
     ] == [
         ("events", {"messages_waiting": 5, "messages_in_flight": 2, "dead_letters": 1}),
         ("more", {"messages_waiting": 0, "messages_in_flight": 0}),
     ]
-    failed = [one.check_name for one in said if isinstance(one, dg.AssetCheckEvaluation) and not one.passed]
+    failed = [event.check_name for event in events if isinstance(event, dg.AssetCheckEvaluation) and not event.passed]
     assert failed == ["no_dead_letters"]
 
 
@@ -346,10 +347,10 @@ def test_metrics_that_are_refused_fail_a_check_and_nothing_else(instance: dg.Dag
         def put_metric_data(self, **_: Any) -> None:
             raise ACCESS_DENIED
 
-    shown = report_health(lake(Objects(), cloudwatch=Refusing()), instance, 0.0)
-    assert len(shown.health.tables) == 3
-    (told,) = shown.health.unknown
-    assert told.startswith("CloudWatch refused the metrics: ")
+    report = report_health(lake(Objects(), cloudwatch=Refusing()), instance, 0.0)
+    assert len(report.health.tables) == 3
+    (problem,) = report.health.unknown
+    assert problem.startswith("CloudWatch refused the metrics: ")
 
 
 def test_a_cloudwatch_that_does_not_answer_is_asked_once() -> None:
@@ -387,13 +388,13 @@ def test_requests_keep_to_the_limits_of_cloudwatch() -> None:
     tables = tuple(TableHealth(f"{long}{n}", f"{long}{n}" if n % 2 else f"t{n}", 1, 1, 1.0, 1) for n in range(2000))
     data = metric_data(Health(0.0, tables, (QueueHealth("events", 1, 1, 1),)), CONFIG)
     made = list(requests(data))
-    assert [one for batch in made for one in batch] == data
+    assert [datum for batch in made for datum in batch] == data
     assert len(data) == 5 + 3 * 2000 + 4
     for batch in made:
         assert len(batch) <= 1000
         assert len(urlencode(list(members(batch)))) <= 1_000_000
     assert len(made) < 20
-    assert max(len(batch) for batch in requests([one for one in data if len(str(one)) < 400])) == 1000
+    assert max(len(batch) for batch in requests([datum for datum in data if len(str(datum)) < 400])) == 1000
 
 
 def members(batch: list[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
@@ -409,30 +410,30 @@ def members(batch: list[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
 
 def test_idle_tables_have_no_metrics() -> None:
     data = metric_data(Health(0.0, (table(ORDERS, 5.0), table(ITEMS))), CONFIG)
-    named = [{one["Name"]: one["Value"] for one in datum["Dimensions"]} for datum in data]
-    assert {one.get("Table") for one in named} == {None, "orders"}
-    assert {one["Lake"] for one in named} == {"lake/root"}
+    named = [{dimension["Name"]: dimension["Value"] for dimension in datum["Dimensions"]} for datum in data]
+    assert {dimensions.get("Table") for dimensions in named} == {None, "orders"}
+    assert {dimensions["Lake"] for dimensions in named} == {"lake/root"}
 
 
 def test_a_lake_s_root_is_a_dimension_in_ascii() -> None:
     config = LakeConfig.model_validate({**PAPER, "lake": {"root": "s3://lake/Zürich ~x"}})
-    (value,) = {one["Value"] for datum in metric_data(Health(0.0), config) for one in datum["Dimensions"]}
+    (value,) = {dimension["Value"] for datum in metric_data(Health(0.0), config) for dimension in datum["Dimensions"]}
     assert value == "lake/Z%C3%BCrich ~x"
 
 
 def test_every_alarm_watches_what_is_published() -> None:
     queues = (QueueHealth("events", 1, 1, 1), QueueHealth("more", 1, 1, 1))
     health = Health(0.0, (table(ORDERS, 1.0), table(ITEMS, 1.0), table(PLAIN, 1.0)), queues)
-    published = {(one["MetricName"], json.dumps(one["Dimensions"])) for one in metric_data(health, CONFIG)}
+    published = {(datum["MetricName"], json.dumps(datum["Dimensions"])) for datum in metric_data(health, CONFIG)}
     made = template(CONFIG)
-    alarms = {name: one["Properties"] for name, one in made["Resources"].items()}
+    alarms = {name: resource["Properties"] for name, resource in made["Resources"].items()}
     assert all(name.isalnum() and name.isascii() for name in alarms)
-    ours = [one for one in alarms.values() if one["Namespace"] == "Tidegate"]
-    assert {(one["MetricName"], json.dumps(one["Dimensions"])) for one in ours} <= published
-    assert len({one["AlarmName"] for one in alarms.values()}) == len(alarms) == 3 + 2 * 2 + 3
-    limits = {one["AlarmName"]: one["Threshold"] for one in ours if one["MetricName"] == "OldestEventAge"}
+    ours = [alarm for alarm in alarms.values() if alarm["Namespace"] == "Tidegate"]
+    assert {(alarm["MetricName"], json.dumps(alarm["Dimensions"])) for alarm in ours} <= published
+    assert len({alarm["AlarmName"] for alarm in alarms.values()}) == len(alarms) == 3 + 2 * 2 + 3
+    limits = {alarm["AlarmName"]: alarm["Threshold"] for alarm in ours if alarm["MetricName"] == "OldestEventAge"}
     assert limits == {f"Tidegate lake/root: {name} is behind": 160 for name in ("orders", "items", "plain")}
-    theirs = {(one["MetricName"], one["Dimensions"][0]["Value"]) for one in alarms.values() if one not in ours}
+    theirs = {(alarm["MetricName"], alarm["Dimensions"][0]["Value"]) for alarm in alarms.values() if alarm not in ours}
     assert theirs == {("ApproximateAgeOfOldestMessage", "events"), ("ApproximateAgeOfOldestMessage", "more")}
 
 
@@ -448,9 +449,9 @@ def test_the_command_prints_the_template(tmp_path: Path, capsys: pytest.CaptureF
     path = tmp_path / "lake.yaml"
     path.write_text(json.dumps({**PAPER, "metrics": "cloudwatch"}))
     app(["alarms", "--lake", str(path)], standalone_mode=False)
-    told = capsys.readouterr()
-    assert json.loads(told.out)["Resources"]["TablesBehind"]["Type"] == "AWS::CloudWatch::Alarm"
-    assert "queue events gets no alarm on dead letters: name its dead-letter queue as `dlq`" in told.err
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["Resources"]["TablesBehind"]["Type"] == "AWS::CloudWatch::Alarm"
+    assert "queue events gets no alarm on dead letters: name its dead-letter queue as `dlq`" in printed.err
     path.write_text(json.dumps(PAPER))
     with pytest.raises(Exception, match="add `metrics: cloudwatch`"):
         app(["alarms", "--lake", str(path)], standalone_mode=False)
@@ -491,15 +492,15 @@ def test_the_page_says_first_what_is_wrong() -> None:
         ORDERS: FailedRun("r1", 1_700_000_000.0 - 90, "DELTA_NO | what it\nsays"),
         "silver.items": FailedRun("r2", 0, ""),
     }
-    shown = HealthReport(health, failed=failed)
-    told = shown.page().splitlines()
-    assert "1 of 2 tables behind, the last run of 2 tables failed.**" in told[0]
-    assert "**Fails:** `orders` failed at 2023-11-14 22:11:50Z (run r1): DELTA_NO | what it\\nsays" in told
-    assert "**Fails:** `silver.items` failed at 1970-01-01 00:00:00Z (run r2)" in told
-    check = shown.checks(LAKE_HEALTH)[-1]
+    report = HealthReport(health, failed=failed)
+    lines = report.page().splitlines()
+    assert "1 of 2 tables behind, the last run of 2 tables failed.**" in lines[0]
+    assert "**Fails:** `orders` failed at 2023-11-14 22:11:50Z (run r1): DELTA_NO | what it\\nsays" in lines
+    assert "**Fails:** `silver.items` failed at 1970-01-01 00:00:00Z (run r2)" in lines
+    check = report.checks(LAKE_HEALTH)[-1]
     assert (check.passed, check.severity, check.check_name) == (
         False,
         dg.AssetCheckSeverity.WARN,
         "no_table_s_runs_fail",
     )
-    assert shown.metadata()["tables_failing"] == 2
+    assert report.metadata()["tables_failing"] == 2

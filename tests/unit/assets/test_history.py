@@ -53,7 +53,7 @@ def test_old_runs_are_forgotten_but_the_last_of_each_table(instance: dg.DagsterI
     assert (shards / f"{old[0]}.db").exists()
     assert forgotten(instance, RUN_DAYS - 1, paper).runs == 0
     assert forgotten(instance, RUN_DAYS + 1, paper).runs == 2
-    assert {one.run_id for one in instance.get_runs()} == {old[1], foreign, last, active}
+    assert {record.run_id for record in instance.get_runs()} == {old[1], foreign, last, active}
     assert not list(shards.glob(f"{old[0]}.db*")), "with SQLite each has a file"
     found = instance.get_materialized_partitions(BRONZE)
     assert found == {"landing.a", "landing.b"}, "none looks as if it had never been materialized"
@@ -69,7 +69,7 @@ def test_all_runs_of_the_code_location_are_the_lake_s_and_none_beside(
     late = forgotten(instance, RUN_DAYS + 1, paper, repository="lake", clock=lambda: next(clock))
     assert (late.runs, late.left) == (1, True), "the rest goes tomorrow"
     assert forgotten(instance, RUN_DAYS + 1, paper, repository="lake").runs == 1
-    assert not {one.run_id for one in instance.get_runs()} & {*own}
+    assert not {record.run_id for record in instance.get_runs()} & {*own}
 
 
 def test_what_sensors_reported_is_forgotten_but_the_last_of_it(instance: dg.DagsterInstance, paper: Paper) -> None:
@@ -86,16 +86,16 @@ def test_what_sensors_reported_is_forgotten_but_the_last_of_it(instance: dg.Dags
 
     def observed(key: dg.AssetKey) -> list[Any]:
         records = instance.fetch_observations(key, limit=100).records
-        return [one.asset_observation.metadata["n"].value for one in records if one.asset_observation]
+        return [record.asset_observation.metadata["n"].value for record in records if record.asset_observation]
 
     for number in range(5):
         report(number)
     assert forgotten(instance, EVENT_DAYS - 1, paper).events == 0
     assert forgotten(instance, EVENT_DAYS + 1, paper).events == 4 * 3
     assert (observed(QUEUE), observed(OTHER)) == ([4], [4, 3, 2, 1, 0]), "somebody else's stays"
-    (shown,) = instance.fetch_materializations(LAKE_HEALTH, limit=100).records
-    assert shown.asset_materialization
-    assert shown.asset_materialization.metadata["n"].value == 4
+    (record,) = instance.fetch_materializations(LAKE_HEALTH, limit=100).records
+    assert record.asset_materialization
+    assert record.asset_materialization.metadata["n"].value == 4
     assert forgotten(instance, RUN_DAYS + 1, paper).checks == 4
     assert check in instance.event_log_storage.get_latest_asset_check_execution_by_key([check])
 
@@ -103,7 +103,7 @@ def test_what_sensors_reported_is_forgotten_but_the_last_of_it(instance: dg.Dags
 def test_it_runs_once_a_day_and_knows_every_job_and_asset_of_the_lake(paper: Paper) -> None:
     schedule = build_history_schedule(paper.config)
     assert schedule.default_status == dg.DefaultScheduleStatus.RUNNING
-    jobs = {one.name for one in paper.definitions.jobs or []} | {schedule.job_name}
+    jobs = {job.name for job in paper.definitions.jobs or []} | {schedule.job_name}
     assert {*lake_jobs(paper.config)} == {name for name in jobs if not name.startswith("__")}
     nodes = paper.definitions.resolve_asset_graph().get_all_asset_keys()
     assert {*lake_assets(paper.config)} == {key for key in nodes if key.path[0] != "s3"}

@@ -40,8 +40,8 @@ URI = f"{FOLDER}2026-01-31T01-00Z/manifest.json"
 
 def manifest(**changed: Any) -> bytes:
     found = deliver([Line("t/a", 1, "e")], prefix="all/", source="landing", created=1_769_821_200.5, files=1)
-    told = {**json.loads(found.objects[found.manifest]), **changed}
-    return json.dumps({name: value for name, value in told.items() if value is not None}).encode()
+    fields = {**json.loads(found.objects[found.manifest]), **changed}
+    return json.dumps({name: value for name, value in fields.items() if value is not None}).encode()
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -136,12 +136,16 @@ class Lake:
 
         def newest(objects: Any, folder: str, source: str, log: Callable[[str], None]) -> Inventory:
             assert (folder, source) == (FOLDER, "landing")
-            told = Inventory.from_manifest(self.body, URI, source)
-            return Inventory(told.uri, told.bucket, self.created, told.format, told.columns, told.files)
+            inventory = Inventory.from_manifest(self.body, URI, source)
+            return Inventory(
+                inventory.uri, inventory.bucket, self.created, inventory.format, inventory.columns, inventory.files
+            )
 
         def differ(*given: Any, after: str, limit: int, left: bool) -> Differences:
-            here = [one for one in found if one.key > after and (left or one.kind != "left")]
-            return Differences(sorted(here, key=lambda one: one.key)[:limit], keys)
+            here = [
+                difference for difference in found if difference.key > after and (left or difference.kind != "left")
+            ]
+            return Differences(sorted(here, key=lambda difference: difference.key)[:limit], keys)
 
         monkeypatch.setattr(inventoried, "newest_inventory", newest)
         monkeypatch.setattr(inventoried, "inventory_differences", differ)
@@ -166,9 +170,9 @@ class Lake:
 
     def hints(self) -> list[tuple[str, str, int | None]]:
         text = TableKey("landing", "t/").encode()
-        found = self.store.inbox.of(text).read([one.id for one in self.store.inbox.waiting(text)])
-        assert all(len(one.hints) <= 3 for one in found)
-        return sorted((hint.key, hint.event_name, hint.size) for one in found for hint in one.hints)
+        found = self.store.inbox.of(text).read([waiting.id for waiting in self.store.inbox.waiting(text)])
+        assert all(len(entry.hints) <= 3 for entry in found)
+        return sorted((hint.key, hint.event_name, hint.size) for entry in found for hint in entry.hints)
 
 
 def test_f21_hints_of_an_inventory_are_written_once_wherever_it_dies(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +186,7 @@ def test_f21_hints_of_an_inventory_are_written_once_wherever_it_dies(monkeypatch
     monkeypatch.setattr(inventoried, "LISTED_AT_ONCE", 5)
     came_to, deaths = "", 0
 
-    def told(key: str) -> None:
+    def record_place(key: str) -> None:
         nonlocal came_to, deaths
         came_to = key
         if key and deaths < 3:
@@ -191,14 +195,18 @@ def test_f21_hints_of_an_inventory_are_written_once_wherever_it_dies(monkeypatch
 
     while True:
         try:
-            done = lake.compare(came_to, came_to=told)
+            done = lake.compare(came_to, came_to=record_place)
             break
         except Died:
             pass
     assert (deaths, came_to) == (3, "")
     assert lake.hints() == [
-        (one.key, "Listed" if one.kind == "listed" else MISSING, one.size if one.kind == "listed" else None)
-        for one in found
+        (
+            difference.key,
+            "Listed" if difference.kind == "listed" else MISSING,
+            difference.size if difference.kind == "listed" else None,
+        )
+        for difference in found
     ]
     assert (done.uri, done.created, done.keys) == (URI, lake.created, 100)
     assert any("t/: 100 objects, 5 keys differ from the ledger (up to t/19.csv)" in line for line in lake.log), lake.log

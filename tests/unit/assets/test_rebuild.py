@@ -44,7 +44,7 @@ KEY = TableKey("landing", "orders/")
 ORDERS = KEY.encode()
 
 
-def _lies(key: str, etag: str = "e1") -> Listed:
+def _listed(key: str, etag: str = "e1") -> Listed:
     return Listed(key, etag, 10, 0.0)
 
 
@@ -68,7 +68,7 @@ def test_files_are_read_again_in_the_order_in_which_they_came() -> None:
         Reading("returned", "e1", 4, 5),
         Reading("gone", "e1", 4, 1),
     ]
-    present = [_lies(key) for key in ("again", "back", "bad", "early", "late", "overwritten", "returned", "unknown")]
+    present = [_listed(key) for key in ("again", "back", "bad", "early", "late", "overwritten", "returned", "unknown")]
     hints = hints_of(present, states, readings)
     assert [(hint.key, hint.replaces, hint.decided) for hint in hints if not hint.redriven] == [
         ("early", 2, 2), ("returned", 5, 8), ("back", 6, 9), ("late", 7, 7),
@@ -121,34 +121,34 @@ class _Table:
         self.hints: list[Hint] = []
 
     def do(self, what: str, key: str) -> None:
-        known, lies = self.states.get(key), self.objects.get(key)
+        known, copy = self.states.get(key), self.objects.get(key)
         if what == "write":
             self.last[key] = f"{key}{self.copies}"
-            self._lay(key)
-        elif what == "remove" and lies:
+            self._put_copy(key)
+        elif what == "remove" and copy:
             del self.objects[key]
-            self._tell(key)
-        elif what == "put back" and not lies and key in self.last:
-            self._lay(key)
-        elif what == "move away" and known and lies and known.checksum == lies[0] and known.status == Status.COMMITTED:
+            self._add_hint(key)
+        elif what == "put back" and not copy and key in self.last:
+            self._put_copy(key)
+        elif what == "move away" and known and copy and known.checksum == copy[0] and known.status == Status.COMMITTED:
             del self.objects[key]
             self.hints.append(Hint(key, taken=known.etag))
         elif what == "rebuild":
-            readings = [Reading(*one[:2], 1, one[2], None, 1, one[3]) for one in self.rows]
-            present = [_lies(key, etag) for key, (_, etag) in self.objects.items()]
+            readings = [Reading(*row[:2], 1, row[2], None, 1, row[3]) for row in self.rows]
+            present = [_listed(key, etag) for key, (_, etag) in self.objects.items()]
             head = {key: self._probe(key) for key in self.objects}
             source = SimpleNamespace(head_many=lambda keys: {k: head[k] for k in keys})
-            present = [replace(one, size=1) for one in present]
+            present = [replace(item, size=1) for item in present]
             present = by_known_etags(SimpleNamespace(key=KEY, source=source), present, readings)  # type: ignore[arg-type]
             self.hints += hints_of(present, self.states, readings)
 
-    def _lay(self, key: str) -> None:
+    def _put_copy(self, key: str) -> None:
         """Give each copy an etag of its own, as a bucket does that KMS encrypts."""
         self.copies += 1
         self.objects[key] = self.last[key], f"e{self.copies}"
-        self._tell(key)
+        self._add_hint(key)
 
-    def _tell(self, key: str) -> None:
+    def _add_hint(self, key: str) -> None:
         self.hints.append(Hint(key, f"{len(self.hints)}#0"))
 
     def batch(self, taken: list[Hint]) -> None:
@@ -156,13 +156,13 @@ class _Table:
         self.n += 1
         probes = {hint.key: self._probe(hint.key) for hint in taken}
         plan = make_plan([TakenHint(hint, "m") for hint in taken], probes, self.states, registered=False)
-        for one in plan.candidates:
-            content = one.found.checksum or ""
-            if one.replaces is not None:
-                self.rows.remove((one.key, self.states[one.key].etag or "", one.replaces, content))
-            self.rows.append((one.key, one.found.etag, self.n, content))
-            self.put.add((one.key, content))
-            self._record(one.row(Status.COMMITTED))
+        for candidate in plan.candidates:
+            content = candidate.found.checksum or ""
+            if candidate.replaces is not None:
+                self.rows.remove((candidate.key, self.states[candidate.key].etag or "", candidate.replaces, content))
+            self.rows.append((candidate.key, candidate.found.etag, self.n, content))
+            self.put.add((candidate.key, content))
+            self._record(candidate.row(Status.COMMITTED))
         for row in plan.rows:
             if row.status in (Status.REMOVED, Status.MOVED):
                 self._record(row)
@@ -225,7 +225,7 @@ def lake() -> Any:
     readings = [Reading(key, "etag", 5, 1) for key in ("orders/a.csv", "orders/b.csv", "orders/gone.csv")]
     ledger = SimpleNamespace(
         clock=lambda: Clock(3, 4),
-        live_keys=lambda version: {one.key: LastState(Status.COMMITTED, "etag", 1) for one in readings},
+        live_keys=lambda version: {reading.key: LastState(Status.COMMITTED, "etag", 1) for reading in readings},
         committed=lambda version: readings,
     )
     birth = SimpleNamespace(registered=False, location="s3a://lake/root/bronze/orders", name="orders")
@@ -258,25 +258,27 @@ def _every_object_is_the_table_s(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _waiting(lake: Any) -> list[Hint]:
-    ids = [one.id for one in lake.store.inbox.waiting(ORDERS)]
-    return sorted((h for one in lake.store.inbox.of(ORDERS).read(ids) for h in one.hints), key=lambda hint: hint.key)
+    ids = [manifest.id for manifest in lake.store.inbox.waiting(ORDERS)]
+    return sorted(
+        (h for manifest in lake.store.inbox.of(ORDERS).read(ids) for h in manifest.hints), key=lambda hint: hint.key
+    )
 
 
 def test_a_rebuild_is_on_record_before_its_hints_and_names_what_stays(lake: Any) -> None:
-    said: list[str] = []
+    log: list[str] = []
     with dying_in(rebuild, "rebuild-log"):
-        rebuild_table(lake, ORDERS, by="somebody", log=said.append)
-    assert (_waiting(lake), said) == ([], [])
+        rebuild_table(lake, ORDERS, by="somebody", log=log.append)
+    assert (_waiting(lake), log) == ([], [])
     (entry,) = lake.store.operations.entries()
-    told = {"operation": "rebuild", "by": "somebody", "after_batch": 4, "files": 2, "kept": 1, "kept_rows": 5}
-    assert told.items() <= entry.items()
+    facts = {"operation": "rebuild", "by": "somebody", "after_batch": 4, "files": 2, "kept": 1, "kept_rows": 5}
+    assert facts.items() <= entry.items()
     assert entry["some_kept"] == ["orders/gone.csv"]
     with dying_in(rebuild, "rebuild-manifest"):
         rebuild_table(lake, ORDERS, by="somebody")
-    found = rebuild_table(lake, ORDERS, by="somebody", log=said.append)
+    found = rebuild_table(lake, ORDERS, by="somebody", log=log.append)
     assert (found.again, found.others, found.kept_rows, found.waiting) == (2, 0, 5, 1)
     assert [hint.key for hint in _waiting(lake)] == ["orders/a.csv", "orders/a.csv", "orders/b.csv"]
-    assert said[-1] == f"2 of 2 files of {ORDERS} are in the inbox"
+    assert log[-1] == f"2 of 2 files of {ORDERS} are in the inbox"
 
 
 def test_a_table_that_waits_for_its_rebuild_only_is_not_behind(lake: Any) -> None:

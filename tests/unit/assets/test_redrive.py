@@ -80,11 +80,13 @@ def test_a_file_that_a_rebuild_refused_is_read_again_in_the_place_of_its_rows(la
     """Its rows are in the table, so a hint that only asked for a new decision would change nothing."""
     found = [Quarantined(key, "read again, and refused", NOON) for key in STATES]
     redrive_objects(lake, ORDERS, found, Choice(), by="somebody")
-    ids = [one.id for one in lake.store.inbox.waiting(ORDERS)]
-    taken = [TakenHint(hint, one.id) for one in lake.store.inbox.of(ORDERS).read(ids) for hint in one.hints]
+    ids = [manifest.id for manifest in lake.store.inbox.waiting(ORDERS)]
+    taken = [
+        TakenHint(hint, manifest.id) for manifest in lake.store.inbox.of(ORDERS).read(ids) for hint in manifest.hints
+    ]
     assert [item.hint.redriven for item in taken] == [True] * len(STATES)
     plan = make_plan(taken, dict.fromkeys(STATES, S3Found("e1", 10, 1)), STATES, registered=False)
-    assert {one.key: one.replaces for one in plan.candidates} == {
+    assert {candidate.key: candidate.replaces for candidate in plan.candidates} == {
         "orders/refused.csv": 3,
         "orders/bad.csv": None,
         "orders/moved.csv": 1,
@@ -101,14 +103,18 @@ def test_objects_become_hints_at_the_rate_that_was_asked_for(lake: Any, monkeypa
 
     go()
     waiting = lake.store.inbox.waiting(ORDERS)
-    hints = [hint for one in lake.store.inbox.of(ORDERS).read([one.id for one in waiting]) for hint in one.hints]
-    assert [one.hints for one in waiting] == [50] * 5
+    hints = [
+        hint
+        for manifest in lake.store.inbox.of(ORDERS).read([manifest.id for manifest in waiting])
+        for hint in manifest.hints
+    ]
+    assert [manifest.hints for manifest in waiting] == [50] * 5
     assert slept == [1.0] * 4
-    assert {hint.key for hint in hints} == {one.key for one in found}
+    assert {hint.key for hint in hints} == {item.key for item in found}
     assert all(hint.redriven and hint.event_id is None for hint in hints)
     (entry,) = lake.store.operations.entries()
     assert (entry["operation"], entry["by"], entry["table"], entry["objects"]) == ("redrive", "somebody", ORDERS, 250)
-    assert sorted(entry["manifests"]) == sorted(one.id for one in waiting)
+    assert sorted(entry["manifests"]) == sorted(manifest.id for manifest in waiting)
     # The log of operations records the redrive even if the run dies right after.
     with dying_in(redrive, "redrive-log"):
         go()
@@ -132,13 +138,13 @@ def test_messages_leave_the_quarantine_after_they_were_sent(lake: Any, monkeypat
     assert len(quarantined_messages(lake, choice)) == 2, "sent, and perhaps once more: never lost"
     go()
     assert lake.sent == ["{ no JSON", "{ no JSON", "?"]
-    assert [one.event_id for one in quarantined_messages(lake, Choice())] == ["m3#0"]
+    assert [message.event_id for message in quarantined_messages(lake, Choice())] == ["m3#0"]
     assert len(list(lake.store.objects.under("lake", "root/quarantine/redriven/"))) == 2
 
 
 def test_a_message_that_sqs_does_not_take_stays_and_the_others_go_on(lake: Any) -> None:
     """Also, only one body is in memory at a time."""
-    told: list[str] = []
+    log: list[str] = []
     for number in range(3):
         lake.store.quarantine.keep_message(f"m{number}#0", f"body {number}", "the body is not JSON")
     code = "InvalidMessageContents"
@@ -150,12 +156,12 @@ def test_a_message_that_sqs_does_not_take_stays_and_the_others_go_on(lake: Any) 
 
     lake.queues[0].send = send
     found = quarantined_messages(lake, Choice())
-    assert [one.body for one in found] == ["", "", ""]
-    redrive_messages(lake, found, Choice(), by="somebody", log=told.append)
+    assert [message.body for message in found] == ["", "", ""]
+    redrive_messages(lake, found, Choice(), by="somebody", log=log.append)
     assert lake.sent == ["body 0", "body 2"]
-    assert [one.event_id for one in quarantined_messages(lake, Choice())] == ["m1#0"]
-    assert told[0].startswith("m1#0 stays in quarantine because SQS refuses it: ")
-    assert told[-1] == "2 of 3 messages were sent again"
+    assert [message.event_id for message in quarantined_messages(lake, Choice())] == ["m1#0"]
+    assert log[0].startswith("m1#0 stays in quarantine because SQS refuses it: ")
+    assert log[-1] == "2 of 3 messages were sent again"
     code = "AccessDenied"
     with pytest.raises(ClientError):
         redrive_messages(lake, quarantined_messages(lake, Choice()), Choice(), by="somebody")
@@ -176,14 +182,14 @@ def test_many_kept_messages_are_read_a_few_at_a_time(lake: Any) -> None:
 def test_a_row_queue_s_message_goes_back_to_its_queue_as_what_it_was(lake: Any) -> None:
     again: list[tuple[str, RowOrigin]] = []
     lake.queues.append(SimpleNamespace(name="clicks", send=lambda *given: again.append(given)))
-    keep, first, told = lake.store.quarantine.keep_message, RowOrigin("first", 17), []
+    keep, first, log = lake.store.quarantine.keep_message, RowOrigin("first", 17), []
     keep("m1#0", "{ no JSON", "the row is not JSON", "clicks", first)
     keep("m2#0", "?", "the row is not JSON", "a queue of no table any more", first)
     keep("m3#0", "?", "the body is not JSON", "events")
-    redrive_messages(lake, quarantined_messages(lake, Choice()), Choice(), by="somebody", log=told.append)
+    redrive_messages(lake, quarantined_messages(lake, Choice()), Choice(), by="somebody", log=log.append)
     assert (again, lake.sent) == ([("{ no JSON", first)], ["?"])
-    assert [one.event_id for one in quarantined_messages(lake, Choice())] == ["m2#0"]
-    assert "1 messages of a queue of no table any more stay in quarantine" in told[0]
+    assert [message.event_id for message in quarantined_messages(lake, Choice())] == ["m2#0"]
+    assert "1 messages of a queue of no table any more stay in quarantine" in log[0]
     (entry,) = lake.store.operations.entries()
     assert (entry["queue"], len(entry["messages"])) == ("clicks, events", 2)
     # A sent message is kept as a copy, with its origin.
