@@ -1,1 +1,1 @@
-"""Step 2 of bronze: files become what a batch adds."""
+"""Step 2 of bronze: turn files into the adds of a batch."""

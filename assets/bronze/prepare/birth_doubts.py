@@ -1,4 +1,4 @@
-"""What a table's first file may have been intended as, because what a birth decides is for ever."""
+"""Doubts about the files that gave a table its columns, because what a birth decides cannot be changed later."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from tidegate.resources.lake import Table
 
 
 def birth_doubts(table: Table, candidates: Iterable[Candidate], schema: TableSchema) -> list[str]:
-    """What to look at before more files come; nothing where the beginning of a file cannot be had now.
+    """Return what a user should check before more files come.
+
+    Returns no doubts if the beginning of a file cannot be read now.
 
     Args:
-        table: the table.
-        candidates: files that gave it its columns.
-        schema: its columns.
+        table: the table that was born.
+        candidates: files that gave the table its columns.
+        schema: the table's columns.
     """
     for candidate in candidates:
         format = format_for(table, candidate)

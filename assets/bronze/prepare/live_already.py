@@ -1,4 +1,4 @@
-"""Files that a registered table has although no batch of ours added them: DELETE, UPDATE and OPTIMIZE write them."""
+"""Files that a registered table has although no batch added them: DELETE, UPDATE and OPTIMIZE write such files."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from tidegate.resources.lake import Table
 
 
 def live_already(table: Table, work: BatchDraft) -> set[str]:
-    """Keys of the candidates that are live in the table; asked only after a batch that was void.
+    """Return the keys of the candidates that are live in the table. The table is read only after a void batch.
 
-    S3 tells of such a file as of any other. A batch with it is void, for it is live already; its hint goes back to the
-    inbox, and without this the next batch would be void as well, and so on for ever.
+    S3 reports such a file like any other file. A batch with the file is void because the file is live already, and the
+    file's hint returns to the inbox. Without this check each later batch would be void too.
     """
     if work.previous is None or work.previous.outcome != "void":
         return set()
-    paths = {log_path(one.key, table.key.prefix): one.key for one in work.plan.candidates}
+    paths = {log_path(candidate.key, table.key.prefix): candidate.key for candidate in work.plan.candidates}
     return {paths[path] for path in table.delta.live_entries(work.birth.location, list(paths))}

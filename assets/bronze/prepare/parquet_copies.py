@@ -1,4 +1,4 @@
-"""Copies for Parquet files that Spark would not read as their writers meant them."""
+"""Copies for Parquet files that Spark would not read as their writers intended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidegate.resources.aws.s3 import NotWritable, ObjectChanged, ObjectForbidde
 from tidegate.resources.lake import Table
 from tidegate.resources.parquet.copies import ParquetCopy, copy_parquet
 
-#: A candidate, the footer of what enters the table, and the copy that enters for it, if one does.
+#: A candidate, the footer of the file that enters the table, and the copy if a copy enters instead of the candidate.
 Ready = tuple[Candidate, Footer, ParquetCopy | None]
 
 
@@ -24,19 +24,18 @@ def copied(
     place: Callable[[Candidate], tuple[str, str]],
     prepared: PreparedBatch,
 ) -> list[Ready]:
-    """The files, in order, with a copy for each that needs one.
+    """Copy each file that needs a copy.
 
-    A file of which no copy can be made is quarantined. One that changed since the look is deferred, and so is one whose
-    copy may not be written.
+    Returns the files in order, each with its copy if there is one. A file that cannot be copied is quarantined. A file
+    that changed since the look is deferred, and so is a file whose copy may not be written.
 
     Args:
-        table: the table.
         files: candidates and their footers.
-        place: bucket and key of a candidate's copy.
-        prepared: takes what becomes of files that are not returned.
+        place: returns bucket and key for a candidate's copy.
+        prepared: records what happens to the files that are not returned.
 
     Raises:
-        StoreError: S3 did not answer, or does not take the copies.
+        StoreError: S3 did not answer, or does not accept the copies.
     """
 
     def copy(file: tuple[Candidate, Footer]) -> ParquetCopy | BadParquet | StoreError:
@@ -54,8 +53,8 @@ def copied(
             match next(copies) if footer.copied else None:
                 case None:
                     ready.append((candidate, footer, None))
-                case ParquetCopy() as made:
-                    ready.append((candidate, made.footer, made))
+                case ParquetCopy() as parquet_copy:
+                    ready.append((candidate, parquet_copy.footer, parquet_copy))
                 case error:
                     prepared.failed(candidate, error)
     return ready

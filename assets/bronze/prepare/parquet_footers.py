@@ -18,13 +18,13 @@ from tidegate.resources.threads import parallel
 def parquet_footers(
     source: Bucket, candidates: Iterable[Candidate], prepared: PreparedBatch
 ) -> list[tuple[Candidate, Footer]]:
-    """The candidates whose footer can be read, in order, with it.
+    """Return the candidates whose footer can be read, in order, each with its footer.
 
-    One that is no Parquet, or that S3 will not give, is quarantined; one that changed since the look, or that S3 did
-    not give now, is deferred.
+    A candidate that is not Parquet, or that S3 refuses to return, is quarantined. A candidate that changed since the
+    look, or that S3 did not return now, is deferred.
     """
     tails: list[tuple[Candidate, bytes]] = []
-    for candidate, tail in parallel(lambda one: (one, _tail(source, one)), candidates):
+    for candidate, tail in parallel(lambda candidate: (candidate, _tail(source, candidate)), candidates):
         if isinstance(tail, bytes):
             tails.append((candidate, tail))
         else:

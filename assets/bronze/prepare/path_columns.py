@@ -1,4 +1,4 @@
-"""Columns that are in a Parquet file and in its path."""
+"""Columns that are both in a Parquet file and in its path."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tidegate.platform.core.schema.misfit import Misfit
 
 
 def check_both(footer: Footer, path: Mapping[str, str | None]) -> None:
-    """Refuse a file whose own column may say something else than its path.
+    """Refuse a file if one of its columns may have another value than the file's path.
 
-    Readers of a Delta table take the path's value and never look at the file's.
+    Readers of a Delta table use the path's value and never read the file's value.
 
     Raises:
-        Misfit: the file's statistics do not prove that both say the same.
+        Misfit: the file's statistics do not prove that both values are equal.
     """
     for name, value in path.items():
         if any(field.name.lower() == name.lower() for field in footer.fields) and footer.always(name) != value:

@@ -1,4 +1,4 @@
-"""Step 2, prepare: candidates become what a batch adds."""
+"""Step 2, prepare: turn candidates into the adds of a batch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def prepare(table: Table, work: BatchDraft) -> PreparedBatch:
     """Prepare the candidates of a draft: register their files, or load their rows.
 
     Raises:
-        NotWritable: every candidate waits for a permission that is missing.
+        NotWritable: all that is left waits for a permission that is missing.
     """
     prepared = prepare_register(table, work) if work.birth.registered else prepare_load(table, work)
     prepared.require_progress()

@@ -1,4 +1,4 @@
-"""What a preparation hands to the decision."""
+"""The result of a preparation, from which the batch is decided."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from tidegate.resources.aws.s3 import NotWritable, ObjectForbidden, StoreError
 
 @dataclass
 class PreparedBatch:
-    """Files ready to be added, and what became of every candidate.
+    """Files ready to be added, and the outcome of each candidate.
 
     Attributes:
         plan: the plan whose candidates are prepared.
-        removes: live entries that leave with the adds.
-        base: the table's schema as the preparation found it; None where there is no table yet.
-        schema: the schema once the adds are in the table.
-        sent_until: of a row queue's table, what its batch says so.
-        folders: where rows were set apart, ``s3a://`` URIs.
-        obstacle: why some candidates wait that are not at fault; the run fails with it once the others are done.
+        removes: live entries that the batch removes in the commit of its adds.
+        base: the table's schema as the preparation found it; None if there is no table yet.
+        schema: the table's schema after the adds.
+        sent_until: the batch's `sent_until`; None unless the table belongs to a row queue.
+        folders: `s3a://` URIs of the folders with quarantined rows.
+        obstacle: why some candidates wait although they are not at fault; the run fails with this text after the other
+            candidates are done.
     """
 
     plan: Plan = field(default_factory=Plan)
@@ -40,22 +41,31 @@ class PreparedBatch:
     def commit(
         self, candidate: Candidate, *, rows: int, bad_rows: int | None = None, reason: str | None = None
     ) -> None:
-        """Note that a candidate's rows are among the adds; ``reason`` is that of its bad rows."""
+        """Record that a candidate's rows are among the adds. `reason` says why its bad rows are bad."""
         self._end(candidate, candidate.row(Status.COMMITTED, reason, rows=rows, bad_rows=bad_rows))
 
     def quarantine(self, candidate: Candidate, reason: str) -> None:
-        """Note that a candidate cannot be ingested; what the table has of it stays, and can be redriven again."""
+        """Record that a candidate cannot be ingested.
+
+        Its rows that are in the table already stay, and it can be redriven again.
+        """
         if candidate.replaces is None:
             self._end(candidate, candidate.row(Status.QUARANTINED, reason))
         else:
             self._end_without_state(candidate, f"read again, and refused: {reason}; its rows in the table stay")
 
     def refused(self, candidate: Candidate, reason: str) -> None:
-        """Note that S3 shows a candidate and does not give it: no state of its key, so the next look asks again."""
+        """Record that S3 reports a candidate but refuses to return its content.
+
+        The row has no state of the key, so the next look asks S3 again.
+        """
         self._end_without_state(candidate, f"access denied: {reason}; the next event or listing looks again")
 
     def failed(self, candidate: Candidate, error: ValueError | StoreError) -> None:
-        """End a candidate, or put it off, for what reading it raised: its own fault, S3's refusal, or the moment's."""
+        """End or defer a candidate because of the error that its read raised.
+
+        The cause is the file itself, a refusal of S3, or a fault that will pass.
+        """
         match error:
             case NotWritable():
                 self.obstacle = str(error)
@@ -68,10 +78,12 @@ class PreparedBatch:
                 self.quarantine(candidate, str(error))
 
     def require_progress(self) -> None:
-        """Stop where nothing is left but what waits for somebody: a batch of it would say nothing, window for window.
+        """Stop if all that is left waits for a missing permission.
+
+        Without this check, each window would add a batch that contains nothing.
 
         Raises:
-            NotWritable: the permission that is missing, and what waits for it.
+            NotWritable: the message names the missing permission and what waits for it.
         """
         if self.obstacle and not (self.adds or self.rows or self.plan.rows or self.plan.drop):
             raise NotWritable(
@@ -80,11 +92,11 @@ class PreparedBatch:
             )
 
     def defer(self, candidate: Candidate) -> None:
-        """Put a candidate off: its hints go back to the inbox."""
+        """Defer a candidate: its hints return to the inbox."""
         self.deferred += candidate_hints(self.plan, candidate)
 
     def _end_without_state(self, candidate: Candidate, reason: str) -> None:
-        """End a candidate in quarantine so that the ledger's last word of its key stays what it was."""
+        """End a candidate in quarantine without changing the last state of its key in the ledger."""
         row = candidate.row(Status.QUARANTINED, reason)
         self._end(candidate, replace(row, etag=None, size=None, checksum=None))
 

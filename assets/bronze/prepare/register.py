@@ -1,4 +1,4 @@
-"""Step 2 for registered tables: read every file's footer; the files stay where they lie."""
+"""Step 2 for registered tables: read the footer of each file. The files stay where they are."""
 
 from __future__ import annotations
 
@@ -28,7 +28,13 @@ from tidegate.resources.parquet.copies import ParquetCopy
 
 @dataclass(frozen=True)
 class _Taken:
-    """The schema with all files in it that fit, these with their partition values, and why the others do not."""
+    """A schema, and the files that were added to it.
+
+    Attributes:
+        schema: has the columns of all files that fit.
+        fitting: files that fit, each with its partition values.
+        misfits: the other files, each with the reason.
+    """
 
     schema: TableSchema
     fitting: list[tuple[Candidate, Footer, ParquetCopy | None, dict[str, str | None]]]
@@ -38,8 +44,8 @@ class _Taken:
 def prepare_register(table: Table, work: BatchDraft) -> PreparedBatch:
     """Read the footers of all candidates and turn them into add actions.
 
-    A file that cannot be read as Parquet, or does not fit the table, is quarantined; one that changed since the look,
-    or that S3 did not give, is deferred. For one that Spark would not read as it is meant, a copy enters.
+    A file that cannot be read as Parquet, or does not fit the table, is quarantined. A file that changed since the
+    look, or that S3 did not return, is deferred. If Spark would misread a file, a copy enters the table instead.
     """
     prepared = PreparedBatch(work.plan)
     registrable = []
@@ -56,27 +62,29 @@ def prepare_register(table: Table, work: BatchDraft) -> PreparedBatch:
     ready = copied(
         table,
         _spelled(good, prepared.base),
-        lambda one: (table.key.bucket, copy_key(one.key, one.found.etag, table.key.prefix)),
+        lambda candidate: (table.key.bucket, copy_key(candidate.key, candidate.found.etag, table.key.prefix)),
         prepared,
     )
     before = prepared.base or unborn_schema(table, [candidate for candidate, _ in good])
     taken = _take(table, ready, before, lambda _: None)
     if taken.fitting and taken.schema != prepared.base and refusal(table, work, taken.schema):
-        # Some file brings a column that Delta refuses: each that brings columns is tried by itself.
+        # Delta refuses a column of at least one file. To find it, each file that brings columns is tried alone.
         taken = _take(table, ready, before, partial(require_columns, table, work))
     prepared.schema = taken.schema
     for candidate, reason in taken.misfits:
         prepared.quarantine(candidate, reason)
-    told = _told_of(table, [candidate for candidate, *_ in taken.fitting])
+    probes = _head_of_each(table, [candidate for candidate, *_ in taken.fitting])
     for candidate, footer, copy, values in taken.fitting:
         prepared.adds.append(_add(table, candidate, footer, copy, values, prepared.schema))
-        prepared.commit(candidate.seen_as(told.get(candidate.key)), rows=footer.rows)
+        prepared.commit(candidate.seen_as(probes.get(candidate.key)), rows=footer.rows)
     return prepared
 
 
-def _told_of(table: Table, candidates: Sequence[Candidate]) -> dict[str, Probe]:
-    """What a HEAD says of objects whose etag is no digest: the look at a footer brings no checksum."""
-    keys = [one.key for one in candidates if not one.found.digested and one.found.checksum is None]
+def _head_of_each(table: Table, candidates: Sequence[Candidate]) -> dict[str, Probe]:
+    """Return the HEAD of objects whose etag is no digest, because the read of a footer returns no checksum."""
+    keys = [
+        candidate.key for candidate in candidates if not candidate.found.digested and candidate.found.checksum is None
+    ]
     return table.source.head_many(keys)
 
 
@@ -92,7 +100,7 @@ def _unregistrable(table: Table, candidate: Candidate) -> str | None:
 
 
 def _spelled(files: list[tuple[Candidate, Footer]], base: TableSchema | None) -> list[tuple[Candidate, Footer]]:
-    """The files, to be copied where they spell a column otherwise than the table, or the first file that has it."""
+    """Mark a file for a copy if it spells a column differently than the table or the first file with the column."""
     spelling = dict(base.spelling) if base else {}
     found = []
     for candidate, footer in files:
@@ -103,7 +111,7 @@ def _spelled(files: list[tuple[Candidate, Footer]], base: TableSchema | None) ->
 
 
 def _take(table: Table, ready: Sequence[Ready], schema: TableSchema, check: Callable[[TableSchema], None]) -> _Taken:
-    """Let the schema take in one file after the other; ``check`` is asked about each schema that a file makes other."""
+    """Add the columns of one file after the other to the schema. `check` is called with each changed schema."""
     fitting, misfits = [], []
     for candidate, footer, copy in ready:
         try:

@@ -1,4 +1,4 @@
-"""Memory and disk for what is held of a file: a little of many files at once, much of one after the other."""
+"""Memory and disk for what is held of files: a little of many files at the same time, or much of one file alone."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any, BinaryIO, TypeVar
 
-#: Bytes, or characters, that each of some thirty threads may hold in memory while the others do.
+#: Bytes, or characters, that each of about thirty threads may hold in memory at the same time.
 SMALL = 4 << 20
-#: Bytes that each may have on the disk.
+#: Bytes that each of these threads may have on the disk at the same time.
 SMALL_FILE = 128 << 20
 
 T = TypeVar("T")
@@ -18,25 +18,25 @@ _ALONE = Lock()
 
 
 class TooLarge(Exception):
-    """More would have to be held than is allowed."""
+    """The work would have to hold more than it may."""
 
 
 class Bounded(io.RawIOBase):
-    """A stream of which no more than so many bytes are read.
+    """A stream that returns at most `most` bytes of another stream.
 
     Raises:
-        TooLarge: while it is read, once there are more.
+        TooLarge: while it is read, if the other stream has more bytes.
     """
 
     def __init__(self, body: BinaryIO, most: int) -> None:
         self._body, self._left = body, most
 
     def readable(self) -> bool:
-        """It is."""
+        """Return true: the stream can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read some bytes."""
+        """Read bytes into the buffer. Returns how many."""
         piece = self._body.read(len(buffer))
         self._left -= len(piece)
         if self._left < 0:
@@ -46,19 +46,20 @@ class Bounded(io.RawIOBase):
 
 
 def in_turn(work: Callable[[int], T], most: int, *, small: int = SMALL, surely: int = 0) -> T:
-    """Do work that holds an unknown part of a file: beside others where little is enough, else alone in this process.
+    """Do work that holds an unknown part of a file.
 
-    Packed files tell nothing of what they hold: a thousandth of it can lie in S3.
+    The work runs next to other work if little is enough for it. Otherwise it runs alone in this process. The size of a
+    packed file does not show how much to expect: its content can have a thousand times as many bytes.
 
     Args:
-        work: what is done, with the most that it may hold; it raises TooLarge where that is not enough, and is begun
-            anew.
-        most: what it may hold when it is alone.
-        small: what it may hold beside others.
-        surely: what it holds at least.
+        work: is called with the bytes, or characters, that it may hold; if these are not enough, it raises `TooLarge`
+            and is started again from the beginning.
+        most: what the work may hold when it runs alone.
+        small: what the work may hold when it runs next to other work.
+        surely: what the work holds at least.
 
     Raises:
-        TooLarge: that is not enough.
+        TooLarge: `most` is not enough.
     """
     if surely <= small:
         try:

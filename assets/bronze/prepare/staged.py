@@ -20,10 +20,10 @@ class Staged:
 
     @property
     def path(self) -> str:
-        """Its ``s3a://`` path."""
+        """The `s3a://` path of the copy."""
         return S3Address(self.bucket, quote(self.key)).s3a
 
 
 def staged(table: Table, ending: str) -> Staged:
-    """A new place for a copy; what a run leaves there is no table's."""
+    """Return a new place for a copy. A copy that a run leaves there belongs to no table."""
     return Staged(table.lake.store.bucket, table.lake.store.key("staging", table.text, f"{ULID()}{ending}"))

@@ -1,4 +1,4 @@
-"""The columns that a table has before a batch, those it begins with, and whether Delta takes those that follow."""
+"""The columns that a table has before a batch, its first columns, and whether Delta accepts new columns."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tidegate.resources.lake import Table
 
 
 def present_schema(table: Table, work: BatchDraft) -> TableSchema | None:
-    """The table's columns; None where this batch is to give it the first ones.
+    """Return the table's columns, or None if this batch gives the table its first columns.
 
-    A table that lies at the place although no batch has made it is not looked at: the commit refuses it.
+    If a table exists at the location although no batch made it, it is not read: the commit refuses it.
     """
     if work.after_version < 0:
         return None
@@ -27,32 +27,35 @@ def present_schema(table: Table, work: BatchDraft) -> TableSchema | None:
 
 
 def unborn_schema(table: Table, candidates: Iterable[Candidate]) -> TableSchema:
-    """What lake.yaml says of the columns; if it says nothing of those in the path, the first path that can be read."""
+    """Return the columns that are known before a table's birth: those of lake.yaml and of the path.
+
+    If lake.yaml does not declare the columns of the path, the first path that can be read gives them, as strings.
+    """
     paths = table.spec.partition_columns
     for candidate in candidates:
         try:
             paths = paths or dict.fromkeys(partition_values(candidate.key, table.key.prefix), "string")
         except ValueError:
-            continue  # The file itself is refused for it.
+            continue  # Its path makes the file itself a misfit later.
         break
     ours = ROW_COLUMNS if table.spec.row_queue else {}
     return TableSchema.unborn({**ours, **table.spec.columns}, paths)
 
 
 def refusal(table: Table, work: BatchDraft, schema: TableSchema) -> str | None:
-    """Why Delta would refuse the table's columns as they are to be, in our words; None if it takes them.
+    """Return why Delta would refuse these columns for the table, in Tidegate's words, or None if it accepts them.
 
-    Asked before the batch is decided: afterwards no file could be taken out of it any more.
+    Delta is asked before the batch is decided, because afterwards no file can be removed from the batch.
     """
-    told = table.delta.refusal(work.birth.location, schema)
-    return columns_refused(told) if told else None
+    message = table.delta.refusal(work.birth.location, schema)
+    return columns_refused(message) if message else None
 
 
 def require_columns(table: Table, work: BatchDraft, schema: TableSchema) -> None:
-    """Refuse the file that makes the schema what it is, if Delta refuses that.
+    """Refuse the file that brought the last columns of the schema, if Delta refuses them.
 
     Raises:
-        Misfit: why.
+        Misfit: Delta refuses the schema; the message is the reason.
     """
     if reason := refusal(table, work, schema):
         raise Misfit(reason)

@@ -1,1 +1,1 @@
-"""One object for each file format: how its files are looked at, what columns they give, and how they are read."""
+"""One object for each file format: what the beginning of its files shows, which columns they give, how to read them."""

@@ -7,7 +7,7 @@ from tidegate.platform.core.keys.file_format import FORMATS
 
 
 class Avro(DeclaredColumns):
-    """Avro, as ``AvroFiles`` of platform/jvm reads it."""
+    """Avro, as `AvroFiles` of platform/jvm reads it."""
 
     file_format = FORMATS["avro"]
     readers = ("avro",)

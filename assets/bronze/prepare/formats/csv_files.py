@@ -1,4 +1,4 @@
-"""CSV files: cells are read as text, and turned into values by rules of our own, so that none changes its meaning."""
+"""CSV files: cells are read as text and become values by Tidegate's own rules, so that no cell changes its meaning."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from tidegate.platform.core.schema.names import SOURCE_COLUMNS, check_names
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.spark.delta import Delta
 
-#: Encodings of Python's that Spark's reader is trusted with; what is in another one is rewritten.
+#: Encodings, by Python's names, that Spark's reader reads correctly. A file in another encoding is rewritten.
 _SPARK_READS = ("utf-8", "ascii")
-#: Most bytes of packed CSV that is rewritten: its copy lies on the disk first.
-_MOST_UNPACKED = 4 << 30
+#: Packed CSV is rewritten up to this many bytes, unpacked, because its copy is written to the disk first.
+_MAX_UNPACKED_BYTES = 4 << 30
 #: Rows of a table's first file whose cells are compared with its columns.
 _DOUBTED_ROWS = 1_000
 _DELIMITERS = {";": '";"', "\t": 'a tab ("\\t")', "|": '"|"'}
 
 
 class Csv(Format):
-    """CSV as RFC 4180 says, or as the table's `csv` options say."""
+    """CSV as RFC 4180 defines it, or as the table's `csv` options do."""
 
     file_format = FORMATS["csv"]
     readers = ("csv_lines", "csv_cells")
@@ -40,7 +40,7 @@ class Csv(Format):
     guesses = True
 
     def look(self, head: bytes, whole: bool, spec: TableSpec) -> Look:
-        """The header's names."""
+        """Return the header's names, and how the lines of the file are written."""
         options = spec.csv
         try:
             ends: list[str] = []
@@ -59,31 +59,31 @@ class Csv(Format):
         return Look(names, None if plain else _Plain(options), seems_by_line(head, whole, options), line_end)
 
     def doubts(self, key: str, head: bytes, whole: bool, spec: TableSpec, schema: TableSchema) -> list[str]:
-        """A header that looks like values, and columns that are text because of a few cells."""
+        """Return doubts about a header that looks like values, and columns that are text because of a few cells."""
         try:
             names, columns = _first_cells(head, whole, spec.csv)
         except csv.Error as error:
             raise ValueError(str(error)) from error
-        said = {name.lower() for name in spec.columns}
+        declared = {name.lower() for name in spec.columns}
         text = {field.name for field in schema.columns if field.type == Simple("string")}
-        header = header_doubt(names) if spec.csv.header and not said else None
-        cells = {name: some for name, some in columns.items() if name in text and name.lower() not in said}
+        header = header_doubt(names) if spec.csv.header and not declared else None
+        cells = {name: some for name, some in columns.items() if name in text and name.lower() not in declared}
         return ([f"of {key}, {header}"] if header else []) + text_doubts(cells, spec.csv.nulls)
 
     def group(self, file: SourceFile) -> Hashable:
-        """Cells are matched by position, so files of one header, and one kind of line end, are read together."""
+        """Group files by header, because cells are matched by position, and by kind of line end."""
         return file.names, file.by_line, None if file.by_line else file.line_end
 
     def infer(self, delta: Delta, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
-        """The narrowest types that hold every cell as it stands."""
-        told = delta.infer_csv({**_reading(files, spec), "files": [file.place() for file in files]})
-        return [Field(name, Simple(kind)) for name, kind in zip(files[0].names, told, strict=True)] if told else []
+        """Return the narrowest types that hold each cell as it is written."""
+        types = delta.infer_csv({**_reading(files, spec), "files": [file.place() for file in files]})
+        return [Field(name, Simple(kind)) for name, kind in zip(files[0].names, types, strict=True)] if types else []
 
     def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
-        """A cell whose value would not be what it says makes its row bad.
+        """Return how the cells are read. A cell whose value would differ from its text makes its row bad.
 
         Raises:
-            Misfit: no cell holds a value of a column's type.
+            Misfit: cells cannot hold values of a column's type.
         """
         names = {name.lower() for name in files[0].names}
         for field in schema.columns:
@@ -92,18 +92,18 @@ class Csv(Format):
         return _reading(files, spec)
 
     def problem(self, body: BinaryIO, *, packed: bool, spec: TableSpec, most: int) -> str | None:
-        """Read the bytes as the standard says."""
+        """Read the bytes as the standard says. Returns why that is impossible, or None."""
         return csv_problem(body, spec.csv, packed=packed, most=most)
 
 
 class _Plain(Rewrite):
-    """The same in UTF-8, without the lines before the header."""
+    """The file's text in UTF-8, without the lines before the header."""
 
-    most = _MOST_UNPACKED
+    most = _MAX_UNPACKED_BYTES
     streams = True
     too_large = (
-        f"unpacked, it has more than {_MOST_UNPACKED >> 30} GiB, and a copy of it all is needed for its encoding, or "
-        "the lines before its header; write it in UTF-8 without such lines, or in parts"
+        f"unpacked, it has more than {_MAX_UNPACKED_BYTES >> 30} GiB, and a copy of it all is needed for its encoding, "
+        "or the lines before its header; write it in UTF-8 without such lines, or in parts"
     )
 
     def __init__(self, options: CsvOptions) -> None:
@@ -122,7 +122,7 @@ class _Plain(Rewrite):
 
 
 def _noted(lines: Iterable[str], ends: list[str]) -> Iterator[str]:
-    """The lines, while what ends each is noted."""
+    """Yield the lines, and add the end of each line to `ends`."""
     for line in lines:
         ends.append(line[len(line.rstrip("\r\n")) :])
         yield line
@@ -132,7 +132,7 @@ def _first_cells(head: bytes, whole: bool, options: CsvOptions) -> tuple[list[st
     text = codecs.getincrementaldecoder(options.codec)().decode(head, final=whole)
     rows = [row for row in islice(options.rows(io.StringIO(text, newline="")), _DOUBTED_ROWS + 1) if row]
     if not whole and len(rows) <= _DOUBTED_ROWS:
-        rows = rows[:-1]  # It may be cut off.
+        rows = rows[:-1]  # The last row may be cut off.
     if not rows:
         return [], {}
     names = rows[0] if options.header else [f"_c{place}" for place in range(len(rows[0]))]
@@ -160,7 +160,7 @@ def _reading(files: Sequence[SourceFile], spec: TableSpec) -> dict[str, Any]:
 
 def _decoded(head: bytes, whole: bool, options: CsvOptions) -> str:
     try:
-        # The cut may fall inside a character.
+        # The bytes may end inside a character.
         return codecs.getincrementaldecoder(options.codec)().decode(head, final=whole)
     except UnicodeDecodeError as error:
         raise _misencoded(options, error) from error
@@ -175,9 +175,11 @@ def _misencoded(options: CsvOptions, error: UnicodeDecodeError) -> Misfit:
 
 def _names(first: list[str], options: CsvOptions, declared: tuple[str, ...]) -> tuple[str, ...]:
     if not options.header:
-        # Where lake.yaml names columns, they are those of the cells, in its order.
+        # Columns that lake.yaml declares name the cells, in the order of lake.yaml.
         return tuple([*declared, *(f"_c{index}" for index in range(len(declared), len(first)))][: len(first)])
-    if len(first) == 1 and (found := [one for one in _DELIMITERS if one in first[0] and one != options.delimiter]):
+    if len(first) == 1 and (
+        found := [other for other in _DELIMITERS if other in first[0] and other != options.delimiter]
+    ):
         raise Misfit(
             f"its header has one column, {first[0][:60]!r}: it looks separated by {_DELIMITERS[found[0]]}; set "
             "`csv: {delimiter: …}` of the table in lake.yaml"

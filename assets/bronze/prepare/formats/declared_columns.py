@@ -22,13 +22,16 @@ from tidegate.resources.spark.session import SparkUnreachable
 
 
 class DeclaredColumns(Format):
-    """A format whose files declare their columns: no row of a file that can be read is bad."""
+    """A format whose files declare their columns. No row of a file that can be read is bad."""
 
     def declared(self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
-        """The files with their columns; one that cannot be read is quarantined, or deferred if it changed meanwhile."""
+        """Return the files with their columns.
+
+        A file that cannot be read is quarantined, or deferred if it changed meanwhile.
+        """
         found: dict[str, list[Field] | str] = {}
-        for some in sets_to_read(prepared.plan, files):
-            found |= self._columns(table, some)
+        for file_set in sets_to_read(prepared.plan, files):
+            found |= self._columns(table, file_set)
         readable = []
         for file in files:
             columns = found[file.path]
@@ -51,21 +54,21 @@ class DeclaredColumns(Format):
             raise
 
     def check_path(self, file: SourceFile, values: Mapping[str, str | None]) -> None:
-        """Nothing but the rows could prove it."""
+        """Refuse a column that is in the file and in its path: only the rows could prove that both are equal."""
         both = {name.lower() for name in values} & {field.name.lower() for field in file.fields or ()}
         if both:
             raise Misfit(f"column {min(both)} is in the file and in its path; leave it out of the file")
 
     def infer(self, delta: Delta, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
-        """The columns that the files declare."""
+        """Return the columns that the files declare."""
         return [field for file in files for field in file.fields or ()]
 
     def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
-        """Columns that a file does not have are null."""
+        """Return the name of the reader. Columns that a file does not have are null."""
         return {"reader": self.readers[0]}
 
 
 def _changed(table: Table, file: SourceFile) -> bool:
-    """Whether the object is no longer what the look saw, so that two objects may have been read as one."""
+    """Return whether the object changed since the look, so that Spark may have read two objects as one."""
     probe = table.source.head(file.candidate.key)
     return not isinstance(probe, S3Found) or probe.etag != file.candidate.found.etag

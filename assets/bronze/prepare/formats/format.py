@@ -1,4 +1,4 @@
-"""A file format as one object: what is known of its files, what their content says, which reader gives their rows."""
+"""A file format as one object: what is known of its files, what their content shows, which reader has their rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tidegate.platform.core.schema.table_schema import Policy, TableSchema
 from tidegate.resources.lake import Table
 from tidegate.resources.spark.delta import Delta
 
-#: Bytes from a file's beginning that tell its header and its shape.
+#: Bytes at a file's beginning that show its header and its shape.
 HEAD_BYTES = 1 << 20
 
 
@@ -27,15 +27,16 @@ class SourceFile:
     """A candidate, ready to be read.
 
     Attributes:
-        path: ``s3a://`` path that Spark reads: the object itself, or a copy of it.
-        size: bytes that lie there; of a Parquet file's copy, which Spark looks at itself, those of the object.
-        names: a CSV file's column names, in its own order; of JSON those of its first object, as far as they have
-            values; empty for other formats.
-        footer: a Parquet file's; None for other formats.
-        fields: the columns that the file declares; None where only its rows show them.
-        body: the content of a small file, unpacked, which goes with the request; None where it is read at ``path``.
-        by_line: whether each line is a row; where one may go on in the next, the file is read as a whole, by one task.
-        line_end: what ends the rows of a CSV file, as far as its beginning tells.
+        path: `s3a://` path that Spark reads: the object itself, or a copy of it.
+        size: bytes at `path`; if that is a copy of a Parquet file, bytes of the object, because Spark itself finds the
+            size of the copy.
+        names: a CSV file's column names, in its own order; for JSON, the names of the first object that have values;
+            empty for other formats.
+        footer: a Parquet file's footer; None for other formats.
+        fields: the columns that the file declares; None if only its rows show them.
+        body: the content of a small file, unpacked, which is sent with the request; None if it is read at `path`.
+        by_line: whether each line is a row; if a row may continue in the next line, one task reads the whole file.
+        line_end: what ends the rows of a CSV file, as far as its beginning shows.
     """
 
     candidate: Candidate
@@ -50,20 +51,20 @@ class SourceFile:
     line_end: str | None = None
 
     def place(self) -> dict[str, Any]:
-        """Where its bytes are: they lie in S3, or are told (``LoadRequest.Source`` of platform/jvm)."""
-        told = {} if self.body is None else {"body": b64encode(self.body).decode()}
-        return {"path": self.path, "size": self.size, **told}
+        """Return where the bytes are: in S3, or in the request itself (`LoadRequest.Source` of platform/jvm)."""
+        content = {} if self.body is None else {"body": b64encode(self.body).decode()}
+        return {"path": self.path, "size": self.size, **content}
 
 
 @dataclass(frozen=True)
 class Look:
-    """What the beginning of a file tells.
+    """What the beginning of a file shows.
 
     Attributes:
-        names: column names, where the format has a header; names of the first object otherwise.
-        rewrite: how the file must be rewritten before Spark reads it; None to read it as it is.
+        names: column names if the format has a header; for JSON, names of the first object.
+        rewrite: how the file must be rewritten before Spark reads it; None if Spark reads it unchanged.
         by_line: whether each line is a row, as far as can be seen.
-        line_end: what ends a row, if that can be seen.
+        line_end: what ends a row; None if that cannot be seen.
     """
 
     names: tuple[str, ...] = ()
@@ -76,9 +77,9 @@ class Rewrite(ABC):
     """A plain copy of a text file that Spark cannot read as it is.
 
     Attributes:
-        most: bytes of its content, unpacked, that are read; a file that is not packed may have more where ``streams``.
-        streams: the content is not held as a whole.
-        too_large: what is wrong with a file that has more, and what to do.
+        most: bytes of the content, unpacked, that are read; if `streams`, a file that is not packed may have more.
+        streams: whether the content is copied without being held as a whole.
+        too_large: what is wrong with a file that has more bytes, and what to do.
     """
 
     most: int
@@ -90,7 +91,7 @@ class Rewrite(ABC):
         """Copy a whole file, unpacked.
 
         Raises:
-            Misfit: the file is not what its beginning promised; the message is the reason.
+            Misfit: the file is not what its beginning shows; the message is the reason.
         """
 
 
@@ -98,10 +99,10 @@ class Format(ABC):
     """One file format of loaded tables.
 
     Attributes:
-        file_format: what is known of the format without a look into its files.
-        readers: names of the Spark server's readers of its files (``ReaderKind`` of platform/jvm).
+        file_format: what is known of the format without reading its files.
+        readers: names of the Spark server's readers of its files (`ReaderKind` of platform/jvm).
         names_columns: whether the beginning of a file names all its columns.
-        guesses: whether the spelling of values decides types, which `doubts` then compares.
+        guesses: whether the spelling of values decides types; `doubts` then compares them.
     """
 
     file_format: FileFormat
@@ -115,11 +116,11 @@ class Format(ABC):
         return self.file_format.name
 
     def look(self, head: bytes, whole: bool, spec: TableSpec) -> Look:
-        """What the beginning of a file tells.
+        """Return what the beginning of a file shows.
 
         Args:
             head: the first bytes, unpacked.
-            whole: whether that is all of the file.
+            whole: whether `head` is the whole file.
             spec: the table's configuration.
 
         Raises:
@@ -128,25 +129,24 @@ class Format(ABC):
         return Look()
 
     def declared(self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
-        """Returns the files with the columns that they declare; as they are, where only their rows show the columns.
+        """Return the files with the columns that they declare, or unchanged if only their rows show the columns.
 
         Args:
-            table: the table.
             files: of this format.
-            prepared: takes what becomes of files that are not returned.
+            prepared: records what happens to the files that are not returned.
 
         Raises:
-            StoreError: S3 did not answer, or does not take a copy.
+            StoreError: S3 did not answer, or does not accept a copy.
         """
         return list(files)
 
     def doubts(self, key: str, head: bytes, whole: bool, spec: TableSpec, schema: TableSchema) -> list[str]:
-        """Returns what a file that gave a table its columns may have been intended as instead.
+        """Return how a file that gave a table its columns may have been intended instead.
 
         Args:
             key: of the file.
-            head: its first bytes, unpacked.
-            whole: whether that is all of the file.
+            head: the file's first bytes, unpacked.
+            whole: whether `head` is the whole file.
             spec: the table's configuration.
             schema: the columns that the table was born with.
 
@@ -156,57 +156,57 @@ class Format(ABC):
         return []
 
     def check_path(self, file: SourceFile, values: Mapping[str, str | None]) -> None:
-        """Check that a file does not say of a column of its path what the path does not.
+        """Check that a column which is in a file and in its path has the same value in both.
 
         Args:
             file: with the columns that it declares.
             values: texts of the path's columns, by name.
 
         Raises:
-            Misfit: it may.
+            Misfit: the values may differ.
         """
         return
 
     def group(self, file: SourceFile) -> Hashable:
-        """What files must share to be read together."""
+        """Return what files must share to be read together."""
         return None
 
     @abstractmethod
     def infer(self, delta: Delta, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
-        """The columns of some files of one group; a column without a value is left out where its type is unknown."""
+        """Return the columns of some files of one group, without columns that have no value and no known type."""
 
     @abstractmethod
     def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
-        """How some files of one group are read (``LoadRequest.Group`` of platform/jvm, but for the files)."""
+        """Return how some files of one group are read (`LoadRequest.Group` of platform/jvm, without the files)."""
 
     def problem(self, body: BinaryIO, *, packed: bool, spec: TableSpec, most: int) -> str | None:
-        """Why a suspect file cannot be read after all; None if it can.
+        """Return why a suspect file cannot be read, or None if it can.
 
         Raises:
-            TooLarge: a row has more than ``most`` characters.
+            TooLarge: a row has more than `most` characters.
         """
         return None
 
     def written_anew(self, table: Table, file: SourceFile) -> SourceFile | None:
-        """Returns a copy by another program of a file that Spark cannot read; None where there is no such program.
+        """Return a copy, by another program, of a file that Spark cannot read, or None if there is no such program.
 
         Raises:
             Misfit: that program cannot read the file either.
-            StoreError: S3 did not answer, does not take the copy, or the file is no longer what the look saw.
+            StoreError: S3 did not answer or does not accept the copy, or the file changed since the look.
         """
         return None
 
     def new_names(self, file: SourceFile, schema: TableSchema) -> Collection[str]:
-        """Columns that the header of a file names, and the table has not."""
+        """Return the columns that the header of a file names and the table does not have."""
         return [name for name in file.names if schema.named(name) is None]
 
     def tells_more(self, file: SourceFile, schema: TableSchema) -> bool:
-        """Whether the rows of a file tell columns of a table that is not born yet: no header does."""
+        """Return whether, before a table's birth, the rows of a file show columns that no header names."""
         return not file.names
 
 
 def refusal(policy: Policy) -> str:
-    """Why unknown fields keep a row out."""
+    """Return why unknown fields keep a row out of the table."""
     if policy == "strict":
         return "fields that are not in the table, and its `schema` in lake.yaml is strict"
     return "fields that cannot become columns; write them under other names, or as text"

@@ -1,4 +1,4 @@
-"""JSON files: one object a line, with what does not fit marked instead of lost."""
+"""JSON files: one object a line. What does not fit is marked instead of lost."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ from tidegate.platform.core.schema.names import usable
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.spark.delta import Delta
 
-#: Bytes of a first line that is looked at.
-_LONGEST_FIRST = 1 << 16
+#: Bytes of the longest first line that is parsed for its names.
+_MAX_FIRST_LINE_BYTES = 1 << 16
 
 
 class Json(Format):
-    """JSON lines; what is JSON in another shape is rewritten as lines first."""
+    """JSON lines. JSON in another shape is rewritten as lines first."""
 
     file_format = FORMATS["json"]
     readers = ("json",)
 
     def look(self, head: bytes, whole: bool, spec: TableSpec) -> Look:
-        """Whether the file is one object a line, and what its first one names."""
+        """Return whether the file is one object a line, and the names of its first object."""
         if needs_rewrite(head, whole=whole):
             return Look(rewrite=OneObjectALine())
         return Look(names=_first_names(head))
 
     def infer(self, delta: Delta, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
-        """The columns of all objects; what is null everywhere has no type yet and is left out.
+        """Return the columns of all objects. A field that is null everywhere has no type yet and is left out.
 
-        A column of doubles is text if a double would change some value. Objects that are nested deeper than a table can
-        be say nothing; their rows will be refused.
+        A column of doubles is text if a double would change a value. Objects that are nested deeper than a table can be
+        give no columns. Their rows will be refused.
         """
-        told = delta.infer_json({"reader": self.name, "files": [file.place() for file in files]}, MAX_LEVELS)
-        return usable([field_from_json(field) for field in told["fields"]])
+        inferred = delta.infer_json({"reader": self.name, "files": [file.place() for file in files]}, MAX_LEVELS)
+        return usable([field_from_json(field) for field in inferred["fields"]])
 
     def new_names(self, file: SourceFile, schema: TableSchema) -> Collection[str]:
-        """None: the rows say for themselves what the table has not."""
+        """Return none, because the server counts the rows with fields that the table does not have."""
         return ()
 
     def tells_more(self, file: SourceFile, schema: TableSchema) -> bool:
-        """Whether lake.yaml does not name all columns of the first object."""
+        """Return whether the first object has columns that lake.yaml does not declare."""
         return not file.names or any(schema.named(name) is None for name in file.names)
 
     def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
-        """Spark's parser is watched, so that a field that the table does not have is seen instead of dropped.
+        """Return the reader that watches Spark's parser: it finds fields that the table does not have, and drops none.
 
         Raises:
-            Misfit: no JSON holds a value of a column's type.
+            Misfit: JSON cannot hold values of a column's type.
         """
         for field in schema.columns:
             check_keys(field)
@@ -61,10 +61,13 @@ class Json(Format):
 
 
 def _first_names(head: bytes) -> tuple[str, ...]:
-    """Names of the object in the first line that have a value; none where it is no object, or a long one."""
-    end = head.find(b"\n", 0, _LONGEST_FIRST)
+    """Return the names that have a value in the object of the first line.
+
+    Returns no names if the line is not an object, or is too long.
+    """
+    end = head.find(b"\n", 0, _MAX_FIRST_LINE_BYTES)
     try:
-        first = json.loads(head[: end if end >= 0 else _LONGEST_FIRST])
+        first = json.loads(head[: end if end >= 0 else _MAX_FIRST_LINE_BYTES])
     except (ValueError, RecursionError):
         return ()
     return tuple(name for name, value in first.items() if value is not None) if isinstance(first, dict) else ()

@@ -13,8 +13,8 @@ from tidegate.assets.bronze.prepare.formats.format import Rewrite
 from tidegate.platform.core.schema.column_types import MAX_LEVELS
 from tidegate.platform.core.schema.misfit import Misfit
 
-#: Most bytes of a file that is rewritten, unpacked: it is parsed as a whole.
-_MOST_BYTES = 1 << 28
+#: A file is rewritten up to this many bytes, unpacked, because it is parsed as a whole.
+_MAX_BYTES = 1 << 28
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SEPARATOR = re.compile(r"[ \t\r\n]*,?[ \t\r\n]*")
 _LINE_END = re.compile(r"[\r\n]+")
@@ -24,24 +24,24 @@ _TOO_DEEP = f"its objects are nested deeper than {MAX_LEVELS} levels; write what
 
 
 class OneObjectALine(Rewrite):
-    """The same objects as JSON lines, each as it was written but for its line ends."""
+    """The same objects as JSON lines, each written as before except for its line ends."""
 
-    most = _MOST_BYTES
+    most = _MAX_BYTES
     streams = False
-    too_large = f"a JSON file that is not one object a line is read up to {_MOST_BYTES >> 20} MiB; write JSON lines"
+    too_large = f"a JSON file that is not one object a line is read up to {_MAX_BYTES >> 20} MiB; write JSON lines"
 
     def write(self, body: BinaryIO, target: BinaryIO) -> None:
         """Copy a whole file."""
-        for one in _values(_text(body.read())):
-            target.write(_LINE_END.sub(" ", one).encode())
+        for value in _values(_text(body.read())):
+            target.write(_LINE_END.sub(" ", value).encode())
             target.write(b"\n")
 
 
 def needs_rewrite(head: bytes, *, whole: bool) -> bool:
-    """Whether a file is JSON, but not one object a line, by its first bytes.
+    """Return whether a file is JSON, but not one object a line, by its first bytes.
 
     Raises:
-        Misfit: it is nested so deep that not even that can be told.
+        Misfit: the file is nested so deep that its shape cannot be found.
     """
     if head.startswith(_BOMS):
         return True
@@ -58,22 +58,22 @@ def needs_rewrite(head: bytes, *, whole: bool) -> bool:
 
 
 def _is_split(text: str, start: int, *, whole: bool) -> bool:
-    """Whether the object that begins there does not fill a line."""
+    """Return whether the object that begins at `start` does not fill exactly one line."""
     line = text[start:].split("\n", 1)[0]
     try:
         _, end = _DECODER.raw_decode(line)
     except ValueError:
-        # Torn, or continued in the next line: an object over several lines begins with a line that is none.
-        return _goes_on(text, start, whole=whole)
+        # The line is broken, or the object continues in the next line: its first line alone is no object.
+        return _continues(text, start, whole=whole)
     rest = line[end:].strip()
     return rest.startswith(("{", ",")) and _is_json(rest.lstrip(","))
 
 
-def _goes_on(text: str, start: int, *, whole: bool) -> bool:
+def _continues(text: str, start: int, *, whole: bool) -> bool:
     try:
         _, end = _DECODER.raw_decode(text, start)
     except ValueError as error:
-        # Nothing is wrong with it as far as it was read.
+        # The text may be cut off: it has no fault as far as it was read.
         return not whole and getattr(error, "pos", 0) >= len(text) - 1
     return "\n" in text[start:end]
 
@@ -95,7 +95,7 @@ def _text(raw: bytes) -> str:
 
 
 def _values(text: str) -> Iterator[str]:
-    """The text of each top-level value, or of each element where the file is one array."""
+    """Yield the text of each top-level value, or of each element if the file is one array."""
     at = _end(_SPACE, text, 0)
     inside = text.startswith("[", at)
     at = _end(_SPACE, text, at + 1) if inside else at

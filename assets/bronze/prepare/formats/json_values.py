@@ -1,4 +1,4 @@
-"""What no JSON can hold of a column's type."""
+"""Types of columns whose values JSON cannot hold."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tidegate.platform.core.schema.misfit import Misfit
 
 
 def check_keys(field: Field) -> None:
-    """Check that names of JSON can be the keys of a column's maps, at every depth: Spark takes them for text.
+    """Check that names of JSON can be the keys of a column's maps, at every depth. Spark reads names as text.
 
     Raises:
         Misfit: they cannot.
@@ -17,10 +17,10 @@ def check_keys(field: Field) -> None:
         match todo.pop():
             case Map(key, value):
                 if key != Simple("string"):
-                    told = f"column {field.name} has a map by {key.sql()}, and names of JSON are text"
-                    raise Misfit(f"{told}; say `map<string, …>` in `columns` of lake.yaml")
+                    problem = f"column {field.name} has a map by {key.sql()}, and names of JSON are text"
+                    raise Misfit(f"{problem}; say `map<string, …>` in `columns` of lake.yaml")
                 todo.append(value)
             case Array(element):
                 todo.append(element)
             case Struct(fields):
-                todo += [one.type for one in fields]
+                todo += [child.type for child in fields]

@@ -7,7 +7,7 @@ from tidegate.platform.core.keys.file_format import FORMATS
 
 
 class Orc(DeclaredColumns):
-    """ORC, as ``OrcFiles`` of platform/jvm reads it."""
+    """ORC, as `OrcFiles` of platform/jvm reads it."""
 
     file_format = FORMATS["orc"]
     readers = ("orc",)

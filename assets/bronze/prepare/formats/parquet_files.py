@@ -24,18 +24,20 @@ from tidegate.resources.spark.delta import Delta
 
 
 class Parquet(Format):
-    """Parquet: the footer has said everything before, so no row of it is bad."""
+    """Parquet. The footer is checked before the rows are read, so no row is bad."""
 
     file_format = FORMATS["parquet"]
     readers = ("parquet",)
 
     def declared(self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
-        """The files with their footers; a copy is read instead of a file that Spark would misread."""
+        """Return the files with their footers. Spark reads a copy instead of a file that it would misread."""
         by_key = {file.candidate.key: file for file in files}
         candidates = [file.candidate for file in files]
         footers = parquet_footers(table.source, candidates, prepared)
         places = {candidate.key: staged(table, ".parquet") for candidate, _ in footers}
-        ready = copied(table, footers, lambda one: (places[one.key].bucket, places[one.key].key), prepared)
+        ready = copied(
+            table, footers, lambda candidate: (places[candidate.key].bucket, places[candidate.key].key), prepared
+        )
         return [
             replace(
                 by_key[candidate.key],
@@ -47,7 +49,7 @@ class Parquet(Format):
         ]
 
     def written_anew(self, table: Table, file: SourceFile) -> SourceFile:
-        """The file as PyArrow reads it: Spark reads its copy."""
+        """Return the file as a copy that PyArrow wrote. Spark reads the copy."""
         candidate, place = file.candidate, staged(table, ".parquet")
         source = (table.key.bucket, candidate.key, candidate.found.etag)
         try:
@@ -57,14 +59,14 @@ class Parquet(Format):
         return replace(file, path=place.path, footer=copy.footer, fields=tuple(copy.footer.fields))
 
     def check_path(self, file: SourceFile, values: Mapping[str, str | None]) -> None:
-        """Statistics in the footer prove it."""
+        """Check by the statistics in the footer that a column in the file has the value of the path."""
         if file.footer:
             check_both(file.footer, values)
 
     def infer(self, delta: Delta, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
-        """The columns of the files' footers."""
+        """Return the columns of the files' footers."""
         return [field for file in files for field in file.fields or ()]
 
     def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
-        """Columns that a file does not have are null."""
+        """Return the name of the reader. Columns that a file does not have are null."""
         return {"reader": self.readers[0]}

@@ -1,4 +1,4 @@
-"""The formats of loaded tables, each one object."""
+"""The formats of loaded tables. Each format is one object."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from tidegate.platform.core.keys.file_format import format_of
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.lake import Table
 
-#: By their names in lake.yaml.
+#: The formats by their names in lake.yaml.
 READABLE: Mapping[str, Format] = {format.name: format for format in (Csv(), Json(), Parquet(), Orc(), Avro())}
 
 
 def format_for(table: Table, candidate: Candidate) -> Format | None:
-    """Returns the format of a candidate; None where none is known."""
+    """Return the format of a candidate, or None if no format is known."""
     name = table.spec.format or format_of(candidate.key)
     return READABLE[name] if name else None
 
 
 def format_of_file(table: Table, candidate: Candidate) -> Format:
-    """Returns the format of a candidate.
+    """Return the format of a candidate.
 
     Raises:
-        Misfit: none is known for the ending of its key.
+        Misfit: no format is known for the ending of its key.
     """
     if format := format_for(table, candidate):
         return format

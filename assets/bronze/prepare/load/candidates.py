@@ -1,4 +1,4 @@
-"""The candidates of a load as files that Spark can read; those that are none end here."""
+"""The candidates of a load as files that Spark can read. A candidate that Spark cannot read ends here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tidegate.resources.threads import parallel
 
 
 def bounded(candidates: Iterable[Candidate], prepared: PreparedBatch) -> list[Candidate]:
-    """The first candidates, up to ``BATCH_BYTES`` and at least one; the others are put off."""
+    """Return the first candidates: up to `BATCH_BYTES`, and at least one candidate. The others are deferred."""
     taken: list[Candidate] = []
     size = 0
     for candidate in candidates:
@@ -29,15 +29,14 @@ def bounded(candidates: Iterable[Candidate], prepared: PreparedBatch) -> list[Ca
 
 
 def loadable(table: Table, candidates: Iterable[Candidate], prepared: PreparedBatch) -> list[SourceFile]:
-    """The candidates as files that Spark can read, with the columns that they declare.
+    """Return the candidates as files that Spark can read, with the columns that they declare.
 
     Args:
-        table: the table.
-        candidates: what is to be loaded.
-        prepared: takes what becomes of candidates that are not returned.
+        candidates: to load.
+        prepared: records what happens to the candidates that are not returned.
 
     Raises:
-        StoreError: S3 did not answer, or does not take the copies.
+        StoreError: S3 did not answer, or does not accept the copies.
     """
 
     held = Held()
@@ -49,12 +48,12 @@ def loadable(table: Table, candidates: Iterable[Candidate], prepared: PreparedBa
             return error
 
     candidates = list(candidates)
-    # What came with the look waits for nobody.
-    asking = [one for one in candidates if one.found.body is None]
-    asked = dict(zip((one.key for one in asking), parallel(source, asking), strict=True))
+    # A file whose content came with the look needs no request to S3, so it needs no thread either.
+    remote = [candidate for candidate in candidates if candidate.found.body is None]
+    sources = dict(zip((candidate.key for candidate in remote), parallel(source, remote), strict=True))
     files = []
     for candidate in candidates:
-        result = asked[candidate.key] if candidate.key in asked else source(candidate)
+        result = sources[candidate.key] if candidate.key in sources else source(candidate)
         if isinstance(result, SourceFile):
             files.append(result)
         else:
@@ -63,7 +62,7 @@ def loadable(table: Table, candidates: Iterable[Candidate], prepared: PreparedBa
 
 
 def _declared(table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
-    """The files with the columns that they declare."""
+    """Return the files with the columns that they declare."""
     formats = {file.format.name: file.format for file in files}
     known = {
         file.candidate.key: file

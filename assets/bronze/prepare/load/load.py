@@ -40,26 +40,26 @@ from tidegate.resources.spark.session import SparkUnreachable
 def prepare_load(table: Table, work: BatchDraft) -> PreparedBatch:
     """Stage the rows of all candidates as Parquet in the table's directory, uncommitted.
 
-    Rows that do not fit are set apart under ``quarantine/rows`` with their source, reason and raw text, in a folder
-    that the ledger's reason names; files that cannot be read are quarantined; files that changed while they were read
-    are deferred. Where a redrive or a rebuild reads a file again, the rows that the table has of it leave.
+    Rows that do not fit are quarantined below `quarantine/rows` with their source, reason and raw text. The reason in
+    the ledger names their folder. Files that cannot be read are quarantined. Files that changed while they were read
+    are deferred. If a redrive or a rebuild reads a file again, the batch removes the rows that the table has of it.
 
     Raises:
         StoreError: S3 did not answer.
-        ServerLost: the Spark server went while it read.
+        ServerLost: the Spark server was lost while it read files.
         PySparkException: Spark failed, and no file is known to be at fault.
     """
     return _Load(table, work).run()
 
 
 class _Load:
-    """One preparation: its handles and what it knows of the table."""
+    """One preparation: its handles and its knowledge of the table."""
 
     def __init__(self, table: Table, work: BatchDraft) -> None:
         self.table, self.work, self.plan = table, work, work.plan
         self.prepared = PreparedBatch(work.plan)
-        self.anew: set[str] = set()  # keys of files of which another reader's copy was read
-        self.seen: dict[str, S3Found] = {}  # after their read; the look at Parquet brings no checksum
+        self.copied: set[str] = set()  # keys of files of which Spark read another program's copy
+        self.seen: dict[str, S3Found] = {}  # by HEAD after the read: a read of a footer returns no checksum
 
     def run(self) -> PreparedBatch:
         """Prepare all candidates."""
@@ -67,10 +67,10 @@ class _Load:
         candidates = self._to_read(bounded(self.plan.candidates, self.prepared), replacing)
         files = loadable(self.table, candidates, self.prepared)
         self._begin(files)
-        for some in sets_to_read(self.plan, self._fitting(files)):
-            self._stage(some)
+        for file_set in sets_to_read(self.plan, self._fitting(files)):
+            self._stage(file_set)
         for folder in [*self.prepared.folders]:
-            # What was read again, with other columns or in another way, was set apart in vain.
+            # If files were read again, with other columns or in another way, no row names the folder of the first read.
             if not any(folder in (row.reason or "") for row in self.prepared.rows):
                 self.table.lake.store.remove_folder(folder)
                 self.prepared.folders.remove(folder)
@@ -80,7 +80,11 @@ class _Load:
         return self.prepared
 
     def _to_read(self, candidates: Sequence[Candidate], replacing: Replacing) -> list[Candidate]:
-        """The candidates without those that killed the server, and those that would have too much written again."""
+        """Return the candidates to read now.
+
+        Candidates that killed the server are quarantined. Candidates that would make the batch write too many of the
+        table's rows again are deferred.
+        """
         innocent = []
         for candidate in candidates:
             if reason := blame(self.plan, candidate):
@@ -94,7 +98,7 @@ class _Load:
         return [candidate for candidate in innocent if candidate.key not in late]
 
     def _begin(self, files: Sequence[SourceFile]) -> None:
-        """The table's schema as it is; before its birth what lake.yaml and the first path say."""
+        """Set the schema to the table's, or before its birth to the columns of lake.yaml and of the first path."""
         self.prepared.base = present_schema(self.table, self.work)
         if self.prepared.base:
             self.prepared.schema = self.prepared.base
@@ -106,11 +110,11 @@ class _Load:
         return partition_values(file.candidate.key, self.table.key.prefix)
 
     def _fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
-        """The files whose path and known columns fit the table."""
+        """Return the files whose path and known columns fit the table. The others are quarantined."""
         files, before = list(files), self.prepared.schema
         fitting, misfits = self._fit(files, lambda _: None)
         if self.prepared.schema != before and refusal(self.table, self.work, self.prepared.schema):
-            # Some file brings a column that Delta refuses: each that brings columns is tried by itself.
+            # Delta refuses a column of at least one file. To find it, each file that brings columns is tried alone.
             self.prepared.schema = before
             fitting, misfits = self._fit(files, partial(require_columns, self.table, self.work))
         for file, reason in misfits:
@@ -120,7 +124,7 @@ class _Load:
     def _fit(
         self, files: Sequence[SourceFile], check: Callable[[TableSchema], None]
     ) -> tuple[list[SourceFile], list[tuple[SourceFile, str]]]:
-        """The files that fit, whose columns the schema has then, and the others with the reason."""
+        """Add the columns of the files that fit to the schema. Returns these files, and the others with the reason."""
         fitting, misfits = [], []
         for file in files:
             before = self.prepared.schema
@@ -140,13 +144,13 @@ class _Load:
         schema, policy = self.prepared.schema, self.table.spec.policy
         if file.fields is not None:
             file.format.check_path(file, self._path_values(file))
-            # Before the birth the first file's types stand, and wider ones of later files are taken.
+            # Before the birth the types are those of the first file, and wider types of later files are accepted.
             self.prepared.schema = schema.taking(file.fields, policy, reserved=SOURCE_COLUMNS)
         elif schema.born and policy == "strict" and (new := file.format.new_names(file, schema)):
             raise Misfit(f"column {min(new)} is not in the table, and its `schema` in lake.yaml is strict")
 
     def _stage(self, files: Sequence[SourceFile]) -> None:
-        """Stage a set; a set in which some file is at fault is halved until that file is alone."""
+        """Stage a set of files. If a file of the set is at fault, the set is halved until that file is alone."""
         if not files:
             return
         before = self.prepared.schema
@@ -167,17 +171,21 @@ class _Load:
         self._stage(again)
 
     def _require_server(self, files: Sequence[SourceFile]) -> None:
-        """Tell a failure from the loss of the server while it read these files, which is noted."""
+        """Check after a failure that the server is alive. If it was lost, record that it was reading these files.
+
+        Raises:
+            ServerLost: the server was lost.
+        """
         try:
             self.table.delta.check_session_alive()
         except (SparkUnreachable, PySparkException) as error:
             raise server_lost(self.table, files) from error
 
     def _poisoned(self, file: SourceFile, error: PySparkException) -> None:
-        """End a file that Spark failed on, if it is at fault; else the run fails and the file waits.
+        """End a file on which Spark failed, if the file is at fault. Otherwise the run fails and the file waits.
 
-        Where another program can read the file, a copy by that program enters: if Spark fails on the copy as well, no
-        file is at fault.
+        If another program can read the file, a copy by that program is staged instead. If Spark fails on the copy too,
+        no file is at fault.
         """
         if self._changed([file]):
             self.prepared.defer(file.candidate)
@@ -186,19 +194,20 @@ class _Load:
         try:
             if reason := explained(error) if fault_of(error) is Fault.FILE else broken(self.table, file):
                 raise Misfit(reason)
-            anew = None if key in self.anew else file.format.written_anew(self.table, file)
+            copy = None if key in self.copied else file.format.written_anew(self.table, file)
         except Misfit as misfit:
             self.prepared.quarantine(file.candidate, str(misfit))
             return
-        if anew is None:
+        if copy is None:
             raise error
-        self.anew.add(key)
-        self._stage([anew])
+        self.copied.add(key)
+        self._stage([copy])
 
     def _stage_once(self, files: Sequence[SourceFile]) -> list[SourceFile]:
-        """Stage a set; when some files prove unfit, or bring columns, those to be staged again are returned.
+        """Stage a set of files once.
 
-        What was staged of them before is no batch's, so no reader sees it.
+        Returns the files to stage again, because some files proved unfit or brought columns. What was staged of them
+        before belongs to no batch, so no reader sees it.
         """
         before = self.prepared.schema
         self._take_columns(files)
@@ -212,7 +221,7 @@ class _Load:
             self.prepared.schema = before
             return sound
         if self.prepared.schema != before and (hopeless := self._hopeless(files, counted)):
-            # What is refused shapes nothing: the others are read without its columns.
+            # A refused file must not add columns to the table, so the other files are read without its columns.
             self.prepared.schema = before
             for file in hopeless:
                 self._end(file.candidate, counted[file.candidate.key], apart)
@@ -230,13 +239,16 @@ class _Load:
         return []
 
     def _staged(self, files: Sequence[SourceFile], apart: str) -> tuple[list[Add], dict[str, RowCounts]]:
-        """Write the good rows, set the others apart, and count all, in one pass over the files; the counts by key."""
+        """Write the good rows, quarantine the others and count all, in one pass over the files.
+
+        Returns the adds, and the counts by key.
+        """
         self.prepared.folders.append(apart)
         schema = self.prepared.schema
-        adds, told = self.table.delta.load(self.work.birth.location, self._reading(files), schema, apart)
+        adds, by_address = self.table.delta.load(self.work.birth.location, self._reading(files), schema, apart)
         keys = {source_address(self.table, file): file.candidate.key for file in files}
         counted = {key: RowCounts(0, 0) for key in keys.values()}
-        counted |= {keys[address]: RowCounts(**counts) for address, counts in told.items()}
+        counted |= {keys[address]: RowCounts(**counts) for address, counts in by_address.items()}
         written = [json.loads(add.stats or "{}").get("numRecords") for add in adds]
         good = sum(counts.good for counts in counted.values())
         if not any(counts.bad for counts in counted.values()):
@@ -249,19 +261,21 @@ class _Load:
         return adds, counted
 
     def _take_columns(self, files: Sequence[SourceFile]) -> None:
-        """Give the schema the columns of these files that it has not: before the birth all, later the headers' new."""
+        """Give the schema the columns of these files that it lacks: before the birth all, later new ones of headers."""
         schema = self.prepared.schema
         unborn = not schema.born
-        # A header says all names of its file; of a file without one, the rows do.
-        told = unborn and any(file.format.tells_more(file, schema) for file in files)
+        # A header lists all names of its file. The names of a file without a header are in its rows.
+        rows_name_more = unborn and any(file.format.tells_more(file, schema) for file in files)
         learning = [
-            file for file in files if file.format.new_names(file, schema) or (told and not file.format.names_columns)
+            file
+            for file in files
+            if file.format.new_names(file, schema) or (rows_name_more and not file.format.names_columns)
         ]
         if unborn or learning:
             self.prepared.schema = replace(schema.adding(self._inferred(learning)), born=True)
 
     def _learned(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> set[str] | None:
-        """Give the schema the fields that rows had and it has not.
+        """Give the schema the fields of rows that it lacks.
 
         Returns:
             Keys of the files whose fields Delta refuses; None if there was nothing to learn.
@@ -274,7 +288,10 @@ class _Load:
         return refused if refused or self.prepared.schema != before else None
 
     def _learn(self, files: Sequence[SourceFile]) -> set[str]:
-        """Give the schema the new fields of a set; of one with fields that Delta refuses, those of its halves."""
+        """Give the schema the new fields of a set of files. If Delta refuses fields, each half is tried on its own.
+
+        Returns the keys of the files whose fields Delta refuses.
+        """
         wider = self.prepared.schema.adding(self._inferred(files))
         if wider == self.prepared.schema:
             return set()
@@ -288,28 +305,28 @@ class _Load:
         return {files[0].candidate.key}
 
     def _hopeless(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> list[SourceFile]:
-        """The files that have rows, no good one, and none that new columns could make good."""
+        """Return the files that have rows, but no good row and no row that new columns could make good."""
         evolves = self._evolves
         counts = [(file, counted.get(file.candidate.key)) for file in files]
         return [file for file, count in counts if count and not count.good and not (evolves and count.unknown)]
 
     @property
     def _evolves(self) -> bool:
-        """Whether rows may bring columns: before its birth, any table's may."""
+        """Whether rows may bring columns. Before the birth, the rows of any table may."""
         return self.prepared.base is None or self.table.spec.policy == "evolve"
 
     def _inferred(self, files: Sequence[SourceFile]) -> list[Field]:
-        """The columns of files; of those that lake.yaml names, the types are its own."""
-        said = {name.lower(): any_type(kind) for name, kind in self.table.spec.columns.items()}
+        """Return the columns of files. A column that lake.yaml declares has the declared type."""
+        declared = {name.lower(): any_type(kind) for name, kind in self.table.spec.columns.items()}
         return [
-            replace(field, type=said.get(field.name.lower(), field.type))
+            replace(field, type=declared.get(field.name.lower(), field.type))
             for group in _grouped(files)
             for field in group[0].format.infer(self.table.delta, group, self.table.spec)
             if not _in(field.name, self.prepared.schema.partitions)
         ]
 
     def _reading(self, files: Sequence[SourceFile]) -> dict[str, Any]:
-        """What the server is to read, and how (``LoadRequest`` of platform/jvm)."""
+        """Return what the server should read, and how (`LoadRequest` of platform/jvm)."""
         schema = self.prepared.schema.without(SOURCE_COLUMNS)
         groups = [
             {
@@ -321,7 +338,7 @@ class _Load:
         return {"n": self.work.n, "partitions": schema.partitions, "groups": groups}
 
     def _without_misread(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> list[SourceFile]:
-        """The files without those whose bytes are not what Spark took them for."""
+        """Return the files that Spark did not misread. The others are quarantined, or deferred if S3 did not answer."""
         suspects = [file for file in files if (count := counted.get(file.candidate.key)) and count.suspect]
         ended = set()
         for candidate, problem in misread(self.table, suspects):
@@ -333,9 +350,10 @@ class _Load:
         return [file for file in files if file.candidate.key not in ended]
 
     def _changed(self, files: Sequence[SourceFile]) -> set[str]:
-        """Keys whose object is no longer the one that was read.
+        """Return the keys whose object is no longer the object that was read.
 
-        What was read with the look is what that saw; where its etag is no digest, a checksum is wanted all the same.
+        A body that came with the look is the body that the look saw. Its object is checked only if its etag is no
+        digest, because then the ledger needs a checksum.
         """
         files = [file for file in files if file.body is None or _has_no_digest(file.candidate.found)]
         probes = self.table.source.head_many([file.candidate.key for file in files])
@@ -347,13 +365,13 @@ class _Load:
         }
 
     def _end(self, candidate: Candidate, counted: RowCounts, apart: str) -> None:
-        told = f"{counted.told()}; see {apart}" if counted.bad else None
+        reason = f"{counted.told()}; see {apart}" if counted.bad else None
         candidate = candidate.seen_as(self.seen.get(candidate.key))
-        if counted.good or told is None:
-            self.prepared.commit(candidate, rows=counted.good, bad_rows=counted.bad or None, reason=told)
+        if counted.good or reason is None:
+            self.prepared.commit(candidate, rows=counted.good, bad_rows=counted.bad or None, reason=reason)
         else:
-            # Where its rows stay, so do those that were set apart beside them.
-            self.prepared.quarantine(candidate, told if candidate.replaces is None else counted.told())
+            # If rows of the last reading stay in the table, the rows that it quarantined stay too, and not these.
+            self.prepared.quarantine(candidate, reason if candidate.replaces is None else counted.told())
 
 
 def _has_no_digest(found: S3Found) -> bool:
@@ -361,7 +379,7 @@ def _has_no_digest(found: S3Found) -> bool:
 
 
 def _grouped(files: Sequence[SourceFile]) -> list[list[SourceFile]]:
-    """The files that are read together."""
+    """Return the files in groups that are read together."""
     groups: dict[Hashable, list[SourceFile]] = {}
     for file in files:
         groups.setdefault((file.format.name, file.format.group(file), file.body is None), []).append(file)
@@ -369,4 +387,4 @@ def _grouped(files: Sequence[SourceFile]) -> list[list[SourceFile]]:
 
 
 def _in(name: str, names: Sequence[str]) -> bool:
-    return name.lower() in (one.lower() for one in names)
+    return name.lower() in (other.lower() for other in names)

@@ -1,4 +1,4 @@
-"""Source objects as Spark can read them without losing any: safe names, known headers, known endings."""
+"""Source objects as files that Spark reads without losing any: safe names, known headers, known endings."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.lake import Table
 
-#: Keys that every layer of Spark's readers takes as they are. Others are skipped, globbed, decoded or not found
-#: (``_x``, ``b[1].json``, ``a//b``, ``100%.json``), so they are copied to a plain name first.
+#: Keys that every layer of Spark's readers uses unchanged. Other keys (`_x`, `b[1].json`, `a//b`, `100%.json`) are
+#: skipped, globbed, decoded or not found, so their objects are copied to a plain name first.
 _PLAIN_KEY = re.compile(r"^(?!.*//)(?!.*/\./)(?!.*/\.\./)[A-Za-z0-9/_.=-]+$")
 
 
@@ -32,13 +32,11 @@ def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:
     """Make one candidate readable.
 
     Args:
-        table: the table.
-        candidate: which.
         held: the contents of small files that the batch holds.
 
     Raises:
         Misfit: the object cannot be loaded; the message is the reason.
-        ObjectChanged: it is no longer what the look saw.
+        ObjectChanged: the object is no longer the one that the look saw.
         StoreError: S3 did not answer.
     """
     format = format_of_file(table, candidate)
@@ -62,7 +60,10 @@ def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:
 
 
 def _binary_file(table: Table, candidate: Candidate, format: Format, held: Held) -> SourceFile:
-    """A file that declares what is in it; of a format whose footers the look does not read, small ones are held."""
+    """Return a file that declares its columns.
+
+    The content of a small file is held, unless its format has a footer that is read from S3.
+    """
     size = candidate.found.size
     if not format.file_format.footer and size <= SMALL_BYTES and held.take(size):
         body = _first_bytes(table, candidate, size)
@@ -72,10 +73,10 @@ def _binary_file(table: Table, candidate: Candidate, format: Format, held: Held)
 
 @contextmanager
 def as_it_lies(table: Table, candidate: Candidate) -> Iterator[BinaryIO]:
-    """The object's bytes from their beginning: those that the look saw.
+    """Open the bytes that the look saw, from the beginning, as they are in S3.
 
     Raises:
-        ObjectChanged: it is no longer what the look saw, and that did not come with it.
+        ObjectChanged: the object is no longer the one that the look saw, and its body did not come with the look.
         StoreError: S3 did not answer.
     """
     if candidate.found.body is not None:
@@ -87,11 +88,11 @@ def as_it_lies(table: Table, candidate: Candidate) -> Iterator[BinaryIO]:
 
 @contextmanager
 def unpacked(table: Table, candidate: Candidate) -> Iterator[BinaryIO]:
-    """The object's bytes from their beginning, unpacked where its name says gzip.
+    """Open the object's bytes from the beginning, unpacked if its name says gzip.
 
     Raises:
-        Misfit: while it is read: it is not gzip, or was cut off.
-        ObjectChanged: it is no longer what the look saw.
+        Misfit: while the bytes are read, if they are not gzip or were cut off.
+        ObjectChanged: the object is no longer the one that the look saw.
         StoreError: S3 did not answer.
     """
     with as_it_lies(table, candidate) as body:
@@ -105,16 +106,16 @@ def unpacked(table: Table, candidate: Candidate) -> Iterator[BinaryIO]:
 
 
 def packed(candidate: Candidate) -> bool:
-    """Whether the object's name says that it is gzip."""
+    """Return whether the object's name says that it is gzip."""
     return candidate.key.endswith(".gz")
 
 
 def head_of(table: Table, candidate: Candidate) -> tuple[bytes, bool]:
-    """The first bytes of a candidate, unpacked, and whether they are all.
+    """Return the first bytes of a candidate, unpacked, and whether they are the whole file.
 
     Raises:
-        Misfit: it is not what its name says.
-        ObjectChanged: it is no longer what the look saw.
+        Misfit: the object is not gzip although its name says so.
+        ObjectChanged: the object is no longer the one that the look saw.
         StoreError: S3 did not answer.
     """
     wanted = min(HEAD_BYTES, candidate.found.size)
@@ -131,7 +132,7 @@ def head_of(table: Table, candidate: Candidate) -> tuple[bytes, bool]:
 
 
 def source_path(bucket: str, key: str) -> str:
-    """The ``s3a://`` path of an object."""
+    """Return the `s3a://` path of an object."""
     return S3Address(bucket, key).s3a
 
 
@@ -143,13 +144,13 @@ def _first_bytes(table: Table, candidate: Candidate, length: int) -> bytes:
 
 
 def _small_content(table: Table, candidate: Candidate) -> bytes | None:
-    """All bytes of a small candidate, unpacked; None where its file has to be read in parts, or by Spark itself."""
+    """Return all bytes of a small candidate, unpacked, or None if they must be read in parts or by Spark itself."""
     size = candidate.found.size
     return content(candidate.key, _first_bytes(table, candidate, size)) if size <= SMALL_BYTES else None
 
 
 def _plain(body: bytes, rewrite: Rewrite | None) -> bytes | None:
-    """The content as Spark's readers take it; None where that is too much to be held."""
+    """Return the content as Spark's readers accept it, or None if it is too large to be held."""
     if rewrite is None:
         return body
     target = io.BytesIO()

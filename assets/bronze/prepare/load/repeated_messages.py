@@ -1,4 +1,4 @@
-"""Rows of a row queue enter once: of a message that came again, what was staged leaves before the batch is decided."""
+"""Rows of a row queue enter once: the staged rows of a repeated message are dropped before the batch is decided."""
 
 from __future__ import annotations
 
@@ -32,22 +32,21 @@ from tidegate.resources.lake import Table
 from tidegate.resources.threads import parallel
 
 _ID, _SENT_AT = ROW_COLUMNS
-#: Bytes of staged files that are looked into here; into more Spark looks.
-_MOST_READ = 64 << 20
+#: Up to this many bytes of staged files are read in this process. Spark reads more.
+_MAX_READ_BYTES = 64 << 20
 
 
 def keep_once(table: Table, work: BatchDraft, prepared: PreparedBatch, replacing: Replacing) -> None:
-    """Drop the staged rows whose message is staged or in the table already, and say so in the ledger's rows.
+    """Drop the staged rows whose message is staged or in the table already, and record this in the ledger's rows.
 
-    Where all rows were sent after those that the table may have, only what was staged is looked into. Else a query
-    asks, and opens those of the table's files that hold rows sent when some of the batch's were. Only if a message is
-    there twice, what was staged is staged again without it.
+    If all rows were sent after the rows that the table may have, only the staged rows are read. Otherwise a query opens
+    those of the table's files that hold rows sent at the same times as rows of the batch. Rows are staged again only if
+    a message was found twice.
 
     Args:
-        table: the table.
-        work: the look's.
-        prepared: what is to be decided; its adds and rows change, and it is told what its batch says of the times.
-        replacing: knows the rows that leave with it.
+        work: the draft that the look returned.
+        prepared: the preparation; its adds and rows change, and its `sent_until` is set.
+        replacing: knows the rows of the table that leave with the batch.
 
     Raises:
         StoreError: S3 did not answer.
@@ -72,14 +71,20 @@ class _Once:
             self._keep(known)
 
     def _sent_until(self) -> int:
-        """When the newest row was sent that the table may have, by the batch before; a void one says too much."""
+        """Return when the newest row that the table may have was sent, as the batch before records it.
+
+        The time is in epoch milliseconds. If that batch is void, it may be too late, and the table is read in vain.
+        """
         if self._n == 1:
             return 0
         last = self._table.batches.read(self._n - 1)
         return LATEST if last is None or last.sent_until is None else last.sent_until
 
     def _known(self) -> DataFrame | None:
-        """Ids of the table's rows that stay and were sent when some of the batch's were; None before its birth."""
+        """Return the ids of the table's rows that stay and were sent at the same times as rows of the batch.
+
+        Returns None before the table's birth.
+        """
         if self._prepared.base is None:
             return None
         rows = self._table.delta.session.read.format("delta").load(self._location)
@@ -94,7 +99,7 @@ class _Once:
 
     def _is_repeated(self, known: DataFrame | None) -> bool:
         adds = self._prepared.adds
-        if known is None and sum(add.size for add in adds) <= _MOST_READ:
+        if known is None and sum(add.size for add in adds) <= _MAX_READ_BYTES:
             ids = pa.chunked_array([chunk for column in parallel(self._ids, adds) for chunk in column.chunks])
             return bool(pc.count_distinct(ids).as_py() < len(ids))
         staged = self._read(adds).select(_ID)
@@ -109,7 +114,10 @@ class _Once:
         return pq.read_table(io.BytesIO(body), columns=[_ID]).column(0)
 
     def _keep(self, known: DataFrame | None) -> None:
-        """Stage what is new in the place of all that was staged, which stays an orphan, and count it anew."""
+        """Stage the new rows again in place of all that was staged, and count them again.
+
+        The files that were staged before stay as orphans.
+        """
         first = F.row_number().over(Window.partitionBy(_ID).orderBy("_source_path"))
         kept = self._read(self._prepared.adds).withColumn("_tidegate_place", first).where("_tidegate_place = 1")
         if known is not None:
@@ -121,10 +129,12 @@ class _Once:
         delta.session.catalog.dropTempView(view)
         self._prepared.adds = [add for add in adds if add.records]
         counted, bucket = self._counted(self._prepared.adds), self._table.key.bucket
-        self._prepared.rows = [_told(row, counted.get(S3Address(bucket, row.key).s3, 0)) for row in self._prepared.rows]
+        self._prepared.rows = [
+            _row_with_count(row, counted.get(S3Address(bucket, row.key).s3, 0)) for row in self._prepared.rows
+        ]
 
     def _counted(self, adds: Sequence[Add]) -> dict[str, int]:
-        """Rows by their object's address."""
+        """Return the number of rows of each object, by its address."""
         if not adds:
             return {}
         return {row[0]: row[1] for row in self._read(adds).groupBy("_source_path").count().collect()}
@@ -137,7 +147,7 @@ class _Once:
         return f"{self._location}/{unquote(add.path)}"
 
 
-def _told(row: LedgerRow, left: int) -> LedgerRow:
+def _row_with_count(row: LedgerRow, left: int) -> LedgerRow:
     if row.status is not Status.COMMITTED or left == row.rows:
         return row
     again = f"{(row.rows or 0) - left} of its rows were in the table already, for their messages came again"

@@ -1,4 +1,4 @@
-"""Files that a redrive or a rebuild reads again: the rows of their last reading leave in the new ones' commit."""
+"""Files that a redrive or a rebuild reads again. The commit of the new rows removes the rows of the last reading."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Table
 
-#: Looks for one during which nobody else commits.
-_LOOKS = 5
-#: What tells the rows of one reading of a file.
+#: Attempts to find the rows while no other writer commits.
+_MAX_ATTEMPTS = 5
+#: Columns that identify the rows of one reading of a file.
 _READING = ("_source_path", "_source_etag", "_batch")
 
 
@@ -43,11 +43,10 @@ class _DataFile:
 class Replacing:
     """The rows of a loaded table that leave with a batch.
 
-    Delta takes data files away, not rows: the rows that stay in such a file are written again as they are.
+    Delta removes data files, not rows. So the other rows of such a file are written again unchanged.
 
     Args:
-        table: the table.
-        work: the look's.
+        work: the draft that the look returned.
     """
 
     def __init__(self, table: Table, work: BatchDraft) -> None:
@@ -56,35 +55,35 @@ class Replacing:
         self._entries: dict[str, Remove] = {}
 
     def find(self, candidates: Iterable[Candidate], most_bytes: int) -> set[str]:
-        """Find the data files with rows that these candidates replace, as one version of the table has them.
+        """Find the data files with rows that these candidates replace, in one version of the table.
 
         Args:
-            candidates: what is to be loaded.
-            most_bytes: of data files that are written again.
+            candidates: to load.
+            most_bytes: of data files that may be written again.
 
         Returns:
-            Keys of the candidates that have to wait, or more would be; never all.
+            Keys of the candidates that must wait so that no more bytes are written again. Never all candidates wait.
 
         Raises:
-            RuntimeError: others committed to the table all the while.
+            RuntimeError: another writer committed to the table during each attempt.
         """
         again = [candidate for candidate in candidates if candidate.replaces is not None]
         if not again:
             return set()
         delta, location = self._table.delta, self._work.birth.location
-        for _ in range(_LOOKS):
+        for _ in range(_MAX_ATTEMPTS):
             version = delta.table_state(location).version
             self._files = self._holding(again)
             self._entries = delta.live_entries(location, [file.path for file in self._files])
             if delta.table_state(location).version == version:
                 return self._too_much(again, most_bytes)
         raise RuntimeError(
-            f"others committed to bronze.{self._work.birth.name} during each of {_LOOKS} looks for the rows of "
+            f"others committed to bronze.{self._work.birth.name} during each of {_MAX_ATTEMPTS} looks for the rows of "
             "files that are read again. Nothing was changed: run the table again"
         )
 
     def finish(self, prepared: PreparedBatch) -> None:
-        """Let the old rows of those files leave that will be committed; of others they stay."""
+        """Remove the old rows of the files that will be committed. The old rows of other files stay."""
         leaving = self._leaving(prepared)
         keys = {candidate.key for candidate in leaving}
         files = [file for file in self._files if file.keys & keys]
@@ -94,7 +93,11 @@ class Replacing:
         prepared.removes += [self._entries[file.path] for file in files]
 
     def staying(self, rows: DataFrame, prepared: PreparedBatch) -> DataFrame:
-        """Of the table's rows, with all of its columns, those that do not leave with what is prepared."""
+        """Return the rows that do not leave with the preparation.
+
+        Args:
+            rows: of the table, with all its columns.
+        """
         leaving = self._leaving(prepared)
         if not leaving:
             return rows
@@ -103,7 +106,8 @@ class Replacing:
 
     def _leaving(self, prepared: PreparedBatch) -> list[Candidate]:
         landing = {row.key for row in prepared.rows if row.status is Status.COMMITTED}
-        return [one for one in self._work.plan.candidates if one.replaces is not None and one.key in landing]
+        candidates = self._work.plan.candidates
+        return [candidate for candidate in candidates if candidate.replaces is not None and candidate.key in landing]
 
     def _too_much(self, candidates: Iterable[Candidate], most_bytes: int) -> set[str]:
         by_key: dict[str, set[_DataFile]] = {}
@@ -124,13 +128,13 @@ class Replacing:
 
     def _holding(self, candidates: Sequence[Candidate]) -> list[_DataFile]:
         rows = self._table.delta.session.read.format("delta").load(self._work.birth.location)
-        # By the bounds of the batch number, most data files are not opened.
-        of_then = rows.where(F.col("_batch").isin(sorted({one.replaces for one in candidates})))
-        told = of_then.select(
+        # Delta knows the bounds of the batch number in each data file, so most data files are not opened.
+        earlier = rows.where(F.col("_batch").isin(sorted({candidate.replaces for candidate in candidates})))
+        located = earlier.select(
             F.col("_metadata.file_path").alias("path"), F.col("_metadata.file_size").alias("size"), *_READING
         )
         readings = self._readings(candidates)
-        found = told.join(F.broadcast(readings), self._same(told, readings), "left_semi").groupBy("path", "size")
+        found = located.join(F.broadcast(readings), self._same(located, readings), "left_semi").groupBy("path", "size")
         start, location = len(S3Address(self._table.key.bucket).s3), f"{self._work.birth.location}/"
         return [
             _DataFile(row["path"].removeprefix(location), row["size"], frozenset(path[start:] for path in row["paths"]))
@@ -140,8 +144,8 @@ class Replacing:
     def _staying(self, files: Sequence[_DataFile], leaving: Sequence[Candidate], base: TableSchema) -> list[Add]:
         """Stage the other rows of these data files.
 
-        They are read after the files' entries: whoever changes a file in between changes its entry too, and the batch
-        is void.
+        The rows are read after the entries of the files. A writer that changes a file in between changes its entry too,
+        and then the batch is void.
         """
         delta, location, session = self._table.delta, self._work.birth.location, self._table.delta.session
         view = f"held_{ULID()}".lower()
@@ -157,9 +161,13 @@ class Replacing:
 
     def _readings(self, candidates: Sequence[Candidate]) -> DataFrame:
         bucket, states = self._table.key.bucket, self._work.states
-        # The etag that they were read with: a copy of the same bytes may have another.
+        # The etag that the last reading saw, because a copy of the same bytes may have another etag.
         values = zip(
-            *((S3Address(bucket, one.key).s3, states[one.key].etag, one.replaces) for one in candidates), strict=True
+            *(
+                (S3Address(bucket, candidate.key).s3, states[candidate.key].etag, candidate.replaces)
+                for candidate in candidates
+            ),
+            strict=True,
         )
         types = (pa.string(), pa.string(), pa.int64())
         columns = [pa.array(list(column), kind) for column, kind in zip(values, types, strict=True)]

@@ -1,4 +1,4 @@
-"""How many rows of each file can enter the table, and what is said of the others."""
+"""How many rows of each file can enter the table, and what is wrong with the others."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ class RowCounts:
     """The rows of one file.
 
     Attributes:
-        good: can enter.
-        bad: cannot.
+        good: rows that can enter the table.
+        bad: rows that cannot.
         suspect: rows that may show that the whole file was misread.
-        unknown: of the bad ones, those that only have fields which the table has not.
-        torn: lines that are no rows, each for itself; what is good and bad says nothing then.
+        unknown: bad rows whose only fault is a field that the table does not have.
+        torn: lines that are not a row each; if there are any, `good` and `bad` mean nothing.
         why: the reason of one bad row; None if there is none.
     """
 
@@ -26,7 +26,7 @@ class RowCounts:
     why: str | None = None
 
     def told(self) -> str:
-        """What is wrong with the bad rows, of which there are some."""
+        """Return what is wrong with the bad rows. There must be at least one."""
         some = f"{self.bad} of its {self.good + self.bad} rows do not fit the table"
         none = f"none of its {self.bad} rows fits the table"
         return f"{some if self.good else none}, such as: {self.why}"

@@ -1,7 +1,8 @@
-"""Files that were being read when the Spark server was lost: read in ever smaller sets, and alone at last set apart.
+"""Files that were being read when the Spark server was lost: they are read in smaller and smaller sets.
 
-A note is a manifest like any other: it waits in the inbox beside the hints of its files, is taken with them, and goes
-with them. Only who has seen the server go writes one, so a run that is killed blames no file.
+A file that is read alone when the server is lost again is quarantined in the end. A note of a loss is a manifest like
+any other manifest: it waits in the inbox next to the hints of its files, is taken with them, and is deleted with them.
+Only a run that sees the loss of the server writes a note, so a run that is killed blames no file.
 """
 
 from __future__ import annotations
@@ -15,18 +16,19 @@ from tidegate.platform.core.bronze.plan import Candidate, Plan, candidate_hints
 from tidegate.resources.lake import Table
 from tidegate.resources.spark.session import SparkUnreachable
 
-#: Sets that files with as many losses are read in: of ten thousand, the one at fault is alone after two more.
+#: Files with equally many losses are read in this many sets. So the file at fault is alone after two more losses, even
+#: among ten thousand files.
 _SETS = 100
-#: Losses while a file was read alone, after which it is at fault.
-_MOST_ALONE = 2
+#: A file is at fault after this many losses while it was read alone.
+_MAX_LOSSES_ALONE = 2
 
 
 class ServerLost(SparkUnreachable):
-    """The Spark server went, or was started anew, while it read files."""
+    """The Spark server was lost, or was restarted, while it read files."""
 
 
 def server_lost(table: Table, files: Sequence[SourceFile]) -> ServerLost:
-    """Note durably which files were being read; the error to raise."""
+    """Record durably which files were being read. Returns the error to raise."""
     name = LOST_ALONE if len(files) == 1 else LOST
     hints = [Hint(file.candidate.key, event_name=name, read=file.candidate.found.etag) for file in files]
     table.inbox.put([Manifest.new(table.text, "lost", hints)])
@@ -38,31 +40,32 @@ def server_lost(table: Table, files: Sequence[SourceFile]) -> ServerLost:
 
 
 def sets_to_read(plan: Plan, files: Sequence[SourceFile]) -> list[Sequence[SourceFile]]:
-    """The sets to read one after the other: all in one, but before them, in small ones, those that lost the server.
+    """Return the sets to read one after the other.
 
-    The most suspect are first, for what was read before another loss was read in vain.
+    The files without a loss are one set, which comes last. Before it come small sets of the files that were being read
+    when the server was lost. The most suspect files are first, because a read before another loss is in vain.
     """
     by_losses: dict[int, list[SourceFile]] = {}
     for file in files:
         by_losses.setdefault(len(_losses(plan, file.candidate)), []).append(file)
     sets: list[Sequence[SourceFile]] = []
-    for losses, alike in sorted(by_losses.items(), reverse=True):
-        size = -(-len(alike) // _SETS) if losses else len(alike)
-        sets += [alike[start : start + size] for start in range(0, len(alike), size)]
+    for losses, group in sorted(by_losses.items(), reverse=True):
+        size = -(-len(group) // _SETS) if losses else len(group)
+        sets += [group[start : start + size] for start in range(0, len(group), size)]
     return sets
 
 
 def blame(plan: Plan, candidate: Candidate) -> str | None:
-    """Why a file is not read again; None if it is."""
-    if _losses(plan, candidate).count(LOST_ALONE) < _MOST_ALONE:
+    """Return why a file is not read again, or None if it is read."""
+    if _losses(plan, candidate).count(LOST_ALONE) < _MAX_LOSSES_ALONE:
         return None
     return (
-        f"the Spark server was lost {_MOST_ALONE} times while it read this file and no other of its table. One endless "
-        "line or an unclosed quote takes more memory than it has: mend the file and write it again. If the server was "
-        "stopped for another reason, or has more memory now: `tidegate redrive`"
+        f"the Spark server was lost {_MAX_LOSSES_ALONE} times while it read this file and no other of its table. One "
+        "endless line or an unclosed quote takes more memory than it has: mend the file and write it again. If the "
+        "server was stopped for another reason, or has more memory now: `tidegate redrive`"
     )
 
 
 def _losses(plan: Plan, candidate: Candidate) -> list[str]:
-    """What the notes of the very bytes that are to be read say."""
+    """Return what the notes record for exactly the bytes that will be read now."""
     return [hint.event_name for hint in candidate_hints(plan, candidate) if hint.read == candidate.found.etag]

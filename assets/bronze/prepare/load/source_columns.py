@@ -1,4 +1,4 @@
-"""The columns that Tidegate adds to the rows of loaded tables, and what they hold for each file."""
+"""The columns that Tidegate adds to the rows of loaded tables, and their values for each file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.times import parse_time, to_micros
 from tidegate.resources.lake import Table
 
-#: Their types, in the order of ``SOURCE_COLUMNS``.
+#: The columns with their types, in the order of `SOURCE_COLUMNS`.
 SOURCE_FIELDS = tuple(
     Field(name, simple_type(kind))
     for name, kind in zip(SOURCE_COLUMNS, ("string", "string", "timestamp", "timestamp", "bigint"), strict=True)
@@ -21,12 +21,12 @@ SOURCE_FIELDS = tuple(
 
 
 def source_address(table: Table, file: SourceFile) -> str:
-    """What ``_source_path`` says of a file."""
+    """Return the value of `_source_path` for a file."""
     return S3Address(table.key.bucket, file.candidate.key).s3
 
 
 def source(table: Table, file: SourceFile) -> dict[str, Any]:
-    """A file, and what its rows have that its content does not say (``LoadRequest.Source`` of platform/jvm)."""
+    """Return a file, and the values that its content lacks for its rows (`LoadRequest.Source` of platform/jvm)."""
     candidate = file.candidate
     time = candidate.taken.hint.event_time or candidate.taken.hint.told
     return {

@@ -1,4 +1,4 @@
-"""Whose fault an error of Spark is: quarantine is for what is known to be the file's."""
+"""Whose fault an error of Spark is. A file is quarantined only if it is known to be at fault."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 from pyspark.errors import PySparkException
 
-#: Conditions that tell of a file's content, and of nothing else.
+#: Conditions that only the content of a file causes.
 _FILE = (
     "AMBIGUOUS_COLUMN",
     "AMBIGUOUS_REFERENCE",
@@ -23,9 +23,9 @@ _FILE = (
     "TIDEGATE_FILE",
     "UNABLE_TO_INFER_SCHEMA",
 )
-#: Of these, what a row does that breaks a rule which somebody gave the table.
+#: Those of `_FILE` that mean that a row breaks a rule which a user gave the table.
 _RULES = ("DELTA_EXCEED_CHAR_VARCHAR_LIMIT", "DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "DELTA_VIOLATE_CONSTRAINT")
-#: Conditions that a broken or deleted file causes, but an expired token or a full disk just as well.
+#: Conditions that a broken or deleted file causes, but also an expired token or a full disk.
 _EITHER = ("FAILED_READ_FILE", "PATH_NOT_FOUND", "TASK_WRITE_FAILED")
 
 
@@ -38,7 +38,7 @@ class Fault(Enum):
 
 
 def fault_of(error: PySparkException) -> Fault:
-    """Whose fault an error is, by its condition; a text that may hold a key or a number is not asked."""
+    """Return whose fault an error is, by its condition. Its text is not used because it may hold a key or a number."""
     condition = error.getCondition() or ""
     if condition.startswith(_FILE):
         return Fault.FILE
@@ -46,7 +46,7 @@ def fault_of(error: PySparkException) -> Fault:
 
 
 def explained(error: PySparkException) -> str:
-    """What is wrong with the file, and what to do, in our words."""
+    """Return what is wrong with the file, and what to do, in Tidegate's words."""
     if (error.getCondition() or "").startswith(("COLUMN_ALREADY_EXISTS", "AMBIGUOUS")):
         found = re.search(r"`([^`]+)`", str(error))
         name = f" ({found[1]})" if found else ""
@@ -57,16 +57,16 @@ def explained(error: PySparkException) -> str:
     if condition == "TIDEGATE_FILE":
         return _bare(str(error).splitlines()[0])
     if condition.startswith(_RULES):
-        told = " ".join(re.split(r"\n\s*at |\n\nJVM", str(error))[0].split())
+        message = " ".join(re.split(r"\n\s*at |\n\nJVM", str(error))[0].split())
         return (
-            f"a row of it breaks a rule of the table: {_bare(told)[:500]} Mend the file and write it again; or, if the "
-            "rule is wrong, drop it with ALTER TABLE and redrive the file"
+            f"a row of it breaks a rule of the table: {_bare(message)[:500]} Mend the file and write it again; or, if "
+            "the rule is wrong, drop it with ALTER TABLE and redrive the file"
         )
     return f"Spark cannot read it: {_bare(str(error).splitlines()[0])[:500]} Write the file again"
 
 
 def columns_refused(told: str) -> str:
-    """What is wrong with columns that Delta does not take, and what to do, in our words."""
+    """Return what is wrong with columns that Delta does not accept, and what to do, in Tidegate's words."""
     return f"{_bare(told)}; write them under other names or in other types, or change the table, and redrive the file"
 
 

@@ -1,4 +1,4 @@
-"""What another reader than Spark says of a file's bytes."""
+"""What a reader other than Spark finds in a file's bytes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tidegate.resources.threads import parallel
 
 
 def broken(table: Table, file: SourceFile) -> str | None:
-    """Why the file's bytes cannot be read; None if they can, or if it is no text.
+    """Return why the file's bytes cannot be read, or None if they can be read or the file is not text.
 
     Raises:
-        StoreError: S3 did not answer, or the file is no longer what the look saw.
+        StoreError: S3 did not answer, or the file is no longer the one that the look saw.
     """
     if not file.format.file_format.text:
         return None
@@ -33,7 +33,10 @@ def broken(table: Table, file: SourceFile) -> str | None:
 
 
 def misread(table: Table, suspects: Sequence[SourceFile]) -> list[tuple[Candidate, str | StoreError]]:
-    """The files whose bytes are not what Spark took them for, with the reason, or the error of who could not look."""
+    """Return the files that Spark misread, each with the reason.
+
+    A file whose bytes could not be read now is returned with the error of S3.
+    """
 
     def problem(file: SourceFile) -> tuple[Candidate, str | StoreError | None]:
         candidate = file.candidate
@@ -45,8 +48,8 @@ def misread(table: Table, suspects: Sequence[SourceFile]) -> list[tuple[Candidat
         try:
             return candidate, in_turn(read, MOST_ROW)
         except TooLarge:
-            told = f"a row has more than {MOST_ROW:,} characters: a quote in it is not closed, or it is no CSV"
-            return candidate, f"{told}; write the file again"
+            reason = f"a row has more than {MOST_ROW:,} characters: a quote in it is not closed, or it is no CSV"
+            return candidate, f"{reason}; write the file again"
         except StoreError as error:
             return candidate, error
 
