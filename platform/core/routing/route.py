@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_object import RowObject
-from tidegate.platform.core.keys.file_format import FormatName, format_of
+from tidegate.platform.core.keys.file_format import FORMATS, FormatName, format_of
 from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden
 from tidegate.platform.core.keys.table_key import MAX_ENCODED_LENGTH, TableKey
 from tidegate.platform.core.routing.discovery import discovered_table
@@ -158,4 +158,5 @@ def _obstacle(table: TableKey, config: LakeConfig, known: Collection[TableKey]) 
 def _no_format(key: str) -> str:
     name = key.rsplit("/", 1)[-1]
     ending = f"ending {name[name.index('.') :]!r}" if "." in name else f"name {name!r}"
-    return f"no format is known for the {ending} (known: .parquet, .csv, .json, .jsonl, .ndjson, some with .gz)"
+    known = ", ".join(f".{known}" for format in FORMATS.values() for known in format.endings)
+    return f"no format is known for the {ending} (known: {known}, some with .gz)"
