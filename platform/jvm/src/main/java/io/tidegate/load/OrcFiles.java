@@ -157,7 +157,9 @@ final class OrcFiles implements DeclaredFormat {
     private final int[] places;
     private final UnaryOperator<Object>[] fitting;
     private final List<TypeDescription> types;
-    private final List<String> names;
+    /** The name of each column and of each part of a column, by the id of its type. */
+    private final String[] names;
+
     private final ZoneId zone;
     private int row;
 
@@ -167,11 +169,33 @@ final class OrcFiles implements DeclaredFormat {
       places = Fitting.places(columns, wanted);
       fitting = Fitting.fields(columns, wanted, places);
       types = reader.getSchema().getChildren();
-      names = reader.getSchema().getFieldNames();
+      names = new String[reader.getSchema().getMaximumId() + 1];
+      for (int i = 0; i < types.size(); i++) {
+        name(types.get(i), reader.getSchema().getFieldNames().get(i));
+      }
       batch = reader.getSchema().createRowBatch(MAX_BATCH_ROWS);
       batch.size = 0;
       batches = reader.rows(reader.options().range(start, length));
       zone = hasInstants(reader.getSchema()) ? writerZone(start, length) : ZoneOffset.UTC;
+    }
+
+    /** Names a column and its parts as {@link OrcFiles#dataType} does. */
+    private void name(TypeDescription type, String column) {
+      names[type.getId()] = column;
+      List<TypeDescription> parts = type.getChildren();
+      switch (type.getCategory()) {
+        case LIST -> name(parts.get(0), column + "[]");
+        case MAP -> {
+          name(parts.get(0), column + " (key)");
+          name(parts.get(1), column + "[]");
+        }
+        case STRUCT -> {
+          for (int i = 0; i < parts.size(); i++) {
+            name(parts.get(i), column + "." + type.getFieldNames().get(i));
+          }
+        }
+        default -> {}
+      }
     }
 
     private static boolean hasInstants(TypeDescription type) {
@@ -206,14 +230,14 @@ final class OrcFiles implements DeclaredFormat {
       }
       for (int i = 0; i < places.length; i++) {
         int place = places[i];
-        Object value = place < 0 ? null : value(types.get(place), batch.cols[place], row, names.get(place));
+        Object value = place < 0 ? null : value(types.get(place), batch.cols[place], row);
         values[i] = value == null ? null : fitting[i].apply(value);
       }
       row++;
       return true;
     }
 
-    private Object value(TypeDescription type, ColumnVector vector, int asked, String column) {
+    private Object value(TypeDescription type, ColumnVector vector, int asked) {
       int at = vector.isRepeating ? 0 : asked;
       if (!vector.noNulls && vector.isNull[at]) {
         return null;
@@ -233,28 +257,27 @@ final class OrcFiles implements DeclaredFormat {
                 new scala.math.BigDecimal(((DecimalColumnVector) vector).vector[at].getHiveDecimal().bigDecimalValue()),
                 type.getPrecision(),
                 type.getScale());
-        case TIMESTAMP, TIMESTAMP_INSTANT -> micros(type, (TimestampColumnVector) vector, at, column);
+        case TIMESTAMP, TIMESTAMP_INSTANT -> micros(type, (TimestampColumnVector) vector, at);
         case LIST -> {
           ListColumnVector list = (ListColumnVector) vector;
-          yield array(type.getChildren().get(0), list.child, list.offsets[at], list.lengths[at], column + "[]");
+          yield array(type.getChildren().get(0), list.child, list.offsets[at], list.lengths[at]);
         }
         case MAP -> {
           MapColumnVector map = (MapColumnVector) vector;
-          GenericArrayData keys =
-              array(type.getChildren().get(0), map.keys, map.offsets[at], map.lengths[at], column + " (key)");
+          GenericArrayData keys = array(type.getChildren().get(0), map.keys, map.offsets[at], map.lengths[at]);
           for (Object key : keys.array()) {
             if (key == null) {
-              throw new BadFile("column " + column + " has a map with a key that is null; write it without");
+              throw new BadFile("column " + names[type.getId()] + " has a map with a key that is null; write it without");
             }
           }
           yield new ArrayBasedMapData(
-              keys, array(type.getChildren().get(1), map.values, map.offsets[at], map.lengths[at], column + "[]"));
+              keys, array(type.getChildren().get(1), map.values, map.offsets[at], map.lengths[at]));
         }
         case STRUCT -> {
           ColumnVector[] fields = ((StructColumnVector) vector).fields;
           Object[] found = new Object[fields.length];
           for (int i = 0; i < found.length; i++) {
-            found[i] = value(type.getChildren().get(i), fields[i], at, column + "." + type.getFieldNames().get(i));
+            found[i] = value(type.getChildren().get(i), fields[i], at);
           }
           yield new GenericInternalRow(found);
         }
@@ -262,10 +285,10 @@ final class OrcFiles implements DeclaredFormat {
       };
     }
 
-    private GenericArrayData array(TypeDescription type, ColumnVector child, long offset, long length, String column) {
+    private GenericArrayData array(TypeDescription type, ColumnVector child, long offset, long length) {
       Object[] found = new Object[Math.toIntExact(length)];
       for (int i = 0; i < found.length; i++) {
-        found[i] = value(type, child, Math.toIntExact(offset + i), column);
+        found[i] = value(type, child, Math.toIntExact(offset + i));
       }
       return new GenericArrayData(found);
     }
@@ -282,19 +305,19 @@ final class OrcFiles implements DeclaredFormat {
     }
 
     /** A time in microseconds since 1970: of an instant, or of the wall clock. */
-    private long micros(TypeDescription type, TimestampColumnVector vector, int at, String column) {
+    private long micros(TypeDescription type, TimestampColumnVector vector, int at) {
       long seconds = Math.floorDiv(vector.time[at], 1_000L);
       int nanos = vector.nanos[at];
       if (nanos % 1_000 != 0) {
         throw new BadFile(
-            "column " + column + " has times with nanoseconds, and a table's have microseconds; write them rounded");
+            "column " + names[type.getId()] + " has times with nanoseconds, and a table's have microseconds; write them rounded");
       }
       if (isInstant(type) && !zone.equals(ZoneOffset.UTC)) {
         LocalDateTime clock = LocalDateTime.ofEpochSecond(seconds, nanos, ZoneOffset.UTC);
         List<ZoneOffset> offsets = zone.getRules().getValidOffsets(clock);
         if (offsets.size() != 1) {
           throw new BadFile(
-              "column " + column + " has the time " + clock + ", which exists " + (offsets.isEmpty() ? "never" : "twice")
+              "column " + names[type.getId()] + " has the time " + clock + ", which exists " + (offsets.isEmpty() ? "never" : "twice")
                   + " in " + zone + ", the time zone of the writer; write it in UTC");
         }
         seconds -= offsets.get(0).getTotalSeconds();
