@@ -68,7 +68,7 @@ def silver_request(instance: dg.DagsterInstance, lake: LakeResource, spec: Table
             table = handles.table(spec.table_key.encode())
             if _unchanged(handles, table, spec, held):
                 return Verdict(everything, held)
-            recorded = table.ledger.clock()[1]
+            recorded = table.ledger.clock().n
             work = pending_merge(handles, spec)
     except (SparkUnreachable, BronzeGone) as error:
         return Verdict(dg.SkipReason(str(error)))

@@ -21,6 +21,7 @@ from tidegate.platform.core.bronze.same_bytes import same_bytes
 from tidegate.platform.core.config.after_load import MoveOrTag, moved_key, takes_away
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.aws.s3 import ObjectChanged, ObjectGone, ObjectTaken, StoreError
 from tidegate.resources.lake import Table
 from tidegate.resources.lake_root.after_notes import oldest
@@ -122,7 +123,7 @@ def after_notes(
     log(f"after load: {len(some)} files of earlier batches are tried again")
     # A file that fails gets a new note, behind the others, so that it does not delay the other notes.
     until = now() + _NOTED_SECONDS
-    _settle(table, table.ledger.clock()[1], _loaded(table, dict.fromkeys(some)), log, lambda: now() < until)
+    _settle(table, table.ledger.clock().n, _loaded(table, dict.fromkeys(some)), log, lambda: now() < until)
     table.after_notes.put({key: keys[key] for key in sorted(keys)[_MAX_NOTED_FILES:]}, table.spec.max_files)
     table.after_notes.delete(ids)
 
@@ -258,14 +259,14 @@ def _forbids(table: Table) -> str | None:
 
 def _take_away_or_tag_file(table: Table, key: str, bytes: Loaded) -> bool:
     """Remove or tag one file. Returns False if the object no longer has the loaded bytes."""
-    after_load, bucket, etag = table.spec.after_load, table.key.bucket, bytes.etag
+    after_load, etag = table.spec.after_load, bytes.etag
     if isinstance(after_load, MoveOrTag) and after_load.tag:
-        return _tag(table, bucket, key, etag, after_load.tag)
+        return _tag(table.source, key, etag, after_load.tag)
     moved = isinstance(after_load, MoveOrTag) and _copy(table, key, bytes, after_load.move or "")
     if isinstance(after_load, MoveOrTag) and not moved:
         return False
     seam("after-copy")
-    gone = _delete(table, bucket, key, etag)
+    gone = _delete(table.source, key, etag)
     seam("after-delete")
     return gone
 
@@ -279,7 +280,7 @@ def _copy(table: Table, key: str, bytes: Loaded, folder: str) -> bool:
     relative = key[len(table.key.prefix) :]
     source = (table.key.bucket, key, bytes.etag)
     plain, own = moved_key(path, relative), moved_key(path, relative, bytes.etag)
-    objects = table.lake.store.objects
+    objects = table.source.objects
 
     def present(target: str) -> S3Found | None:
         match objects.head(bucket, target):
@@ -312,48 +313,47 @@ def _copy(table: Table, key: str, bytes: Loaded, folder: str) -> bool:
     )
 
 
-def _delete(table: Table, bucket: str, key: str, etag: str) -> bool:
-    objects = table.lake.store.objects
+def _delete(source: Bucket, key: str, etag: str) -> bool:
     try:
-        objects.delete_if(bucket, key, etag)
+        source.objects.delete_if(source.name, key, etag)
     except ObjectGone:
         pass  # an earlier attempt deleted it, or its producer did: the rows are in the table
     except ObjectChanged:
         # S3 may also answer 412 for an object whose present version is a delete marker.
-        return isinstance(objects.head(bucket, key), S3Gone)
+        return isinstance(source.head(key), S3Gone)
     return True
 
 
-def _tag(table: Table, bucket: str, key: str, etag: str, wanted: Mapping[str, str]) -> bool:
+def _tag(source: Bucket, key: str, etag: str, wanted: Mapping[str, str]) -> bool:
     """Tag a file. Returns False if the object no longer has the loaded bytes.
 
     S3 has no condition on the etag for tags. In a versioned bucket the tags go to the version. In other buckets the
     etag is read again afterwards, and if it has changed our tags are removed.
     """
-    objects = table.lake.store.objects
-    before = objects.head(bucket, key)
+    objects, bucket = source.objects, source.name
+    before = source.head(key)
     if isinstance(before, S3Gone):
         return False
     if not isinstance(before, S3Found):
         raise StoreError(f"{S3Address(bucket, key)}: {before}")
     if before.etag != etag:
-        return _untag(table, bucket, key, wanted)
+        return _untag(source, key, wanted)
     try:
         tags = objects.tags(bucket, key, before.version_id)
         if wanted.items() <= tags.items():
             return True
         objects.put_tags(bucket, key, {**tags, **wanted}, before.version_id)
-        after = objects.head(bucket, key)
+        after = source.head(key)
         if before.version_id is None and isinstance(after, S3Found) and after.etag != etag:
-            return _untag(table, bucket, key, wanted)
+            return _untag(source, key, wanted)
     except ObjectGone:
         return False
     return True
 
 
-def _untag(table: Table, bucket: str, key: str, wanted: Mapping[str, str]) -> bool:
+def _untag(source: Bucket, key: str, wanted: Mapping[str, str]) -> bool:
     """Remove our tags from an object that has other bytes than the loaded ones. Returns False."""
-    objects = table.lake.store.objects
+    objects, bucket = source.objects, source.name
     try:
         tags = objects.tags(bucket, key)
         if tags.items() & wanted.items():

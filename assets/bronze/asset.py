@@ -164,7 +164,7 @@ def _last_news(table: Table) -> Batch | None:
 
     None if the last batches have none.
     """
-    n = table.ledger.clock()[1]
+    n = table.ledger.clock().n
     for number in range(n, max(0, n - _BATCHES_LOOKED_BACK), -1):
         batch = None if number in table.batches.void(number - 1) else table.batches.read(number)
         if batch is None or not batch.only_moves:

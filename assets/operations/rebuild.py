@@ -170,7 +170,7 @@ def _loaded(table: Table) -> Birth:
 
 def _require_columns(table: Table, birth: Birth) -> None:
     """Raise an error if `lake.yaml` has other columns: a rebuild keeps the types, as a column has only one."""
-    schema = table.lake.delta.table_state(birth.location).schema
+    schema = table.delta.table_state(birth.location).schema
     now = Create(schema.to_spark(), schema.partitions, {}, birth.name)
     if differs := drift(table.lake.config.table_for(table.key), birth.registered, now):
         raise RebuildRefused(

@@ -17,7 +17,7 @@ from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import Routed, route, rows_route
-from tidegate.platform.core.times import from_micros, parse_time
+from tidegate.platform.core.times import from_micros, from_millis, parse_time
 from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.ledger import Decision
@@ -116,7 +116,7 @@ def _present(probe: Probe) -> str:
 
 
 def _modified(probe: Probe) -> datetime | None:
-    return from_micros(probe.modification_time * 1000) if isinstance(probe, S3Found) else None
+    return from_millis(probe.modification_time) if isinstance(probe, S3Found) else None
 
 
 def _missed(lake: Lake, bucket: str, key: str) -> Iterator[Stop]:
@@ -143,7 +143,7 @@ def _landed(table: Table, batch: Batch) -> str:
     """Returns how far a batch came that is not in the ledger."""
     if not batch.commits:
         return "the batch is not in the ledger: that run is still active, or failed"
-    if (table.lake.delta.table_state(batch.location, batch.app_id).txn or 0) >= batch.n:
+    if (table.delta.table_state(batch.location, batch.app_id).txn or 0) >= batch.n:
         return "the batch was committed, but is not in the ledger: that run is still active, or failed after its commit"
     return "the batch was not committed: that run is still active, or failed in or before its commit"
 

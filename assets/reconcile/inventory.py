@@ -46,7 +46,7 @@ def compare_inventory(
         StoreError: the source bucket does not exist or S3 does not answer.
     """
     require_bucket(table)
-    inventory = newest_inventory(table.lake.store.objects, table.spec.inventory or "", table.key.bucket, log)
+    inventory = newest_inventory(table.source.objects, table.spec.inventory or "", table.key.bucket, log)
     log(f"comparing the ledger with the inventory {inventory.uri} of {inventory.began}")
     if days := _days_too_old(inventory.created):
         log(f"WARNING: the inventory is {days} days old. Check whether S3 still delivers it")

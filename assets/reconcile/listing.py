@@ -27,9 +27,8 @@ def own_objects(table: Table, after: str = "") -> Iterator[Listed]:
 
 def is_source(table: Table, key: str) -> bool:
     """Whether an object of a table's bucket is one of its sources."""
-    found = rows_route(table.key.bucket, key, table.lake.config) or route(
-        table.key.bucket, key, table.lake.config, {table.key}
-    )
+    bucket, config = table.key.bucket, table.lake.config
+    found = rows_route(bucket, key, config) or route(bucket, key, config, {table.key})
     return isinstance(found, Routed) and found.table == table.key
 
 

@@ -29,6 +29,7 @@ from tidegate.resources.aws.s3 import ObjectStore, StoreError
 from tidegate.resources.lake_root.after_notes import files_of
 from tidegate.resources.lake_root.batches import GenerationRetired
 from tidegate.resources.lake_root.store import LakeStore
+from tidegate.resources.ledger import Clock
 
 COMMITTED = Status.COMMITTED
 
@@ -58,7 +59,7 @@ class Place:
             text=key.encode(),
             spec=SimpleNamespace(after_load=after_load, max_files=100),
             birth=SimpleNamespace(registered=False),
-            ledger=SimpleNamespace(clock=lambda: (1, 1), memory=self._memory),
+            ledger=SimpleNamespace(clock=lambda: Clock(1, 1), memory=self._memory),
         )
         self.lake: Any = SimpleNamespace(store=LakeStore(ObjectStore(self.s3), f"s3://lake-{tag}/root"))
         store, text = self.lake.store, self.table.text

@@ -240,6 +240,7 @@ def lake() -> Any:
     )
     handles.table = lambda text: SimpleNamespace(
         lake=handles,
+        delta=handles.delta,
         key=KEY,
         text=text,
         spec=spec,

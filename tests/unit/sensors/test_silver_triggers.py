@@ -17,6 +17,7 @@ from dagster._core.test_utils import create_run_for_test
 from tests.unit.conftest import Paper
 from tidegate.assets.silver.pending import BronzeGone
 from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.ledger import Clock
 from tidegate.resources.spark.session import SparkUnreachable
 from tidegate.sensors import silver
 
@@ -39,7 +40,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         table = SimpleNamespace(
             birth=SimpleNamespace(generation=answer["generation"]),
             batches=SimpleNamespace(is_decided=lambda n: n <= answer["decided"]),
-            ledger=SimpleNamespace(clock=lambda: (0, answer["recorded"])),
+            ledger=SimpleNamespace(clock=lambda: Clock(0, answer["recorded"])),
         )
         yield SimpleNamespace(store=store, table=lambda text: table)
 

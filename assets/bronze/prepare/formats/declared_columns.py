@@ -1,4 +1,4 @@
-"""Formats whose files declare their columns, which the Spark server reads from them."""
+"""Formats whose files declare their columns. By default the Spark server reads the columns from them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.errors import PySparkException
 
 from tidegate.assets.bronze.prepare.formats.format import Format, SourceFile
-from tidegate.assets.bronze.prepare.load.server_losses import server_lost, sets_to_read
+from tidegate.assets.bronze.prepare.load.server_losses import require_server, sets_to_read
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.config.table import TableSpec
@@ -18,7 +18,6 @@ from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Table
 from tidegate.resources.spark.delta import Delta
-from tidegate.resources.spark.session import SparkUnreachable
 
 
 class DeclaredColumns(Format):
@@ -47,10 +46,7 @@ class DeclaredColumns(Format):
         try:
             return table.delta.file_columns({"reader": self.readers[0], "files": [file.place() for file in files]})
         except PySparkException:
-            try:
-                table.delta.check_session_alive()
-            except (SparkUnreachable, PySparkException) as error:
-                raise server_lost(table, files) from error
+            require_server(table, files)
             raise
 
     def check_path(self, file: SourceFile, values: Mapping[str, str | None]) -> None:

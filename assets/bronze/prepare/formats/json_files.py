@@ -38,7 +38,7 @@ class Json(Format):
         A column of doubles is text if a double would change a value. Objects that are nested deeper than a table can be
         give no columns. Their rows will be refused.
         """
-        inferred = delta.infer_json({"reader": self.name, "files": [file.place() for file in files]}, MAX_LEVELS)
+        inferred = delta.infer_json({"reader": self.readers[0], "files": [file.place() for file in files]}, MAX_LEVELS)
         return usable([field_from_json(field) for field in inferred["fields"]])
 
     def new_names(self, file: SourceFile, schema: TableSchema) -> Collection[str]:

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
-from tidegate.assets.bronze.prepare.formats.format import Format, SourceFile
+from tidegate.assets.bronze.prepare.formats.declared_columns import DeclaredColumns
+from tidegate.assets.bronze.prepare.formats.format import SourceFile
 from tidegate.assets.bronze.prepare.parquet_copies import copied
 from tidegate.assets.bronze.prepare.parquet_footers import parquet_footers
 from tidegate.assets.bronze.prepare.path_columns import check_both
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.prepare.staged import staged
-from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.keys.file_format import FORMATS
-from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.misfit import Misfit
-from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Table
 from tidegate.resources.parquet.copies import copy_parquet
-from tidegate.resources.spark.delta import Delta
 
 
-class Parquet(Format):
+class Parquet(DeclaredColumns):
     """Parquet. The footer is checked before the rows are read, so no row is bad."""
 
     file_format = FORMATS["parquet"]
@@ -53,7 +49,7 @@ class Parquet(Format):
         candidate, place = file.candidate, staged(table, ".parquet")
         source = (table.key.bucket, candidate.key, candidate.found.etag)
         try:
-            copy = copy_parquet(table.lake.store.objects, source, place.bucket, place.key, {})
+            copy = copy_parquet(table.source.objects, source, place.bucket, place.key, {})
         except BadParquet as bad:
             raise Misfit(f"neither Spark nor PyArrow can read its values; write it again ({bad})") from bad
         return replace(file, path=place.path, footer=copy.footer, fields=tuple(copy.footer.fields))
@@ -62,11 +58,3 @@ class Parquet(Format):
         """Check by the statistics in the footer that a column in the file has the value of the path."""
         if file.footer:
             check_both(file.footer, values)
-
-    def infer(self, delta: Delta, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
-        """Return the columns of the files' footers."""
-        return [field for file in files for field in file.fields or ()]
-
-    def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
-        """Return the name of the reader. Columns that a file does not have are null."""
-        return {"reader": self.readers[0]}

@@ -15,7 +15,7 @@ from tidegate.assets.bronze.prepare.load.candidates import bounded, loadable
 from tidegate.assets.bronze.prepare.load.repeated_messages import keep_once
 from tidegate.assets.bronze.prepare.load.replaced_rows import Replacing
 from tidegate.assets.bronze.prepare.load.row_counts import RowCounts
-from tidegate.assets.bronze.prepare.load.server_losses import blame, server_lost, sets_to_read
+from tidegate.assets.bronze.prepare.load.server_losses import blame, require_server, sets_to_read
 from tidegate.assets.bronze.prepare.load.source_columns import SOURCE_FIELDS, source, source_address
 from tidegate.assets.bronze.prepare.load.spark_errors import Fault, explained, fault_of
 from tidegate.assets.bronze.prepare.load.unreadable import broken, misread
@@ -34,7 +34,6 @@ from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Table
-from tidegate.resources.spark.session import SparkUnreachable
 
 
 def prepare_load(table: Table, work: BatchDraft) -> PreparedBatch:
@@ -158,7 +157,7 @@ class _Load:
             again = self._stage_once(files)
         except PySparkException as error:
             self.prepared.schema = before
-            self._require_server(files)
+            require_server(self.table, files)
             if fault_of(error) is Fault.ENVIRONMENT:
                 raise
             if len(files) > 1:
@@ -169,17 +168,6 @@ class _Load:
                 self._poisoned(files[0], error)
             return
         self._stage(again)
-
-    def _require_server(self, files: Sequence[SourceFile]) -> None:
-        """Check after a failure that the server is alive. If it was lost, record that it was reading these files.
-
-        Raises:
-            ServerLost: the server was lost.
-        """
-        try:
-            self.table.delta.check_session_alive()
-        except (SparkUnreachable, PySparkException) as error:
-            raise server_lost(self.table, files) from error
 
     def _poisoned(self, file: SourceFile, error: PySparkException) -> None:
         """End a file on which Spark failed, if the file is at fault. Otherwise the run fails and the file waits.

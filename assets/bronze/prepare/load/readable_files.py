@@ -164,7 +164,7 @@ def _path(table: Table, candidate: Candidate) -> str:
         return source_path(bucket, key)
     ending = re.search(r"(\.[A-Za-z0-9]+){0,2}$", key.rsplit("/", 1)[-1])
     place = staged(table, ending.group(0) if ending else "")
-    table.lake.store.objects.copy(bucket, key, candidate.found.etag, place.bucket, place.key)
+    table.source.objects.copy(bucket, key, candidate.found.etag, place.bucket, place.key)
     return place.path
 
 
@@ -176,7 +176,7 @@ def _rewritten(table: Table, candidate: Candidate, rewrite: Rewrite) -> tuple[st
             plain = Path(folder) / "plain"
             with unpacked(table, candidate) as body, plain.open("wb") as target:
                 rewrite.write(cast(BinaryIO, io.BufferedReader(Bounded(body, most), 1 << 16)), target)
-            table.lake.store.objects.upload(place.bucket, place.key, plain)
+            table.source.objects.upload(place.bucket, place.key, plain)
             return plain.stat().st_size
 
     size = candidate.found.size

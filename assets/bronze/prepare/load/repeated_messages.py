@@ -108,7 +108,7 @@ class _Once:
 
     def _ids(self, add: Add) -> pa.ChunkedArray[Any]:
         bucket, key = S3Address.parse_s3a(self._path(add))
-        body = self._table.lake.store.objects.get(bucket, key)
+        body = self._table.source.objects.get(bucket, key)
         if body is None:
             raise StoreError(f"{self._path(add)} is gone right after it was staged")
         return pq.read_table(io.BytesIO(body), columns=[_ID]).column(0)

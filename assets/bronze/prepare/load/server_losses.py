@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyspark.errors import PySparkException
+
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.core.bronze.hint import LOST, LOST_ALONE, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
@@ -25,6 +27,18 @@ _MAX_LOSSES_ALONE = 2
 
 class ServerLost(SparkUnreachable):
     """The Spark server was lost, or was restarted, while it read files."""
+
+
+def require_server(table: Table, files: Sequence[SourceFile]) -> None:
+    """Check after a failure that the server is alive. If it was lost, record that it was reading these files.
+
+    Raises:
+        ServerLost: the server was lost.
+    """
+    try:
+        table.delta.check_session_alive()
+    except (SparkUnreachable, PySparkException) as error:
+        raise server_lost(table, files) from error
 
 
 def server_lost(table: Table, files: Sequence[SourceFile]) -> ServerLost:

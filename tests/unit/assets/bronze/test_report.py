@@ -23,6 +23,7 @@ from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.ledger import Clock
 from tidegate.resources.spark.results import CommitResult, TableState
 
 ORDERS, PAGE = "landing.orders", dg.AssetKey(["bronze", "orders"])
@@ -192,7 +193,7 @@ class World:
         self.last: Batch | None = None
         self.state = state(-1)
         birth = SimpleNamespace(name="orders", location="s3a://landing/orders")
-        ledger = SimpleNamespace(clock=lambda: (0, self.last.n if self.last else 0))
+        ledger = SimpleNamespace(clock=lambda: Clock(0, self.last.n if self.last else 0))
         self.batches: list[Batch] = []
         batches = SimpleNamespace(read=self._read, void=lambda _: set())
         spec = SimpleNamespace(after_load="keep")
