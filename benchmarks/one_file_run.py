@@ -117,7 +117,7 @@ class Bench:
         self.files = files
         self.mode = mode
         self.spec = next(spec for spec in config.tables if spec.name == mode)
-        self.text = self.spec.table_key.encode()
+        self.table_key = self.spec.table_key.encode()
         self.n = 0
 
     def arrive(self, lake: Lake) -> None:
@@ -125,7 +125,7 @@ class Bench:
         first, self.n = self.n + 1, self.n + self.files
         with ThreadPoolExecutor(8) as pool:
             hints = list(pool.map(self._put, range(first, self.n + 1)))
-        lake.store.inbox.put([Manifest.new(self.text, "intake", hints)])
+        lake.store.inbox.put([Manifest.new(self.table_key, "intake", hints)])
 
     def _put(self, n: int) -> Hint:
         key = f"{self.mode}/{n}.{'json' if self.mode == 'load' else 'parquet'}"
@@ -135,7 +135,7 @@ class Bench:
     def run(self, lake: Lake) -> float:
         """Run the table after an arrival. Returns the seconds."""
         begun = time.monotonic()
-        (done,) = run_table(lake.table(self.text), RunOptions(run_id="bench"))
+        (done,) = run_table(lake.table(self.table_key), RunOptions(run_id="bench"))
         assert done.batch.counts() == {"committed": self.files}, done
         return time.monotonic() - begun
 

@@ -46,7 +46,7 @@ class Table:
 
     Attributes:
         lake: the lake that it is a table of.
-        text: the table key, encoded: Dagster's partition key.
+        table_key: the table key, encoded: Dagster's partition key.
         spec: its configuration, or the one that discovery makes for the prefix.
         birth: its birth record; None until the first batch is about to be decided.
         batches: the batches of this generation.
@@ -55,7 +55,7 @@ class Table:
 
     lake: Lake = field(repr=False, compare=False)
     key: TableKey
-    text: str
+    table_key: str
     spec: TableSpec
     birth: Birth | None
     batches: Batches
@@ -64,12 +64,12 @@ class Table:
     @property
     def inbox(self) -> TableInbox:
         """Its hints that wait."""
-        return self.lake.store.inbox.of(self.text)
+        return self.lake.store.inbox.of(self.table_key)
 
     @property
     def after_notes(self) -> AfterNotes:
         """Its files that wait for after-load."""
-        return self.lake.store.after_notes(self.text)
+        return self.lake.store.after_notes(self.table_key)
 
     @property
     def source(self) -> Bucket:
@@ -83,7 +83,7 @@ class Table:
 
     def reopened(self) -> Table:
         """Return the table as it is now: it may have been born since."""
-        return self.lake.table(self.text)
+        return self.lake.table(self.table_key)
 
 
 @dataclass(frozen=True)
@@ -127,18 +127,18 @@ class Lake:
         """The lake's UUID."""
         return self.store.identity.lake
 
-    def table(self, text: str) -> Table:
+    def table(self, table_key: str) -> Table:
         """A table by its key.
 
         Raises:
             ValueError: not a table key.
         """
-        key = TableKey.decode(text)
-        birth = self.store.births.read(text)
+        key = TableKey.decode(table_key)
+        birth = self.store.births.read(table_key)
         spec = self._spec(key)
-        folder = (birth.folder if birth else "") or text
-        ledger = Ledger(self.delta, self.store.uri("ledger", folder), text)
-        return Table(self, key, text, spec, birth, self.store.batches(folder), ledger)
+        folder = (birth.folder if birth else "") or table_key
+        ledger = Ledger(self.delta, self.store.uri("ledger", folder), table_key)
+        return Table(self, key, table_key, spec, birth, self.store.batches(folder), ledger)
 
     def _spec(self, key: TableKey) -> TableSpec:
         # A discovered table has no configured format: each file's ending says its own.
@@ -157,7 +157,7 @@ class Lake:
         if registered is None:
             format = format_of(first_key)
             registered = format is None or mode_of(format) == "register"
-        return self.store.births.ensure_birth(table.text, table.spec.name, registered=registered)
+        return self.store.births.ensure_birth(table.table_key, table.spec.name, registered=registered)
 
     def drift(self, table: Table) -> list[str]:
         """A sentence for each difference of lake.yaml from the table's birth, with the remedy."""
@@ -192,12 +192,12 @@ class Lake:
         unnamed: list[Unnamed] = []
         wanted = {name.removesuffix(WITH_TOMBSTONES) for name in asked}
         born = sorted(self.store.births.tables())
-        likely = {text for text in born if self._spec(TableKey.decode(text)).name.lower() in wanted}
+        likely = {table_key for table_key in born if self._spec(TableKey.decode(table_key)).name.lower() in wanted}
         names = self._names(sorted(likely), unnamed)
         # A table keeps the name that it was born with, which may differ from the name in lake.yaml.
         if missing := wanted - {_of_query(one) for _, one in names}:
-            others = self._names([text for text in born if text not in likely], unnamed)
-            names += [(text, one) for text, one in others if _of_query(one) in missing]
+            others = self._names([table_key for table_key in born if table_key not in likely], unnamed)
+            names += [(table_key, one) for table_key, one in others if _of_query(one) in missing]
         self._give(names, unnamed)
         return unnamed
 
@@ -208,12 +208,12 @@ class Lake:
             name: without schema.
         """
         born = sorted(self.store.births.tables())
-        likely = [text for text in born if self._spec(TableKey.decode(text)).name == name]
-        for some in (likely, [text for text in born if text not in likely]):
+        likely = [table_key for table_key in born if self._spec(TableKey.decode(table_key)).name == name]
+        for some in (likely, [table_key for table_key in born if table_key not in likely]):
             births = parallel(partial(_caught, self.store.births.read), some)
-            for text, birth in zip(some, births, strict=True):
+            for table_key, birth in zip(some, births, strict=True):
                 if isinstance(birth, Birth) and birth.name == name:
-                    return text
+                    return table_key
         return None
 
     def name_objects(self) -> None:
@@ -230,45 +230,53 @@ class Lake:
     def quarantine_query(self) -> str:
         """The query of `lake.quarantine` for these tables only. Needs the tables of `name_objects`."""
         return quarantine_query(
-            [(one.text, one.birth.name, f"delta.`{one.ledger.location}`") for one in self.quarantining() if one.birth]
+            [
+                (one.table_key, one.birth.name, f"delta.`{one.ledger.location}`")
+                for one in self.quarantining()
+                if one.birth
+            ]
         )
 
-    def name_table(self, text: str) -> None:
+    def name_table(self, table_key: str) -> None:
         """Give a table, its ledger and its silver table their SQL names, as far as they exist.
 
         Raises:
             RuntimeError: a table cannot be named.
         """
         unnamed: list[Unnamed] = []
-        self._give(self._names([text], unnamed), unnamed)
+        self._give(self._names([table_key], unnamed), unnamed)
         if unnamed:
             raise RuntimeError(str(unnamed[0]))
 
-    def _names(self, texts: Sequence[str], unnamed: list[Unnamed]) -> list[tuple[str, TableName]]:
+    def _names(self, table_keys: Sequence[str], unnamed: list[Unnamed]) -> list[tuple[str, TableName]]:
         """The SQL names of these tables. Their birth records are read in parallel."""
-        wanted = list(parallel(partial(_caught, self._names_of), texts))
+        wanted = list(parallel(partial(_caught, self._names_of), table_keys))
         return [
-            (text, one)
-            for text, found in zip(texts, wanted, strict=True)
-            for one in self._attempt(unnamed, text, partial(_raised, found)) or []
+            (table_key, one)
+            for table_key, found in zip(table_keys, wanted, strict=True)
+            for one in self._attempt(unnamed, table_key, partial(_raised, found)) or []
         ]
 
     def _give(self, names: Sequence[tuple[str, TableName]], unnamed: list[Unnamed]) -> list[tuple[str, str]]:
         """Give names in one call. Returns table key and SQL name of the tables whose ledger has a name."""
         ledgers = []
-        for (text, one), naming in zip(names, self.delta.catalog.name_tables([one for _, one in names]), strict=True):
+        for (table_key, one), naming in zip(
+            names, self.delta.catalog.name_tables([one for _, one in names]), strict=True
+        ):
             if naming.trouble is not None:
-                unnamed.append(Unnamed(text, first_line(naming.trouble)))
+                unnamed.append(Unnamed(table_key, first_line(naming.trouble)))
             if naming.named and one.schema == "ledger":
-                ledgers.append((text, one.name))
+                ledgers.append((table_key, one.name))
             if naming.named and one.schema == "silver":
                 view = one.name.removesuffix(WITH_TOMBSTONES)
                 query = silver_query(f"silver.{one.name}")
-                self._attempt(unnamed, text, partial(self.delta.catalog.name_view, "silver", view, query, grows=True))
+                self._attempt(
+                    unnamed, table_key, partial(self.delta.catalog.name_view, "silver", view, query, grows=True)
+                )
         return ledgers
 
-    def _names_of(self, text: str) -> list[TableName]:
-        table = self.table(text)
+    def _names_of(self, table_key: str) -> list[TableName]:
+        table = self.table(table_key)
         birth = table.birth
         if birth is None:
             return []

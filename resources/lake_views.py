@@ -78,7 +78,7 @@ def name_lake_tables(catalog: SqlCatalog, root: LakeRoot, ledgers: Sequence[tupl
         root: the lake root.
         ledgers: table key and SQL name of every table whose ledger has one.
     """
-    named = [(text, name, f"ledger.{name}") for text, name in ledgers]
+    named = [(table_key, name, f"ledger.{name}") for table_key, name in ledgers]
     without, quarantine = quarantine_query([]), quarantine_query(named)
     views = {"intake": _INTAKE, "quarantine": quarantine}
     made_of = hashlib.sha256(repr((root.uri(), _OBJECTS, views)).encode()).hexdigest()
@@ -127,9 +127,9 @@ def _logged(ledgers: Sequence[tuple[str, str, str]]) -> str:
         [
             none,
             *(
-                f"SELECT '{name}', '{S3Address(TableKey.decode(text).bucket)}', status, key, etag, reason, "
+                f"SELECT '{name}', '{S3Address(TableKey.decode(table_key).bucket)}', status, key, etag, reason, "
                 f"recorded_at, n, bad_rows FROM {ledger} WHERE kind = 'row' AND status IN ('committed', 'quarantined')"
-                for text, name, ledger in ledgers
+                for table_key, name, ledger in ledgers
             ),
         ]
     )

@@ -88,9 +88,9 @@ def due(
 
 def intervals_of(config: LakeConfig, known: Collection[str]) -> dict[str, int]:
     """Return the seconds between two listings, by table key, of every table that is listed."""
-    keys = {*(TableKey.decode(text) for text in known), *config.keys()}
+    keys = {*(TableKey.decode(table_key) for table_key in known), *config.keys()}
     found = {key.encode(): config.settings(key).reconcile_interval for key in keys}
-    return {text: interval for text, interval in sorted(found.items()) if interval}
+    return {table_key: interval for table_key, interval in sorted(found.items()) if interval}
 
 
 def reconcile_requests(

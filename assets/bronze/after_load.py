@@ -184,7 +184,7 @@ def _settle(
     # The ledger may have another etag for these bytes.
     hints = [Hint(key, event_name=TAKEN, taken=loaded[key].known or etag) for key, etag in found.taken.items()]
     max_files = table.spec.max_files
-    table.inbox.put(chunked(table.text, "after", hints, max_files))
+    table.inbox.put(chunked(table.table_key, "after", hints, max_files))
     table.after_notes.put(found.failed, max_files)
     log(f"after load: {found.done} of {len(loaded)} files done" + _failures_text(found.failed))
     if found.retired:
@@ -246,7 +246,7 @@ def take_away_or_tag(
 
 
 def _forbids(table: Table) -> str | None:
-    birth = table.birth or table.lake.store.births.read(table.text)
+    birth = table.birth or table.lake.store.births.read(table.table_key)
     if birth is None or birth.registered:
         return "the table is registered, so queries read its source files: remove after_load from lake.yaml"
     if takes_away(table.spec.after_load):

@@ -103,7 +103,7 @@ def work_off(context: dg.OpExecutionContext, table: Table, *, prefix: str = "") 
     )
     listener = _DagsterListener(context, prefix)
     done = run_table(table, options, listener)
-    report = table_report(table, done, previous_report(context.instance, BRONZE, table.text))
+    report = table_report(table, done, previous_report(context.instance, BRONZE, table.table_key))
     if listener.comparison:
         report = replace(report, inventoried=listener.comparison)
     for line in report.warnings():

@@ -24,7 +24,7 @@ def decide(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str
     removes, dropped = _removals(table, draft)
     batch = Batch(
         lake=table.lake.id,
-        table=table.text,
+        table=table.table_key,
         generation=draft.birth.generation,
         n=draft.n,
         location=draft.birth.location,
@@ -65,7 +65,7 @@ def _create(table: Table, draft: BatchDraft, prepared: PreparedBatch) -> Create:
 
 def table_properties(table: Table, generation: str, *, registered: bool) -> dict[str, str]:
     """Return the Delta properties of a bronze table."""
-    properties = {"tidegate.lake": table.lake.id, "tidegate.generation": generation, "tidegate.table": table.text}
+    properties = {"tidegate.lake": table.lake.id, "tidegate.generation": generation, "tidegate.table": table.table_key}
     if registered:
         # Delta 4.4 refuses a file retention that is longer than the retention of the log.
         properties["delta.deletedFileRetentionDuration"] = _REGISTERED_RETENTION

@@ -22,7 +22,7 @@ def record(table: Table, batch: Batch, landed: CommitResult, run_id: str, log: C
     """
     if landed.digest != batch.digest:
         raise RuntimeError(
-            f"the commit of batch {batch.n} of {table.text} carries digest {landed.digest}, the batch has "
+            f"the commit of batch {batch.n} of {table.table_key} carries digest {landed.digest}, the batch has "
             f"{batch.digest}: another lake writes with this lake's identity. Stop both lakes and "
             "compare their lake.yaml"
         )
@@ -34,7 +34,7 @@ def record(table: Table, batch: Batch, landed: CommitResult, run_id: str, log: C
 def finish(table: Table, batch: Batch, log: Callable[[str], None], *, void: bool) -> None:
     """Finish a batch after the ledger's append. Repeating it changes nothing."""
     if batch.create or batch.n == 1:
-        table.lake.name_table(table.text)
+        table.lake.name_table(table.table_key)
     if void:
         # Nothing was committed, so every hint goes back. The manifests still exist, because they are deleted last.
         taken = table.inbox.read(batch.manifests)

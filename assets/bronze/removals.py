@@ -30,7 +30,7 @@ def require_bucket(table: Table) -> None:
     """
     if not table.source.exists():
         raise StoreError(
-            f"the source bucket s3://{table.key.bucket} does not exist. No file of {table.text} is recorded "
+            f"the source bucket s3://{table.key.bucket} does not exist. No file of {table.table_key} is recorded "
             "as removed. Restore the bucket, or remove the table from lake.yaml"
         )
 

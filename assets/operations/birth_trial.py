@@ -48,7 +48,7 @@ def why_no_birth(table: Table, birth: Birth, files: Sequence[Listed]) -> str | N
     keys = list(sizes)
     if not keys or table.spec.row_queue:
         return None
-    location = table.lake.store.uri("staging", table.text, str(ULID()))
+    location = table.lake.store.uri("staging", table.table_key, str(ULID()))
     trial = replace(birth, location=location, folder="", after_version=-1)
     taken = [TakenHint(Hint(key, event_name="Trial"), "trial") for key in keys]
     plan = make_plan(taken, probes(table, keys, {}, sizes), {}, registered=birth.registered)

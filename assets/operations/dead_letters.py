@@ -198,7 +198,7 @@ def redrive_dead_letters(
 def _reader(lake: Lake, letters: DeadLetters) -> Callable[[Message], DeadLetter]:
     if lake.config.table_of_rows(letters.source.name):
         return DeadLetter.of_row
-    known = {TableKey.decode(text) for text in lake.store.table_keys()}
+    known = {TableKey.decode(table_key) for table_key in lake.store.table_keys()}
     return lambda message: DeadLetter.of(message, lake.config, known)
 
 

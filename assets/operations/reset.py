@@ -192,7 +192,7 @@ def _way_back(table: Table) -> str:
 
 
 def _begin(lake: Lake, plan: ResetPlan, by: str, log: Callable[[str], None]) -> None:
-    table, table_key = plan.table, plan.table.text
+    table, table_key = plan.table, plan.table.table_key
     lake.store.operations.put(
         "reset", by, table=table_key, generation=plan.birth.generation, batches=plan.n, lost_rows=plan.lost_rows
     )
@@ -242,4 +242,4 @@ def _prefix(table: Table) -> str:
 
 
 def _own(table: Table) -> str:
-    return table.lake.store.uri("bronze", table.text)
+    return table.lake.store.uri("bronze", table.table_key)

@@ -89,7 +89,7 @@ def trace(lake: Lake, bucket: str, key: str) -> Trace:
     """
     probe = lake.store.objects.head(bucket, key)
     stops = [Stop("S3", _present(probe), _modified(probe))]
-    known = {TableKey.decode(text) for text in lake.store.table_keys()}
+    known = {TableKey.decode(table_key) for table_key in lake.store.table_keys()}
     found = rows_route(bucket, key, lake.config) or route(bucket, key, lake.config, known)
     stops.append(Stop("route", found.why))
     if not isinstance(found, Routed):
@@ -101,7 +101,7 @@ def trace(lake: Lake, bucket: str, key: str) -> Trace:
     for decision in way.decisions:
         stamp = decision.stamp
         stops.append(Stop(f"batch {stamp.n}", _decision_detail(way, decision), from_micros(stamp.recorded_at)))
-    return Trace((*stops, *way.undecided), _verdict(lake, way, key), table.text if way.undecided else None)
+    return Trace((*stops, *way.undecided), _verdict(lake, way, key), table.table_key if way.undecided else None)
 
 
 def _present(probe: Probe) -> str:
@@ -176,8 +176,8 @@ def _decision_detail(way: _Way, decision: Decision) -> str:
 def _verdict(lake: Lake, way: _Way, key: str) -> str:
     if way.undecided:
         return (
-            f"it waits for the next run of {way.table.text}: the sensor requests a run within {way.table.spec.window} "
-            "seconds, or materialize that partition of bronze"
+            f"it waits for the next run of {way.table.table_key}: the sensor requests a run within "
+            f"{way.table.spec.window} seconds, or materialize that partition of bronze"
         )
     last = way.last
     if isinstance(way.probe, S3Forbidden | S3Unavailable) and (
@@ -190,13 +190,13 @@ def _verdict(lake: Lake, way: _Way, key: str) -> str:
     if last.row.status is Status.QUARANTINED and (
         present is None or last.row.etag is None or same_bytes(present, last.row)
     ):
-        return f"it is in quarantine; fix the cause, then: tidegate redrive {way.table.text} --key '{key}' --yes"
+        return f"it is in quarantine; fix the cause, then: tidegate redrive {way.table.table_key} --key '{key}' --yes"
     if isinstance(way.probe, S3Gone):
         if last.row.status is Status.MOVED:
             folder = moves_to(way.table.spec.after_load)
             return f"it was {f'moved to {folder}' if folder else 'removed by after_load'} once it was in {way.name}"
         if last.row.status in SETTLED:
-            return f"it is gone, and no event announced that: materialize the partition {way.table.text}"
+            return f"it is gone, and no event announced that: materialize the partition {way.table.table_key}"
         follows = way.table.birth is not None and way.table.birth.registered
         return f"it is gone, and {way.name} knows: " + ("its rows left with it" if follows else "loaded rows stay")
     rows_stay = last.row.status in SETTLED or (last.row.status is Status.REMOVED and last.row.etag is not None)
@@ -224,7 +224,7 @@ def _unannounced(lake: Lake, way: _Way) -> str:
 def _remedy(lake: Lake, way: _Way) -> str:
     queues = ", ".join(map(_depth, lake.queues))
     known = way.table.birth is not None or lake.config.table_for(way.table.key) is not None
-    partition = f"the partition {way.table.text} of bronze"
+    partition = f"the partition {way.table.table_key} of bronze"
     # Dagster has no partition for a folder from which no event came yet.
     then = "" if known else f"No event came from its folder: add {partition} in Dagster (*Add a partition*) first. "
     return (

@@ -81,7 +81,7 @@ def _keep(table: Table, found: list[Difference]) -> int:
         for difference in found
         if difference.kind == "missing" or (difference.kind == "listed" and is_source(table, difference.key))
     ]
-    table.inbox.put(chunked(table.text, "listing", hints, table.spec.max_files))
+    table.inbox.put(chunked(table.table_key, "listing", hints, table.spec.max_files))
     left = [difference for difference in found if difference.kind == "left"]
     note_loaded_files(
         table,

@@ -69,7 +69,7 @@ def list_prefix(
     def keep(key: str) -> None:
         nonlocal differing
         differing += len(hints)
-        table.inbox.put(chunked(table.text, "listing", hints, table.spec.max_files))
+        table.inbox.put(chunked(table.table_key, "listing", hints, table.spec.max_files))
         note_loaded_files(table, here, states)
         hints.clear()
         here.clear()

@@ -124,7 +124,7 @@ def _batches(table: Table, numbers: Sequence[int]) -> tuple[Batch, ...]:
     missing = [n for n, batch in zip(numbers, found, strict=True) if batch is None]
     if missing:
         raise RuntimeError(
-            f"batch {missing[0]} of {table.text} is gone from {table.batches.uri(missing[0])}; "
+            f"batch {missing[0]} of {table.table_key} is gone from {table.batches.uri(missing[0])}; "
             "batches must never be deleted: restore the object"
         )
     return tuple(batch for batch in found if batch)

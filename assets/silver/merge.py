@@ -135,6 +135,6 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
 def _name(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> None:
     """Give silver its SQL names. A merge does not fail if the names cannot be given."""
     try:
-        lake.name_table(work.table.text)
+        lake.name_table(work.table.table_key)
     except RuntimeError as error:
         log(f"WARNING: {error}")

@@ -61,13 +61,13 @@ def read_accounts(lake: Lake) -> Accounts:
         # them.
         events = [event for event in entry.unrouted if not any(name in event.key for name in _OWN)]
         accounts.outcomes.update({event.event_id: event.outcome for event in events})
-    for text in lake.store.births.tables():
-        _read_ledger(lake, text, accounts)
+    for table_key in lake.store.births.tables():
+        _read_ledger(lake, table_key, accounts)
     return accounts
 
 
-def _read_ledger(lake: Lake, text: str, accounts: Accounts) -> None:
-    location = lake.table(text).ledger.location
+def _read_ledger(lake: Lake, table_key: str, accounts: Accounts) -> None:
+    location = lake.table(table_key).ledger.location
     if not lake.delta.table_state(location).exists:
         return
     rows = (
@@ -89,13 +89,13 @@ def _read_ledger(lake: Lake, text: str, accounts: Accounts) -> None:
         .collect()
     )
     committed = {(row["key"], row["etag"]): row for row in rows if row["status"] == "committed"}
-    accounts.objects[text] = len(committed)
+    accounts.objects[table_key] = len(committed)
     # Notifications that the demo sends have old times. Only those of S3 show how late a row is.
     timely = [
         row for row in committed.values() if row["event_time"] and row["recorded_at"] - row["event_time"] < 86_400
     ]
     if timely:
-        accounts.newest[text] = Newest(timely[-1]["n"], timely[-1]["event_time"], timely[-1]["recorded_at"])
+        accounts.newest[table_key] = Newest(timely[-1]["n"], timely[-1]["event_time"], timely[-1]["recorded_at"])
     for row in rows:
         if row["event_id"]:
             accounts.outcomes[row["event_id"]] = row["status"]

@@ -119,8 +119,8 @@ def _table(
 ) -> dict[str, Any]:
     layer, _, short = name.partition(".")
     spec = next(spec for spec in lake.config.tables if spec.name == short)
-    text = spec.table_key.encode()
-    birth = lake.store.births.read(text)
+    table_key = spec.table_key.encode()
+    birth = lake.store.births.read(table_key)
     silver = layer == "silver"
     location = lake.store.uri("silver", short) if silver else (birth.location if birth else "")
     state = lake.delta.table_state(location) if location else None
@@ -134,18 +134,18 @@ def _table(
             "expected_rows": wanted["rows"],
             "delta_version": -1,
         }
-    lake.name_table(text)
+    lake.name_table(table_key)
     selected = ", ".join(f"{check['sql']} AS `{check['name']}`" for check in wanted["checks"])
     found = lake.delta.session.sql(f"SELECT {selected} FROM {name}").collect()[0].asDict()
     for check in wanted["checks"]:
         if found[check["name"]] != check["value"]:
             report.problems.append(f"{name}: {check['name']} is {found[check['name']]}, must be {check['value']}")
     registered = birth is not None and birth.registered
-    files = state.files if silver or registered else accounts.objects.get(text, 0)
+    files = state.files if silver or registered else accounts.objects.get(table_key, 0)
     if not silver and files != wanted["files"]:
         report.problems.append(f"{name}: {files} files, must be {wanted['files']}")
-    asset = f"silver_{short}" if silver else text
-    fresh = freshness(instance, accounts.newest.get(text), dg.AssetKey([asset]) if silver else None)
+    asset = f"silver_{short}" if silver else table_key
+    fresh = freshness(instance, accounts.newest.get(table_key), dg.AssetKey([asset]) if silver else None)
     return {
         "name": name,
         "layer": layer,
@@ -153,7 +153,7 @@ def _table(
         "rows": found["rows"],
         "expected_rows": wanted["rows"],
         "delta_version": state.version,
-        "partition": None if silver else text,
+        "partition": None if silver else table_key,
         "seconds": round(seconds.get(asset, 0.0), 1),
         "freshness_seconds": None if fresh is None else round(fresh, 1),
     }

@@ -51,7 +51,9 @@ class KnownTables:
     def _now(self) -> tuple[frozenset[TableKey], int]:
         with self._lock:
             if self._tables is None:
-                births = {TableKey.decode(text): born for text, born in self._lake.store.table_births().items()}
+                births = {
+                    TableKey.decode(table_key): born for table_key, born in self._lake.store.table_births().items()
+                }
                 self._room = room_today(births, self._lake.config, time.time())
                 self._tables = frozenset(births)
             return self._tables, self._room

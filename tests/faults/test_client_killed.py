@@ -52,7 +52,7 @@ def test_run_dies_between_the_ledger_and_the_inbox(lake: FaultLake) -> None:
     table.put("a")
     lake.take_in()
     table.dies_at("record-ledger")
-    assert len(lake.lake.store.inbox.waiting(table.text)) == 1
+    assert len(lake.lake.store.inbox.waiting(table.table_key)) == 1
     assert sorted(table.headers()) == [1]
     assert table.run() == [], "the recorded batch was ingested again"
     table.check()

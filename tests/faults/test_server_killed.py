@@ -144,8 +144,8 @@ def test_server_killed_while_it_stages_rows(killed: Killed) -> None:
     one.client.wait_ended()
     # The run that lost the server has noted what was being read. One loss has no other effect.
     inbox = one.table.lake.lake.store.inbox
-    (note,) = [waiting.id for waiting in inbox.waiting(one.table.text) if is_note(waiting.id)]
-    (lost,) = inbox.of(one.table.text).read([note])
+    (note,) = [waiting.id for waiting in inbox.waiting(one.table.table_key) if is_note(waiting.id)]
+    (lost,) = inbox.of(one.table.table_key).read([note])
     assert [(hint.key, hint.event_name) for hint in lost.hints] == [(one.table.key("c"), LOST_ALONE)]
     one.table.run()
     one.table.check()

@@ -77,31 +77,31 @@ class Course:
 
     def _run(self, name: str) -> None:
         """Let runs of a table die, and let one run finish."""
-        text = self.lake.key(name)
+        table_key = self.lake.key(name)
         for _ in range(self.rng.randrange(3)):
             seam = self.rng.choice(SEAMS)
             self.happened["deaths"] += self._dies(
-                seam, lambda lake: run_table(lake.table(text), RunOptions(run_id="dies"))
+                seam, lambda lake: run_table(lake.table(table_key), RunOptions(run_id="dies"))
             )
         if self.killing and self.rng.random() < 0.1:
             self._kill(name)
-        run_table(self.lake.lake.table(text), RunOptions(run_id="fresh"))
+        run_table(self.lake.lake.table(table_key), RunOptions(run_id="fresh"))
 
     def list_all(self) -> None:
         """Let listings find exactly what no message reported, and check all tables."""
         for name, table in self.lake.tables.items():
-            run_table(self.lake.lake.table(table.text), RunOptions(run_id="listing", listing=True))
+            run_table(self.lake.lake.table(table.table_key), RunOptions(run_id="listing", listing=True))
             self.listed[name].update(self.lost[name])
             table.events[None] += len(self.lost[name])
             self.happened["found by a listing"] += len(self.lost[name])
             self.lost[name] = []
             assert table.told_by_listings() == self.listed[name]
-            assert run_table(self.lake.lake.table(table.text), RunOptions(run_id="again", listing=True)) == []
+            assert run_table(self.lake.lake.table(table.table_key), RunOptions(run_id="again", listing=True)) == []
             table.check()
         wait_until(self._nothing_waits, "a queue without messages")
         self.rows.all_come()
-        run_table(self.lake.lake.table(self.rows.text), RunOptions(run_id="listing", listing=True))
-        assert run_table(self.lake.lake.table(self.rows.text), RunOptions(run_id="again", listing=True)) == []
+        run_table(self.lake.lake.table(self.rows.table_key), RunOptions(run_id="listing", listing=True))
+        assert run_table(self.lake.lake.table(self.rows.table_key), RunOptions(run_id="again", listing=True)) == []
         self.rows.check()
         self._merge()
         self._check_silver()
@@ -209,7 +209,7 @@ class Course:
     def _tick(self) -> int:
         taken = take_in(self.lake.lake, seconds=0.9, queues=self.lake.lake.queues[:1])
         for key, hints in taken.hints.items():
-            watched = next(one for one in self.lake.tables.values() if one.text == key.encode())
+            watched = next(one for one in self.lake.tables.values() if one.table_key == key.encode())
             watched.events.update(hint.event_id for hint in hints)
         return sum(map(len, taken.hints.values()))
 

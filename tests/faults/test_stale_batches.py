@@ -11,8 +11,8 @@ def decided_and_dead(table: Watched) -> int:
     """Kill a run right after it has decided a batch. Returns the batch's number."""
     table.lake.take_in()
     table.dies_at("decide")
-    n = table.lake.lake.table(table.text).ledger.clock()[1] + 1
-    assert table.lake.lake.table(table.text).batches.read(n) is not None
+    n = table.lake.lake.table(table.table_key).ledger.clock()[1] + 1
+    assert table.lake.lake.table(table.table_key).batches.read(n) is not None
     return n
 
 
@@ -29,7 +29,7 @@ def assert_void(table: Watched, n: int) -> None:
     assert (first.batch.n, first.landed.outcome) == (n, "void")
     assert len(done) > 1, "the hints of the void batch were not taken up again"
     store = table.lake.lake.store
-    assert store.objects.get(store.bucket, store.key("batches", table.text, f"{n:020d}.void"))
+    assert store.objects.get(store.bucket, store.key("batches", table.table_key, f"{n:020d}.void"))
     assert table.headers()[n]["outcome"] == "void"
 
 
@@ -43,7 +43,7 @@ def test_staged_file_deleted_before_the_batch_is_finished(at_birth: bool, lake: 
     table.put("d")
     table.again("c")
     n = decided_and_dead(table)
-    batch = lake.lake.table(table.text).batches.read(n)
+    batch = lake.lake.table(table.table_key).batches.read(n)
     assert batch is not None
     staged = f"{batch.location.split('/', 3)[3]}/{batch.adds[0].path}"
     lake.clients.s3.delete_object(Bucket=lake.lake_bucket, Key=staged)

@@ -56,15 +56,15 @@ class Place:
         key = TableKey(self.bucket, "in/")
         self.table: Any = SimpleNamespace(
             key=key,
-            text=key.encode(),
+            table_key=key.encode(),
             spec=SimpleNamespace(after_load=after_load, max_files=100),
             birth=SimpleNamespace(registered=False),
             ledger=SimpleNamespace(clock=lambda: Clock(1, 1), memory=self._memory),
         )
         self.lake: Any = SimpleNamespace(store=LakeStore(ObjectStore(self.s3), f"s3://lake-{tag}/root"))
-        store, text = self.lake.store, self.table.text
-        self.table.lake, self.table.batches = self.lake, store.batches(text)
-        self.table.inbox, self.table.after_notes = store.inbox.of(text), store.after_notes(text)
+        store, table_key = self.lake.store, self.table.table_key
+        self.table.lake, self.table.batches = self.lake, store.batches(table_key)
+        self.table.inbox, self.table.after_notes = store.inbox.of(table_key), store.after_notes(table_key)
         self.table.source = Bucket(store.objects, self.bucket)
 
     def _memory(self, version: int, n: int, keys: list[str]) -> tuple[None, dict[str, LastState]]:
@@ -103,11 +103,11 @@ class Place:
     def told(self) -> dict[str, str | None]:
         """The files that the inbox reports as removed."""
         inbox = self.lake.store.inbox
-        manifests = inbox.of(self.table.text).read([one.id for one in inbox.waiting(self.table.text)])
+        manifests = inbox.of(self.table.table_key).read([one.id for one in inbox.waiting(self.table.table_key)])
         return {hint.key: hint.taken for manifest in manifests for hint in manifest.hints}
 
     def waits(self) -> int:
-        return files_of(self.lake.store.after_notes(self.table.text).ids())
+        return files_of(self.lake.store.after_notes(self.table.table_key).ids())
 
 
 MakePlace = Callable[..., Place]
@@ -334,7 +334,7 @@ def test_what_cannot_be_moved_is_tried_again_by_the_next_run(place: MakePlace, p
     assert at.there() == {"done/a.csv": "1", "in/b.csv": "2"}
     assert at.told() == a
     after_notes(at.table, at.log.append)
-    (note,) = at.lake.store.after_notes(at.table.text).read(at.lake.store.after_notes(at.table.text).ids())
+    (note,) = at.lake.store.after_notes(at.table.table_key).read(at.lake.store.after_notes(at.table.table_key).ids())
     assert list(note.keys) == ["in/b.csv"]
     assert "AccessDenied" in note.keys["in/b.csv"]
     assert "tried again by the next run" in at.log[-1]
@@ -395,7 +395,7 @@ def test_an_endpoint_that_ignores_the_condition_takes_nothing_away(
     monkeypatch.setattr(at.s3, "delete_object", lambda **asked: delete(**{name: asked[name] for name in plain}))
     at.batch(row(loaded))
     assert "in/a.csv" in at.there()
-    (note,) = at.lake.store.after_notes(at.table.text).read(at.lake.store.after_notes(at.table.text).ids())
+    (note,) = at.lake.store.after_notes(at.table.table_key).read(at.lake.store.after_notes(at.table.table_key).ids())
     assert "If-Match" in note.keys["in/a.csv"]
     with pytest.raises(StoreError, match="after_load can only"):
         at.lake.store.identity.prove_conditional_delete()

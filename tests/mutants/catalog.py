@@ -223,7 +223,7 @@ MUTANTS = (
         _PENDING,
         "    version, n = table.ledger.clock()\n",
         "    version, _ = table.ledger.clock()\n"
-        '    bronze_app = f"tidegate:{lake.id}:{table.text}:{table.birth.generation}"\n'
+        '    bronze_app = f"tidegate:{lake.id}:{table.table_key}:{table.birth.generation}"\n'
         "    n = lake.delta.table_state(table.birth.location, bronze_app).txn or 0\n",
         ("tests/spark/test_silver_attacks.py::test_silver_goes_no_further_than_the_ledger",),
     ),

@@ -245,7 +245,7 @@ def test_sql_shows_what_intake_counted_and_what_is_in_quarantine(
     counts = "lake.quarantine.kind, count(*) AS n FROM lake.quarantine GROUP BY quarantine.kind"
     run_sql(console, f"SELECT to_json(map_from_entries(collect_list((kind, n)))) FROM (SELECT {counts})", None, 1)
     assert json.loads(said().splitlines()[-1]) == {kind: len(rows) for kind, rows in of.items()}
-    tables = {table.text for table in scene.lake.lake.quarantining()}
+    tables = {table.table_key for table in scene.lake.lake.quarantining()}
     assert {scene.lake.key(table) for table, _ in in_ledgers} <= tables
 
 

@@ -26,7 +26,7 @@ def test_an_object_is_followed_to_its_table(
     lake = tidegate_lake(
         [{"name": "orders", "prefix": "orders/", "format": "json", "columns": {"id": "int"}}], discovery=False
     )
-    text, bucket = lake.key("orders"), lake.bucket
+    table_key, bucket = lake.key("orders"), lake.bucket
 
     def trail(key: str = "orders/a.json") -> tuple[list[str], str]:
         found = trace(lake.lake, bucket, key)
@@ -45,19 +45,19 @@ def test_an_object_is_followed_to_its_table(
     lake.intake()
     (_, _, inbox), verdict = trail()
     assert inbox.startswith("inbox: ObjectCreated:Put (event ")
-    assert trace(lake.lake, bucket, "orders/a.json").waits_for == text
-    assert verdict.startswith(f"it waits for the next run of {text}: the sensor requests a run within ")
+    assert trace(lake.lake, bucket, "orders/a.json").waits_for == table_key
+    assert verdict.startswith(f"it waits for the next run of {table_key}: the sensor requests a run within ")
 
     with seams_watched(), dying_at("decide"):
-        run_table(lake.lake.table(text), RunOptions(run_id="r1"))
+        run_table(lake.lake.table(table_key), RunOptions(run_id="r1"))
     stops, verdict = trail()
     assert stops[2].startswith("batch 1: run r1 decided that it is committed, and the batch was not committed: that")
     assert verdict.startswith("it waits for the next run")
     with seams_watched(), dying_at("commit"):
-        run_table(lake.lake.table(text), RunOptions(run_id="r1"))
+        run_table(lake.lake.table(table_key), RunOptions(run_id="r1"))
     assert "and the batch was committed, but is not in the ledger: that run is still active, or failed" in trail()[0][2]
 
-    run_table(lake.lake.table(text), RunOptions(run_id="r2"))
+    run_table(lake.lake.table(table_key), RunOptions(run_id="r2"))
     (_, _, batch), verdict = trail()
     assert batch.startswith("batch 1: committed by run r2; 1 rows in bronze.orders as of version 0; etag ")
     assert verdict == "its present bytes are in bronze.orders since version 0"
@@ -65,12 +65,14 @@ def test_an_object_is_followed_to_its_table(
     lake.put("orders/a.json", '{"id": "?"}')
     assert trail()[1].startswith("its present bytes are not in bronze.orders, and no event announced them")
     lake.intake()
-    run_table(lake.lake.table(text), RunOptions(run_id="r3"))
+    run_table(lake.lake.table(table_key), RunOptions(run_id="r3"))
     stops, verdict = trail()
     assert stops[3].startswith("batch 2: quarantined by run r3; etag ")
     assert "none of its 1 rows fits the table" in stops[3]
-    assert verdict == f"it is in quarantine; fix the cause, then: tidegate redrive {text} --key 'orders/a.json' --yes"
-    redrive_objects(lake.lake, text, quarantined_objects(lake.lake, text, Choice()), Choice(), by="somebody")
+    assert (
+        verdict == f"it is in quarantine; fix the cause, then: tidegate redrive {table_key} --key 'orders/a.json' --yes"
+    )
+    redrive_objects(lake.lake, table_key, quarantined_objects(lake.lake, table_key, Choice()), Choice(), by="somebody")
     stops, _ = trail()
     assert stops[4].startswith("inbox: Redriven waits in manifest ")
     assert stops[4].endswith("from redrive")
@@ -78,7 +80,7 @@ def test_an_object_is_followed_to_its_table(
     lake.delete("orders/a.json")
     assert trail()[1].startswith("it waits for the next run")  # the hint of the redrive waits
     lake.intake()
-    run_table(lake.lake.table(text), RunOptions(run_id="r4"))
+    run_table(lake.lake.table(table_key), RunOptions(run_id="r4"))
     assert trail()[1] == "it is gone, and bronze.orders knows: loaded rows stay"
 
     lake.put("elsewhere/b.json", "{}")

@@ -36,7 +36,7 @@ def test_a_rebuild_replaces_the_rows_of_every_file_and_each_version_has_all_of_t
     said: Callable[[], str],
 ) -> None:
     lake = tidegate_lake([SALES])
-    text, files = lake.key("sales"), [f"f{number}.csv" for number in range(4)]
+    table_key, files = lake.key("sales"), [f"f{number}.csv" for number in range(4)]
     for number, name in enumerate([*files, "gone.csv"]):
         lake.put(f"sales/{name}", f"id,at,v\n{2 * number},1,-\n{2 * number + 1},1,-\n")
     lake.intake()
@@ -67,10 +67,10 @@ def test_a_rebuild_replaces_the_rows_of_every_file_and_each_version_has_all_of_t
     inbox = lake.lake.store.inbox
     hints = [
         hint
-        for manifest in inbox.of(text).read([manifest.id for manifest in inbox.waiting(text)])
+        for manifest in inbox.of(table_key).read([manifest.id for manifest in inbox.waiting(table_key)])
         for hint in manifest.hints
     ]
-    first = plan_rebuild(lake.lake, text)
+    first = plan_rebuild(lake.lake, table_key)
     assert first.waiting == 5
 
     with seams_watched(), dying_at("commit"):
@@ -103,6 +103,6 @@ def test_a_rebuild_replaces_the_rows_of_every_file_and_each_version_has_all_of_t
     assert [row[0] for row in kit.query(lake, kept, t=location)] == [f"s3://{lake.bucket}/sales/gone.csv"]
 
     # The same hints change nothing when they come again.
-    inbox.put([Manifest.new(text, "rebuild", hints[:3])])
+    inbox.put([Manifest.new(table_key, "rebuild", hints[:3])])
     (done,) = kit.run(lake, "sales", listing=False)
     assert (done.batch.adds, done.batch.removes, done.batch.rows) == ((), (), ())

@@ -33,9 +33,9 @@ def _configure(lake: TestLake, **table: Any) -> None:
 
 
 def _redrive(lake: TestLake, key: str = "*") -> int:
-    text, choice = lake.key("sales"), Choice(key=f"sales/{key}")
-    found = quarantined_objects(lake.lake, text, choice)
-    redrive_objects(lake.lake, text, found, choice, by="somebody")
+    table_key, choice = lake.key("sales"), Choice(key=f"sales/{key}")
+    found = quarantined_objects(lake.lake, table_key, choice)
+    redrive_objects(lake.lake, table_key, found, choice, by="somebody")
     return len(found)
 
 

@@ -97,13 +97,13 @@ def test_a_wedged_table_begins_anew_and_a_reset_that_dies_is_finished_by_repeati
 @pytest.mark.parametrize("asleep_at", ["look", "decide", "commit"])
 def test_a_run_that_slept_through_a_reset_changes_nothing(asleep_at: str, tidegate_lake: MakeLake, kit: Any) -> None:
     lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "format": "parquet"}])
-    text = lake.key("orders")
+    table_key = lake.key("orders")
     lake.put("orders/a.parquet", kit.parquet([{"id": 1}]))
     kit.run(lake, "orders")
     lake.put("orders/b.parquet", kit.parquet([{"id": 2}]))
     with seams_watched():
         sleeper = Standing(
-            asleep_at, lambda: run_table(lake.lake.table(text), RunOptions(run_id="sleeper", listing=True))
+            asleep_at, lambda: run_table(lake.lake.table(table_key), RunOptions(run_id="sleeper", listing=True))
         )
         sleeper.wait_reached()
         _reset(lake, "orders")
@@ -126,11 +126,11 @@ def test_a_run_that_takes_files_away_and_a_reset_lose_no_row_between_them(
     """
     sales = {"name": "sales", "prefix": "sales/", "format": "csv", "after_load": "delete"}
     lake = tidegate_lake([sales])
-    text = lake.key("sales")
+    table_key = lake.key("sales")
     lake.put("sales/a.csv", "id\n1\n")
     with seams_watched():
         sleeper = Standing(
-            "record-deferred", lambda: run_table(lake.lake.table(text), RunOptions(run_id="sleeper", listing=True))
+            "record-deferred", lambda: run_table(lake.lake.table(table_key), RunOptions(run_id="sleeper", listing=True))
         )
         sleeper.wait_reached()
         found = _reset(lake, "sales")

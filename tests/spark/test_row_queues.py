@@ -145,7 +145,7 @@ def test_what_is_no_row_comes_back_as_the_message_that_it_was(tidegate_lake: Mak
     assert _ids(lake, kit) == [1, 2]
 
     # A row that did not fit is redriven with its object. Its other rows do not count as duplicates of themselves.
-    text, key = lake.key("clicks"), Choice()
-    redrive_objects(lake.lake, text, quarantined(lake.lake, text, key), key, by="somebody")
+    table_key, key = lake.key("clicks"), Choice()
+    redrive_objects(lake.lake, table_key, quarantined(lake.lake, table_key, key), key, by="somebody")
     kit.run(lake, "clicks", listing=False)
     assert _ids(lake, kit) == [1, 2]

@@ -275,18 +275,18 @@ def test_l9_a_batch_that_is_not_the_one_that_landed_touches_neither_ledger_nor_i
     lake.put("items/a.json", kit.lines({"id": 1}))
     (landed,) = kit.run(lake, "items")
     before = kit.ledger(lake, "items")
-    store, text = lake.lake.store, lake.key("items")
-    batches = lake.lake.table(text).batches
-    waiting = Manifest.new(text, "intake", [Hint("items/b.json")])
+    store, table_key = lake.lake.store, lake.key("items")
+    batches = lake.lake.table(table_key).batches
+    waiting = Manifest.new(table_key, "intake", [Hint("items/b.json")])
     stale = replace(landed.batch, rows=(), adds=(), manifests=(waiting.id,)).sealed()
-    store.objects.delete(store.bucket, [store.key("batches", text, f"{stale.n:020d}.json")])
+    store.objects.delete(store.bucket, [store.key("batches", table_key, f"{stale.n:020d}.json")])
     assert batches.decide(stale) == stale
     store.inbox.put([waiting])
     again = lake.lake.delta.add_files(stale.location, batches.uri(stale.n), verify_files=True)
     assert again.digest == landed.batch.digest != stale.digest
 
     with pytest.raises(RuntimeError, match="carries digest"):
-        record(lake.lake.table(text), stale, again, "stale", print)
+        record(lake.lake.table(table_key), stale, again, "stale", print)
 
-    assert [manifest.id for manifest in store.inbox.waiting(text)] == [waiting.id]
+    assert [manifest.id for manifest in store.inbox.waiting(table_key)] == [waiting.id]
     assert kit.ledger(lake, "items") == before

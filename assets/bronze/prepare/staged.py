@@ -26,4 +26,4 @@ class Staged:
 
 def staged(table: Table, ending: str) -> Staged:
     """Return a new place for a copy. A copy that a run leaves there belongs to no table."""
-    return Staged(table.lake.store.bucket, table.lake.store.key("staging", table.text, f"{ULID()}{ending}"))
+    return Staged(table.lake.store.bucket, table.lake.store.key("staging", table.table_key, f"{ULID()}{ending}"))

@@ -205,7 +205,7 @@ def _reached(aws: Aws) -> str:
 
 
 def _listed(found: set[str], known: set[TableKey]) -> str:
-    known.update(TableKey.decode(text) for text in found)
+    known.update(TableKey.decode(table_key) for table_key in found)
     return f"{len(known)} in the lake"
 
 

@@ -116,12 +116,12 @@ def check_discovered(config: LakeConfig, known: Collection[TableKey]) -> Finding
 
 
 def _as_born(store: LakeStore, spec: TableSpec) -> str:
-    text = spec.table_key.encode()
-    birth = store.births.read(text)
+    table_key = spec.table_key.encode()
+    birth = store.births.read(table_key)
     if birth is None:
         return "not born yet"
     try:
-        began = store.batches(birth.folder or text).birth()
+        began = store.batches(birth.folder or table_key).birth()
     except GenerationRetired as retired:
         raise Failed(str(retired)) from None
     if differences := drift(spec, birth.registered, began):

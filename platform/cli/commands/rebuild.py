@@ -37,10 +37,10 @@ def run_rebuild(console: Console, name: str, lake: Path | None, home: Path | Non
 
     using = client(home, lake)
     with using.reaching_spark(), using.settings.opened() as opened:
-        text = table_named(opened, name)
+        table_key = table_named(opened, name)
         try:
             by = getpass.getuser()
-            found = rebuild_table(opened, text, by=by, log=say) if yes else plan_rebuild(opened, text)
+            found = rebuild_table(opened, table_key, by=by, log=say) if yes else plan_rebuild(opened, table_key)
         except RebuildRefused as refused:
             raise CommandError(str(refused)) from None
         for line in plan_lines(opened, found):
@@ -53,7 +53,7 @@ def plan_lines(lake: Lake, plan: RebuildPlan) -> list[str]:
     """Returns what happens to the files, rows and silver table, one line each."""
     name = f"bronze.{plan.name}"
     lines = [
-        f"{name} ({plan.table.text}) is read again with today's lake.yaml:",
+        f"{name} ({plan.table.table_key}) is read again with today's lake.yaml:",
         f"  files    {plan.again} files that are in the table, {plan.size} bytes with the others; the rows of each "
         "are replaced in the commit that has its new ones",
     ]

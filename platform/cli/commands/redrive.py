@@ -81,14 +81,16 @@ def run_redrive(
             if kept and yes:
                 say(f"logged as {redrive_messages(opened, kept, choice, by=by, rate=rate, log=say)}")
         else:
-            every = [table_named(opened, name)] if name else [table.text for table in opened.quarantining()]
-            for text in every:
-                found = quarantined_objects(opened, text, choice)
+            every = [table_named(opened, name)] if name else [table.table_key for table in opened.quarantining()]
+            for table_key in every:
+                found = quarantined_objects(opened, table_key, choice)
                 total += len(found)
-                _show(console, text, "in quarantine", [(item.key, item.reason) for item in found if not item.partly])
-                _show(console, text, _PARTLY, [(item.key, item.reason) for item in found if item.partly])
+                _show(
+                    console, table_key, "in quarantine", [(item.key, item.reason) for item in found if not item.partly]
+                )
+                _show(console, table_key, _PARTLY, [(item.key, item.reason) for item in found if item.partly])
                 if found and yes:
-                    say(f"logged as {redrive_objects(opened, text, found, choice, by=by, rate=rate, log=say)}")
+                    say(f"logged as {redrive_objects(opened, table_key, found, choice, by=by, rate=rate, log=say)}")
     if not total:
         say("nothing in quarantine matches")
     elif not yes:

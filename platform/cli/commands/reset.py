@@ -33,18 +33,18 @@ def run_reset(
     """
     using = client(home, lake)
     with using.reaching_spark(), using.settings.opened() as opened:
-        text = table_named(opened, name)
+        table_key = table_named(opened, name)
         try:
             if yes:
                 reset_table(
                     opened,
-                    text,
+                    table_key,
                     by=getpass.getuser(),
                     accept_loss=accept_loss,
                     log=lambda line: console.print(Text(line)),
                 )
             else:
-                for line in plan_lines(opened, plan_reset(opened, text)):
+                for line in plan_lines(opened, plan_reset(opened, table_key)):
                     console.print(Text(line))
                 console.print(Text(f"\nNothing was changed. To do it: tidegate reset {name} --yes", style="bold"))
         except ResetRefused as refused:
@@ -54,13 +54,13 @@ def run_reset(
 
 def plan_lines(lake: Lake, plan: ResetPlan) -> list[str]:
     """Returns what happens to the table, its rows, its ledger and its silver table, one line each."""
-    birth, text = plan.birth, plan.table.text
+    birth, table_key = plan.birth, plan.table.table_key
     ways = {True: "registered where its files are", False: "loaded"}
     mode = ways[plan.registered]
     if plan.registered != birth.registered:
         mode += f" (until now: {ways[birth.registered]})"
     lines = [
-        f"bronze.{birth.name} ({text}) would start over, {mode}:",
+        f"bronze.{birth.name} ({table_key}) would start over, {mode}:",
         f"  rows     {plan.live_files} live files leave the table in one commit, no file is deleted; the versions "
         "before can be read until a VACUUM",
         f"  files    {plan.objects} objects under {plan.table.key.uri} are read again by the next run, "

@@ -34,8 +34,8 @@ def table_named(lake: Lake, name: str) -> str:
     born = lake.store.births.tables()
     if name in born:
         return name
-    if text := lake.called(name):
-        return text
+    if table_key := lake.called(name):
+        return table_key
     known = sorted({spec.name for spec in lake.config.tables} | set(born))
     some = ", ".join(get_close_matches(name, known, _MAX_NAMED, 0.0) if len(known) > _MAX_NAMED else known)
     more = f" and {len(known) - _MAX_NAMED} more" if len(known) > _MAX_NAMED else ""

@@ -248,11 +248,11 @@ def check_table(entries: CommitTable) -> str:
 
 def locations(opened: Lake) -> Iterator[tuple[str, str] | Finding]:
     """Yields name and location of every Delta table of the lake, or a finding if the location is not known."""
-    for text in opened.store.births.tables():
+    for table_key in opened.store.births.tables():
         try:
-            table = opened.table(text)
+            table = opened.table(table_key)
         except (StoreError, ValueError) as error:
-            yield Finding(Check.LOG_LOCATION, text, False, str(error))
+            yield Finding(Check.LOG_LOCATION, table_key, False, str(error))
             continue
         if table.birth is not None:
             yield f"bronze.{table.birth.name}", table.birth.location

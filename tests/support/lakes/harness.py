@@ -139,7 +139,7 @@ class FaultLake(TestLake):
         def drained() -> bool:
             # Below a second it does not poll long: the events are in the queue, or come with the next drain.
             for table, hints in take_in(self.lake, seconds=0.9).hints.items():
-                watched = next(one for one in self.tables.values() if one.text == table.encode())
+                watched = next(one for one in self.tables.values() if one.table_key == table.encode())
                 watched.events.update(hint.event_id for hint in hints)
             return all(one.events.total() >= one.outcomes.total() for one in self.tables.values())
 
@@ -220,7 +220,7 @@ class Watched:
         self.lake = lake
         self.name = name
         self.registered = name.startswith("reg")
-        self.text = lake.key(name)
+        self.table_key = lake.key(name)
         self.rows: Counter[int] = Counter()
         self.outcomes: Counter[tuple[str, str]] = Counter()
         self.apart: Counter[tuple[str, str]] = Counter()
@@ -266,7 +266,7 @@ class Watched:
         if self.registered:
             return
         hint = Hint(self.key(stem), event_name="Redriven", redriven=True)
-        self.lake.lake.store.inbox.put([Manifest.new(self.text, "redrive", [hint])])
+        self.lake.lake.store.inbox.put([Manifest.new(self.table_key, "redrive", [hint])])
         self.events[None] += 1
         self.outcomes[self.key(stem), "committed"] += 1
 
@@ -274,10 +274,10 @@ class Watched:
         """Rebuild a file that is completely in the table. It brings the same rows, and each must exist once."""
         if self.registered:
             return
-        ledger, key = self.lake.lake.table(self.text).ledger, self.key(stem)
+        ledger, key = self.lake.lake.table(self.table_key).ledger, self.key(stem)
         n = ledger.memory(*ledger.clock(), [key])[1][key].n
         hint = Hint(key, event_name=REBUILD, replaces=n, decided=n)
-        self.lake.lake.store.inbox.put([Manifest.new(self.text, "rebuild", [hint])])
+        self.lake.lake.store.inbox.put([Manifest.new(self.table_key, "rebuild", [hint])])
         self.events[None] += 1
         self.outcomes[key, "committed"] += 1
 
@@ -340,28 +340,30 @@ class Watched:
 
     def run(self) -> list[BatchResult]:
         """Run the table in this process, undisturbed."""
-        return run_table(self.lake.lake.table(self.text), RunOptions(run_id="fresh"))
+        return run_table(self.lake.lake.table(self.table_key), RunOptions(run_id="fresh"))
 
     def dies_at(self, seam: str) -> None:
         """Let a run in this process die at a seam: nothing after it happens, and nothing is repaired."""
         left: dict[tuple[str, str], str] = {}
         disturbed = self.lake.disturbed()
         with dying_at(seam, lambda: left.update(self.lake.objects())):
-            run_table(disturbed.table(self.text), RunOptions(run_id=f"dies at {seam}"))
+            run_table(disturbed.table(self.table_key), RunOptions(run_id=f"dies at {seam}"))
         now = self.lake.objects()
         # Only this table is checked: a killed client of another table may still have a commit in flight.
-        prefix = TableKey.decode(self.text).prefix
+        prefix = TableKey.decode(self.table_key).prefix
         changed = sorted(
             (bucket, key)
             for bucket, key in now.keys() | left.keys()
-            if now.get((bucket, key)) != left.get((bucket, key)) and (self.text in key or key.startswith(prefix))
+            if now.get((bucket, key)) != left.get((bucket, key)) and (self.table_key in key or key.startswith(prefix))
         )
         assert not changed, f"a run that died at {seam} still changed something, which SIGKILL forbids: {changed}"
 
     def stands_at(self, seam: str) -> Standing:
         """A run in this process that is stopped at a seam after `wait_reached` returns."""
         disturbed = self.lake.disturbed()
-        standing = Standing(seam, lambda: run_table(disturbed.table(self.text), RunOptions(run_id=f"stands at {seam}")))
+        standing = Standing(
+            seam, lambda: run_table(disturbed.table(self.table_key), RunOptions(run_id=f"stands at {seam}"))
+        )
         self.lake.standing.append(standing)
         return standing
 
@@ -371,9 +373,9 @@ class Watched:
 
     def location(self, of: str = "bronze") -> str:
         """`s3a://` root of bronze or of the ledger."""
-        birth = self.lake.lake.table(self.text).birth
+        birth = self.lake.lake.table(self.table_key).birth
         assert birth is not None
-        return birth.location if of == "bronze" else self.lake.lake.table(self.text).ledger.location
+        return birth.location if of == "bronze" else self.lake.lake.table(self.table_key).ledger.location
 
     def next_commit(self, of: str = "bronze", *, staged: bool = False) -> str:
         """Path, in a request to S3, of the next commit of bronze or of the ledger, or of its staged bytes."""
@@ -405,14 +407,14 @@ class Watched:
     def check(self) -> None:
         """Check that exactly the expected rows and decisions exist, once each."""
         store = self.lake.lake.store
-        waiting = store.inbox.waiting(self.text)
+        waiting = store.inbox.waiting(self.table_key)
         assert not waiting, (
-            f"{self.name}: left in the inbox: {store.inbox.of(self.text).read([one.id for one in waiting])}"
+            f"{self.name}: left in the inbox: {store.inbox.of(self.table_key).read([one.id for one in waiting])}"
         )
         self._check_rows()
         ledger = self._ledger()
         headers = self._headers(ledger)
-        batches = self.lake.lake.table(self.text).batches
+        batches = self.lake.lake.table(self.table_key).batches
         for n, header in headers.items():
             batch = batches.read(n)
             assert batch is not None

@@ -31,12 +31,12 @@ class RowCourse:
         rng: source of all choices.
 
     Attributes:
-        text: the table key.
+        table_key: the table key.
         happened: number of each kind of event.
     """
 
     def __init__(self, lake: FaultLake, rng: random.Random) -> None:
-        self.lake, self.rng, self.text = lake, rng, lake.key("rows")
+        self.lake, self.rng, self.table_key = lake, rng, lake.key("rows")
         self.happened: Counter[str] = Counter()
         self._sent = 0
         self._late: list[tuple[str, RowOrigin]] = []
@@ -65,8 +65,8 @@ class RowCourse:
 
     def check(self) -> None:
         """Check that every row exists once, and that nothing waits."""
-        assert not self.lake.lake.store.inbox.waiting(self.text)
-        birth = self.lake.lake.table(self.text).birth
+        assert not self.lake.lake.store.inbox.waiting(self.table_key)
+        birth = self.lake.lake.table(self.table_key).birth
         assert birth is not None
         found = self.lake.lake.delta.session.read.format("delta").load(birth.location).select("id", "name").collect()
         assert all(row["name"] == f"row {row['id']}" for row in found)

@@ -138,7 +138,7 @@ class Client:
         return found.stdout.strip().startswith("T")
 
 
-def _main(environ: Mapping[str, str], log: Path, text: str, folder: Path, rounds: int, merging: bool) -> None:
+def _main(environ: Mapping[str, str], log: Path, table_key: str, folder: Path, rounds: int, merging: bool) -> None:
     end_with_parent(signal.SIGKILL)
     signal.alarm(_LIFETIME)
     with log.open("ab") as sink:
@@ -155,22 +155,24 @@ def _main(environ: Mapping[str, str], log: Path, text: str, folder: Path, rounds
     )
     with resource.opened() as lake:
         if merging:
-            (spec,) = (spec for spec in lake.config.tables if spec.table_key.encode() == text)
+            (spec,) = (spec for spec in lake.config.tables if spec.table_key.encode() == table_key)
             merge_table(lake, spec, functools.partial(print, flush=True))
             return
         if not rounds:
-            _run(lake, text)
+            _run(lake, table_key)
             return
-        lake.table(text).ledger.clock()  # connects to Spark before the race
+        lake.table(table_key).ledger.clock()  # connects to Spark before the race
         for i in range(rounds):
             (folder / f"ready-{i}-{os.getpid()}").touch()
             while not (folder / f"go-{i}").exists():
                 time.sleep(0.002)
-            _run(lake, text)
+            _run(lake, table_key)
             (folder / f"done-{i}-{os.getpid()}").touch()
 
 
-def _run(lake: Lake, text: str) -> None:
+def _run(lake: Lake, table_key: str) -> None:
     run_table(
-        lake.table(text), RunOptions(run_id=f"client-{os.getpid()}"), LogListener(functools.partial(print, flush=True))
+        lake.table(table_key),
+        RunOptions(run_id=f"client-{os.getpid()}"),
+        LogListener(functools.partial(print, flush=True)),
     )

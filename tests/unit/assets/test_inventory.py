@@ -154,23 +154,23 @@ class Lake:
         key = TableKey("landing", "t/")
         spec = SimpleNamespace(max_files=3, after_load=after_load, inventory=FOLDER)
         ledger = SimpleNamespace(last_states=lambda version: None)
-        text = key.encode()
+        table_key = key.encode()
         table: Any = SimpleNamespace(
             lake=self,
             key=key,
-            text=text,
+            table_key=table_key,
             ledger=ledger,
             spec=spec,
             delta=None,
-            inbox=self.store.inbox.of(text),
-            after_notes=self.store.after_notes(text),
+            inbox=self.store.inbox.of(table_key),
+            after_notes=self.store.after_notes(table_key),
             source=Bucket(self.store.objects, "landing"),
         )
         return compare_inventory(table, Clock(1, 1), after=after, log=self.log.append, **options)
 
     def hints(self) -> list[tuple[str, str, int | None]]:
-        text = TableKey("landing", "t/").encode()
-        found = self.store.inbox.of(text).read([waiting.id for waiting in self.store.inbox.waiting(text)])
+        table_key = TableKey("landing", "t/").encode()
+        found = self.store.inbox.of(table_key).read([waiting.id for waiting in self.store.inbox.waiting(table_key)])
         assert all(len(entry.hints) <= 3 for entry in found)
         return sorted((hint.key, hint.event_name, hint.size) for entry in found for hint in entry.hints)
 
@@ -241,8 +241,8 @@ def test_loaded_files_that_lie_there_still_are_noted_for_after_load(monkeypatch:
     assert lake.compare().differing == 0
     assert lake.store.after_notes(TableKey("landing", "t/").encode()).ids() == []
     assert lake.compare(after_load="delete").differing == 0
-    text = TableKey("landing", "t/").encode()
-    (note,) = lake.store.after_notes(text).read(lake.store.after_notes(text).ids())
+    table_key = TableKey("landing", "t/").encode()
+    (note,) = lake.store.after_notes(table_key).read(lake.store.after_notes(table_key).ids())
     assert set(note.keys) == {"t/a.csv"}
     assert lake.hints() == []
 
@@ -254,7 +254,7 @@ def test_a_generation_that_a_reset_began_lists_its_prefix_from_the_beginning(
     """An inventory lacks the files of the last days, and the recorded end of a listing is of the generation before."""
     done: list[str] = []
     table: Any = SimpleNamespace(
-        text="t",
+        table_key="t",
         birth=SimpleNamespace(folder=folder),
         key=SimpleNamespace(uri="s3://l/t/"),
         spec=SimpleNamespace(inventory=FOLDER),

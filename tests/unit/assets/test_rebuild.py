@@ -238,15 +238,15 @@ def lake() -> Any:
         delta=SimpleNamespace(table_state=lambda location: SimpleNamespace(schema=schema)),
         config=SimpleNamespace(table_for=lambda key: spec, tables=[spec]),
     )
-    handles.table = lambda text: SimpleNamespace(
+    handles.table = lambda table_key: SimpleNamespace(
         lake=handles,
         delta=handles.delta,
         key=KEY,
-        text=text,
+        table_key=table_key,
         spec=spec,
         birth=birth,
         ledger=ledger,
-        inbox=store.inbox.of(text),
+        inbox=store.inbox.of(table_key),
         source=Bucket(objects, KEY.bucket),  # type: ignore[arg-type]
     )
     return handles
@@ -310,5 +310,5 @@ def test_what_a_rebuild_cannot_do_is_refused_before_anything_is_done(lake: Any) 
     lake.birth.registered = True
     assert "bronze.orders is registered: its files are the table" in _refusal(lake)
     of = lake.table
-    lake.table = lambda text: SimpleNamespace(**{**vars(of(text)), "birth": None})
+    lake.table = lambda table_key: SimpleNamespace(**{**vars(of(table_key)), "birth": None})
     assert "has no table yet" in _refusal(lake)

@@ -48,7 +48,7 @@ def lake() -> Any:
     sent: list[str] = []
     return SimpleNamespace(
         store=LakeStore(Objects(), "s3://lake/root"),  # type: ignore[arg-type]
-        table=lambda text: SimpleNamespace(
+        table=lambda table_key: SimpleNamespace(
             spec=SimpleNamespace(max_files=100),
             ledger=SimpleNamespace(
                 clock=lambda: (4, 5), memory=lambda version, n, keys: (None, STATES), committed=lambda version: READINGS

@@ -29,7 +29,7 @@ def backlog(*, registered: bool, mark: int, n: int, void: int = 0, size: int = 1
     )
     birth = SimpleNamespace(registered=registered, location="s3a://b/t")
     return SimpleNamespace(
-        table=SimpleNamespace(birth=birth, batches=batches, text="b.t"),
+        table=SimpleNamespace(birth=birth, batches=batches, table_key="b.t"),
         spec=SimpleNamespace(on_removed="ignore"),
         bronze=SimpleNamespace(files=10**6),
         mark=mark,

@@ -67,8 +67,8 @@ class Births:
     def tables(self) -> list[str]:
         return self._tables
 
-    def read(self, text: str) -> Birth | None:
-        name = text.split(".")[-1].rstrip("/")
+    def read(self, table_key: str) -> Birth | None:
+        name = table_key.split(".")[-1].rstrip("/")
         self.asked.append(name)
         if name == "record":
             raise ValueError("no birth record\n\tat a.b.C")
@@ -166,7 +166,7 @@ def test_what_is_in_quarantine_is_asked_of_the_ledgers_that_may_say_it() -> None
     namer = Namer()
     lake = lake_of([f"t{n}" for n in range(1000)] + ["record", "unborn", "torn"], namer)
     torn = TableKey("shop", "torn/").encode()
-    assert [table.text for table in lake.quarantining()] == [torn]
+    assert [table.table_key for table in lake.quarantining()] == [torn]
     assert namer.calls == 1
     query = lake.quarantine_query()
     assert query.count("s3a://lake/ledger/") == 1

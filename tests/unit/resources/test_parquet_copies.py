@@ -170,7 +170,7 @@ def test_of_a_file_that_spark_failed_on_the_copy_of_another_reader_is_read_if_th
     table: Any = SimpleNamespace(
         lake=lake,
         key=SimpleNamespace(bucket="landing"),
-        text="landing.a",
+        table_key="landing.a",
         source=Bucket(objects, "landing"),  # type: ignore[arg-type]
     )
     candidate = Candidate("a.parquet", S3Found("etag", len(given), 0), TakenHint(Hint("a.parquet"), "manifest"))

@@ -78,15 +78,15 @@ def listed(
     )
     key = TableKey("landing", "t/")
     ledger = SimpleNamespace(live_keys=lambda version: dict(states))
-    text = key.encode()
+    table_key = key.encode()
     table: Any = SimpleNamespace(
         lake=SimpleNamespace(store=store, config=config),
         key=key,
-        text=text,
+        table_key=table_key,
         ledger=ledger,
         spec=SimpleNamespace(max_files=max_files, after_load="keep"),
-        inbox=store.inbox.of(text),
-        after_notes=store.after_notes(text),
+        inbox=store.inbox.of(table_key),
+        after_notes=store.after_notes(table_key),
         source=Bucket(store.objects, "landing"),
     )
     came_to, parts = "", 0
@@ -106,7 +106,7 @@ def listed(
             except Died:
                 if not came_to:
                     break  # after the last part
-    manifests = store.inbox.of(table.text).read([one.id for one in store.inbox.waiting(table.text)])
+    manifests = store.inbox.of(table.table_key).read([one.id for one in store.inbox.waiting(table.table_key)])
     assert all(len(manifest.hints) <= max_files for manifest in manifests)
     return sorted((hint.key, hint.event_name) for manifest in manifests for hint in manifest.hints)
 

@@ -42,7 +42,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             batches=SimpleNamespace(is_decided=lambda n: n <= answer["decided"]),
             ledger=SimpleNamespace(clock=lambda: Clock(0, answer["recorded"])),
         )
-        yield SimpleNamespace(store=store, table=lambda text: table)
+        yield SimpleNamespace(store=store, table=lambda table_key: table)
 
     def pending_merge(lake: Any, spec: Any) -> Any:
         answer["looks"] += 1

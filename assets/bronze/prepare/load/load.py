@@ -199,7 +199,7 @@ class _Load:
         """
         before = self.prepared.schema
         self._take_columns(files)
-        apart = self.table.lake.store.quarantine.new_folder(self.table.text, self.work.n)
+        apart = self.table.lake.store.quarantine.new_folder(self.table.table_key, self.work.n)
         adds, counted = self._staged(files, apart)
         if torn := {file.candidate.key for file in files if counted[file.candidate.key].torn}:
             self.prepared.schema = before
@@ -243,8 +243,8 @@ class _Load:
             self.prepared.folders.remove(apart)
         if None not in written and sum(written) != good:
             raise RuntimeError(
-                f"Spark read {good} rows of {self.table.text} and wrote {sum(written)}; nothing is committed. Please "
-                "report this with the keys of the batch"
+                f"Spark read {good} rows of {self.table.table_key} and wrote {sum(written)}; nothing is committed. "
+                "Please report this with the keys of the batch"
             )
         return adds, counted
 

@@ -45,11 +45,11 @@ def server_lost(table: Table, files: Sequence[SourceFile]) -> ServerLost:
     """Record durably which files were being read. Returns the error to raise."""
     name = LOST_ALONE if len(files) == 1 else LOST
     hints = [Hint(file.candidate.key, event_name=name, read=file.candidate.found.etag) for file in files]
-    table.inbox.put([Manifest.new(table.text, "lost", hints)])
+    table.inbox.put([Manifest.new(table.table_key, "lost", hints)])
     such = f"{files[0].candidate.key} alone" if len(files) == 1 else f"{len(files)} files"
     return ServerLost(
-        f"the Spark server was lost while it read {such} of {table.text}; its log says why. Nothing was changed: the "
-        "next run reads them in smaller sets, and a file that it loses the server with twice is set apart"
+        f"the Spark server was lost while it read {such} of {table.table_key}; its log says why. Nothing was changed: "
+        "the next run reads them in smaller sets, and a file that it loses the server with twice is set apart"
     )
 
 

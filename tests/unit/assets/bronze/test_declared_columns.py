@@ -52,7 +52,7 @@ def _table(answer: Any, present: Probe | None = None, *, lost: bool = False) -> 
         source=SimpleNamespace(head=lambda key: present),
         inbox=store.inbox.of(_ORDERS),
         waiting=lambda: store.inbox.waiting(_ORDERS),
-        text=_ORDERS,
+        table_key=_ORDERS,
     )
 
 

@@ -201,7 +201,13 @@ class World:
         session = SimpleNamespace(read=SimpleNamespace(format=lambda _: count))
         delta = SimpleNamespace(table_state=lambda _: self.state, session=session)
         table = SimpleNamespace(
-            text=ORDERS, birth=birth, ledger=ledger, batches=batches, spec=spec, delta=delta, reopened=lambda: table
+            table_key=ORDERS,
+            birth=birth,
+            ledger=ledger,
+            batches=batches,
+            spec=spec,
+            delta=delta,
+            reopened=lambda: table,
         )
         handles = SimpleNamespace(table=lambda _: table)
         monkeypatch.setattr(LakeResource, "open", lambda _: handles)

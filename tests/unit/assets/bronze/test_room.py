@@ -52,7 +52,7 @@ class Store:
 def rewritten(store: Store, key: str, rewrite: Rewrite) -> bytes:
     lake: Any = SimpleNamespace(store=SimpleNamespace(bucket="lake", key=lambda *parts: "/".join(parts), objects=store))
     source = Bucket(store, "landing")  # type: ignore[arg-type]
-    table: Any = SimpleNamespace(lake=lake, key=SimpleNamespace(bucket="landing"), text="t", source=source)
+    table: Any = SimpleNamespace(lake=lake, key=SimpleNamespace(bucket="landing"), table_key="t", source=source)
     _, size = source_files._rewritten(table, candidate(key, len(store.body)), rewrite)
     assert size == len(store.uploads[-1])
     return store.uploads[-1]

@@ -43,7 +43,7 @@ def _plan(lake: Any, keys: list[str], etag: str = "e1") -> Plan:
 
 
 def test_ten_thousand_files_lose_the_server_four_times_until_the_file_at_fault_is_quarantined(lake: Any) -> None:
-    table: Any = SimpleNamespace(text=ORDERS, lake=lake, inbox=lake.store.inbox.of(ORDERS))
+    table: Any = SimpleNamespace(table_key=ORDERS, lake=lake, inbox=lake.store.inbox.of(ORDERS))
     read = [f"orders/{i}.json" for i in range(10_000)]
     lost = 0
     while True:
@@ -66,7 +66,7 @@ def test_ten_thousand_files_lose_the_server_four_times_until_the_file_at_fault_i
 
 
 def test_the_notes_of_other_bytes_say_nothing(lake: Any) -> None:
-    table: Any = SimpleNamespace(text=ORDERS, lake=lake, inbox=lake.store.inbox.of(ORDERS))
+    table: Any = SimpleNamespace(table_key=ORDERS, lake=lake, inbox=lake.store.inbox.of(ORDERS))
     for _ in range(2):
         server_lost(table, [_file("a")])
     (at_fault,) = (plan := _plan(lake, ["a"])).candidates
@@ -86,7 +86,7 @@ def test_the_newest_note_is_taken_first_then_the_oldest_hints() -> None:
 
 def test_a_file_of_a_rebuild_that_loses_the_server_ends_with_its_notes_though_events_come(lake: Any) -> None:
     """Otherwise its hint would stay and lose the server again. A refused file keeps its state in the ledger."""
-    table: Any = SimpleNamespace(text=ORDERS, lake=lake, inbox=lake.store.inbox.of(ORDERS))
+    table: Any = SimpleNamespace(table_key=ORDERS, lake=lake, inbox=lake.store.inbox.of(ORDERS))
     keys = [f"orders/{i}.csv" for i in range(10)]
     hints = [Hint(key, event_name="Rebuild", replaces=1, decided=1) for key in keys]
     lake.store.inbox.put([page := Manifest.new(ORDERS, "rebuild", hints)])
@@ -115,7 +115,7 @@ def test_only_the_loss_of_the_server_is_noted(lake: Any, gone: Exception, monkey
         raise gone
 
     work: Any = SimpleNamespace(plan=Plan())
-    table: Any = SimpleNamespace(text=ORDERS, lake=lake, inbox=lake.store.inbox.of(ORDERS))
+    table: Any = SimpleNamespace(table_key=ORDERS, lake=lake, inbox=lake.store.inbox.of(ORDERS))
     loading = load._Load(table, work)
     monkeypatch.setattr(load._Load, "_stage_once", fail)
     table.delta = SimpleNamespace(check_session_alive=lambda: None)

@@ -81,7 +81,8 @@ class World:
         self.brings: dict[str, LedgerRow | Exception] = {}
         self.given: dict[str, Any] = {}
         handles = SimpleNamespace(
-            delta=SimpleNamespace(check_session_alive=lambda: None), table=lambda text: SimpleNamespace(text=text)
+            delta=SimpleNamespace(check_session_alive=lambda: None),
+            table=lambda table_key: SimpleNamespace(table_key=table_key),
         )
         monkeypatch.setattr(LakeResource, "open", lambda _: handles)
         monkeypatch.setattr(asset, "run_table", self._run_table)
@@ -90,7 +91,7 @@ class World:
         )
 
     def _run_table(self, opened: Any, options: RunOptions, listener: RunListener) -> list[BatchResult]:
-        table = opened.text
+        table = opened.table_key
         self.given[table] = options
         listener.log("batch 1")
         found = self.brings[table]

@@ -15,7 +15,9 @@ from tidegate.platform.cli.commands.reset import plan_lines
 def test_a_reset_says_that_the_table_gets_another_name(name: str) -> None:
     spec = SimpleNamespace(name=name, silver=None)
     key = SimpleNamespace(uri="s3://landing/iot/")
-    table: Any = SimpleNamespace(spec=spec, key=key, text="landing.iot", ledger=SimpleNamespace(location="s3a://l"))
+    table: Any = SimpleNamespace(
+        spec=spec, key=key, table_key="landing.iot", ledger=SimpleNamespace(location="s3a://l")
+    )
     birth: Any = SimpleNamespace(name="landing__iot", registered=False)
     found = ResetPlan(table, birth, 3, False, "s3a://l/b", 1, 1, 1, (), 0, 1)
     lines = [line for line in plan_lines(SimpleNamespace(), found) if "NAME" in line]  # type: ignore[arg-type]
