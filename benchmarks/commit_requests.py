@@ -30,6 +30,8 @@ import pyarrow.parquet as pq
 from tests.support.servers.fault_proxy import FaultProxy
 from tests.support.servers.fault_rules import Rule
 from tidegate.platform.core.bronze.batch import Add, Batch, Create
+from tidegate.platform.core.schema.column_types import Field, Simple
+from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.spark.server import SparkServer
 from tidegate.resources.spark.delta import Delta
@@ -40,7 +42,7 @@ WARM_UP = 5
 _CHECKPOINT = re.compile(r"checkpoint|_sidecars")
 #: The end of a checkpoint. Delta cleans up the log only right after a checkpoint.
 _CHECKPOINTED = re.compile(r"PUT [^?]*/_last_checkpoint\b")
-_SCHEMA = {"type": "struct", "fields": [{"name": "id", "type": "long", "nullable": True, "metadata": {}}]}
+_SCHEMA = TableSchema((Field("id", Simple("long")),))
 
 Commit = Callable[[int], None]
 Make = Callable[[Delta, Any, str], Commit]
@@ -87,7 +89,7 @@ def tidegate_commits(delta: Delta, s3: Any, table: str) -> Commit:
         etag = s3.put_object(Bucket=BUCKET, Key=f"{table}/f{n}.parquet", Body=body)["ETag"].strip('"')
         now = int(time.time() * 1000)
         add = Add(f"f{n}.parquet", {}, len(body), now, '{"numRecords":1}', etag, f"{table}/f{n}.parquet")
-        create = Create(_SCHEMA, (), properties, table) if n == 0 else None
+        create = Create(_SCHEMA, properties, table) if n == 0 else None
         batch = Batch("bench", table, "g", n + 1, location, last, (), adds=(add,), create=create).sealed()
         key = f"batches/{table}/{n + 1}.json"
         s3.put_object(Bucket=BUCKET, Key=key, Body=batch.to_json())

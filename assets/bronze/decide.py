@@ -9,6 +9,7 @@ from tidegate.platform.core.bronze.batch import Batch, Create, Evolve, Remove
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.ledger import LedgerRow
 from tidegate.platform.core.keys.own_paths import copy_path, log_path
+from tidegate.platform.core.schema.column_types import Struct
 from tidegate.resources.lake import Table
 
 #: Ten years in which VACUUM deletes nothing from a registered table: the files belong to the producer.
@@ -22,6 +23,7 @@ def decide(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str
     prepared files are cleaned up later.
     """
     removes, dropped = _removals(table, draft)
+    create, evolve = _columns(table, draft, prepared)
     batch = Batch(
         lake=table.lake.id,
         table=table.table_key,
@@ -34,8 +36,8 @@ def decide(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str
         adds=tuple(prepared.adds),
         removes=tuple([*removes, *prepared.removes]),
         deferred=tuple([*draft.plan.deferred, *prepared.deferred]),
-        create=_create(table, draft, prepared) if prepared.adds and prepared.base is None else None,
-        evolve=_evolve(prepared),
+        create=create,
+        evolve=evolve,
         sent_until=prepared.sent_until,
         run_id=run_id,
         decided_at=datetime.now(UTC).isoformat(),
@@ -57,10 +59,15 @@ def _removals(table: Table, draft: BatchDraft) -> tuple[list[Remove], list[Ledge
     return removes, rows
 
 
-def _create(table: Table, draft: BatchDraft, prepared: PreparedBatch) -> Create:
-    properties = table_properties(table, draft.birth.generation, registered=draft.birth.registered)
+def _columns(table: Table, draft: BatchDraft, prepared: PreparedBatch) -> tuple[Create | None, Evolve | None]:
+    """Return the birth of the table, or its new columns, if the adds need one of them."""
+    if not prepared.adds or prepared.schema == prepared.base:
+        return None, None
     schema, needed = prepared.schema.for_delta()
-    return Create(schema.to_spark(), schema.partitions, {**properties, **needed}, draft.birth.name)
+    if prepared.base is None:
+        properties = table_properties(table, draft.birth.generation, registered=draft.birth.registered)
+        return Create(schema, {**properties, **needed}, draft.birth.name), None
+    return None, Evolve(Struct(prepared.base.fields), Struct(schema.fields), needed)
 
 
 def table_properties(table: Table, generation: str, *, registered: bool) -> dict[str, str]:
@@ -71,10 +78,3 @@ def table_properties(table: Table, generation: str, *, registered: bool) -> dict
         properties["delta.deletedFileRetentionDuration"] = _REGISTERED_RETENTION
         properties["delta.logRetentionDuration"] = _REGISTERED_RETENTION
     return properties
-
-
-def _evolve(prepared: PreparedBatch) -> Evolve | None:
-    if prepared.base is None or not prepared.adds or prepared.schema == prepared.base:
-        return None
-    schema, needed = prepared.schema.for_delta()
-    return Evolve(prepared.base.to_spark(), schema.to_spark(), needed)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from tidegate.assets.reconcile.known_etags import by_known_etags
 from tidegate.assets.reconcile.listing import own_objects
-from tidegate.platform.core.bronze.batch import Create
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.ledger import LastState
@@ -171,8 +170,7 @@ def _loaded(table: Table) -> Birth:
 def _require_columns(table: Table, birth: Birth) -> None:
     """Raise an error if `lake.yaml` has other columns: a rebuild keeps the types, as a column has only one."""
     schema = table.delta.table_state(birth.location).schema
-    now = Create(schema.to_spark(), schema.partitions, {}, birth.name)
-    if differs := drift(table.lake.config.table_for(table.key), birth.registered, now):
+    if differs := drift(table.lake.config.table_for(table.key), birth.registered, schema):
         raise RebuildRefused(
             f"{'; '.join(differs)}. A rebuild keeps the columns that a table has: only a reset gives them other types, "
             "and its readers see the table empty until the next run"

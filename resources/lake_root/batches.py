@@ -8,9 +8,10 @@ import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from tidegate.platform.core.bronze.batch import Batch, Create
+from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.object_state import S3Gone
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake_root.root import LakeRoot
 
@@ -80,7 +81,7 @@ class Batches:
             n += 1
         return n
 
-    def birth(self) -> Create | None:
+    def birth(self) -> TableSchema | None:
         """The columns that the table began with.
 
         None while no file has fitted, or if none of the first hundred batches created the table. A batch that landed
@@ -90,8 +91,8 @@ class Batches:
             GenerationRetired: a reset ended the generation before it had a table.
         """
         batches = itertools.takewhile(lambda batch: batch is not None, map(self.read, range(1, _BORN_WITHIN + 1)))
-        born = (batch for batch in batches if batch and batch.create)
-        return next((batch.create for batch in born if not self._is_void(batch.n)), None)
+        born = ((batch.n, batch.create.schema) for batch in batches if batch and batch.create)
+        return next((schema for n, schema in born if not self._is_void(n)), None)
 
     def _is_void(self, n: int) -> bool:
         return self._root.objects.get(self._root.bucket, self._key(n, "void")) is not None

@@ -121,14 +121,12 @@ class Delta:
         Returns:
             The data files, and the counts of each source file that has rows, by its address.
         """
-        mapped, properties = schema.for_delta()
         rows = self._procedures.call(
             "load_files",
             table=location,
             files=json.dumps(files),
-            schema=json.dumps(mapped.to_spark()),
+            **_columns(schema),
             partition_columns=json.dumps(schema.partitions),
-            properties=json.dumps(properties),
             apart=apart,
         )
         adds = [_staged(json.loads(row["action"])) for row in rows if row["action"] is not None]
@@ -142,14 +140,12 @@ class Delta:
             query: SQL over temporary views of this handle's session.
             schema: the columns that the table will have.
         """
-        mapped, properties = schema.for_delta()
         rows = self._procedures.call(
             "stage_files",
             table=location,
             query=query,
-            schema=json.dumps(mapped.to_spark()),
+            **_columns(schema),
             partition_columns=json.dumps(schema.partitions),
-            properties=json.dumps(properties),
         )
         return [_staged(json.loads(row["action"])) for row in rows]
 
@@ -160,13 +156,11 @@ class Delta:
             location: `s3a://` URI of the table, which may not exist yet.
             schema: the columns that the table would have.
         """
-        mapped, properties = schema.for_delta()
         row = self._procedures.call_one(
             "check_columns",
             table=location,
-            schema=json.dumps(mapped.to_spark()),
+            **_columns(schema),
             partition_columns=json.dumps(schema.partitions),
-            properties=json.dumps(properties),
         )
         return None if row["refusal"] is None else str(row["refusal"])
 
@@ -181,10 +175,8 @@ class Delta:
             PySparkException: Delta refuses the columns.
         """
         # In a table that maps its columns already, Delta chooses the names of new columns in the files.
-        mapped, properties = (schema, {}) if schema.mapped else schema.for_delta()
-        self._procedures.call_one(
-            "add_columns", table=location, schema=json.dumps(mapped.to_spark()), properties=json.dumps(properties)
-        )
+        columns = _arguments(schema, {}) if schema.mapped else _columns(schema)
+        self._procedures.call_one("add_columns", table=location, **columns)
 
     def infer_csv(self, files: Mapping[str, Any]) -> list[str]:
         """The narrowest type of each column of CSV files of one header, by its name in Spark's schema JSON.
@@ -366,3 +358,12 @@ class Delta:
 
 def _staged(action: dict[str, Any]) -> Add:
     return Add(action["path"], action["partitionValues"], action["size"], action["modificationTime"], action["stats"])
+
+
+def _columns(schema: TableSchema) -> dict[str, str]:
+    """The arguments of a procedure that say which columns a table will have."""
+    return _arguments(*schema.for_delta())
+
+
+def _arguments(schema: TableSchema, properties: Mapping[str, str]) -> dict[str, str]:
+    return {"schema": json.dumps(schema.to_spark()), "properties": json.dumps(properties)}

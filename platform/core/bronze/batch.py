@@ -6,12 +6,16 @@ import hashlib
 import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
+from tidegate.platform.core.schema.column_types import Struct
+from tidegate.platform.core.schema.table_schema import TableSchema
 
 FORMAT = 1
+
+_Effect = TypeVar("_Effect", "Create", "Evolve")
 
 
 @dataclass(frozen=True)
@@ -58,31 +62,77 @@ class Create:
     """The creation of the Delta table, in the first batch that adds files.
 
     Attributes:
-        schema: Spark schema, as parsed JSON.
+        schema: the table's columns, in the form of `TableSchema.for_delta`.
         properties: Delta table properties.
         name: SQL name in the schema `bronze`.
     """
 
-    schema: dict[str, Any]
-    partition_columns: tuple[str, ...]
+    schema: TableSchema
     properties: dict[str, str]
     name: str
+    _stored: dict[str, Any] | None = field(default=None, init=False, repr=False, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The creation in the batch object."""
+        return self._stored or {
+            "schema": self.schema.to_spark(),
+            "partition_columns": list(self.schema.partitions),
+            "properties": self.properties,
+            "name": self.name,
+        }
+
+    @classmethod
+    def from_dict(cls, body: dict[str, Any]) -> Create:
+        """Read the creation from a batch object.
+
+        Raises:
+            KeyError: a field is missing. Also `TypeError` and `AttributeError` for a body that is no creation.
+        """
+        rest = dict(body)
+        schema = TableSchema.from_spark(rest.pop("schema"), rest.pop("partition_columns"))
+        return _read_from(body, cls(schema, **rest))
 
 
 @dataclass(frozen=True)
 class Evolve:
     """New columns, added in the batch whose files have them.
 
+    The columns are structs and no `TableSchema`: a batch does not repeat which columns come from the path.
+
     Attributes:
-        base: Spark schema (parsed JSON) of the table when the batch was decided. If the table has another schema at the
-            commit, the batch is void.
-        schema: the table's schema from this batch on.
-        properties: table properties that the new schema needs.
+        base: columns of the table when the batch was decided. If the table has other columns at the commit, the batch
+            is void.
+        schema: the table's columns from this batch on, in the form of `TableSchema.for_delta`.
+        properties: table properties that the new columns need.
     """
 
-    base: dict[str, Any]
-    schema: dict[str, Any]
+    base: Struct
+    schema: Struct
     properties: dict[str, str]
+    _stored: dict[str, Any] | None = field(default=None, init=False, repr=False, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The new columns in the batch object."""
+        return self._stored or {
+            "base": self.base.json(),
+            "schema": self.schema.json(),
+            "properties": self.properties,
+        }
+
+    @classmethod
+    def from_dict(cls, body: dict[str, Any]) -> Evolve:
+        """Read new columns from a batch object. Raises what `Create.from_dict` raises."""
+        rest = dict(body)
+        base, schema = (Struct(TableSchema.from_spark(rest.pop(name), ()).fields) for name in ("base", "schema"))
+        return _read_from(body, cls(base, schema, **rest))
+
+
+def _read_from(body: dict[str, Any], effect: _Effect) -> _Effect:
+    # Older versions wrote the schema as Spark returned it, with nullability and comments. The digest of the batch
+    # covers them and the types do not have them, so that an effect that was read is written as it was read. `replace`
+    # does not copy a field without `init`: an effect that was changed is written from its types.
+    object.__setattr__(effect, "_stored", body)
+    return effect
 
 
 @dataclass(frozen=True)
@@ -175,8 +225,8 @@ class Batch:
             body.pop("app_id")
             create, evolve = body.pop("create"), body.pop("evolve", None)
             batch = cls(
-                create=create and Create(**{**create, "partition_columns": tuple(create["partition_columns"])}),
-                evolve=evolve and Evolve(**evolve),
+                create=create and Create.from_dict(create),
+                evolve=evolve and Evolve.from_dict(evolve),
                 manifests=tuple(body.pop("manifests")),
                 rows=tuple(LedgerRow.from_dict(row) for row in body.pop("rows")),
                 adds=tuple(Add(**add) for add in body.pop("adds")),
@@ -203,9 +253,9 @@ class Batch:
             "app_id": self.app_id,
             "location": self.location,
             "after_version": self.after_version,
-            "create": self.create and {**vars(self.create), "partition_columns": list(self.create.partition_columns)},
+            "create": self.create and self.create.to_dict(),
             # Omitted when unset, so that batches written by older versions keep their digest.
-            **({"evolve": vars(self.evolve)} if self.evolve else {}),
+            **({"evolve": self.evolve.to_dict()} if self.evolve else {}),
             **({} if self.sent_until is None else {"sent_until": self.sent_until}),
             "adds": [vars(add) for add in self.adds],
             "removes": [vars(remove) for remove in self.removes],

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from tidegate.platform.core.bronze.batch import Create
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_types import unmapped
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 
 
-def drift(spec: TableSpec | None, registered: bool, create: Create | None) -> list[str]:
+def drift(spec: TableSpec | None, registered: bool, began: TableSchema | None) -> list[str]:
     """A sentence for each difference, with the remedy.
 
     Args:
         spec: the table's configuration, if it has one.
         registered: whether the table was born to follow its files.
-        create: the columns it was born with, if they are known.
+        began: the columns it was born with, if they are known.
     """
     if spec is None:
         return []
@@ -24,14 +23,13 @@ def drift(spec: TableSpec | None, registered: bool, create: Create | None) -> li
     if spec.registers not in (None, registered):
         ways = ("register", "load") if registered else ("load", "register")
         found.append(f"{table} was born with mode {ways[0]}, lake.yaml says {ways[1]}{no_effect}")
-    if create is None or not create.schema.get("fields"):
+    if began is None or not began.fields:
         return found
-    schema = TableSchema.from_spark(create.schema, create.partition_columns)
     for name, kind in {**spec.columns, **(spec.partition_columns or {})}.items():
-        field = schema.named(name)
+        field = began.named(name)
         if field is not None and unmapped(field.type) != any_type(kind):
             found.append(f"column {name} of {table} was born as {field.type.sql()}, lake.yaml says {kind}{no_effect}")
-    columns, said = ", ".join(create.partition_columns), ", ".join(spec.partition_columns or {})
+    columns, said = ", ".join(began.partitions), ", ".join(spec.partition_columns or {})
     if said and said.lower() != columns.lower():
         found.append(f"{table} was born with partition columns ({columns}), lake.yaml says ({said}){no_effect}")
     return found

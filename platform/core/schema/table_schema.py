@@ -166,15 +166,17 @@ class TableSchema:
         return replace(self, fields=(*fields, *self.columns, *self.partition_fields))
 
     def for_delta(self) -> tuple[TableSchema, dict[str, str]]:
-        """The schema in the form that Delta accepts, and the table properties that it needs.
+        """The schema of the table that has these columns, in the form that Delta accepts, and the properties it needs.
+
+        What only a preparation knows is left out: which types are configured, and that the table does not exist yet.
 
         A table maps its columns, by name, if and only if some name needs it. The name in the data files is then the
         column's own, so that the producer's files can be registered as they are.
         """
         if not self.mapped and not needs_mapping(self.fields):
-            return self, {}
+            return TableSchema(self.fields, self.partitions), {}
         ids = _Ids(max((one.id or 0 for one in self._all()), default=0))
-        return replace(self, fields=tuple(ids.given(field) for field in self.fields)), BY_NAME
+        return TableSchema(tuple(ids.given(field) for field in self.fields), self.partitions), BY_NAME
 
     def to_spark(self) -> dict[str, Any]:
         """Spark's schema JSON, parsed."""

@@ -8,6 +8,7 @@ from tests.support.lakes.objects import Objects
 from tidegate.platform.core.bronze.batch import Batch, Create
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.manifest import Manifest
+from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake_root.batches import GenerationRetired
 from tidegate.resources.lake_root.store import LakeStore
 
@@ -80,14 +81,14 @@ def test_a_generation_that_is_retired_decides_nothing_more(store: LakeStore) -> 
 
 
 def test_a_table_s_birth_is_found_behind_batches_that_only_refused_files(store: LakeStore) -> None:
-    batches, create = store.batches(ORDERS), Create({"type": "struct", "fields": []}, (), {}, "orders")
+    batches, create = store.batches(ORDERS), Create(TableSchema(), {}, "orders")
     assert batches.birth() is None
     for n in (1, 2):
         batches.decide(_batch(n))
         assert batches.birth() is None
     batches.decide(_batch(3, create))
     batches.decide(_batch(4))
-    assert batches.birth() == create
+    assert batches.birth() == create.schema
     void = store.key("batches", ORDERS, f"{3:020d}.void")
     store.objects.put(store.bucket, void, "")
     assert batches.birth() is None, "what landed void gave the table nothing"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from typing import Any
@@ -10,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.platform.core.bronze.batch import Add, Batch, Create, Remove
+from tidegate.platform.core.bronze.batch import Add, Batch, Create, Evolve, Remove
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
+from tidegate.platform.core.schema.column_types import Array, Decimal, Field, Map, Simple, Struct
+from tidegate.platform.core.schema.table_schema import TableSchema
 
 EXAMPLE = Batch(
     lake="11111111-1111-1111-1111-111111111111",
@@ -39,7 +42,7 @@ EXAMPLE = Batch(
     ),
     removes=(Remove("old.parquet"), Remove("with_dv.parquet", "dv1")),
     deferred=(Hint("orders/later.parquet", "m#1"),),
-    create=Create({"type": "struct", "fields": []}, ("day",), {"tidegate.table": "landing.orders"}, "orders"),
+    create=Create(TableSchema((), ("day",)), {"tidegate.table": "landing.orders"}, "orders"),
     run_id="r1",
     decided_at="2024-05-01T10:00:00+00:00",
 )
@@ -66,10 +69,20 @@ ADDS = st.builds(
     etag=st.none() | TEXT,
     source_key=st.none() | TEXT,
 )
+TYPES = st.recursive(
+    st.builds(Simple, st.sampled_from(["long", "string", "date"])) | st.just(Decimal(9, 2)),
+    lambda inner: (
+        st.builds(Array, inner)
+        | st.builds(Map, inner, inner)
+        | st.builds(Struct, st.lists(st.builds(Field, TEXT, inner), max_size=2).map(tuple))
+    ),
+    max_leaves=3,
+)
+FIELDS = st.builds(Field, TEXT, TYPES) | st.builds(Field, TEXT, TYPES, st.integers(1, 9), TEXT)
+COLUMNS = st.builds(Struct, st.lists(FIELDS, max_size=3).map(tuple))
 CREATES = st.builds(
     Create,
-    schema=st.just({"type": "struct", "fields": []}),
-    partition_columns=st.lists(TEXT, max_size=2).map(tuple),
+    schema=st.builds(TableSchema, st.lists(FIELDS, max_size=3).map(tuple), st.lists(TEXT, max_size=2).map(tuple)),
     properties=st.dictionaries(TEXT, TEXT, max_size=2),
     name=TEXT,
 )
@@ -87,6 +100,7 @@ BATCHES = st.builds(
     removes=st.lists(st.builds(Remove, TEXT, st.none() | TEXT), max_size=2).map(tuple),
     deferred=st.lists(st.builds(Hint, key=TEXT, redriven=st.booleans()), max_size=2).map(tuple),
     create=st.none() | CREATES,
+    evolve=st.none() | st.builds(Evolve, COLUMNS, COLUMNS, st.dictionaries(TEXT, TEXT, max_size=2)),
     run_id=TEXT,
     decided_at=TEXT,
 )
@@ -118,6 +132,122 @@ def test_the_json_is_canonical() -> None:
     # The order of the keys of a dictionary has no meaning in a batch.
     turned = replace(EXAMPLE.adds[0], partition_values={"none": None, "day": "1"})
     assert replace(EXAMPLE, adds=(turned,)).sealed().digest == EXAMPLE.sealed().digest
+
+
+def _column(name: str, kind: Any, **more: Any) -> dict[str, Any]:
+    return {"name": name, "type": kind, "nullable": True, "metadata": {}} | more
+
+
+def _struct(*columns: Any) -> dict[str, Any]:
+    return {"type": "struct", "fields": list(columns)}
+
+
+def _mapped(number: int, physical: str) -> dict[str, Any]:
+    return {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": physical}
+
+
+_DAY = _column("day", "date")
+_CREATED = {"partition_columns": ["day"], "properties": {"tidegate.lake": "l"}, "name": "orders"}
+_BY_NAME = {"delta.columnMapping.mode": "name"}
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [
+        pytest.param({"create": _CREATED | {"schema": _struct()}}, id="no columns"),
+        pytest.param({"create": _CREATED | {"schema": _struct(_column("id", "long"), _DAY)}}, id="as written today"),
+        pytest.param(
+            {"create": _CREATED | {"schema": _struct(_column("a b", "long", metadata=_mapped(1, "a b")), _DAY)}},
+            id="mapped",
+        ),
+        pytest.param({"create": _CREATED | {"schema": _struct(_DAY, _column("id", "long"))}}, id="path first"),
+        pytest.param(
+            {
+                "create": _CREATED
+                | {"schema": _struct(_column("id", "long", nullable=False, metadata={"comment": "c"}))}
+            },
+            id="nullability and comments",
+        ),
+        pytest.param(
+            {
+                "create": _CREATED
+                | {
+                    "schema": _struct(
+                        _column("n", "decimal(9, 2)"),
+                        _column("l", {"type": "array", "elementType": "long", "containsNull": False}),
+                        _column(
+                            "m",
+                            {"type": "map", "keyType": "string", "valueType": "long", "valueContainsNull": False},
+                        ),
+                        _column("u", {"type": "udt", "class": "x"}),
+                        {"name": "bare", "type": "string"},
+                    )
+                }
+            },
+            id="inner nullability, other types and missing keys",
+        ),
+        pytest.param({"create": _CREATED | {"schema": {}}}, id="no fields"),
+        pytest.param(
+            {
+                "create": None,
+                "evolve": {
+                    "base": _struct(_column("id", "long"), _DAY),
+                    "schema": _struct(
+                        _column("id", "long", metadata=_mapped(1, "id")),
+                        _column("o", _struct(_column("x y", "string", metadata=_mapped(4, "x y")))),
+                        _column("day", "date", metadata=_mapped(2, "day")),
+                    ),
+                    "properties": _BY_NAME,
+                },
+            },
+            id="new columns",
+        ),
+        pytest.param(
+            {
+                "create": None,
+                "evolve": {
+                    "base": _struct(_column("id", "long", nullable=False, metadata={"comment": "c"})),
+                    "schema": _struct(_column("id", "long", metadata={"comment": "c"}), _column("n", "integer")),
+                    "properties": {},
+                },
+            },
+            id="new columns next to comments",
+        ),
+    ],
+)
+def test_columns_of_a_stored_batch_come_back_byte_for_byte(effect: dict[str, Any]) -> None:
+    """Older versions wrote the schema that Spark gave them, with nullability, comments and types of its own."""
+    text = _stored(effect)
+    read = Batch.from_json(text, "s3://lake/batches/x")
+    assert read.to_json() == text
+    assert read.sealed() == read
+    assert replace(read, run_id="r2").sealed().to_json() == _stored({**effect, "run_id": "r2"})
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [
+        {"create": _CREATED | {"schema": _struct(), "more": 1}},
+        {"create": {name: value for name, value in _CREATED.items() if name != "properties"} | {"schema": _struct()}},
+        {"create": None, "evolve": {"base": _struct(), "schema": _struct(), "properties": {}, "more": 1}},
+        {"create": None, "evolve": {"base": _struct(), "properties": {}}},
+    ],
+)
+def test_an_effect_that_this_version_does_not_know_is_refused(effect: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"^s3://lake/batches/x is not a batch: "):
+        Batch.from_json(_stored(effect), "s3://lake/batches/x")
+
+
+def _stored(effect: dict[str, Any]) -> str:
+    """A batch as the lake has it, with a digest of its own."""
+    body = {**json.loads(EXAMPLE.sealed().to_json()), **effect}
+    del body["digest"]
+    digest = hashlib.sha256(_canonical(body).encode()).hexdigest()
+    return _canonical({**body, "digest": digest})
+
+
+def _canonical(body: dict[str, Any]) -> str:
+    return json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def test_an_unsealed_batch_is_not_written() -> None:

@@ -6,22 +6,13 @@ from typing import Any
 
 import pytest
 
-from tidegate.platform.core.bronze.batch import Create
 from tidegate.platform.core.config.drift import drift
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.schema.column_types import Decimal, Field, Simple
+from tidegate.platform.core.schema.table_schema import TableSchema
 
-CREATE = Create(
-    {
-        "type": "struct",
-        "fields": [
-            {"name": "Id", "type": "long", "nullable": True, "metadata": {}},
-            {"name": "price", "type": "decimal(10,2)", "nullable": True, "metadata": {}},
-            {"name": "day", "type": "string", "nullable": True, "metadata": {}},
-        ],
-    },
-    ("day",),
-    {},
-    "orders",
+BEGAN = TableSchema(
+    (Field("Id", Simple("long")), Field("price", Decimal(10, 2)), Field("day", Simple("string"))), ("day",)
 )
 
 
@@ -45,7 +36,7 @@ CREATE = Create(
 )
 def test_what_has_no_effect_is_told(given: dict[str, Any], told: list[str]) -> None:
     spec = TableSpec.model_validate({"name": "orders", "prefix": "s3://landing/orders/", **given})
-    found = drift(spec, True, CREATE)
+    found = drift(spec, True, BEGAN)
     assert len(found) == len(told)
     for line, part in zip(found, told, strict=True):
         assert part in line
@@ -53,6 +44,6 @@ def test_what_has_no_effect_is_told(given: dict[str, Any], told: list[str]) -> N
 
 
 def test_a_discovered_table_or_one_without_columns_has_none() -> None:
-    assert drift(None, True, CREATE) == []
+    assert drift(None, True, BEGAN) == []
     spec = TableSpec.model_validate({"name": "orders", "prefix": "s3://landing/orders/", "columns": {"id": "string"}})
     assert drift(spec, True, None) == []
