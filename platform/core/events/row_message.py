@@ -15,6 +15,8 @@ from tidegate.platform.core.times import from_millis, parse_time, to_millis
 ROW_COLUMNS = {"_message_id": "string", "_sent_at": "timestamp"}
 _ID, _SENT_AT = ROW_COLUMNS
 
+#: Up to this much differ the clocks of machines that stamp equal messages.
+_CLOCKS_DIFFER_MILLIS = 300_000
 _LINE_ENDS = re.compile(r"[\r\n]+")
 _SPACE = " \t\r\n"
 
@@ -24,12 +26,29 @@ class RowOrigin:
     """The identity of a row, equal each time its message comes.
 
     Attributes:
-        message_id: SQS's id of the message, or SNS's id if it was published to a topic.
+        message_id: SQS's id of the message, or SNS's id if it was published to a topic, or the id that a webhook has in
+            each of its deliveries.
         sent_at: epoch milliseconds at which the message was first sent.
+        since: epoch milliseconds of the earliest time at which an equal message may have been sent. None: each of them
+            has the time `sent_at`.
     """
 
     message_id: str
     sent_at: int
+    since: int | None = None
+
+    @property
+    def earliest(self) -> int:
+        """Epoch milliseconds from which on the rows of a table may have the message already."""
+        return self.sent_at if self.since is None else min(self.since, self.sent_at)
+
+    @property
+    def latest(self) -> int:
+        """Epoch milliseconds up to which the rows of a table may have the message already.
+
+        The clocks of two machines that receive an equal message at once may differ.
+        """
+        return self.sent_at if self.since is None else self.sent_at + _CLOCKS_DIFFER_MILLIS
 
 
 @dataclass(frozen=True, slots=True)
