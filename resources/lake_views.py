@@ -31,14 +31,14 @@ _FOLDER = "'[0-9]{20}-[0-9A-HJKMNP-TV-Z]{26}'"
 _INTAKE = """
 WITH logged AS (
     SELECT counters, rows, _metadata.file_modification_time AS at FROM lake_objects.intake
-), told AS (
+), entries AS (
     SELECT at, inline(rows) FROM logged
 ), counted AS (
     SELECT at, rows, explode(counters) AS (outcome, events) FROM logged
 ), others AS (
     SELECT at, outcome, events - size(filter(rows, one -> one.outcome = counted.outcome)) AS events FROM counted
 )
-SELECT at, outcome, 1L AS events, queue, bucket, key, reason, event_id, detail AS address FROM told
+SELECT at, outcome, 1L AS events, queue, bucket, key, reason, event_id, detail AS address FROM entries
 UNION ALL
 SELECT at, outcome, events, NULL, NULL, NULL, NULL, NULL, NULL FROM others WHERE events > 0
 """

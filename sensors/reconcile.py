@@ -51,7 +51,7 @@ def due(
     *,
     runs: TableRuns,
     broken: Mapping[str, float],
-    most: int,
+    max_due: int,
 ) -> Due:
     """Return the tables to list now. Pure.
 
@@ -64,7 +64,7 @@ def due(
         now: epoch seconds.
         runs: active runs and failed runs.
         broken: epoch seconds at which a table's last listing failed.
-        most: how many tables may be due.
+        max_due: how many tables may be due.
     """
     found = Due()
     late: list[tuple[float, str]] = []
@@ -80,7 +80,7 @@ def due(
             continue
         if again or now - last >= interval:
             late.append((now if again else last + interval, table))
-    for _, table in sorted(late)[: max(0, most)]:
+    for _, table in sorted(late)[: max(0, max_due)]:
         found.tables.append(table)
         found.asked[table] = int(now)
     return found
@@ -113,7 +113,7 @@ def reconcile_requests(
         now,
         runs=runs,
         broken={table: ended(record) for table, record in broken.items()},
-        most=MAX_LISTING_RUNS - runs.tagged,
+        max_due=MAX_LISTING_RUNS - runs.tagged,
     )
     return found, [_request(table, runs, broken.get(table)) for table in found.tables]
 
@@ -173,8 +173,8 @@ def _request(table: str, runs: TableRuns, broken: dg.RunRecord | None) -> dg.Run
     tags = {TRIGGER_TAG: RECONCILE, **_PRIORITY}
     if table in runs.failures:
         tags[FAILURES_TAG] = str(runs.failures[table].number)
-    if broken and (came_to := broken.dagster_run.tags.get(LISTED_TAG)):
-        tags[LISTED_TAG] = came_to
+    if broken and (last_key := broken.dagster_run.tags.get(LISTED_TAG)):
+        tags[LISTED_TAG] = last_key
     return dg.RunRequest(job_name=BRONZE_JOB.name, partition_key=table, tags=tags)
 
 

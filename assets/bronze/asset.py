@@ -76,12 +76,12 @@ class _DagsterListener(RunListener):
         """Log a line."""
         self._context.log.info(one_line(f"{self._prefix}{line}"))
 
-    def came_to(self, key: str) -> None:
+    def listing_reached(self, key: str) -> None:
         """Write the last listed key into the run's tags, unless several tables share the run."""
         if not self._prefix:
             note_listing(self._context.instance, self._context.run_id, key)
 
-    def inventoried(self, comparison: InventoryComparison) -> None:
+    def inventory_compared(self, comparison: InventoryComparison) -> None:
         """Keep the comparison for the report."""
         self.comparison = comparison
 
@@ -105,7 +105,7 @@ def work_off(context: dg.OpExecutionContext, table: Table, *, prefix: str = "") 
     done = run_table(table, options, listener)
     report = table_report(table, done, previous_report(context.instance, BRONZE, table.table_key))
     if listener.comparison:
-        report = replace(report, inventoried=listener.comparison)
+        report = replace(report, inventory_comparison=listener.comparison)
     for line in report.warnings():
         context.log.warning(one_line(f"{prefix}{line}"))
     return report
@@ -139,7 +139,7 @@ def table_report(table: Table, done: Sequence[BatchResult], before: PreviousRepo
         before: the previous report.
     """
     table = table.reopened()
-    birth, last = table.birth, _last_news(table) if all(result.batch.only_moves for result in done) else None
+    birth, last = table.birth, _last_data_batch(table) if all(result.batch.only_moves for result in done) else None
     state, waits = table.delta.table_state(birth.location) if birth else None, _waits(table)
     if birth is None or state is None or not state.exists or not state.has_columns:
         return TableReport(done, TableSnapshot(birth.name if birth else table.spec.name, waits=waits), before, last)
@@ -159,7 +159,7 @@ def _waits(table: Table) -> PendingCleanup | None:
     return PendingCleanup(files_of(ids), {key: why for note in notes for key, why in note.keys.items() if why})
 
 
-def _last_news(table: Table) -> Batch | None:
+def _last_data_batch(table: Table) -> Batch | None:
     """Return the latest batch that changed rows, not only recorded removals of after-load.
 
     None if the last batches have none.

@@ -50,14 +50,14 @@ class TableReport:
         now: the table after the run.
         before: the previous report.
         last: the latest earlier batch that changed rows, if no batch of the run did. The checks are about it.
-        inventoried: result of the run's comparison with the table's inventory. None if there was no comparison.
+        inventory_comparison: the run's comparison with the table's inventory. None if there was no comparison.
     """
 
     done: Sequence[BatchResult]
     now: TableSnapshot
     before: PreviousReport = field(default_factory=PreviousReport)
     last: Batch | None = None
-    inventoried: InventoryComparison | None = None
+    inventory_comparison: InventoryComparison | None = None
 
     @property
     def landed(self) -> list[Batch]:
@@ -110,7 +110,7 @@ class TableReport:
             found["quarantine"] = _as_table(bad)
         if self.now.waits:
             found["waits_for_after_load"] = self.now.waits.files
-        if comparison := self.inventoried:
+        if comparison := self.inventory_comparison:
             found |= {
                 "inventory": comparison.uri,
                 "inventory_created": dg.MetadataValue.timestamp(comparison.created),

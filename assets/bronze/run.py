@@ -148,12 +148,14 @@ def _list(table: Table, clock: Clock, options: RunOptions, listener: RunListener
     def listed(key: str, objects: int, differing: int) -> None:
         how_far = f"up to {key}" if key else "all"
         log(f"listing {uri}: {objects} objects ({how_far}), {differing} keys differ from the ledger")
-        listener.came_to(key)
+        listener.listing_reached(key)
 
     if after:
         log(f"listing {uri}: resuming after {after}, the last key that an earlier run listed")
     if table.spec.inventory:
-        listener.inventoried(compare_inventory(table, clock, after=after, came_to=listener.came_to, log=log))
+        listener.inventory_compared(
+            compare_inventory(table, clock, after=after, listing_reached=listener.listing_reached, log=log)
+        )
     else:
         list_prefix(table, clock, after=after, listed=listed)
     return True

@@ -27,7 +27,7 @@ def compare_inventory(
     clock: Clock,
     *,
     after: str = "",
-    came_to: Callable[[str], None] = lambda _: None,
+    listing_reached: Callable[[str], None] = lambda _: None,
     log: Callable[[str], None] = lambda _: None,
 ) -> InventoryComparison:
     """Turn the difference between a table's inventory and its ledger into hints, as `list_prefix` does.
@@ -38,7 +38,7 @@ def compare_inventory(
         table: a table with an inventory in lake.yaml.
         clock: the clock of the table's ledger.
         after: the last key that an earlier run compared. This run resumes after it.
-        came_to: called with the last compared key, and with an empty text at the end.
+        listing_reached: called with the last compared key, and with an empty text at the end.
         log: called with each line of progress.
 
     Raises:
@@ -67,7 +67,7 @@ def compare_inventory(
         after = "" if last else found.found[-1].key
         how_far = f"up to {after}" if after else "all"
         log(f"inventory of {table.key.uri}: {keys} objects, {differing} keys differ from the ledger ({how_far})")
-        came_to(after)
+        listing_reached(after)
         if last:
             return InventoryComparison(inventory.uri, inventory.created, keys, differing)
 

@@ -13,10 +13,10 @@ class RunListener:
     def log(self, line: str) -> None:
         """Take a line of progress."""
 
-    def came_to(self, key: str) -> None:
+    def listing_reached(self, key: str) -> None:
         """Take the key that the run's listing has reached; empty at its end."""
 
-    def inventoried(self, comparison: InventoryComparison) -> None:
+    def inventory_compared(self, comparison: InventoryComparison) -> None:
         """Take the comparison with the table's inventory, where the table has one."""
 
 

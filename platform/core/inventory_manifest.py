@@ -75,12 +75,12 @@ class Inventory:
             InventoryError: it is no manifest, is of another bucket, or of a kind that is not read.
         """
         try:
-            told: dict[str, Any] = json.loads(body)
-            of, format = str(told["sourceBucket"]), str(told["fileFormat"])
-            created = int(told["creationTimestamp"]) / 1000
-            schema = str(told["fileSchema"])
+            manifest: dict[str, Any] = json.loads(body)
+            of, format = str(manifest["sourceBucket"]), str(manifest["fileFormat"])
+            created = int(manifest["creationTimestamp"]) / 1000
+            schema = str(manifest["fileSchema"])
             files = tuple(
-                InventoryFile(str(one["key"]), int(one["size"]), str(one["MD5checksum"])) for one in told["files"]
+                InventoryFile(str(one["key"]), int(one["size"]), str(one["MD5checksum"])) for one in manifest["files"]
             )
         except KeyError as error:
             raise InventoryError(f"{uri} is no manifest of an S3 Inventory: it has no {error}") from None

@@ -36,7 +36,7 @@ def bronze_requests(
         lake.config,
         now,
         held=runs.active | tables_in_backoff(runs, lake.config, now),
-        most=MAX_RUNS - runs.tagged,
+        max_due=MAX_RUNS - runs.tagged,
         after=after,
         goes_on=lambda: time.monotonic() < until,
     )

@@ -55,7 +55,7 @@ def take_turns(
     now: float,
     *,
     held: Collection[str],
-    most: int,
+    max_due: int,
     after: str,
     goes_on: Callable[[], bool] = lambda: True,
 ) -> Turns:
@@ -69,13 +69,13 @@ def take_turns(
         config: the lake.
         now: epoch seconds.
         held: tables that have a run, or whose backoff after a failed run is not over.
-        most: how many tables may be due.
+        max_due: how many tables may be due.
         after: the folder after which the tour begins.
         goes_on: called after each table. Returns whether there is time for another.
     """
     turns = Turns(last=after)
     for backlog in tour:
-        if len(turns.due) >= most:
+        if len(turns.due) >= max_due:
             return turns
         turns.last = backlog.folder
         turns.strays += backlog.strays

@@ -124,7 +124,7 @@ class Course:
         newest = {slot(i): i for i in sorted(self.lake.tables[_MERGED].rows)}
         assert sorted(map(tuple, silver.collect())) == [(key, i, f"row {i}") for key, i in sorted(newest.items())]
 
-    def told(self) -> dict[str, int]:
+    def outcomes(self) -> dict[str, int]:
         """How often each kind of event happened, to files and to rows."""
         return {what: times for what, times in (self.happened | self.rows.happened).items() if times}
 
@@ -160,7 +160,7 @@ class Course:
     def _tamper(self, changes: int) -> int:
         """Lose some messages, duplicate some, and shuffle them. Returns their number."""
         sqs, url = self.lake.clients.sqs, self.lake.lake.queues[0].url
-        told: list[tuple[str, str]] = []
+        changed: list[tuple[str, str]] = []
         others: list[str] = []
 
         def all_came() -> bool:
@@ -168,14 +168,14 @@ class Course:
                 body = message["Body"]
                 key = _changed_key(body)
                 if key:
-                    told.append((key, body))
+                    changed.append((key, body))
                 else:
                     others.append(body)
                 sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
-            return len(told) >= changes
+            return len(changed) >= changes
 
         wait_until(all_came, f"the messages of {changes} changes")
-        kept = [body for key, body in told for _ in range(self._copies(key))]
+        kept = [body for key, body in changed for _ in range(self._copies(key))]
         for body in self.rng.sample(kept + others, len(kept + others)):
             sqs.send_message(QueueUrl=url, MessageBody=body)
         return len(kept)
@@ -273,11 +273,11 @@ def test_f14_a_soak_of_random_load_deaths_and_lost_and_doubled_messages(
         held.append(_megabytes(os.getpid()))
         if n % _LISTED_EVERY == 0:
             course.list_all()
-            print(f"{time.monotonic() - began:.0f} s, {n} rounds, {held[-1]} MB: {course.told()}", flush=True)
+            print(f"{time.monotonic() - began:.0f} s, {n} rounds, {held[-1]} MB: {course.outcomes()}", flush=True)
     course.list_all()
-    print(f"{n} rounds: {course.told()}")
+    print(f"{n} rounds: {course.outcomes()}")
     wanted = {"lost", "doubled", "deaths", "merges' deaths", "rows late", "rows doubled", "ticks' deaths"}
-    assert wanted <= course.told().keys()
+    assert wanted <= course.outcomes().keys()
     if long:
         third = n // 3
         assert max(held[-third:]) <= 1.1 * max(held[:third]), held

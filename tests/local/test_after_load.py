@@ -100,7 +100,7 @@ class Place:
     def batch(self, *rows: LedgerRow) -> None:
         after_batch(self.table, SimpleNamespace(rows=rows, n=1), self.log.append)  # type: ignore[arg-type]
 
-    def told(self) -> dict[str, str | None]:
+    def taken(self) -> dict[str, str | None]:
         """The files that the inbox reports as removed."""
         inbox = self.lake.store.inbox
         manifests = inbox.of(self.table.table_key).read([one.id for one in inbox.waiting(self.table.table_key)])
@@ -146,7 +146,7 @@ def test_what_is_loaded_is_moved_and_what_is_not_stays(place: MakePlace, version
     assert at.there() == {
         "done/a.csv": "1", "done/day/b.csv.gz": "2", "in/partly.csv": "3", "in/bad.csv": "4", "in/new.csv": "5",
     }  # fmt: skip
-    assert at.told() == a | again
+    assert at.taken() == a | again
     assert at.waits() == 0
     tags = at.s3.get_object_tagging(Bucket=at.bucket, Key="done/day/b.csv.gz")["TagSet"]
     assert tags == [{"Key": "team", "Value": "shop"}]
@@ -181,7 +181,7 @@ def test_files_of_one_name_that_two_tables_move_at_once_are_both_kept(
     monkeypatch.setattr(at.s3, "copy_object", theirs_first)
     at.batch(row(loaded))
     assert at.there() == {"done/a.csv": "theirs", f"done/a.{loaded['in/a.csv']}.csv": "ours"}
-    assert at.told() == loaded
+    assert at.taken() == loaded
 
 
 @pytest.mark.parametrize("checksum", [True, False], ids=["with a checksum", "without"])
@@ -203,18 +203,18 @@ def test_a_copy_that_has_another_etag_than_its_source_is_known_again(
         return replace(lies, etag=f"{len(key)}-1", checksum=lies.checksum if checksum else None)
 
     monkeypatch.setattr(at.lake.store.objects, "head", another_etag)
-    told = row(loaded, size=found.size, checksum=found.checksum)
+    entry = row(loaded, size=found.size, checksum=found.checksum)
     with monkeypatch.context() as refusing:
         refusing.setattr(after, "_delete", refused)
         for _ in range(4):
-            at.batch(told)
+            at.batch(entry)
     copies = {"done/a.csv"} if checksum else {"done/a.csv", f"done/a.{loaded['in/a.csv']}.csv"}
     assert set(at.there()) == {"in/a.csv", *copies}
     with dying_in(after, "after-delete"):
-        at.batch(told)
-    at.batch(told)
+        at.batch(entry)
+    at.batch(entry)
     assert set(at.there()) == copies
-    assert at.told() == loaded
+    assert at.taken() == loaded
 
 
 def refused(*asked: Any) -> bool:
@@ -234,7 +234,7 @@ def test_the_same_bytes_with_another_etag_go_as_well_and_are_told_by_the_one_tha
     at.states["in/a.csv"] = LastState(COMMITTED, "another", 1, size=1, checksum=found.checksum)
     at.batch(again)
     assert at.there() == {}
-    assert at.told() == {"in/a.csv": "another"}
+    assert at.taken() == {"in/a.csv": "another"}
 
 
 @pytest.mark.parametrize("moment", ["before", "between two groups of files"])
@@ -257,7 +257,7 @@ def test_a_run_that_a_reset_overtook_takes_nothing_away(
         at.batch(row(a), row(b))
     first = {} if moment == "before" else a
     assert set(at.there()) == {*a, *b} - set(first)
-    assert (at.told(), at.waits()) == (first, 0)
+    assert (at.taken(), at.waits()) == (first, 0)
 
 
 @pytest.mark.parametrize("after_load", ["move", "delete"])
@@ -273,7 +273,7 @@ def test_a10_a_file_that_is_overwritten_before_it_is_taken_away_stays(
         overwrite_at(monkeypatch, moment, lambda: at.put("a.csv", "2"))
     at.batch(row(loaded))
     assert at.there()["in/a.csv"] == "2"
-    assert at.told() == {}
+    assert at.taken() == {}
     assert at.waits() == 0, "its new bytes have an event of their own, and a batch then"
 
 
@@ -289,7 +289,7 @@ def test_a_run_that_dies_while_it_takes_files_away_is_repeated(
     for _ in range(2):
         at.batch(row(loaded))
         assert at.there() == ({"done/a.csv": "1"} if after_load == "move" else {})
-        assert at.told() == loaded
+        assert at.taken() == loaded
 
 
 def test_a_producer_s_own_removal_is_not_told_as_ours_where_nothing_was_moved(place: MakePlace) -> None:
@@ -297,7 +297,7 @@ def test_a_producer_s_own_removal_is_not_told_as_ours_where_nothing_was_moved(pl
     loaded = at.load("a.csv", "1")
     at.s3.delete_object(Bucket=at.bucket, Key="in/a.csv")
     at.batch(row(loaded))
-    assert (at.there(), at.told(), at.waits()) == ({}, {}, 0)
+    assert (at.there(), at.taken(), at.waits()) == ({}, {}, 0)
 
 
 @pytest.mark.parametrize("versioned", [False, True], ids=["plain", "versioned"])
@@ -310,7 +310,7 @@ def test_tags_join_those_that_are_there_and_only_of_what_was_loaded(
     at.batch(row(a), row(b))
     assert at.tags("a.csv") == {"team": "shop", "tidegate": "loaded"}
     assert at.tags("b.csv") == {"team": "shop"}, "a run that died had tagged it"
-    assert (at.told(), at.waits()) == ({}, 0)
+    assert (at.taken(), at.waits()) == ({}, 0)
     # Overwritten after it was read.
     store = at.lake.store.objects
     read = store.tags
@@ -332,7 +332,7 @@ def test_what_cannot_be_moved_is_tried_again_by_the_next_run(place: MakePlace, p
     proxy.status("PUT", "/done/b", 403, None, body=body)
     at.batch(row(a), row(b))
     assert at.there() == {"done/a.csv": "1", "in/b.csv": "2"}
-    assert at.told() == a
+    assert at.taken() == a
     after_notes(at.table, at.log.append)
     (note,) = at.lake.store.after_notes(at.table.table_key).read(at.lake.store.after_notes(at.table.table_key).ids())
     assert list(note.keys) == ["in/b.csv"]
@@ -341,7 +341,7 @@ def test_what_cannot_be_moved_is_tried_again_by_the_next_run(place: MakePlace, p
     proxy.clear()
     after_notes(at.table, at.log.append)
     assert at.there() == {"done/a.csv": "1", "done/b.csv": "2"}
-    assert (at.told(), at.waits()) == (a | b, 0)
+    assert (at.taken(), at.waits()) == (a | b, 0)
 
 
 def test_what_waits_is_done_bit_by_bit_and_what_failed_rests_before_it_is_tried_again(
@@ -357,7 +357,7 @@ def test_what_waits_is_done_bit_by_bit_and_what_failed_rests_before_it_is_tried_
     for waits in (3, 1, 0):
         after_notes(at.table, at.log.append, at_once=False, now=lambda: now + 600)
         assert (len(at.there()), at.waits()) == (waits, waits)
-    assert at.told() == left
+    assert at.taken() == left
 
 
 def test_what_waits_takes_little_of_a_run_s_time_and_the_rest_waits_on(
@@ -371,7 +371,7 @@ def test_what_waits_takes_little_of_a_run_s_time_and_the_rest_waits_on(
     after_notes(at.table, at.log.append, now=lambda: next(clock))
     assert (len(at.there()), at.waits()) == (2, 2)
     after_notes(at.table, at.log.append)
-    assert (at.told(), at.waits()) == (left, 0)
+    assert (at.taken(), at.waits()) == (left, 0)
 
 
 def test_a_listing_finds_what_was_loaded_and_still_lies_there(place: MakePlace) -> None:
@@ -382,7 +382,7 @@ def test_a_listing_finds_what_was_loaded_and_still_lies_there(place: MakePlace) 
     assert note_loaded_files(at.table, loaded | partly | new, at.states) == 1
     after_notes(at.table, at.log.append)
     assert sorted(at.there()) == ["in/new.csv", "in/partly.csv"]
-    assert at.told() == loaded
+    assert at.taken() == loaded
 
 
 def test_an_endpoint_that_ignores_the_condition_takes_nothing_away(

@@ -415,9 +415,11 @@ def test_each_fault_fails_its_line_and_no_other(fault: str, shore: Shore) -> Non
 def test_tags_of_versions_are_a_warning_where_no_object_has_one(shore: Shore) -> None:
     shore.put(shore.bucket, "seen/a.json")
     shore.deny("PUT", f"^/{shore.bucket}/seen/.*versionId")
-    (told,) = (one for one in shore.found() if one.warning)
-    assert (told.what, told.ok) == ("table seen: after_load is allowed", True)
-    assert re.match(r"tagged; but once the bucket has versions: .* allow s3:PutObjectVersionTagging on ", told.detail)
+    (finding,) = (one for one in shore.found() if one.warning)
+    assert (finding.what, finding.ok) == ("table seen: after_load is allowed", True)
+    assert re.match(
+        r"tagged; but once the bucket has versions: .* allow s3:PutObjectVersionTagging on ", finding.detail
+    )
 
 
 def test_an_endpoint_that_ignores_the_condition_of_a_put_cannot_hold_a_lake(shore: Shore) -> None:

@@ -41,12 +41,12 @@ class Fake:
 
 
 def test_a_dead_server_is_restarted_and_counted(until: Callable[..., bool]) -> None:
-    server, told = Fake(), threading.Event()
-    supervisor = Supervisor(server, on_restart=told.set, poll=0.01)
+    server, restarted = Fake(), threading.Event()
+    supervisor = Supervisor(server, on_restart=restarted.set, poll=0.01)
     supervisor.start()
     try:
         server.running = False
-        assert told.wait(5)
+        assert restarted.wait(5)
         assert supervisor.restarts == 1
         assert server.running
     finally:

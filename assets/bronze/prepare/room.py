@@ -22,14 +22,14 @@ class TooLarge(Exception):
 
 
 class Bounded(io.RawIOBase):
-    """A stream that returns at most `most` bytes of another stream.
+    """A stream that returns at most `limit` bytes of another stream.
 
     Raises:
         TooLarge: while it is read, if the other stream has more bytes.
     """
 
-    def __init__(self, body: BinaryIO, most: int) -> None:
-        self._body, self._left = body, most
+    def __init__(self, body: BinaryIO, limit: int) -> None:
+        self._body, self._left = body, limit
 
     def readable(self) -> bool:
         """Return true: the stream can be read."""
@@ -45,7 +45,7 @@ class Bounded(io.RawIOBase):
         return len(piece)
 
 
-def in_turn(work: Callable[[int], T], most: int, *, small: int = SMALL, surely: int = 0) -> T:
+def in_turn(work: Callable[[int], T], limit: int, *, small: int = SMALL, surely: int = 0) -> T:
     """Do work that holds an unknown part of a file.
 
     The work runs next to other work if little is enough for it. Otherwise it runs alone in this process. The size of a
@@ -54,18 +54,18 @@ def in_turn(work: Callable[[int], T], most: int, *, small: int = SMALL, surely: 
     Args:
         work: is called with the bytes, or characters, that it may hold; if these are not enough, it raises `TooLarge`
             and is started again from the beginning.
-        most: what the work may hold when it runs alone.
+        limit: what the work may hold when it runs alone.
         small: what the work may hold when it runs next to other work.
         surely: what the work holds at least.
 
     Raises:
-        TooLarge: `most` is not enough.
+        TooLarge: `limit` is not enough.
     """
     if surely <= small:
         try:
-            return work(min(small, most))
+            return work(min(small, limit))
         except TooLarge:
-            if most <= small:
+            if limit <= small:
                 raise
     with _ALONE:
-        return work(most)
+        return work(limit)

@@ -23,8 +23,8 @@ _ONE_OF = 20
 
 def type_of(cells: Iterable[str]) -> str:
     """The narrowest type that the spelling of all cells allows. Empty cells are ignored."""
-    told = [cell for cell in cells if cell != ""]
-    return next((kind for kind, form in TYPES if told and all(map(form.fullmatch, told))), "string")
+    filled = [cell for cell in cells if cell != ""]
+    return next((kind for kind, form in TYPES if filled and all(map(form.fullmatch, filled))), "string")
 
 
 def header_doubt(names: Sequence[str]) -> str | None:
@@ -32,9 +32,9 @@ def header_doubt(names: Sequence[str]) -> str | None:
     values = [name for name in names if type_of([name]) != "string" and not _YEAR.fullmatch(name)]
     if not values:
         return None
-    told = ", ".join(repr(value[:40]) for value in values[:3])
+    shown = ", ".join(repr(value[:40]) for value in values[:3])
     return (
-        f"its first row looks like values and not like names ({told}): where the files have no header, set "
+        f"its first row looks like values and not like names ({shown}): where the files have no header, set "
         "`csv: {header: false}` of the table in lake.yaml"
     )
 
@@ -46,7 +46,7 @@ def text_doubts(columns: Mapping[str, Sequence[str]], nulls: Collection[str]) ->
         columns: the first cells of each column.
         nulls: texts that mean null.
     """
-    return [told for name, cells in columns.items() if (told := _text_doubt(name, cells, nulls))]
+    return [doubt for name, cells in columns.items() if (doubt := _text_doubt(name, cells, nulls))]
 
 
 def _text_doubt(name: str, all_cells: Sequence[str], nulls: Collection[str]) -> str | None:

@@ -28,7 +28,7 @@ def template(config: LakeConfig) -> dict[str, Any]:
         "AWSTemplateFormatVersion": "2010-09-09",
         "Description": f"Alarms of the Tidegate lake {config.lake.root}",
         "Parameters": {
-            "Topic": {"Type": "String", "Default": "", "Description": "ARN of the SNS topic that is told; may be empty"}
+            "Topic": {"Type": "String", "Default": "", "Description": "ARN of the SNS topic to notify; may be empty"}
         },
         "Conditions": {"HasTopic": {"Fn::Not": [{"Fn::Equals": [{"Ref": "Topic"}, ""]}]}},
         "Resources": resources,

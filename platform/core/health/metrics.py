@@ -46,7 +46,7 @@ def metric_data(health: Health, config: LakeConfig) -> list[dict[str, Any]]:
         config: the lake.
     """
     at = datetime.fromtimestamp(health.at, UTC)
-    told: list[tuple[Metric, float, str]] = [
+    metrics: list[tuple[Metric, float, str]] = [
         (metric(config, "PendingFiles"), health.files, "Count"),
         (metric(config, "PendingBytes"), health.size, "Bytes"),
         (metric(config, "OldestEventAge"), health.lag, "Seconds"),
@@ -54,19 +54,19 @@ def metric_data(health: Health, config: LakeConfig) -> list[dict[str, Any]]:
         (metric(config, "Quarantined"), sum(health.quarantined.values()), "Count"),
     ]
     for table in health.waiting:
-        told += [
+        metrics += [
             (metric(config, "PendingFiles", Table=table.name), table.files, "Count"),
             (metric(config, "PendingBytes", Table=table.name), table.size, "Bytes"),
             (metric(config, "OldestEventAge", Table=table.name), table.lag, "Seconds"),
         ]
     for queue in health.queues:
-        told += [
+        metrics += [
             (metric(config, "MessagesWaiting", Queue=queue.name), queue.waiting, "Count"),
             (metric(config, "MessagesInFlight", Queue=queue.name), queue.in_flight, "Count"),
             (metric(config, "EventsWithoutTable", Queue=queue.name), sum(queue.missed.values()), "Count"),
         ]
         if queue.dead is not None:
-            told.append((metric(config, "DeadLetters", Queue=queue.name), queue.dead, "Count"))
+            metrics.append((metric(config, "DeadLetters", Queue=queue.name), queue.dead, "Count"))
     return [
         {
             "MetricName": one.name,
@@ -75,7 +75,7 @@ def metric_data(health: Health, config: LakeConfig) -> list[dict[str, Any]]:
             "Value": float(value),
             "Unit": unit,
         }
-        for one, value, unit in told
+        for one, value, unit in metrics
     ]
 
 

@@ -66,8 +66,8 @@ def _holds(kind: Type, value: str) -> bool:
             case "timestamp" | "timestamp_ntz" as name:
                 found = _TIMESTAMP.fullmatch(value)
                 # Spark would drop the zone if the type has none.
-                told = found is not None and not (found["zone"] and name == "timestamp_ntz")
-                return told and datetime.fromisoformat(value) is not None
+                fits = found is not None and not (found["zone"] and name == "timestamp_ntz")
+                return fits and datetime.fromisoformat(value) is not None
     except (ValueError, OverflowError):
         return False
     return kind.sql() in ("string", "binary")

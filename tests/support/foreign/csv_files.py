@@ -52,12 +52,12 @@ def good_csv(id: int) -> tuple[str, bytes]:
     return "good.csv", f"id\n{id}\n".encode()
 
 
-def text(template: str, encoding: str = "utf-8", **told: Any) -> Callable[[Workshop], Made]:
+def text(template: str, encoding: str = "utf-8", **options: Any) -> Callable[[Workshop], Made]:
     """A maker of the given text. `{0}`, `{1}` … in the text are ids."""
 
     def make(shop: Workshop) -> Made:
         body = template.format(*shop.ids(9)).encode(encoding)
-        return cells(body, **{"encoding": "utf-8-sig" if encoding == "utf-8" else encoding, **told})
+        return cells(body, **{"encoding": "utf-8-sig" if encoding == "utf-8" else encoding, **options})
 
     return make
 

@@ -429,8 +429,8 @@ class Watched:
 
     def _check_tags(self, ledger: list[dict[str, Any]]) -> None:
         """Check that exactly the files that are completely in bronze are tagged."""
-        told = sorted((row for row in ledger if row["etag"]), key=lambda row: (row["n"], row["position"]))
-        last = {row["key"]: row for row in told if row["status"] != "duplicate"}
+        decided = sorted((row for row in ledger if row["etag"]), key=lambda row: (row["n"], row["position"]))
+        last = {row["key"]: row for row in decided if row["status"] != "duplicate"}
         s3, loaded = self.lake.clients.s3, {}
         for item in s3.list_objects_v2(Bucket=self.lake.bucket, Prefix=f"{self.name}/").get("Contents", []):
             row = last[item["Key"]]

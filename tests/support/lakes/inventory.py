@@ -105,12 +105,12 @@ def deliver(
     shuffled = [line for line in lines if versions or (line.latest and not line.marker)]
     random.Random(len(shuffled)).shuffle(shuffled)
     objects: dict[str, bytes] = {}
-    told = []
+    data_files = []
     for part in range(files):
         body = _body([line.cells(source) for line in shuffled[part::files]], columns, format)
         key = f"{prefix}data/{uuid.uuid4()}{'.csv.gz' if format == 'CSV' else f'.{format.lower()}'}"
         objects[key] = body
-        told.append({"key": key, "size": len(body), "MD5checksum": hashlib.md5(body).hexdigest()})
+        data_files.append({"key": key, "size": len(body), "MD5checksum": hashlib.md5(body).hexdigest()})
     data = tuple(objects)
     manifest = {
         "sourceBucket": source,
@@ -119,7 +119,7 @@ def deliver(
         "creationTimestamp": str(int(created * 1000)),
         "fileFormat": format,
         "fileSchema": _schema(columns, format),
-        "files": told,
+        "files": data_files,
     }
     text = json.dumps(manifest, indent=2).encode()
     folder = f"{prefix}{datetime.fromtimestamp(created, UTC):%Y-%m-%dT%H-%MZ}/"

@@ -33,7 +33,7 @@ def serve(properties: Path) -> None:
     """Answer until the process is ended."""
     given = dict(line.split("=", 1) for line in properties.read_text().splitlines())
     if ENDS in given:
-        sys.exit("it was told to end")
+        sys.exit("it was asked to end")
     if NEVER_LISTENS in given:
         time.sleep(300)
     import grpc

@@ -32,7 +32,7 @@ class Door:
 
 
 @pytest.mark.parametrize(
-    ("end", "told"),
+    ("end", "expected"),
     [
         (Compacted(1, 70), ["70 small files of bronze.orders became 1"]),
         (Compacted(0, 0), []),
@@ -42,7 +42,7 @@ class Door:
         ),
     ],
 )
-def test_a_compaction_is_told_and_fails_no_run(end: Any, told: list[str]) -> None:
+def test_a_compaction_is_logged_and_fails_no_run(end: Any, expected: list[str]) -> None:
     lines: list[str] = []
     compact(Door(end), "s3a://lake/bronze/orders", "bronze.orders", lines.append)  # type: ignore[arg-type]
-    assert lines == told
+    assert lines == expected

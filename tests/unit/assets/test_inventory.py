@@ -184,22 +184,22 @@ def test_f21_hints_of_an_inventory_are_written_once_wherever_it_dies(monkeypatch
     ]
     lake = Lake(monkeypatch, [*found, *ignored])
     monkeypatch.setattr(inventoried, "LISTED_AT_ONCE", 5)
-    came_to, deaths = "", 0
+    reached, deaths = "", 0
 
     def record_place(key: str) -> None:
-        nonlocal came_to, deaths
-        came_to = key
+        nonlocal reached, deaths
+        reached = key
         if key and deaths < 3:
             deaths += 1
             raise Died(key)
 
     while True:
         try:
-            done = lake.compare(came_to, came_to=record_place)
+            done = lake.compare(reached, listing_reached=record_place)
             break
         except Died:
             pass
-    assert (deaths, came_to) == (3, "")
+    assert (deaths, reached) == (3, "")
     assert lake.hints() == [
         (
             difference.key,

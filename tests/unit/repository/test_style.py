@@ -13,7 +13,6 @@ from tests.support.tracked import ROOT, tracked
 #: Folders and files that are not swept yet. A change that sweeps a folder removes it here. A change that sweeps a part
 #: of a folder adds the part to `SWEPT`.
 UNSWEPT = (
-    "assets/bronze/prepare/formats/csv_bytes.py",  # `MOST_ROW`, which a test uses by name
     "assets/bronze/prepare/prepared.py",  # the text of an error
     "docs/reference/cli.md",  # printed from platform/cli
 )

@@ -177,10 +177,10 @@ def test_of_a_file_that_spark_failed_on_the_copy_of_another_reader_is_read_if_th
     file = SourceFile(candidate, Parquet(), "s3a://landing/a.parquet", candidate.found.size)
     if not sound:
         with pytest.raises(Misfit, match="neither Spark nor PyArrow can read its values; write it again"):
-            file.format.written_anew(table, file)
+            file.format.rewritten_copy(table, file)
         assert not put
         return
-    copy = file.format.written_anew(table, file)
+    copy = file.format.rewritten_copy(table, file)
     assert copy
     assert pq.read_table(io.BytesIO(put[copy.path])).num_rows == 50_000
     assert copy.footer

@@ -215,18 +215,18 @@ def test_a_busy_queue_leaves_the_others_time() -> None:
 def test_a_tick_listens_until_something_for_a_table_has_come(
     monkeypatch: pytest.MonkeyPatch, waiting: list[str], brought: list[Intake], asked: list[int]
 ) -> None:
-    told: list[int] = []
+    waits: list[int] = []
 
     def take_in(_: Any, patience: int, order: Any) -> Intake:
-        told.append(patience)
-        return brought[len(told) - 1]
+        waits.append(patience)
+        return brought[len(waits) - 1]
 
     monkeypatch.setattr(intake_tick, "take_in", take_in)
     monkeypatch.setattr("time.monotonic", lambda: 100.0)
     received = sum(one.received for one in brought)
     store = SimpleNamespace(inbox=SimpleNamespace(tables=lambda: waiting))
     found = intake_tick.listen(SimpleNamespace(store=store))  # type: ignore[arg-type]
-    assert told == asked
+    assert waits == asked
     assert found.received == received
 
 
@@ -577,16 +577,16 @@ def test_an_event_without_a_table_fails_the_check_of_its_queue_until_a_day_has_p
     no_table = Unrouted("n#0", "no_table", "a", S3Address("landing", "x.json"), "no table's folder")
     malformed = Unrouted("m#0", "malformed", "a", Detail("s3://lake/copy"), "no JSON")
     cursor: str | None = None
-    told = []
+    results = []
     for day, missed in [
         ("01", []), ("01", []), ("01", [no_table]), ("01", []), ("01", [no_table, malformed]), ("02", []), ("02", []),
         ("03", [malformed]), ("04", [malformed]),
     ]:  # fmt: skip
         verdicts = evaluate_checks(cursor, day, ["a", "b"], missed)
         said, cursor = verdicts.evaluations, verdicts.cursor
-        told.append([(one.passed, one.metadata["no_table"].value, one.metadata["malformed"].value)
+        results.append([(one.passed, one.metadata["no_table"].value, one.metadata["malformed"].value)
                      for one in said if one.asset_key.path[-1] == "a"])  # fmt: skip
-    assert told == [
+    assert results == [
         [(True, 0, 0)], [], [(False, 1, 0)], [], [(False, 2, 1)], [(True, 0, 0)], [], [(False, 0, 1)], [(False, 0, 1)],
     ]  # fmt: skip
     assert [one.asset_key.path[-1] for one in said] == ["a"], "nothing is said of a queue where nothing has changed"
@@ -625,7 +625,7 @@ def ticks(tables: Collection[str], most: Iterator[int], held: Collection[str] = 
     store, last = LakeStore(InMemory(), "s3://lake/root"), ""  # type: ignore[arg-type]
     store.inbox.put([Manifest.new(table, "intake", [Hint("a")]) for table in tables for _ in range(3)])
     while True:
-        turns = take_turns(store.inbox.tour(last), LAKE, 1e9, held=held, most=next(most), after=last)
+        turns = take_turns(store.inbox.tour(last), LAKE, 1e9, held=held, max_due=next(most), after=last)
         last = turns.last
         yield turns
 
@@ -658,7 +658,7 @@ def test_with_many_tables_that_are_always_ready_none_is_starved(number: int) -> 
         for _ in range(2):  # a tick each half minute
             start = next((place for place, table in enumerate(tables) if table > last), 0)
             tour = (Backlog(table, 99, 0.0) for table in [*tables[start:], *tables[:start]])
-            turns = take_turns(tour, LAKE, 1e9, held=active, most=MAX_RUNS - len(active), after=last)
+            turns = take_turns(tour, LAKE, 1e9, held=active, max_due=MAX_RUNS - len(active), after=last)
             last, active = turns.last, [*active, *due(turns)]
         served.update(active[:4])
         del active[:4]
@@ -670,10 +670,10 @@ def test_no_turn_is_lost_while_no_more_runs_may_be_asked_for() -> None:
     store = LakeStore(InMemory(), "s3://lake/root")  # type: ignore[arg-type]
     store.inbox.put([Manifest.new(table, "intake", [Hint("a")]) for table in ("landing.a", "landing.b")])
     for most in (0, -3):
-        full = take_turns(store.inbox.tour("landing.a"), LAKE, 1e9, held=(), most=most, after="landing.a")
+        full = take_turns(store.inbox.tour("landing.a"), LAKE, 1e9, held=(), max_due=most, after="landing.a")
         assert (due(full), full.last) == ([], "landing.a"), "the next tour begins where this one would have"
     late = take_turns(
-        store.inbox.tour("landing.a"), LAKE, 1e9, held=(), most=9, after="landing.a", goes_on=lambda: False
+        store.inbox.tour("landing.a"), LAKE, 1e9, held=(), max_due=9, after="landing.a", goes_on=lambda: False
     )
     assert (due(late), late.whole) == (["landing.b"], False), "time is up: one table is looked at all the same"
 

@@ -89,11 +89,11 @@ def listed(
         after_notes=store.after_notes(table_key),
         source=Bucket(store.objects, "landing"),
     )
-    came_to, parts = "", 0
+    reached, parts = "", 0
 
-    def told(key: str, objects: int, differing: int) -> None:
-        nonlocal came_to, parts
-        came_to, parts = key, parts + 1
+    def record_place(key: str, objects: int, differing: int) -> None:
+        nonlocal reached, parts
+        reached, parts = key, parts + 1
         if parts in dies:
             raise Died(key)
 
@@ -101,10 +101,10 @@ def listed(
         patch.setattr(listing, "LISTED_AT_ONCE", at_once)
         for _ in range(len(dies) + 1):
             try:
-                list_prefix(table, Clock(1, 1), after=came_to, listed=told)
+                list_prefix(table, Clock(1, 1), after=reached, listed=record_place)
                 break
             except Died:
-                if not came_to:
+                if not reached:
                     break  # after the last part
     manifests = store.inbox.of(table.table_key).read([one.id for one in store.inbox.waiting(table.table_key)])
     assert all(len(manifest.hints) <= max_files for manifest in manifests)
@@ -164,7 +164,7 @@ def make_run(instance: dg.DagsterInstance, table: str, status: dg.DagsterRunStat
         instance,
         BRONZE_JOB.name,
         status=status,
-        tags={"dagster/partition": table, TRIGGER_TAG: RECONCILE, **{LISTED_TAG: tags.get("came_to", "")}},
+        tags={"dagster/partition": table, TRIGGER_TAG: RECONCILE, **{LISTED_TAG: tags.get("reached", "")}},
     )
 
 
@@ -182,7 +182,7 @@ def test_who_waited_longest_is_listed_first_and_few_at_a_time() -> None:
     asked: dict[str, int] = {}
     turns: list[str] = []
     for tick in range(500):
-        found = due(intervals, asked, 5000 + tick * 10, runs=TableRuns(), broken={}, most=MAX_LISTING_RUNS)
+        found = due(intervals, asked, 5000 + tick * 10, runs=TableRuns(), broken={}, max_due=MAX_LISTING_RUNS)
         asked = found.asked
         assert len(found.tables) <= MAX_LISTING_RUNS
         turns += found.tables
@@ -193,9 +193,9 @@ def test_who_waited_longest_is_listed_first_and_few_at_a_time() -> None:
 
 def test_new_tables_are_not_listed_all_at_once() -> None:
     intervals = {f"t{i:04}": DAY for i in range(1000)}
-    found = due(intervals, {}, 1_000_000.0, runs=TableRuns(), broken={}, most=1000)
+    found = due(intervals, {}, 1_000_000.0, runs=TableRuns(), broken={}, max_due=1000)
     assert found.tables == []
-    in_an_hour = due(intervals, found.asked, 1_003_600.0, runs=TableRuns(), broken={}, most=1000)
+    in_an_hour = due(intervals, found.asked, 1_003_600.0, runs=TableRuns(), broken={}, max_due=1000)
     assert 10 < len(in_an_hour.tables) < 100
 
 
@@ -210,7 +210,7 @@ def test_a_table_at_work_or_at_rest_waits_and_a_listing_that_failed_is_asked_for
         (TableRuns(failures={"a": Failures(1, 900)}), {"a": 1100.0}, 1550, ["a"]),
         (TableRuns(), {"a": 900.0}, 1500, []),
     ]:
-        found = due({"a": 600}, asked, now, runs=runs, broken=broken, most=9)
+        found = due({"a": 600}, asked, now, runs=runs, broken=broken, max_due=9)
         assert found.tables == wanted
         assert found.asked == {"a": now if wanted else 1000}, "who waits keeps its turn"
 
@@ -228,7 +228,7 @@ def test_a_tick_asks_for_runs_that_list_and_go_on_where_one_died(config: LakeCon
     assert first not in [one.partition_key for one in more]
     assert len(more) == MAX_LISTING_RUNS - 1, "one is at work"
 
-    make_run(instance, PLAIN, dg.DagsterRunStatus.FAILURE, came_to="plain/k.csv")
+    make_run(instance, PLAIN, dg.DagsterRunStatus.FAILURE, reached="plain/k.csv")
     rested = now + 2 * 3600 - 60
     _, again = reconcile_requests(
         instance, config, {**dict.fromkeys(found.asked, int(rested)), PLAIN: int(now) - 60}, rested
@@ -245,7 +245,7 @@ def test_when_tables_were_asked_for_is_in_an_object_and_the_cursor_stays_small()
     written, largest, listed = 0, 0, Counter[str]()
     for tick in range(960):  # eight hours
         before, now = Remembered.of(store.listing_times.read(), cursor), 1e9 + 30 * tick
-        found = due(intervals, before.asked, now, runs=TableRuns(), broken={}, most=MAX_LISTING_RUNS)
+        found = due(intervals, before.asked, now, runs=TableRuns(), broken={}, max_due=MAX_LISTING_RUNS)
         stored, after = before.after(found)
         if stored is not None:
             store.listing_times.write(stored)
@@ -265,7 +265,9 @@ def test_what_an_older_release_remembers_in_its_cursor_is_read(config: LakeConfi
     old = json.dumps({ORDERS: 10**9, ITEMS: 10**9 + 1000})
     before = Remembered.of({}, old)
     assert before.asked == json.loads(old)
-    found = due({ORDERS: 600, ITEMS: DAY, PLAIN: DAY}, before.asked, 10**9 + 2000, runs=TableRuns(), broken={}, most=9)
+    found = due(
+        {ORDERS: 600, ITEMS: DAY, PLAIN: DAY}, before.asked, 10**9 + 2000, runs=TableRuns(), broken={}, max_due=9
+    )
     stored, cursor = before.after(found)
     assert stored == {**json.loads(old), PLAIN: found.asked[PLAIN]}
     assert json.loads(cursor) == {"asked": {ORDERS: 10**9 + 2000}}

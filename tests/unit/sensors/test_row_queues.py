@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.assets.bronze.prepare.load.repeated_messages import keep_once
+from tidegate.assets.bronze.prepare.load.repeated_messages import drop_repeated_messages
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.config.lake import LakeConfig
@@ -115,12 +115,12 @@ def test_a_publication_of_sns_is_told_by_what_sns_says_of_it() -> None:
 
 
 def test_an_object_s_name_says_what_it_holds() -> None:
-    told = RowObject(3, ORIGIN.sent_at, ORIGIN.sent_at + 5)
-    key = told.new_key("lake/rows/clicks/")
+    row_object = RowObject(3, ORIGIN.sent_at, ORIGIN.sent_at + 5)
+    key = row_object.new_key("lake/rows/clicks/")
     assert key.startswith("lake/rows/clicks/2023-11-14/")
-    assert (RowObject.of(key), sent_in(key)) == (told, told)
+    assert (RowObject.of(key), sent_in(key)) == (row_object, row_object)
     assert RowObject.of("lake/rows/clicks/x.jsonl") is None
-    assert sent_in("x.jsonl").first < told.first < told.last < sent_in("x.jsonl").last
+    assert sent_in("x.jsonl").first < row_object.first < row_object.last < sent_in("x.jsonl").last
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 100)), max_size=80))
@@ -269,9 +269,9 @@ def test_a_table_of_a_row_queue_lies_below_the_lake_root(tmp_path: Path) -> None
     ],
 )
 def test_what_lake_yaml_must_not_say_of_a_row_queue(tmp_path: Path, tables: str, problem: str) -> None:
-    with pytest.raises(LakeConfigError) as told:
+    with pytest.raises(LakeConfigError) as raised:
         config(tmp_path, tables)
-    (line,) = told.value.problems
+    (line,) = raised.value.problems
     assert problem in line
 
 
@@ -286,7 +286,7 @@ def test_a_batch_says_how_new_the_rows_up_to_it_may_be(
     prepared = PreparedBatch(rows=[LedgerRow(key, Status.COMMITTED, rows=0) for key in keys])
     batches = SimpleNamespace(read=lambda asked: {n - 1: SimpleNamespace(sent_until=before)}[asked])
     work: Any = SimpleNamespace(n=n, birth=SimpleNamespace(location="s3a://lake/clicks"))
-    keep_once(SimpleNamespace(batches=batches), work, prepared, None)  # type: ignore[arg-type]
+    drop_repeated_messages(SimpleNamespace(batches=batches), work, prepared, None)  # type: ignore[arg-type]
     assert prepared.sent_until == until
 
 
@@ -298,5 +298,5 @@ def _until(last: Any) -> int | None:
     prepared = PreparedBatch()
     table: Any = SimpleNamespace(batches=SimpleNamespace(read=lambda _: last))
     work: Any = SimpleNamespace(n=2, birth=SimpleNamespace(location=""))
-    keep_once(table, work, prepared, None)  # type: ignore[arg-type]
+    drop_repeated_messages(table, work, prepared, None)  # type: ignore[arg-type]
     return prepared.sent_until

@@ -250,8 +250,8 @@ def test_where_a_tick_s_time_is_too_short_the_next_one_begins_with_who_had_none(
 def test_a_place_is_shared_by_who_waits_for_it_and_the_messages_by_all() -> None:
     now = [0.0]
     shares, places = Shares(3, 300, deadline=12.0, clock=lambda: now[0]), Places(1)
-    turn, told = QueueTurn(shares, places, lambda: None, probation=False), []
-    others = [threading.Thread(target=lambda: told.append(entered(places))) for _ in range(2)]
+    turn, entries = QueueTurn(shares, places, lambda: None, probation=False), []
+    others = [threading.Thread(target=lambda: entries.append(entered(places))) for _ in range(2)]
     with turn.place():
         now[0] = 11.9
         assert (turn.goes_on(99), turn.goes_on(100)) == (True, False), "a third of the messages, and all of the time"
@@ -268,7 +268,7 @@ def test_a_place_is_shared_by_who_waits_for_it_and_the_messages_by_all() -> None
         places.close()
         for other in others:
             other.join(DEADLINE)
-    assert told == [False, False], "nobody begins after the tick"
+    assert entries == [False, False], "nobody begins after the tick"
 
 
 def entered(places: Places) -> bool:

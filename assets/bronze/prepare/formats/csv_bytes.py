@@ -13,12 +13,12 @@ from tidegate.assets.bronze.prepare.room import TooLarge
 from tidegate.platform.core.config.csv_options import CsvOptions
 
 #: Characters of the longest row that is read.
-MOST_ROW = 1 << 28
+MAX_ROW_CHARACTERS = 1 << 28
 # Python's own limit of a cell is 131072 characters. Spark reads longer cells.
-csv.field_size_limit(MOST_ROW)
+csv.field_size_limit(MAX_ROW_CHARACTERS)
 
 
-def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool, most: int = MOST_ROW) -> str | None:
+def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool, limit: int = MAX_ROW_CHARACTERS) -> str | None:
     """Read a whole CSV file as RFC 4180, or the options, say. Returns why that is impossible, or None.
 
     Spark takes a quote that is never closed for a cell that continues to the end of the file. It replaces bytes that
@@ -28,14 +28,14 @@ def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool, most: int 
         body: the file; it is read once, and is not held in memory as a whole.
         options: how the file is written.
         packed: whether the file is gzip.
-        most: characters of a row that may be held.
+        limit: characters of a row that may be held.
 
     Raises:
         TooLarge: a row has more characters.
     """
     plain = cast(BinaryIO, gzip.GzipFile(fileobj=body)) if packed else body
     text = io.TextIOWrapper(io.BufferedReader(cast(io.RawIOBase, plain)), options.codec, newline="")
-    lines = _Lines(text, most)
+    lines = _Lines(text, limit)
     rows = options.rows(lines, strict=True)
     begins = 1 + options.skip
     try:
@@ -58,9 +58,9 @@ class _Lines(Iterator[str]):
     If a quote is never closed, all lines that follow are one row.
     """
 
-    def __init__(self, text: io.TextIOWrapper, most: int) -> None:
-        self._text, self._most = text, most
-        self._left = most
+    def __init__(self, text: io.TextIOWrapper, limit: int) -> None:
+        self._text, self._limit = text, limit
+        self._left = limit
 
     def __next__(self) -> str:
         line = self._text.readline(self._left + 1)
@@ -73,7 +73,7 @@ class _Lines(Iterator[str]):
 
     def row_ended(self) -> None:
         """Record that a row ended with the last line."""
-        self._left = self._most
+        self._left = self._limit
 
 
 def seems_by_line(head: bytes, whole: bool, options: CsvOptions) -> bool:

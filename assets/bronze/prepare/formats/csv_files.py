@@ -91,15 +91,15 @@ class Csv(Format):
                 check_type(field.type)
         return _reading(files, spec)
 
-    def problem(self, body: BinaryIO, *, packed: bool, spec: TableSpec, most: int) -> str | None:
+    def problem(self, body: BinaryIO, *, packed: bool, spec: TableSpec, limit: int) -> str | None:
         """Read the bytes as the standard says. Returns why that is impossible, or None."""
-        return csv_problem(body, spec.csv, packed=packed, most=most)
+        return csv_problem(body, spec.csv, packed=packed, limit=limit)
 
 
 class _Plain(Rewrite):
     """The file's text in UTF-8, without the lines before the header."""
 
-    most = _MAX_UNPACKED_BYTES
+    limit = _MAX_UNPACKED_BYTES
     streams = True
     too_large = (
         f"unpacked, it has more than {_MAX_UNPACKED_BYTES >> 30} GiB, and a copy of it all is needed for its encoding, "

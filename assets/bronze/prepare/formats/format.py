@@ -77,12 +77,12 @@ class Rewrite(ABC):
     """A plain copy of a text file that Spark cannot read as it is.
 
     Attributes:
-        most: bytes of the content, unpacked, that are read; if `streams`, a file that is not packed may have more.
+        limit: bytes of the content, unpacked, that are read; if `streams`, a file that is not packed may have more.
         streams: whether the content is copied without being held as a whole.
         too_large: what is wrong with a file that has more bytes, and what to do.
     """
 
-    most: int
+    limit: int
     streams: bool
     too_large: str
 
@@ -179,15 +179,15 @@ class Format(ABC):
     def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
         """Return how some files of one group are read (`LoadRequest.Group` of platform/jvm, without the files)."""
 
-    def problem(self, body: BinaryIO, *, packed: bool, spec: TableSpec, most: int) -> str | None:
+    def problem(self, body: BinaryIO, *, packed: bool, spec: TableSpec, limit: int) -> str | None:
         """Return why a suspect file cannot be read, or None if it can.
 
         Raises:
-            TooLarge: a row has more than `most` characters.
+            TooLarge: a row has more than `limit` characters.
         """
         return None
 
-    def written_anew(self, table: Table, file: SourceFile) -> SourceFile | None:
+    def rewritten_copy(self, table: Table, file: SourceFile) -> SourceFile | None:
         """Return a copy, by another program, of a file that Spark cannot read, or None if there is no such program.
 
         Raises:
@@ -200,7 +200,7 @@ class Format(ABC):
         """Return the columns that the header of a file names and the table does not have."""
         return [name for name in file.names if schema.named(name) is None]
 
-    def tells_more(self, file: SourceFile, schema: TableSchema) -> bool:
+    def has_unnamed_columns(self, file: SourceFile, schema: TableSchema) -> bool:
         """Return whether, before a table's birth, the rows of a file show columns that no header names."""
         return not file.names
 

@@ -45,7 +45,7 @@ class Json(Format):
         """Return none, because the server counts the rows with fields that the table does not have."""
         return ()
 
-    def tells_more(self, file: SourceFile, schema: TableSchema) -> bool:
+    def has_unnamed_columns(self, file: SourceFile, schema: TableSchema) -> bool:
         """Return whether the first object has columns that lake.yaml does not declare."""
         return not file.names or any(schema.named(name) is None for name in file.names)
 

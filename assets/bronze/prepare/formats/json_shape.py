@@ -26,7 +26,7 @@ _TOO_DEEP = f"its objects are nested deeper than {MAX_LEVELS} levels; write what
 class OneObjectALine(Rewrite):
     """The same objects as JSON lines, each written as before except for its line ends."""
 
-    most = _MAX_BYTES
+    limit = _MAX_BYTES
     streams = False
     too_large = f"a JSON file that is not one object a line is read up to {_MAX_BYTES >> 20} MiB; write JSON lines"
 

@@ -11,7 +11,7 @@ from tidegate.assets.bronze.prepare.parquet_copies import copied
 from tidegate.assets.bronze.prepare.parquet_footers import parquet_footers
 from tidegate.assets.bronze.prepare.path_columns import check_both
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
-from tidegate.assets.bronze.prepare.staged import staged
+from tidegate.assets.bronze.prepare.scratch_object import scratch_object
 from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.misfit import Misfit
@@ -30,7 +30,7 @@ class Parquet(DeclaredColumns):
         by_key = {file.candidate.key: file for file in files}
         candidates = [file.candidate for file in files]
         footers = parquet_footers(table.source, candidates, prepared)
-        places = {candidate.key: staged(table, ".parquet") for candidate, _ in footers}
+        places = {candidate.key: scratch_object(table, ".parquet") for candidate, _ in footers}
         ready = copied(
             table, footers, lambda candidate: (places[candidate.key].bucket, places[candidate.key].key), prepared
         )
@@ -44,9 +44,9 @@ class Parquet(DeclaredColumns):
             for candidate, footer, copy in ready
         ]
 
-    def written_anew(self, table: Table, file: SourceFile) -> SourceFile:
+    def rewritten_copy(self, table: Table, file: SourceFile) -> SourceFile:
         """Return the file as a copy that PyArrow wrote. Spark reads the copy."""
-        candidate, place = file.candidate, staged(table, ".parquet")
+        candidate, place = file.candidate, scratch_object(table, ".parquet")
         source = (table.key.bucket, candidate.key, candidate.found.etag)
         try:
             copy = copy_parquet(table.source.objects, source, place.bucket, place.key, {})

@@ -12,10 +12,10 @@ from pyspark.errors import PySparkException
 
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
 from tidegate.assets.bronze.prepare.load.candidates import bounded, loadable
-from tidegate.assets.bronze.prepare.load.repeated_messages import keep_once
+from tidegate.assets.bronze.prepare.load.repeated_messages import drop_repeated_messages
 from tidegate.assets.bronze.prepare.load.replaced_rows import Replacing
 from tidegate.assets.bronze.prepare.load.row_counts import RowCounts
-from tidegate.assets.bronze.prepare.load.server_losses import blame, require_server, sets_to_read
+from tidegate.assets.bronze.prepare.load.server_losses import quarantine_reason, require_server, sets_to_read
 from tidegate.assets.bronze.prepare.load.source_columns import SOURCE_FIELDS, source, source_address
 from tidegate.assets.bronze.prepare.load.spark_errors import Fault, explained, fault_of
 from tidegate.assets.bronze.prepare.load.unreadable import broken, misread
@@ -74,7 +74,7 @@ class _Load:
                 self.table.lake.store.remove_folder(folder)
                 self.prepared.folders.remove(folder)
         if self.table.spec.row_queue:
-            keep_once(self.table, self.work, self.prepared, replacing)
+            drop_repeated_messages(self.table, self.work, self.prepared, replacing)
         replacing.finish(self.prepared)
         return self.prepared
 
@@ -86,7 +86,7 @@ class _Load:
         """
         innocent = []
         for candidate in candidates:
-            if reason := blame(self.plan, candidate):
+            if reason := quarantine_reason(self.plan, candidate):
                 self.prepared.quarantine(candidate, reason)
             else:
                 innocent.append(candidate)
@@ -182,7 +182,7 @@ class _Load:
         try:
             if reason := explained(error) if fault_of(error) is Fault.FILE else broken(self.table, file):
                 raise Misfit(reason)
-            copy = None if key in self.copied else file.format.written_anew(self.table, file)
+            copy = None if key in self.copied else file.format.rewritten_copy(self.table, file)
         except Misfit as misfit:
             self.prepared.quarantine(file.candidate, str(misfit))
             return
@@ -253,7 +253,7 @@ class _Load:
         schema = self.prepared.schema
         unborn = not schema.born
         # A header lists all names of its file. The names of a file without a header are in its rows.
-        rows_name_more = unborn and any(file.format.tells_more(file, schema) for file in files)
+        rows_name_more = unborn and any(file.format.has_unnamed_columns(file, schema) for file in files)
         learning = [
             file
             for file in files
@@ -353,13 +353,13 @@ class _Load:
         }
 
     def _end(self, candidate: Candidate, counted: RowCounts, apart: str) -> None:
-        reason = f"{counted.told()}; see {apart}" if counted.bad else None
+        reason = f"{counted.bad_rows_reason()}; see {apart}" if counted.bad else None
         candidate = candidate.seen_as(self.seen.get(candidate.key))
         if counted.good or reason is None:
             self.prepared.commit(candidate, rows=counted.good, bad_rows=counted.bad or None, reason=reason)
         else:
             # If rows of the last reading stay in the table, the rows that it quarantined stay too, and not these.
-            self.prepared.quarantine(candidate, reason if candidate.replaces is None else counted.told())
+            self.prepared.quarantine(candidate, reason if candidate.replaces is None else counted.bad_rows_reason())
 
 
 def _has_no_digest(found: S3Found) -> bool:

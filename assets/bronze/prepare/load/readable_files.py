@@ -16,7 +16,7 @@ from typing import BinaryIO, cast
 from tidegate.assets.bronze.prepare.formats.format import HEAD_BYTES, Format, Rewrite, SourceFile
 from tidegate.assets.bronze.prepare.formats.registry import format_of_file
 from tidegate.assets.bronze.prepare.room import SMALL, SMALL_FILE, Bounded, TooLarge, in_turn
-from tidegate.assets.bronze.prepare.staged import staged
+from tidegate.assets.bronze.prepare.scratch_object import scratch_object
 from tidegate.assets.bronze.small_objects import CONTENT_BYTES, SMALL_BYTES, Held, content
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.keys.s3_address import S3Address
@@ -163,28 +163,28 @@ def _path(table: Table, candidate: Candidate) -> str:
     if _PLAIN_KEY.match(key):
         return source_path(bucket, key)
     ending = re.search(r"(\.[A-Za-z0-9]+){0,2}$", key.rsplit("/", 1)[-1])
-    place = staged(table, ending.group(0) if ending else "")
+    place = scratch_object(table, ending.group(0) if ending else "")
     table.source.objects.copy(bucket, key, candidate.found.etag, place.bucket, place.key)
     return place.path
 
 
 def _rewritten(table: Table, candidate: Candidate, rewrite: Rewrite) -> tuple[str, int]:
-    place = staged(table, ".txt")
+    place = scratch_object(table, ".txt")
 
-    def write(most: int) -> int:
+    def write(limit: int) -> int:
         with TemporaryDirectory(prefix="tidegate-rewrite-") as folder:
             plain = Path(folder) / "plain"
             with unpacked(table, candidate) as body, plain.open("wb") as target:
-                rewrite.write(cast(BinaryIO, io.BufferedReader(Bounded(body, most), 1 << 16)), target)
+                rewrite.write(cast(BinaryIO, io.BufferedReader(Bounded(body, limit), 1 << 16)), target)
             table.source.objects.upload(place.bucket, place.key, plain)
             return plain.stat().st_size
 
     size = candidate.found.size
     known = rewrite.streams and not packed(candidate)
-    most = max(size, rewrite.most) if known else rewrite.most
+    limit = max(size, rewrite.limit) if known else rewrite.limit
     small = SMALL_FILE if rewrite.streams else SMALL
     try:
-        return place.path, in_turn(write, most, small=small, surely=size)
+        return place.path, in_turn(write, limit, small=small, surely=size)
     except TooLarge:
         raise Misfit(rewrite.too_large) from None
     except OSError as error:

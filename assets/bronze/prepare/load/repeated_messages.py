@@ -36,7 +36,7 @@ _ID, _SENT_AT = ROW_COLUMNS
 _MAX_READ_BYTES = 64 << 20
 
 
-def keep_once(table: Table, work: BatchDraft, prepared: PreparedBatch, replacing: Replacing) -> None:
+def drop_repeated_messages(table: Table, work: BatchDraft, prepared: PreparedBatch, replacing: Replacing) -> None:
     """Drop the staged rows whose message is staged or in the table already, and record this in the ledger's rows.
 
     If all rows were sent after the rows that the table may have, only the staged rows are read. Otherwise a query opens

@@ -25,7 +25,7 @@ class RowCounts:
     torn: int = 0
     why: str | None = None
 
-    def told(self) -> str:
+    def bad_rows_reason(self) -> str:
         """Return what is wrong with the bad rows. There must be at least one."""
         some = f"{self.bad} of its {self.good + self.bad} rows do not fit the table"
         none = f"none of its {self.bad} rows fits the table"

@@ -69,7 +69,7 @@ def sets_to_read(plan: Plan, files: Sequence[SourceFile]) -> list[Sequence[Sourc
     return sets
 
 
-def blame(plan: Plan, candidate: Candidate) -> str | None:
+def quarantine_reason(plan: Plan, candidate: Candidate) -> str | None:
     """Return why a file is not read again, or None if it is read."""
     if _losses(plan, candidate).count(LOST_ALONE) < _MAX_LOSSES_ALONE:
         return None

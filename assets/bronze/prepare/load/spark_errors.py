@@ -65,9 +65,11 @@ def explained(error: PySparkException) -> str:
     return f"Spark cannot read it: {_bare(str(error).splitlines()[0])[:500]} Write the file again"
 
 
-def columns_refused(told: str) -> str:
+def columns_refused(message: str) -> str:
     """Return what is wrong with columns that Delta does not accept, and what to do, in Tidegate's words."""
-    return f"{_bare(told)}; write them under other names or in other types, or change the table, and redrive the file"
+    return (
+        f"{_bare(message)}; write them under other names or in other types, or change the table, and redrive the file"
+    )
 
 
 def _bare(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegate.assets.bronze.prepare.formats.csv_bytes import MOST_ROW
+from tidegate.assets.bronze.prepare.formats.csv_bytes import MAX_ROW_CHARACTERS
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
 from tidegate.assets.bronze.prepare.load.readable_files import as_it_lies, packed, unpacked
 from tidegate.assets.bronze.prepare.room import TooLarge, in_turn
@@ -41,14 +41,16 @@ def misread(table: Table, suspects: Sequence[SourceFile]) -> list[tuple[Candidat
     def problem(file: SourceFile) -> tuple[Candidate, str | StoreError | None]:
         candidate = file.candidate
 
-        def read(most: int) -> str | None:
+        def read(limit: int) -> str | None:
             with as_it_lies(table, candidate) as body:
-                return file.format.problem(body, packed=packed(candidate), spec=table.spec, most=most)
+                return file.format.problem(body, packed=packed(candidate), spec=table.spec, limit=limit)
 
         try:
-            return candidate, in_turn(read, MOST_ROW)
+            return candidate, in_turn(read, MAX_ROW_CHARACTERS)
         except TooLarge:
-            reason = f"a row has more than {MOST_ROW:,} characters: a quote in it is not closed, or it is no CSV"
+            reason = (
+                f"a row has more than {MAX_ROW_CHARACTERS:,} characters: a quote in it is not closed, or it is no CSV"
+            )
             return candidate, f"{reason}; write the file again"
         except StoreError as error:
             return candidate, error

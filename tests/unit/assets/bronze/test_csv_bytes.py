@@ -54,15 +54,15 @@ def test_a_quote_that_is_never_closed_does_not_fill_the_memory() -> None:
     text = "a,b\n" + "1,x\n" * 1000 + '2,"never closed\n' + "3,x\n" * 1000
     for body, packed in ((text.encode(), False), (gzip.compress(text.encode()), True)):
         with pytest.raises(TooLarge):
-            csv_problem(io.BytesIO(body), CsvOptions(), packed=packed, most=2_000)
-        assert "broken quoting" in (csv_problem(io.BytesIO(body), CsvOptions(), packed=packed, most=10_000) or "")
+            csv_problem(io.BytesIO(body), CsvOptions(), packed=packed, limit=2_000)
+        assert "broken quoting" in (csv_problem(io.BytesIO(body), CsvOptions(), packed=packed, limit=10_000) or "")
 
 
 def test_rows_that_are_long_together_are_none_that_is_long() -> None:
     text = "a,b\n" + 'x,"two\nlines"\n' * 1000
-    assert csv_problem(io.BytesIO(text.encode()), CsvOptions(), packed=False, most=20) is None
+    assert csv_problem(io.BytesIO(text.encode()), CsvOptions(), packed=False, limit=20) is None
 
 
 def test_a_line_without_an_end_does_not_fill_the_memory() -> None:
     with pytest.raises(TooLarge):
-        csv_problem(io.BytesIO(b"a" * 100_000), CsvOptions(), packed=False, most=1_000)
+        csv_problem(io.BytesIO(b"a" * 100_000), CsvOptions(), packed=False, limit=1_000)

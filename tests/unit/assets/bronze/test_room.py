@@ -62,8 +62,8 @@ def rewritten(store: Store, key: str, rewrite: Rewrite) -> bytes:
 def little(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source_files, "SMALL", 1_000)
     monkeypatch.setattr(source_files, "SMALL_FILE", 1_000)
-    monkeypatch.setattr(OneObjectALine, "most", 10_000)
-    monkeypatch.setattr(csv_files._Plain, "most", 10_000)
+    monkeypatch.setattr(OneObjectALine, "limit", 10_000)
+    monkeypatch.setattr(csv_files._Plain, "limit", 10_000)
 
 
 LATIN = CsvOptions(encoding="latin-1", skip=1)
@@ -102,7 +102,7 @@ def test_a_line_without_an_end_before_the_header_is_not_held(monkeypatch: pytest
 
 def test_a_full_disk_fails_the_run_and_blames_no_file() -> None:
     class Full(Rewrite):
-        most, streams, too_large = 10, True, ""
+        limit, streams, too_large = 10, True, ""
 
         def write(self, body: BinaryIO, target: BinaryIO) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
@@ -113,7 +113,7 @@ def test_a_full_disk_fails_the_run_and_blames_no_file() -> None:
 
 def test_a_row_that_is_too_long_is_the_file_s_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "SMALL", 10)
-    monkeypatch.setattr(other_reader, "MOST_ROW", 1_000)
+    monkeypatch.setattr(other_reader, "MAX_ROW_CHARACTERS", 1_000)
     store = Store(b'a,b\n1,"' + b"x" * 5_000)
     source = Bucket(store, "landing")  # type: ignore[arg-type]
     table: Any = SimpleNamespace(source=source, spec=SimpleNamespace(csv=CsvOptions()))
@@ -126,8 +126,8 @@ def test_little_is_held_by_many_and_much_by_one() -> None:
     together, two = Barrier(3), Barrier(2)
     alone: list[bool] = []
 
-    def work(most: int) -> None:
-        if most == 10:
+    def work(limit: int) -> None:
+        if limit == 10:
             together.wait(20)  # Three at once, or it breaks.
             raise TooLarge
         try:
@@ -147,13 +147,13 @@ def test_little_is_held_by_many_and_much_by_one() -> None:
 def test_more_than_the_limit_is_reported() -> None:
     asked: list[int] = []
 
-    def work(most: int) -> None:
-        asked.append(most)
+    def work(limit: int) -> None:
+        asked.append(limit)
         raise TooLarge
 
-    for most, tried in ((5, [5]), (100, [10, 100])):
+    for limit, tried in ((5, [5]), (100, [10, 100])):
         with pytest.raises(TooLarge):
-            in_turn(work, most, small=10)
+            in_turn(work, limit, small=10)
         assert asked == tried
         asked.clear()
 

@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from tests.support.lakes.objects import Objects
 from tidegate.assets.bronze.look import _in_order, _of_one_batch
 from tidegate.assets.bronze.prepare.load import load
-from tidegate.assets.bronze.prepare.load.server_losses import ServerLost, blame, server_lost, sets_to_read
+from tidegate.assets.bronze.prepare.load.server_losses import ServerLost, quarantine_reason, server_lost, sets_to_read
 from tidegate.platform.core.bronze.hint import LOST, LOST_ALONE, Hint
 from tidegate.platform.core.bronze.ledger import LastState, Status
 from tidegate.platform.core.bronze.manifest import Manifest
@@ -48,7 +48,9 @@ def test_ten_thousand_files_lose_the_server_four_times_until_the_file_at_fault_i
     lost = 0
     while True:
         plan = _plan(lake, read)
-        if blame(plan, next(candidate for candidate in plan.candidates if candidate.key == "orders/777.json")):
+        if quarantine_reason(
+            plan, next(candidate for candidate in plan.candidates if candidate.key == "orders/777.json")
+        ):
             break
         sets = sets_to_read(plan, [_file(key) for key in read])
         assert sorted(file.candidate.key for some in sets for file in some) == sorted(read)
@@ -60,7 +62,7 @@ def test_ten_thousand_files_lose_the_server_four_times_until_the_file_at_fault_i
     notes = lake.store.inbox.waiting(ORDERS)
     assert sorted(note.hints for note in notes) == [1, 1, 100, 10_000]
     # Only that file was read alone, and only its notes record it.
-    assert [candidate.key for candidate in plan.candidates if blame(plan, candidate)] == ["orders/777.json"]
+    assert [candidate.key for candidate in plan.candidates if quarantine_reason(plan, candidate)] == ["orders/777.json"]
     # The ledger accounts for the events.
     assert {candidate.taken.hint.event_id for candidate in plan.candidates} == {f"{key}#0" for key in read}
 
@@ -70,11 +72,11 @@ def test_the_notes_of_other_bytes_say_nothing(lake: Any) -> None:
     for _ in range(2):
         server_lost(table, [_file("a")])
     (at_fault,) = (plan := _plan(lake, ["a"])).candidates
-    reason = blame(plan, at_fault)
+    reason = quarantine_reason(plan, at_fault)
     assert reason is not None
     assert "tidegate redrive" in reason
     (mended,) = (plan := _plan(lake, ["a"], etag="e2")).candidates
-    assert blame(plan, mended) is None
+    assert quarantine_reason(plan, mended) is None
     assert [len(some) for some in sets_to_read(plan, [_file("a", "e2"), _file("b", "e2")])] == [2]
 
 
@@ -98,7 +100,7 @@ def test_a_file_of_a_rebuild_that_loses_the_server_ends_with_its_notes_though_ev
         plan = make_plan(taken, dict.fromkeys(keys, found), dict.fromkeys(keys, known), registered=False)
         assert page.id in ids
         assert [candidate.replaces for candidate in plan.candidates] == [1] * len(keys)
-        if blame(plan, next(candidate for candidate in plan.candidates if candidate.key == keys[7])):
+        if quarantine_reason(plan, next(candidate for candidate in plan.candidates if candidate.key == keys[7])):
             break
         sets = sets_to_read(plan, [_file(key) for key in keys])
         server_lost(table, next(some for some in sets if any(file.candidate.key == keys[7] for file in some)))

@@ -53,9 +53,9 @@ def test_of_many_tables_an_error_names_those_that_may_be_meant() -> None:
     assert near(NOT_FOUND, []) == "none yet"
     assert near(NOT_FOUND, ["bronze.a", "lake.intake"]) == "bronze.a, lake.intake"
     many = [f"bronze.landing__t{n}" for n in range(1000)] + ["bronze.orders", "ledger.orders"]
-    told = near(NOT_FOUND, many)
-    assert told.startswith("bronze.orders, ledger.orders, ")
-    assert told.endswith(" and 990 more, see SHOW TABLES IN bronze")
+    message = near(NOT_FOUND, many)
+    assert message.startswith("bronze.orders, ledger.orders, ")
+    assert message.endswith(" and 990 more, see SHOW TABLES IN bronze")
     assert near("something else", many).endswith("bronze.landing__t11, …")
 
 

@@ -417,8 +417,8 @@ def test_nothing_is_found_in_order_in_a_bucket_that_is_not_there() -> None:
         settings=SimpleNamespace(aws=SimpleNamespace(client=lambda name: s3, queues=lambda region: sqs()))
     )
     of_bucket = takewhile(lambda found: not found.what.startswith("lake root"), findings(using, LAKE, set()))
-    told = [(found.what, found.ok) for found in of_bucket if found.what.startswith("bucket ")]
-    assert told == [(f"bucket {bucket}: reachable", False) for bucket in LAKE.buckets]
+    reachable = [(found.what, found.ok) for found in of_bucket if found.what.startswith("bucket ")]
+    assert reachable == [(f"bucket {bucket}: reachable", False) for bucket in LAKE.buckets]
 
 
 @pytest.mark.parametrize(

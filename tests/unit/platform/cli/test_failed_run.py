@@ -36,11 +36,11 @@ def test_the_last_run_of_the_table_is_told_if_it_failed(tmp_path: Path, monkeypa
     run("landing.other")
     assert failed_run(tmp_path, TABLE) is None
     failed = run(TABLE)
-    told = failed_run(tmp_path, TABLE) or ""
-    assert told.startswith(f"the last run of {TABLE} failed at 20")
-    assert told.endswith(f"Z (run {failed}): RuntimeError: the load failed")
+    reason = failed_run(tmp_path, TABLE) or ""
+    assert reason.startswith(f"the last run of {TABLE} failed at 20")
+    assert reason.endswith(f"Z (run {failed}): RuntimeError: the load failed")
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "dagster"))
-    assert failed_run(None, TABLE) == told
+    assert failed_run(None, TABLE) == reason
     broken = False
     run(TABLE)
     assert failed_run(None, TABLE) is None
@@ -79,15 +79,15 @@ def test_every_table_whose_last_run_failed_is_told_with_its_own_error(tmp_path: 
         with dg.DagsterInstance.from_config(str(tmp_path / "dagster")) as instance:
             silver_orders_job.execute_in_process(instance=instance, raise_on_error=False)
 
-    def told(*tables: str) -> dict[str, str]:
+    def reasons(*tables: str) -> dict[str, str]:
         failed = last_failures(tmp_path, tables, ["orders"]) or {}
         return {table: said.partition("): ")[2] for table, said in failed.items()}
 
-    assert told(TABLE, "landing.b") == {}
+    assert reasons(TABLE, "landing.b") == {}
     broken |= {TABLE: "DELTA_SAID_NO", "silver": "no such column", "of.another": "?"}
     share("landing.b", TABLE, "of.another")
     merges()
-    assert told(TABLE, "landing.b") == {"silver.orders": "ValueError: no such column", TABLE: "DELTA_SAID_NO"}
+    assert reasons(TABLE, "landing.b") == {"silver.orders": "ValueError: no such column", TABLE: "DELTA_SAID_NO"}
     (first, second) = check_runs(tmp_path, [TABLE, "landing.b"], ["orders"])
     assert (first.ok, first.what, second.what) == (False, "last run of silver.orders", f"last run of {TABLE}")
     assert second.detail.endswith(": DELTA_SAID_NO")
@@ -95,13 +95,15 @@ def test_every_table_whose_last_run_failed_is_told_with_its_own_error(tmp_path: 
 
     broken["landing.b"] = broken.pop(TABLE)
     share("landing.b", TABLE)
-    assert set(told(TABLE, "landing.b")) == {"silver.orders", "landing.b"}, "a failed run that had no trouble with it"
+    assert set(reasons(TABLE, "landing.b")) == {"silver.orders", "landing.b"}, (
+        "a failed run that had no trouble with it"
+    )
     broken.clear()
     share("landing.b")
     with dg.DagsterInstance.from_config(str(tmp_path / "dagster")) as instance:
         made = dg.asset(name="silver_orders")(lambda: None)
         assert dg.materialize([made], instance=instance).success  # by hand, not by its job
-    assert told(TABLE, "landing.b") == {}
+    assert reasons(TABLE, "landing.b") == {}
     assert [finding.detail for finding in check_runs(tmp_path, [TABLE], [])] == ["none failed"]
 
 

@@ -17,7 +17,7 @@ BEGAN = TableSchema(
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "parts"),
     [
         ({}, []),
         ({"mode": "register"}, []),
@@ -34,11 +34,11 @@ BEGAN = TableSchema(
         ({"partition_columns": {"hour": "int"}}, ["born with partition columns (day), lake.yaml says (hour)"]),
     ],
 )
-def test_what_has_no_effect_is_told(given: dict[str, Any], told: list[str]) -> None:
+def test_what_has_no_effect_is_reported(given: dict[str, Any], parts: list[str]) -> None:
     spec = TableSpec.model_validate({"name": "orders", "prefix": "s3://landing/orders/", **given})
     found = drift(spec, True, BEGAN)
-    assert len(found) == len(told)
-    for line, part in zip(found, told, strict=True):
+    assert len(found) == len(parts)
+    for line, part in zip(found, parts, strict=True):
         assert part in line
         assert "`tidegate reset orders` begins the table anew" in line
 

@@ -12,7 +12,7 @@ from tidegate.resources.lake import Table
 
 
 @dataclass(frozen=True)
-class Staged:
+class ScratchObject:
     """A place under the lake root for a copy that Spark reads."""
 
     bucket: str
@@ -24,6 +24,6 @@ class Staged:
         return S3Address(self.bucket, quote(self.key)).s3a
 
 
-def staged(table: Table, ending: str) -> Staged:
+def scratch_object(table: Table, ending: str) -> ScratchObject:
     """Return a new place for a copy. A copy that a run leaves there belongs to no table."""
-    return Staged(table.lake.store.bucket, table.lake.store.key("staging", table.table_key, f"{ULID()}{ending}"))
+    return ScratchObject(table.lake.store.bucket, table.lake.store.key("staging", table.table_key, f"{ULID()}{ending}"))
