@@ -24,8 +24,10 @@ _MAX_BYTES = 200_000
 _ATTEMPTS = 3
 #: Seconds of long polling. A receiver that finds nothing in them ends.
 _POLL = 1
-#: Attributes of a message that is sent again: its id and time at its first arrival.
-_FIRST_ID, _FIRST_SENT = "tidegate-message-id", "tidegate-sent-at"
+#: Attributes of a message that has its identity with it, because it is sent again or is a webhook's: its id, its time,
+#: and the earliest time of an equal message.
+_FIRST_ID, _FIRST_SENT, _FIRST_SINCE = "tidegate-message-id", "tidegate-sent-at", "tidegate-sent-since"
+_MAX_DIGITS = 18
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Message:
     Attributes:
         receipt: the handle that a delete needs.
         sent_at: epoch milliseconds, equal at each delivery of the message; 0 if the queue does not give it.
-        first: id and time of the first arrival, for a message that was sent again.
+        first: the identity that the message has with it: that of its first arrival, or a webhook's.
         attributes: the attributes that its sender added, as SQS gives them; only if all of them were requested.
     """
 
@@ -157,7 +159,7 @@ class Queue:
                 MaxNumberOfMessages=_MAX_PER_CALL,
                 WaitTimeSeconds=min(wait, int(left)),
                 AttributeNames=["SentTimestamp"],
-                MessageAttributeNames=[_FIRST_ID, _FIRST_SENT],
+                MessageAttributeNames=[_FIRST_ID, _FIRST_SENT, _FIRST_SINCE],
             )
             batch = [_message(item) for item in answer.get("Messages", [])]
             if batch:
@@ -236,6 +238,28 @@ class Queue:
         self._failed_entries(self._client.send_message_batch, entries, sizes, note)
         return sent
 
+    def send_rows(self, rows: Sequence[tuple[str, RowOrigin]]) -> list[str]:
+        """Send up to ten rows with their identities, in one call.
+
+        Args:
+            rows: the text and the identity of each. Together they have no more bytes than SQS accepts.
+
+        Returns:
+            For each row, SQS's error code; empty if SQS has stored it.
+
+        Raises:
+            ClientError: SQS refused all of them.
+            BotoCoreError: SQS did not answer. It may have stored them.
+        """
+        entries = [
+            {"Id": str(place), "MessageBody": text, "MessageAttributes": _carried(origin)}
+            for place, (text, origin) in enumerate(rows)
+        ]
+        answer = self._client.send_message_batch(QueueUrl=self.url, Entries=entries)  # type: ignore[arg-type]
+        stored = {one["Id"] for one in answer.get("Successful", [])}
+        failed = {one["Id"]: one.get("Code") or "unknown" for one in answer.get("Failed", [])}
+        return ["" if str(place) in stored else failed.get(str(place), "unknown") for place in range(len(rows))]
+
     def send(self, body: str, first: RowOrigin | None = None) -> None:
         """Send a message.
 
@@ -308,10 +332,17 @@ def _message(item: Mapping[str, Any]) -> Message:
 
 def _carried(origin: RowOrigin) -> dict[str, Any]:
     values = {_FIRST_ID: origin.message_id, _FIRST_SENT: str(origin.sent_at)}
+    if origin.since is not None:
+        values[_FIRST_SINCE] = str(origin.since)
     return {name: {"DataType": "String", "StringValue": value} for name, value in values.items()}
 
 
 def _first(attributes: Mapping[str, Any]) -> RowOrigin | None:
     values = {name: value.get("StringValue", "") for name, value in attributes.items()}
-    first, sent = values.get(_FIRST_ID, ""), values.get(_FIRST_SENT, "")
-    return RowOrigin(first, int(sent)) if first and sent.isascii() and sent.isdigit() else None
+    id, sent, since = values.get(_FIRST_ID, ""), _millis(values.get(_FIRST_SENT)), _millis(values.get(_FIRST_SINCE))
+    return RowOrigin(id, sent, since) if id and sent is not None else None
+
+
+def _millis(text: str | None) -> int | None:
+    # Python refuses to read a number of thousands of digits, which anybody who may send could put there.
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else None

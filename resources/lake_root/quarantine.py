@@ -94,7 +94,7 @@ class Quarantine:
 def _kept(key: str, text: bytes, at: datetime) -> KeptMessage:
     content = json.loads(text)
     row = content.get("row") or {}
-    origin = RowOrigin(row["message_id"], row["sent_at"]) if row else None
+    origin = RowOrigin(row["message_id"], row["sent_at"], row.get("since")) if row else None
     known = (content["event_id"], content["reason"], content["body"])
     return KeptMessage(key, *known, at, row.get("queue", ""), origin)
 
@@ -102,5 +102,6 @@ def _kept(key: str, text: bytes, at: datetime) -> KeptMessage:
 def _content(event_id: str, body: str, reason: str, queue: str, origin: RowOrigin | None) -> str:
     content: dict[str, object] = {"event_id": event_id, "reason": reason, "body": body}
     if origin:
-        content["row"] = {"queue": queue, "message_id": origin.message_id, "sent_at": origin.sent_at}
+        since = {} if origin.since is None else {"since": origin.since}
+        content["row"] = {"queue": queue, "message_id": origin.message_id, "sent_at": origin.sent_at, **since}
     return json.dumps(content, ensure_ascii=False)

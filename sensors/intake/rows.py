@@ -70,9 +70,10 @@ def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
 
 
 def _write(group: Sequence[Row], table: TableSpec, objects: ObjectStore) -> Hint:
-    first, last = group[0].origin.sent_at, group[-1].origin.sent_at
-    key = RowObject(len(group), first, last).new_key(table.table_key.prefix)
+    sent_at = group[0].origin.sent_at
+    first, last = min(row.origin.earliest for row in group), max(row.origin.latest for row in group)
+    key = RowObject(len(group), first, last).new_key(table.table_key.prefix, sent_at)
     body = "".join(f"{row.line}\n" for row in group).encode()
     objects.put(table.table_key.bucket, key, body)
-    time = from_millis(first).isoformat(timespec="milliseconds")
+    time = from_millis(sent_at).isoformat(timespec="milliseconds")
     return Hint(key, event_name=ROWS_SENT, event_time=time, size=len(body))

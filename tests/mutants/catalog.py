@@ -55,6 +55,16 @@ MUTANTS = (
         ("tests/unit/sensors/test_row_queues.py::test_messages_are_deleted_after_their_rows_are_kept",),
     ),
     Mutant(
+        "of a webhook that came again later, a second row stays",
+        1,
+        "sensors/intake/rows.py",
+        "min(row.origin.earliest for row in group)",
+        "min(row.origin.sent_at for row in group)",
+        (
+            "tests/unit/sensors/test_row_queues.py::test_an_object_names_the_times_at_which_equal_messages_may_have_come",
+        ),
+    ),
+    Mutant(
         "of a message that came again, a second row stays",
         1,
         "assets/bronze/prepare/load/repeated_messages.py",

@@ -15,6 +15,9 @@ from tidegate.assets.operations.redrive import Choice, quarantined_messages, red
 from tidegate.assets.operations.redrive import quarantined_objects as quarantined
 from tidegate.assets.reconcile.listing import own_objects
 from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.platform.core.webhook.delivery import delivery_of
+from tidegate.platform.core.webhook.received import Received
+from tidegate.platform.core.webhook.schemes import scheme_of
 from tidegate.platform.testing import TestLake
 from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake_root.inbox import Inbox
@@ -149,3 +152,28 @@ def test_what_is_no_row_comes_back_as_the_message_that_it_was(tidegate_lake: Mak
     redrive_objects(lake.lake, table_key, quarantined(lake.lake, table_key, key), key, by="somebody")
     kit.run(lake, "clicks", listing=False)
     assert _ids(lake, kit) == [1, 2]
+
+
+def test_a_webhook_is_one_row_however_late_its_sender_repeats_it(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([CLICKS])
+    lake.intake()
+    scheme, first, day = scheme_of("secret", "x-key"), 1_800_000_000, 86_400
+
+    def deliver(id: str, at: float, row: int, sender: str = "shop") -> tuple[str, RowOrigin]:
+        received = Received({"x-key": "s", "webhook-id": id}, json.dumps({"id": row}).encode(), at)
+        delivery = delivery_of(scheme, sender, received, ("s",), 4)
+        return delivery.text, delivery.origin
+
+    def load(*rows: tuple[str, RowOrigin]) -> None:
+        assert not any(_queue(lake).send_rows(rows))
+        _take_in(lake, len(rows))
+        kit.run(lake, "clicks", listing=False)
+
+    # Twice in a batch, then from another machine whose clock is behind, then in a retry after days next to a new row.
+    load(deliver("a", first, 1), deliver("a", first + 1, 1))
+    load(deliver("a", first - 3, 1), deliver("b", first + 60, 2))
+    load(deliver("a", first + 3 * day, 1), deliver("c", first + 3 * day, 3))
+    assert kit.bronze(lake, "clicks", "id, _message_id") == [(1, "shop:a"), (2, "shop:b"), (3, "shop:c")]
+    # The id belongs to the sender.
+    load(deliver("a", first + 3 * day, 4, "bank"))
+    assert kit.bronze(lake, "clicks", "id, _message_id")[-1] == (4, "bank:a")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tidegate.platform.core.config.queues import QueueSpec
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.config.yaml_document import Problem
 from tidegate.platform.core.events.row_object import rows_prefix
 from tidegate.platform.core.keys.s3_address import S3Address
@@ -42,6 +43,7 @@ def lake_problems(
     buckets: Collection[str] | None,
     queues: Collection[QueueSpec],
     tables: Mapping[int, Table],
+    webhooks: Mapping[int, WebhookSpec],
 ) -> Iterator[Problem]:
     """The conflicts, as far as the parts are known.
 
@@ -50,12 +52,14 @@ def lake_problems(
         buckets: the source buckets, None when they are invalid.
         queues: the queues of events.
         tables: the tables by their index.
+        webhooks: the valid webhooks by their index.
     """
     yield from _prefix_problems(root, buckets, tables)
     yield from _queue_problems(queues)
     yield from _row_queue_problems(root, {name for queue in queues for name in queue.names}, tables)
     yield from _folder_problems(root, tables)
     yield from _inventory_problems(tables)
+    yield from _webhook_problems(webhooks, tables)
 
 
 def _queue_problems(queues: Collection[QueueSpec]) -> Iterator[Problem]:
@@ -174,6 +178,23 @@ def _inventory_problems(tables: Mapping[int, Table]) -> Iterator[Problem]:
                     "for its own; have it delivered elsewhere",
                     related=("tables", other, "prefix"),
                 )
+
+
+def _webhook_problems(webhooks: Mapping[int, WebhookSpec], tables: Mapping[int, Table]) -> Iterator[Problem]:
+    row_queues = sorted(table.row_queue.name for table in tables.values() if table.row_queue)
+    # The webhook may name a queue that is not valid; that has an error of its own.
+    unknown = any(table.has_rows and table.row_queue is None for table in tables.values())
+    before: dict[str, int] = {}
+    for index, webhook in webhooks.items():
+        if webhook.name in before:
+            other = before[webhook.name]
+            message = f"{webhook.name!r} is also the name of webhooks[{other}]; each sender has an address of its own"
+            yield Problem(("webhooks", index, "name"), message, related=("webhooks", other, "name"))
+        before.setdefault(webhook.name, index)
+        if webhook.queue not in row_queues and not unknown:
+            known = f"row queues: {', '.join(row_queues)}" if row_queues else "no table has a `row_queue`"
+            message = f"{webhook.queue!r} is no row queue of a table ({known})"
+            yield Problem(("webhooks", index, "queue"), message)
 
 
 def _files(table: Table) -> str | None:

@@ -22,6 +22,7 @@ from tidegate.platform.core.config.defaults import TableDefaults, described_as_d
 from tidegate.platform.core.config.fields import Bucket, Model, Name, Root, valid
 from tidegate.platform.core.config.queues import QueueSpec as QueueSpec
 from tidegate.platform.core.config.table import TableSpec as TableSpec
+from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.events.row_object import rows_prefix
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
@@ -96,6 +97,8 @@ class LakeConfig(TableDefaults):
     """Where the lake's metrics are published, in addition to Dagster."""
     tables: tuple[TableSpec, ...] = ()
     """The configured tables."""
+    webhooks: tuple[WebhookSpec, ...] = ()
+    """The senders whose webhooks `tidegate webhook` takes into row queues."""
 
     @model_validator(mode="before")
     @classmethod
@@ -122,7 +125,8 @@ class LakeConfig(TableDefaults):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        problems = list(lake_problems(self.lake.root, self.buckets, self.queues, dict(enumerate(self.tables))))
+        tables, webhooks = dict(enumerate(self.tables)), dict(enumerate(self.webhooks))
+        problems = list(lake_problems(self.lake.root, self.buckets, self.queues, tables, webhooks))
         if problems:
             raise ValueError("; ".join(str(problem) for problem in problems))
         return self
@@ -131,6 +135,14 @@ class LakeConfig(TableDefaults):
     def every_queue(self) -> tuple[QueueSpec, ...]:
         """The queues that intake drains: queues of events, then queues of rows."""
         return (*self.queues, *(spec.row_queue for spec in self.tables if spec.row_queue))
+
+    def row_queue(self, name: str) -> QueueSpec:
+        """The row queue of that name, which a webhook names.
+
+        Raises:
+            KeyError: no table has it.
+        """
+        return {spec.row_queue.name: spec.row_queue for spec in self.tables if spec.row_queue}[name]
 
     def table_of_rows(self, queue: str) -> TableSpec | None:
         """The table whose rows come in the queue of that name, or are its dead letters; None for a queue of events."""

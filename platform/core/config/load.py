@@ -13,6 +13,7 @@ from tidegate.platform.core.config.cross_checks import TablePart, lake_problems
 from tidegate.platform.core.config.fields import Bucket, Folder, Name, Prefix, valid
 from tidegate.platform.core.config.lake import LakeConfig, LakeSpec
 from tidegate.platform.core.config.queues import QueueSpec
+from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.config.yaml_document import Problem, read_yaml, validation_problems
 
 
@@ -80,7 +81,13 @@ def _problems_of_valid_parts(data: Any) -> Iterator[Problem]:
     lake = valid(LakeSpec, data.get("lake"))
     buckets = valid(tuple[Bucket, ...], data.get("buckets"))
     queues = valid(tuple[QueueSpec, ...], data.get("queues")) or ()
-    yield from lake_problems(lake.root if lake else None, buckets, queues, parts)
+    given = data.get("webhooks")
+    webhooks = {
+        index: spec
+        for index, one in enumerate(given if isinstance(given, list) else ())
+        if (spec := valid(WebhookSpec, one))
+    }
+    yield from lake_problems(lake.root if lake else None, buckets, queues, parts, webhooks)
 
 
 def _part(table: Mapping[str, Any]) -> TablePart:

@@ -42,8 +42,9 @@ class RowObject:
 
     Attributes:
         rows: how many messages the object has.
-        first: epoch milliseconds at which the oldest message was sent.
-        last: epoch milliseconds at which the newest message was sent.
+        first: epoch milliseconds from which on rows of a table may have a message of the object already. It is the time
+            at which the oldest message was sent, and less if webhooks are among them.
+        last: epoch milliseconds up to which rows of a table may have a message of the object already.
     """
 
     rows: int
@@ -56,9 +57,14 @@ class RowObject:
         found = _NAME.search(key)
         return cls(*map(int, found.groups())) if found else None
 
-    def new_key(self, prefix: str) -> str:
-        """Return a new key below a table's prefix, in the folder of the day (UTC) on which the oldest row was sent."""
-        day = from_millis(self.first).strftime("%Y-%m-%d")
+    def new_key(self, prefix: str, sent_at: int) -> str:
+        """Return a new key below a table's prefix, in the folder of the day (UTC) on which the oldest row was sent.
+
+        Args:
+            prefix: of the table.
+            sent_at: epoch milliseconds at which the oldest row was sent.
+        """
+        day = from_millis(sent_at).strftime("%Y-%m-%d")
         return f"{prefix}{day}/{ULID()}-{self.rows}-{self.first}-{self.last}.jsonl"
 
 

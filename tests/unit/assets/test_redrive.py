@@ -183,15 +183,17 @@ def test_a_row_queue_s_message_goes_back_to_its_queue_as_what_it_was(lake: Any) 
     again: list[tuple[str, RowOrigin]] = []
     lake.queues.append(SimpleNamespace(name="clicks", send=lambda *given: again.append(given)))
     keep, first, log = lake.store.quarantine.keep_message, RowOrigin("first", 17), []
+    webhook = RowOrigin("shop:1", 17, 5)
     keep("m1#0", "{ no JSON", "the row is not JSON", "clicks", first)
     keep("m2#0", "?", "the row is not JSON", "a queue of no table any more", first)
     keep("m3#0", "?", "the body is not JSON", "events")
+    keep("m4#0", "{ no JSON", "the row is not JSON", "clicks", webhook)
     redrive_messages(lake, quarantined_messages(lake, Choice()), Choice(), by="somebody", log=log.append)
-    assert (again, lake.sent) == ([("{ no JSON", first)], ["?"])
+    assert (again, lake.sent) == ([("{ no JSON", first), ("{ no JSON", webhook)], ["?"])
     assert [message.event_id for message in quarantined_messages(lake, Choice())] == ["m2#0"]
     assert "1 messages of a queue of no table any more stay in quarantine" in log[0]
     (entry,) = lake.store.operations.entries()
-    assert (entry["queue"], len(entry["messages"])) == ("clicks, events", 2)
+    assert (entry["queue"], len(entry["messages"])) == ("clicks, events", 3)
     # A sent message is kept as a copy, with its origin.
     (kept,) = [body for key, body in lake.store.objects.bodies.items() if key.endswith("redriven/m1-0.json")]
     assert json.loads(kept)["row"] == {"queue": "clicks", "message_id": "first", "sent_at": 17}

@@ -20,6 +20,7 @@ from tidegate.platform.core.config.lake import DiscoverySpec, IntakeSpec, LakeCo
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.health.alarms import template
 from tidegate.platform.core.health.measurement import Health, QueueHealth, TableHealth
 from tidegate.platform.core.health.metrics import NAMESPACE, metric_data
@@ -38,6 +39,7 @@ MODELS: dict[str, type[BaseModel]] = {
     "`tables`": TableSpec,
     "CSV and JSON": CsvOptions,
     "`silver`": SilverSpec,
+    "`webhooks`": WebhookSpec,
 }
 #: Texts of the page for fields whose default is not a plain value.
 SAID = {

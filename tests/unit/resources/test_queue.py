@@ -298,4 +298,24 @@ def test_a_message_that_is_sent_again_is_what_it_was_when_it_came_first() -> Non
     # SQS returns only the attributes that a call asks for.
     arguments = client.calls[0][1]
     assert arguments["AttributeNames"] == ["SentTimestamp"]
-    assert set(arguments["MessageAttributeNames"]) == set(attributes)
+    assert set(arguments["MessageAttributeNames"]) == {*attributes, "tidegate-sent-since"}
+
+
+def test_rows_are_sent_with_their_identities_and_the_answer_of_each_is_returned() -> None:
+    sent: list[dict[str, Any]] = []
+    client = Sqs(["a", "b"])
+
+    def send(**given: Any) -> dict[str, Any]:
+        sent.extend(given["Entries"])
+        return {"Successful": [{"Id": "0"}], "Failed": [{"Id": "2", "Code": "InternalError"}]}
+
+    client.send_message_batch = send  # type: ignore[attr-defined]
+    origins = [RowOrigin("shop:1", 1_000, 17), RowOrigin("shop:2", 2_000), RowOrigin("shop:3", 3_000)]
+    found = queue(client).send_rows([("{}", origin) for origin in origins])
+    assert found == ["", "unknown", "InternalError"], "what SQS does not mention is not stored"
+    for item, entry in zip(client.waiting, sent, strict=False):
+        item["MessageAttributes"] = entry["MessageAttributes"]
+        item["Attributes"] = {"SentTimestamp": "99"}  # type: ignore[assignment]
+    client.waiting[1]["MessageAttributes"]["tidegate-sent-at"] = {"StringValue": "9" * 5000}
+    received = drained(client, seconds=30, messages=10, threads=1)
+    assert [message.origin for message in received] == [origins[0], RowOrigin("m1", 99)]

@@ -116,7 +116,7 @@ def test_a_publication_of_sns_is_told_by_what_sns_says_of_it() -> None:
 
 def test_an_object_s_name_says_what_it_holds() -> None:
     row_object = RowObject(3, ORIGIN.sent_at, ORIGIN.sent_at + 5)
-    key = row_object.new_key("lake/rows/clicks/")
+    key = row_object.new_key("lake/rows/clicks/", row_object.first)
     assert key.startswith("lake/rows/clicks/2023-11-14/")
     assert (RowObject.of(key), sent_in(key)) == (row_object, row_object)
     assert RowObject.of("lake/rows/clicks/x.jsonl") is None
@@ -178,6 +178,18 @@ def test_good_rows_do_not_wait_for_bad_ones(tmp_path: Path) -> None:
     assert (only_bad.hints, len(objects.bodies)) == ({}, 1)
 
 
+def test_an_object_names_the_times_at_which_equal_messages_may_have_come(tmp_path: Path) -> None:
+    """Without a webhook's message, these are the times of its messages. Its folder and its hint are of the first."""
+    (table,) = config(tmp_path).tables
+    day = 86_400_000
+    webhook = RowOrigin("shop:1", ORIGIN.sent_at + 50, ORIGIN.sent_at + 50 - 4 * day)
+    hook = Message("m9", "{}", "r", 99, webhook)
+    ((hint,),) = rows_as_objects([*messages(20, 10), hook], table, Objects()).hints.values()  # type: ignore[arg-type]
+    assert RowObject.of(hint.key) == RowObject(3, webhook.sent_at - 4 * day, webhook.sent_at + 300_000)
+    assert hint.key.startswith("lake/rows/clicks/2023-11-14/")
+    assert hint.event_time == "2023-11-14T22:13:20.133+00:00"
+
+
 def test_objects_are_bounded_in_rows_bytes_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (table,) = config(tmp_path).tables
 
@@ -232,7 +244,7 @@ def test_a_table_of_a_row_queue_lies_below_the_lake_root(tmp_path: Path) -> None
     assert (clicks.prefix, clicks.registers) == ("s3://my-lake/lake/rows/clicks/", False)
     assert [queue.name for queue in lake.every_queue] == ["events", "clicks-rows"]
     assert (lake.table_of_rows("clicks-rows"), lake.table_of_rows("events")) == (clicks, None)
-    key = RowObject(1, 5, 6).new_key(clicks.table_key.prefix)
+    key = RowObject(1, 5, 6).new_key(clicks.table_key.prefix, 5)
     # To an event, such an object is a file of Tidegate itself, like everything below the root.
     event = route("my-lake", key, lake, set())
     assert isinstance(event, NoRoute)
@@ -282,7 +294,7 @@ def test_what_lake_yaml_must_not_say_of_a_row_queue(tmp_path: Path, tables: str,
 def test_a_batch_says_how_new_the_rows_up_to_it_may_be(
     n: int, before: int | None, sent: list[tuple[int, int]], until: int
 ) -> None:
-    keys = [RowObject(1, first, last).new_key("rows/clicks/") for first, last in sent]
+    keys = [RowObject(1, first, last).new_key("rows/clicks/", first) for first, last in sent]
     prepared = PreparedBatch(rows=[LedgerRow(key, Status.COMMITTED, rows=0) for key in keys])
     batches = SimpleNamespace(read=lambda asked: {n - 1: SimpleNamespace(sent_until=before)}[asked])
     work: Any = SimpleNamespace(n=n, birth=SimpleNamespace(location="s3a://lake/clicks"))
