@@ -24,7 +24,7 @@ from tidegate.platform.local.stack import LocalStack
 from tidegate.resources.aws.dagster_resource import AwsResource
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_resource import LakeResource
-from tidegate.sensors.intake.sort import Intake
+from tidegate.sensors.intake.intake_result import IntakeResult
 from tidegate.sensors.intake.tick import take_in
 
 
@@ -117,7 +117,7 @@ class TestLake:
         """Delete an object of the landing bucket. S3 notifies the queue."""
         self.clients.s3.delete_object(Bucket=self.bucket, Key=key)
 
-    def intake(self) -> Intake:
+    def intake(self) -> IntakeResult:
         """Drain the queue into the inbox, as the sensor does.
 
         Raises:

@@ -28,7 +28,7 @@ class Sized(Protocol):
 M = TypeVar("M", bound=Sized)
 
 
-class Turn:
+class DrainLimits:
     """The limits of a drain after a first receive that found messages. This class has no limits: the drain is alone.
 
     Attributes:
@@ -37,11 +37,11 @@ class Turn:
 
     part = 1
 
-    def place(self) -> AbstractContextManager[None]:
+    def slot(self) -> AbstractContextManager[None]:
         """A context that is entered before more is received, and left when all of it is processed."""
         return nullcontext()
 
-    def goes_on(self, received: int) -> bool:
+    def may_receive(self, received: int) -> bool:
         """Whether more messages may be received after so many."""
         return True
 
@@ -55,7 +55,7 @@ class Drain(Generic[M]):
         deadline: end of the receives, by `time.monotonic`.
         messages: number of messages after which no receive begins.
         threads: number of receivers.
-        turn: limits that are shared with other drains.
+        limits: limits that are shared with other drains.
     """
 
     def __init__(
@@ -66,13 +66,13 @@ class Drain(Generic[M]):
         deadline: float,
         messages: int,
         threads: int,
-        turn: Turn,
+        limits: DrainLimits,
     ) -> None:
         self._receive = receive
         self._deadline = deadline
         self._messages = messages
-        self._turn = turn
-        self._chunk, self._chunk_size = _CHUNK // turn.part, _CHUNK_SIZE // turn.part
+        self._limits = limits
+        self._chunk, self._chunk_size = _CHUNK // limits.part, _CHUNK_SIZE // limits.part
         self._changed = threading.Condition()
         self._held, self._size, self._total = first, _characters(first), len(first)
         self._threads = self._working = threads
@@ -84,7 +84,7 @@ class Drain(Generic[M]):
         Raises:
             Exception: the error of a receive, after all received messages were yielded.
         """
-        with self._turn.place(), ThreadPoolExecutor(self._threads) as pool:
+        with self._limits.slot(), ThreadPoolExecutor(self._threads) as pool:
             receivers = [pool.submit(self._work) for _ in range(self._threads)]
             try:
                 while self._working or self._held:
@@ -107,7 +107,7 @@ class Drain(Generic[M]):
     def _work(self) -> None:
         try:
             while (left := self._deadline - time.monotonic()) > 0 and self._total < self._messages and not self._closed:
-                if not self._turn.goes_on(self._total):
+                if not self._limits.may_receive(self._total):
                     return
                 received = self._receive(left)
                 if not received:

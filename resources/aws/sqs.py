@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tidegate.platform.core.events.row_message import RowOrigin
-from tidegate.resources.aws.drain import Drain, Turn
+from tidegate.resources.aws.drain import Drain, DrainLimits
 from tidegate.resources.aws.held_messages import HeldMessages
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Depth:
     dead_letters: str = ""
 
 
-_ALONE = Turn()
+_ALONE = DrainLimits()
 
 
 class Queue:
@@ -125,7 +125,7 @@ class Queue:
         threads: int,
         patience: int = _POLL,
         hold: float = 0.0,
-        turn: Turn = _ALONE,
+        limits: DrainLimits = _ALONE,
     ) -> Generator[list[Message]]:
         """Receive until the queue looks empty or the budget is spent.
 
@@ -140,16 +140,22 @@ class Queue:
             patience: seconds that the first receive waits for a message. It ends with the first message.
             hold: seconds from now for which received messages that are not processed stay hidden, however short the
                 queue's timeout is. After that they come back at the queue's own timeout, as if this process had died.
-            turn: limits of this drain, shared with others.
+            limits: limits of this drain, shared with others.
 
         Raises:
             Exception: the error of a receive, after all received messages were yielded.
         """
         with closing(HeldMessages(self.hide, lambda: self.visibility, hold)) as hidden:
-            yield from self._drain(hidden, seconds, messages, threads, patience, turn)
+            yield from self._drain(hidden, seconds, messages, threads, patience, limits)
 
     def _drain(
-        self, hidden: HeldMessages[Message], seconds: float, messages: int, threads: int, patience: int, turn: Turn
+        self,
+        hidden: HeldMessages[Message],
+        seconds: float,
+        messages: int,
+        threads: int,
+        patience: int,
+        limits: DrainLimits,
     ) -> Generator[list[Message]]:
         deadline = time.monotonic() + seconds
 
@@ -171,7 +177,12 @@ class Queue:
         if not first:
             return
         drain = Drain(
-            lambda left: received(_POLL, left), first, deadline=deadline, messages=messages, threads=threads, turn=turn
+            lambda left: received(_POLL, left),
+            first,
+            deadline=deadline,
+            messages=messages,
+            threads=threads,
+            limits=limits,
         )
         with closing(drain.chunks()) as chunks:
             for chunk in chunks:

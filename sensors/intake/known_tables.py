@@ -10,7 +10,8 @@ from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.discovery import count_discovered, room_today
 from tidegate.resources.aws.sqs import Message
 from tidegate.resources.lake import Lake
-from tidegate.sensors.intake.sort import Intake, parse_messages, route_messages
+from tidegate.sensors.intake.intake_result import IntakeResult
+from tidegate.sensors.intake.message_routing import parse_messages, route_messages
 
 
 class KnownTables:
@@ -28,7 +29,7 @@ class KnownTables:
         self._tables: frozenset[TableKey] | None = None
         self._room = 0
 
-    def routed(self, messages: Sequence[Message]) -> Intake:
+    def routed(self, messages: Sequence[Message]) -> IntakeResult:
         """Parse and route the messages of an event queue.
 
         No other queue waits while S3 is asked. If another queue discovered a table meanwhile, the messages are routed

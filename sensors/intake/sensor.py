@@ -13,7 +13,7 @@ from tidegate.assets.bronze.job import BRONZE_JOB
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.sensors.intake.queue_order import QueueOrder
-from tidegate.sensors.intake.requests import bronze_requests
+from tidegate.sensors.intake.run_requests import bronze_requests
 from tidegate.sensors.intake.tick import listen
 from tidegate.sensors.intake.unrouted import evaluate_checks, log_lines
 
@@ -52,29 +52,29 @@ def build_intake_sensor(config: LakeConfig, shared: dg.JobDefinition) -> dg.Sens
         before = json.loads(context.cursor or "{}")
         # Its own time budget: the inbox is read however long the queues took.
         until = time.monotonic() + INBOX_SECONDS
-        turns, requests = bronze_requests(handles, context.instance, now, str(before.get("last", "")), until)
-        wanted = {*turns.seen, *(spec.table_key.encode() for spec in config.tables)}
+        due_tables, requests = bronze_requests(handles, context.instance, now, str(before.get("last", "")), until)
+        wanted = {*due_tables.seen, *(spec.table_key.encode() for spec in config.tables)}
         unknown = sorted(wanted - set(context.instance.get_dynamic_partitions(TABLES.name or "")))
         summary = (
             f"received {taken.received} events, {sum(taken.counters.values())} of them no table's; "
-            f"{'' if turns.whole else 'at least '}{turns.hints} hints wait for {len(turns.seen)} tables"
+            f"{'' if due_tables.whole else 'at least '}{due_tables.hints} hints wait for {len(due_tables.seen)} tables"
         )
         context.log.info(summary)
         for line in log_lines(taken.unrouted):
             context.log.warning(line)
-        for stray in turns.strays[:_MAX_STRAYS]:
+        for stray in due_tables.strays[:_MAX_STRAYS]:
             context.log.error(stray)
         today = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
         verdicts = evaluate_checks(context.cursor, today, [spec.name for spec in config.every_queue], taken.unrouted)
         for name, error in taken.failures.items():
             context.log.error(f"queue {name} could not be drained: {error}")
-            if not requests and not verdicts.failed and turns.whole:
+            if not requests and not verdicts.failed and due_tables.whole:
                 # A tick without other results fails, because people see that. A partial tour must keep its cursor, and
                 # a failed tick would drop it.
                 raise error
         return dg.SensorResult(
             asset_events=verdicts.evaluations,
-            cursor=json.dumps({**json.loads(verdicts.cursor), "last": turns.last}),
+            cursor=json.dumps({**json.loads(verdicts.cursor), "last": due_tables.last}),
             run_requests=requests,
             dynamic_partitions_requests=[TABLES.build_add_request(unknown)] if unknown else [],
             skip_reason=None if requests else dg.SkipReason(summary),

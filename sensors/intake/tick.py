@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake import Lake
 from tidegate.resources.side_by_side import SideBySide
-from tidegate.sensors.intake.drains import Drains
+from tidegate.sensors.intake.fair_drain import FairDrain
+from tidegate.sensors.intake.intake_result import IntakeResult
 from tidegate.sensors.intake.queue_order import QueueOrder
-from tidegate.sensors.intake.sort import Intake
 
 #: Seconds after which Dagster gives up a tick. Its messages become visible to other receivers then.
 TICK_SECONDS = 60.0
@@ -35,7 +35,7 @@ def take_in(
     queues: Sequence[Queue] | None = None,
     patience: int = 1,
     order: QueueOrder | None = None,
-) -> Intake:
+) -> IntakeResult:
     """Drain queues once. Manifests and logs are written first, messages are deleted last.
 
     The next messages are received while earlier ones are written and deleted. Queues are drained in parallel, and a
@@ -53,7 +53,7 @@ def take_in(
     by_name = {queue.name: queue for queue in (lake.queues if queues is None else queues)}
     order = order or QueueOrder()
     healthy, troubled = order.healthy(list(by_name)), order.troubled(list(by_name))
-    tick = Drains(
+    tick = FairDrain(
         lake,
         len(by_name),
         seconds=seconds or lake.config.intake.seconds * RECEIVE_SHARE,
@@ -81,7 +81,7 @@ def take_in(
     return total
 
 
-def listen(lake: Lake, patience: float = _PATIENCE, order: QueueOrder | None = None) -> Intake:
+def listen(lake: Lake, patience: float = _PATIENCE, order: QueueOrder | None = None) -> IntakeResult:
     """Drain the lake's queues. If the inbox is empty, wait for a message first.
 
     Events of the platform's own files, which follow each run, do not end the wait.

@@ -32,7 +32,8 @@ class Mutant:
 _RUN, _LOOK, _RECORD = "assets/bronze/run.py", "assets/bronze/look.py", "assets/bronze/record.py"
 _LOAD, _PREPARE = "assets/bronze/prepare/load/load.py", "assets/bronze/prepare/prepare.py"
 _PLANNING, _INTAKE = "platform/core/bronze/plan.py", "sensors/intake/sensor.py"
-_DRAINS, _TROUBLED = "sensors/intake/drains.py", "tests/unit/sensors/test_troubled_queues.py::"
+_DRAIN, _TROUBLED = "sensors/intake/fair_drain.py", "tests/unit/sensors/test_troubled_queues.py::"
+_DELETE = "sensors/intake/store_and_delete.py"
 _MERGE, _MERGE_SQL, _PENDING = (f"assets/silver/{name}.py" for name in ("merge", "merge_sql", "pending"))
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
@@ -40,24 +41,24 @@ MUTANTS = (
     Mutant(
         "messages are deleted before their hints are written",
         1,
-        _DRAINS,
-        "                self._keep(queue.name, intake)\n                queue.delete(messages)\n",
-        "                queue.delete(messages)\n                self._keep(queue.name, intake)\n",
+        _DELETE,
+        "    _store(lake, queue.name, intake)\n    queue.delete(messages)\n",
+        "    queue.delete(messages)\n    _store(lake, queue.name, intake)\n",
         ("tests/unit/sensors/test_intake.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
     ),
     Mutant(
         "the object of a row queue's messages is written after their delete",
         1,
-        _DRAINS,
-        "            return rows_as_objects(messages, table, self._lake.store.objects)\n",
+        _DRAIN,
+        "            return write_row_objects(messages, table, self._lake.store.objects)\n",
         "            queue.delete(messages)\n"
-        "            return rows_as_objects(messages, table, self._lake.store.objects)\n",
+        "            return write_row_objects(messages, table, self._lake.store.objects)\n",
         ("tests/unit/sensors/test_row_queues.py::test_messages_are_deleted_after_their_rows_are_kept",),
     ),
     Mutant(
         "of a webhook that came again later, a second row stays",
         1,
-        "sensors/intake/rows.py",
+        "sensors/intake/row_objects.py",
         "min(row.origin.earliest for row in group)",
         "min(row.origin.sent_at for row in group)",
         (
@@ -83,7 +84,7 @@ MUTANTS = (
     Mutant(
         "a message that cannot be understood is deleted without a copy",
         1,
-        _DRAINS,
+        _DELETE,
         "store.quarantine.keep_message(reject.event_id, reject.raw, reject.reason, home, reject.origin)\n",
         '""\n',
         ("tests/unit/sensors/test_intake.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
@@ -142,7 +143,7 @@ MUTANTS = (
     Mutant(
         "a run is asked for while one is active",
         3,
-        "sensors/intake/requests.py",
+        "sensors/intake/run_requests.py",
         "held=runs.active | tables_in_backoff(",
         "held=tables_in_backoff(",
         ("tests/unit/platform/test_definitions.py::test_a_table_with_an_active_run_is_left_alone",),
@@ -198,9 +199,9 @@ MUTANTS = (
     Mutant(
         "the tour goes back to its beginning while no more runs may be asked for",
         1,
-        "sensors/intake/turns.py",
-        "    turns = Turns(last=after)\n",
-        "    turns = Turns()\n",
+        "sensors/intake/due_tables.py",
+        "    due_tables = DueTables(last=after)\n",
+        "    due_tables = DueTables()\n",
         ("tests/unit/sensors/test_intake.py::test_with_many_tables_that_are_always_ready_none_is_starved",),
     ),
     Mutant(
@@ -301,7 +302,7 @@ MUTANTS = (
     Mutant(
         "an event that cannot be understood is not counted",
         6,
-        "sensors/intake/sort.py",
+        "sensors/intake/message_routing.py",
         '            intake.count("malformed", reject.records)\n',
         "",
         ("tests/unit/sensors/test_intake.py::test_every_event_received_is_a_hint_or_counted",),

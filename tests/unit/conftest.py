@@ -18,7 +18,7 @@ from tidegate.resources.aws.dagster_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.inbox import Backlog
 from tidegate.sensors.intake import sensor as intake
-from tidegate.sensors.intake.sort import Intake
+from tidegate.sensors.intake.intake_result import IntakeResult
 
 PAPER = {
     "lake": {"root": "s3://lake/root"},
@@ -76,7 +76,7 @@ def paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paper:
     lake = Paper(tmp_path / "lake.yaml")
     store = SimpleNamespace(inbox=SimpleNamespace(tour=lambda after: iter(lake.inbox)))
     monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace(store=store, config=lake.config))
-    monkeypatch.setattr(intake, "listen", lambda *_, **__: Intake())
+    monkeypatch.setattr(intake, "listen", lambda *_, **__: IntakeResult())
     return lake
 
 

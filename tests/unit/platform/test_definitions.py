@@ -30,11 +30,11 @@ from tidegate.platform.core.routing.unrouted import Detail, Unrouted
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.inbox import Backlog
 from tidegate.resources.lake_root.store import LakeStore
-from tidegate.sensors.intake import requests, sharing
+from tidegate.sensors.intake import run_requests, shared_runs
 from tidegate.sensors.intake import sensor as intake
 from tidegate.sensors.intake import tick as intake_tick
-from tidegate.sensors.intake.sort import Intake
-from tidegate.sensors.intake.turns import Turns
+from tidegate.sensors.intake.due_tables import DueTables
+from tidegate.sensors.intake.intake_result import IntakeResult
 from tidegate.sensors.run_history import FAILURES_TAG
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -210,7 +210,7 @@ def test_a_tick_evaluates_the_checks_of_the_queues(
     paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     event = Unrouted("m#0", "no_table", "more", S3Address("b", "x.json"), "no folder")
-    monkeypatch.setattr(intake, "listen", lambda *_, **__: Intake(unrouted=[event]))
+    monkeypatch.setattr(intake, "listen", lambda *_, **__: IntakeResult(unrouted=[event]))
     tick = paper.tick(instance)
     assert {event.asset_key.path[-1]: event.passed for event in tick.asset_events} == {"events": True, "more": False}
     for event in tick.asset_events:
@@ -242,7 +242,7 @@ def test_a_tick_shows_what_went_to_no_table_and_why(
         Unrouted("m#1", "malformed", "events", Detail("s3://lake/quarantine/messages/m-0.json"), "not JSON"),
         *(Unrouted("m#2", "no_table", "events", S3Address("landing", key), "in no folder") for key in keys),
     ]
-    monkeypatch.setattr(intake, "listen", lambda *_, **__: Intake(unrouted=events))
+    monkeypatch.setattr(intake, "listen", lambda *_, **__: IntakeResult(unrouted=events))
     paper.tick(instance)
     log = capfd.readouterr().err
     assert "malformed: s3://lake/quarantine/messages/m-0.json: not JSON" in log
@@ -256,10 +256,10 @@ def test_a_queue_that_fails_for_ever_does_not_set_the_tour_of_the_inbox_back(
     paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A tick that fails keeps no cursor, so the next tick would read the same tables again."""
-    broken = Intake(failures={"events": TimeoutError("no route")})
+    broken = IntakeResult(failures={"events": TimeoutError("no route")})
     monkeypatch.setattr(intake, "listen", lambda *_, **__: broken)
     for whole in (False, True):
-        turns = Turns(last="landing.m", whole=whole)
+        turns = DueTables(last="landing.m", whole=whole)
         monkeypatch.setattr(intake, "bronze_requests", lambda *_, turns=turns: (turns, []))
         if whole:
             with pytest.raises(TimeoutError):
@@ -346,8 +346,8 @@ def test_a_tick_with_thousands_of_waiting_tables_asks_little_and_for_few_runs(
     tables = sorted(TableKey("landing", f"t{number}/").encode() for number in range(5000))
     for table in [*tables, *[tables[0]] * 5000]:
         objects.bodies[f"root/inbox/{table}/{len(objects.bodies):026d}-1.json"] = ""
-    monkeypatch.setattr(requests, "MAX_RUNS", max_runs)
-    monkeypatch.setattr(sharing, "MAX_SHARED_TABLES", 5)
+    monkeypatch.setattr(run_requests, "MAX_RUNS", max_runs)
+    monkeypatch.setattr(shared_runs, "MAX_SHARED_TABLES", 5)
     monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace(store=store, config=paper.config))
     fetch, under = dg.DagsterInstance.get_run_records, Objects.under
     monkeypatch.setattr(
@@ -385,15 +385,15 @@ def test_the_inbox_has_a_time_of_its_own_however_long_the_queues_took(
     """Due runs are requested although a queue failed. Only a tick without other results fails."""
     clock = [1000.0]
 
-    def long_drain(*_: Any, **__: Any) -> Intake:
+    def long_drain(*_: Any, **__: Any) -> IntakeResult:
         clock[0] += intake_tick.DRAIN_SECONDS
-        return Intake(failures={"more": ConnectionError("no answer")})
+        return IntakeResult(failures={"more": ConnectionError("no answer")})
 
     given: list[float] = []
 
     def bronze_requests(*what: Any) -> Any:
         given.append(what[-1] - clock[0])
-        return requests.bronze_requests(*what[:-1], time.monotonic() + 60)
+        return run_requests.bronze_requests(*what[:-1], time.monotonic() + 60)
 
     monkeypatch.setattr(intake, "listen", long_drain)
     monkeypatch.setattr(intake, "bronze_requests", bronze_requests)
@@ -415,7 +415,7 @@ def tables_of(request: dg.RunRequest) -> list[str]:
 
 def asked_at(paper: Paper, instance: dg.DagsterInstance, now: float, table: str = "") -> list[dg.RunRequest]:
     """Returns the runs that a tick requests at the time `now`. If `table` is given, only its runs."""
-    found = requests.bronze_requests(paper.resource.open(), instance, now, "", time.monotonic() + 60)[1]
+    found = run_requests.bronze_requests(paper.resource.open(), instance, now, "", time.monotonic() + 60)[1]
     return [request for request in found if not table or table in tables_of(request)]
 
 

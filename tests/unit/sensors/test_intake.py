@@ -29,12 +29,13 @@ from tidegate.platform.core.routing.unrouted import Detail, Unrouted
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake_root.inbox import Backlog
 from tidegate.resources.lake_root.store import LakeStore
-from tidegate.sensors.intake import sort as sort_module
+from tidegate.sensors.intake import message_routing
 from tidegate.sensors.intake import tick as intake_tick
-from tidegate.sensors.intake.sharing import COLD_HINTS, MAX_SHARED_TABLES, share
-from tidegate.sensors.intake.sort import Intake, parse_messages, route_events, route_messages
+from tidegate.sensors.intake.due_tables import MAX_RUNS, DueTables, find_due_tables, is_ready
+from tidegate.sensors.intake.intake_result import IntakeResult
+from tidegate.sensors.intake.message_routing import parse_messages, route_events, route_messages
+from tidegate.sensors.intake.shared_runs import COLD_HINTS, MAX_SHARED_TABLES, assign_runs
 from tidegate.sensors.intake.tick import take_in
-from tidegate.sensors.intake.turns import MAX_RUNS, Turns, is_ready, take_turns
 from tidegate.sensors.intake.unrouted import evaluate_checks
 from tidegate.sensors.run_history import backoff_seconds
 
@@ -65,7 +66,7 @@ def body(*records: dict[str, Any]) -> str:
     return json.dumps({"Records": list(records)})
 
 
-def sort(*bodies: str, known: set[TableKey] | None = None) -> Intake:
+def sort(*bodies: str, known: set[TableKey] | None = None) -> IntakeResult:
     received = [Message(f"m{i}", text, f"r{i}") for i, text in enumerate(bodies)]
     return route_events(parse_messages(received), LAKE, set() if known is None else known)
 
@@ -175,7 +176,7 @@ class Sqs:
         return {"Attributes": {"VisibilityTimeout": "120"}}
 
 
-def drain(*clients: Sqs, seconds: float = 60.0) -> tuple[Intake, list[str]]:
+def drain(*clients: Sqs, seconds: float = 60.0) -> tuple[IntakeResult, list[str]]:
     budget = LAKE.intake.model_copy(update={"threads": 1, "events": 300})
     store, config = Store(), LAKE.model_copy(update={"intake": budget})
     queues = [Queue(client, f"https://sqs/1/{client.name}") for client in clients]  # type: ignore[arg-type]
@@ -204,20 +205,20 @@ def test_a_busy_queue_leaves_the_others_time() -> None:
 @pytest.mark.parametrize(
     ("waiting", "brought", "asked"),
     [
-        ([], [Intake()], [4]),
-        ([], [Intake(received=3), Intake()], [4, 4]),
-        ([], [Intake(received=3), Intake(hints={ORDERS: []}, received=1)], [4, 4]),
-        ([], [Intake(received=1, failures={"q": OSError()})], [4]),
-        ([ORDERS.encode()], [Intake(received=3)], [1]),
+        ([], [IntakeResult()], [4]),
+        ([], [IntakeResult(received=3), IntakeResult()], [4, 4]),
+        ([], [IntakeResult(received=3), IntakeResult(hints={ORDERS: []}, received=1)], [4, 4]),
+        ([], [IntakeResult(received=1, failures={"q": OSError()})], [4]),
+        ([ORDERS.encode()], [IntakeResult(received=3)], [1]),
     ],
     ids=["nothing", "own files alone", "own files, then others", "failure", "work waits"],
 )
 def test_a_tick_listens_until_something_for_a_table_has_come(
-    monkeypatch: pytest.MonkeyPatch, waiting: list[str], brought: list[Intake], asked: list[int]
+    monkeypatch: pytest.MonkeyPatch, waiting: list[str], brought: list[IntakeResult], asked: list[int]
 ) -> None:
     waits: list[int] = []
 
-    def take_in(_: Any, patience: int, order: Any) -> Intake:
+    def take_in(_: Any, patience: int, order: Any) -> IntakeResult:
         waits.append(patience)
         return brought[len(waits) - 1]
 
@@ -392,14 +393,14 @@ def test_f18_a_body_of_fifty_thousand_bad_records_is_kept_once() -> None:
 
 
 def test_f18_a_message_that_the_code_stumbles_over_is_set_apart_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = sort_module.parse_body
+    whole = message_routing.parse_body
 
     def stumbling(text: str, message_id: str) -> Any:
         if message_id == "odd":
             raise MemoryError("what nobody thought of")
         return whole(text, message_id)
 
-    monkeypatch.setattr(sort_module, "parse_body", stumbling)
+    monkeypatch.setattr(message_routing, "parse_body", stumbling)
     _, taken = tick_of(body(record("orders/b.json")))
     assert taken.counters == {"malformed": 1}
     assert [event.reason for event in taken.unrouted] == [
@@ -407,7 +408,7 @@ def test_f18_a_message_that_the_code_stumbles_over_is_set_apart_alone(monkeypatc
     ]
 
 
-def tick_of(odd: str) -> tuple[Objects, Intake]:
+def tick_of(odd: str) -> tuple[Objects, IntakeResult]:
     """Run a tick that receives an odd message and a good one. Returns what it stored, and what it took in."""
     objects, deleted = Objects(), []
     messages = [Message("odd", odd, "r1"), Message("good", body(record("orders/good.json")), "r2")]
@@ -422,17 +423,17 @@ def tick_of(odd: str) -> tuple[Objects, Intake]:
 
 def count_parses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return a list to which each later parse of a body appends the message's id."""
-    whole, parses = sort_module.parse_body, []
+    whole, parses = message_routing.parse_body, []
 
     def parse_body(text: str, message_id: str) -> Any:
         parses.append(message_id)
         return whole(text, message_id)
 
-    monkeypatch.setattr(sort_module, "parse_body", parse_body)
+    monkeypatch.setattr(message_routing, "parse_body", parse_body)
     return parses
 
 
-def arrive(objects: Objects, *keys: str, known: set[TableKey] | None = None) -> tuple[Intake, set[str]]:
+def arrive(objects: Objects, *keys: str, known: set[TableKey] | None = None) -> tuple[IntakeResult, set[str]]:
     """Route events of these keys. Returns the result and the prefixes of the tables that exist afterwards."""
     tables = set(known or ())
     messages = [Message(f"m{number}", body(record(key)), "r") for number, key in enumerate(keys)]
@@ -469,7 +470,9 @@ def test_what_is_gone_does_not_keep_its_neighbours_from_a_table() -> None:
 def test_each_body_is_parsed_once_however_often_its_events_are_routed(monkeypatch: pytest.MonkeyPatch) -> None:
     rounds = []
     monkeypatch.setattr(
-        sort_module, "route_events", lambda parsed, *given: rounds.append(len(parsed)) or route_events(parsed, *given)
+        message_routing,
+        "route_events",
+        lambda parsed, *given: rounds.append(len(parsed)) or route_events(parsed, *given),
     )
     parses = count_parses(monkeypatch)
     objects = Objects(gone=["a/b/c/x.csv", "a/b/x.csv", "a/x.csv"])
@@ -555,7 +558,7 @@ def test_a_tick_brings_no_more_new_tables_than_its_day_may_have_however_many_chu
     store.objects.head = lambda bucket, key: S3Found("e", 1, 0)  # type: ignore[method-assign]
     store.births.ensure_birth("landing.yesterday", "yesterday", registered=True)  # of 1970, by the dictionary's clock
 
-    def tick() -> Intake:
+    def tick() -> IntakeResult:
         queue = SimpleNamespace(name="q", drain=lambda **_: (chunk for chunk in chunks), delete=lambda _: None)
         return take_in(SimpleNamespace(config=CAPPED, queues=[queue], store=store))  # type: ignore[arg-type]
 
@@ -616,16 +619,16 @@ def test_a_table_is_ready_after_its_window_or_with_a_full_batch(
     assert is_ready(Backlog(f"landing.{table}", hints, 100, size=size), LAKE, 100 + age) is expected
 
 
-def due(turns: Turns) -> list[str]:
+def due(turns: DueTables) -> list[str]:
     return [one.folder for one in turns.due]
 
 
-def ticks(tables: Collection[str], most: Iterator[int], held: Collection[str] = ()) -> Iterator[Turns]:
+def ticks(tables: Collection[str], most: Iterator[int], held: Collection[str] = ()) -> Iterator[DueTables]:
     """Tours of an inbox in which every table has more hints than its runs can ever process."""
     store, last = LakeStore(InMemory(), "s3://lake/root"), ""  # type: ignore[arg-type]
     store.inbox.put([Manifest.new(table, "intake", [Hint("a")]) for table in tables for _ in range(3)])
     while True:
-        turns = take_turns(store.inbox.tour(last), LAKE, 1e9, held=held, max_due=next(most), after=last)
+        turns = find_due_tables(store.inbox.tour(last), LAKE, 1e9, held=held, max_due=next(most), after=last)
         last = turns.last
         yield turns
 
@@ -658,7 +661,7 @@ def test_with_many_tables_that_are_always_ready_none_is_starved(number: int) -> 
         for _ in range(2):  # a tick each half minute
             start = next((place for place, table in enumerate(tables) if table > last), 0)
             tour = (Backlog(table, 99, 0.0) for table in [*tables[start:], *tables[:start]])
-            turns = take_turns(tour, LAKE, 1e9, held=active, max_due=MAX_RUNS - len(active), after=last)
+            turns = find_due_tables(tour, LAKE, 1e9, held=active, max_due=MAX_RUNS - len(active), after=last)
             last, active = turns.last, [*active, *due(turns)]
         served.update(active[:4])
         del active[:4]
@@ -670,9 +673,9 @@ def test_no_turn_is_lost_while_no_more_runs_may_be_asked_for() -> None:
     store = LakeStore(InMemory(), "s3://lake/root")  # type: ignore[arg-type]
     store.inbox.put([Manifest.new(table, "intake", [Hint("a")]) for table in ("landing.a", "landing.b")])
     for most in (0, -3):
-        full = take_turns(store.inbox.tour("landing.a"), LAKE, 1e9, held=(), max_due=most, after="landing.a")
+        full = find_due_tables(store.inbox.tour("landing.a"), LAKE, 1e9, held=(), max_due=most, after="landing.a")
         assert (due(full), full.last) == ([], "landing.a"), "the next tour begins where this one would have"
-    late = take_turns(
+    late = find_due_tables(
         store.inbox.tour("landing.a"), LAKE, 1e9, held=(), max_due=9, after="landing.a", goes_on=lambda: False
     )
     assert (due(late), late.whole) == (["landing.b"], False), "time is up: one table is looked at all the same"
@@ -680,7 +683,7 @@ def test_no_turn_is_lost_while_no_more_runs_may_be_asked_for() -> None:
 
 def asked(hints: Mapping[str, int], alone: Collection[str] = ()) -> tuple[list[str], list[list[str]]]:
     """Which tables get a run of their own, and which share a run."""
-    sharing = share([Backlog(table, number, 0.0) for table, number in hints.items()], alone)
+    sharing = assign_runs([Backlog(table, number, 0.0) for table, number in hints.items()], alone)
     return sharing.own, sharing.shared
 
 

@@ -22,8 +22,8 @@ from tidegate.platform.core.events.row_message import RowOrigin, row_of
 from tidegate.platform.core.events.row_object import LATEST, RowObject, sent_in, spans
 from tidegate.platform.core.routing.route import NoRoute, route, rows_route
 from tidegate.resources.aws.sqs import Message
-from tidegate.sensors.intake import rows as row_arrivals
-from tidegate.sensors.intake.rows import rows_as_objects
+from tidegate.sensors.intake import row_objects
+from tidegate.sensors.intake.row_objects import write_row_objects
 from tidegate.sensors.intake.tick import take_in
 
 ORIGIN = RowOrigin("m1", 1_700_000_000_123)
@@ -165,7 +165,7 @@ def test_good_rows_do_not_wait_for_bad_ones(tmp_path: Path) -> None:
     (table,) = config(tmp_path).tables
     objects = Objects()
     bad = Message("bad", "{ no JSON", "r", 7, RowOrigin("first", 5))
-    intake = rows_as_objects([bad, *messages(20, 10)], table, objects)  # type: ignore[arg-type]
+    intake = write_row_objects([bad, *messages(20, 10)], table, objects)  # type: ignore[arg-type]
     assert (intake.received, intake.counters) == (3, {"malformed": 1})
     (reject,) = intake.rejects
     assert (reject.event_id, reject.raw, reject.origin) == ("bad#0", "{ no JSON", RowOrigin("first", 5))
@@ -174,7 +174,7 @@ def test_good_rows_do_not_wait_for_bad_ones(tmp_path: Path) -> None:
     ((hint,),) = intake.hints.values()
     assert (hint.key, hint.size, hint.event_time) == (key, len(body), "2023-11-14T22:13:20.133+00:00")
     assert RowObject.of(key) == RowObject(2, ORIGIN.sent_at + 10, ORIGIN.sent_at + 20)
-    only_bad = rows_as_objects([bad], table, objects)  # type: ignore[arg-type]
+    only_bad = write_row_objects([bad], table, objects)  # type: ignore[arg-type]
     assert (only_bad.hints, len(objects.bodies)) == ({}, 1)
 
 
@@ -184,7 +184,7 @@ def test_an_object_names_the_times_at_which_equal_messages_may_have_come(tmp_pat
     day = 86_400_000
     webhook = RowOrigin("shop:1", ORIGIN.sent_at + 50, ORIGIN.sent_at + 50 - 4 * day)
     hook = Message("m9", "{}", "r", 99, webhook)
-    ((hint,),) = rows_as_objects([*messages(20, 10), hook], table, Objects()).hints.values()  # type: ignore[arg-type]
+    ((hint,),) = write_row_objects([*messages(20, 10), hook], table, Objects()).hints.values()  # type: ignore[arg-type]
     assert RowObject.of(hint.key) == RowObject(3, webhook.sent_at - 4 * day, webhook.sent_at + 300_000)
     assert hint.key.startswith("lake/rows/clicks/2023-11-14/")
     assert hint.event_time == "2023-11-14T22:13:20.133+00:00"
@@ -194,19 +194,19 @@ def test_objects_are_bounded_in_rows_bytes_and_time(tmp_path: Path, monkeypatch:
     (table,) = config(tmp_path).tables
 
     def counts(found: list[Message]) -> list[int]:
-        intake = rows_as_objects(found, table, Objects())  # type: ignore[arg-type]
+        intake = write_row_objects(found, table, Objects())  # type: ignore[arg-type]
         return [sent_in(hint.key).rows for hints in intake.hints.values() for hint in hints]
 
     day = 24 * 3_600_000
     assert counts(messages(0, 1, 5 * day, 5 * day + 3_600_000)) == [2, 2]
-    monkeypatch.setattr(row_arrivals, "_MAX_ROWS", 2)
+    monkeypatch.setattr(row_objects, "_MAX_ROWS", 2)
     assert counts(messages(0, 1, 2, 3, 4)) == [2, 2, 1]
-    monkeypatch.setattr(row_arrivals, "_MAX_BYTES", len(line('{"a": 1}')) + 1)
+    monkeypatch.setattr(row_objects, "_MAX_BYTES", len(line('{"a": 1}')) + 1)
     assert counts(messages(0, 1, 2)) == [1, 1, 1]
     assert counts(messages(0, 1, body='{"a": "longer than it may be"}')) == [1, 1]
-    monkeypatch.setattr(row_arrivals, "_MAX_ROWS", 10)
+    monkeypatch.setattr(row_objects, "_MAX_ROWS", 10)
     wide = '{"a": "\U0001f30a"}'
-    monkeypatch.setattr(row_arrivals, "_MAX_BYTES", 2 * len(line(wide)) + 1)
+    monkeypatch.setattr(row_objects, "_MAX_BYTES", 2 * len(line(wide)) + 1)
     assert counts(messages(0, 1, body=wide)) == [1, 1], "bytes, not characters"
 
 

@@ -19,12 +19,12 @@ from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.side_by_side import SideBySide
-from tidegate.sensors.intake import drains
+from tidegate.sensors.intake import store_and_delete
 from tidegate.sensors.intake import tick as intake_tick
+from tidegate.sensors.intake.drain_budget import DrainBudget, DrainSlots, QueueLimits, TickOver
+from tidegate.sensors.intake.intake_result import IntakeResult
 from tidegate.sensors.intake.known_tables import KnownTables
 from tidegate.sensors.intake.queue_order import QueueOrder
-from tidegate.sensors.intake.shares import Places, QueueTurn, Shares, TickOver
-from tidegate.sensors.intake.sort import Intake
 from tidegate.sensors.intake.tick import take_in
 
 DEADLINE = 30.0
@@ -80,7 +80,9 @@ class Hanging(Sqs):
         return super().receive_message(**given)
 
 
-def tick(*clients: Sqs, order: QueueOrder | None = None, seconds: float = 60.0, **more: Any) -> tuple[Intake, Counter]:
+def tick(
+    *clients: Sqs, order: QueueOrder | None = None, seconds: float = 60.0, **more: Any
+) -> tuple[IntakeResult, Counter]:
     """Run a tick. Returns its result and the number of hints of each queue in the inbox."""
     store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
     config = LAKE.model_copy(update={"intake": LAKE.intake.model_copy(update={"threads": 1})})
@@ -103,7 +105,7 @@ def test_a_queue_that_is_dead_or_refuses_a_delete_delays_nobody(kind: type[Sqs])
 def test_a_queue_whose_work_fails_delays_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = KnownTables.routed
 
-    def routed(self: KnownTables, messages: list[Message]) -> Intake:
+    def routed(self: KnownTables, messages: list[Message]) -> IntakeResult:
         if "/ill.json" in messages[0].body:
             raise OSError("S3 does not take it")
         return whole(self, messages)
@@ -247,33 +249,35 @@ def test_where_a_tick_s_time_is_too_short_the_next_one_begins_with_who_had_none(
     assert order.healthy(["other", *names])[0] != "other"
 
 
-def test_a_place_is_shared_by_who_waits_for_it_and_the_messages_by_all() -> None:
+def test_a_slot_is_shared_by_the_queues_that_wait_for_it_and_the_messages_by_all() -> None:
     now = [0.0]
-    shares, places = Shares(3, 300, deadline=12.0, clock=lambda: now[0]), Places(1)
-    turn, entries = QueueTurn(shares, places, lambda: None, probation=False), []
-    others = [threading.Thread(target=lambda: entries.append(entered(places))) for _ in range(2)]
-    with turn.place():
+    budget, slots = DrainBudget(3, 300, deadline=12.0, clock=lambda: now[0]), DrainSlots(1)
+    limits, entries = QueueLimits(budget, slots, lambda: None, probation=False), []
+    others = [threading.Thread(target=lambda: entries.append(entered(slots))) for _ in range(2)]
+    with limits.slot():
         now[0] = 11.9
-        assert (turn.goes_on(99), turn.goes_on(100)) == (True, False), "a third of the messages, and all of the time"
+        assert (limits.may_receive(99), limits.may_receive(100)) == (True, False), (
+            "a third of the messages, and all of the time"
+        )
         for other in others:
             other.start()
-        while places.rounds < 3:
+        while slots.rounds < 3:
             assert all(other.is_alive() for other in others), "they wait"
         now[0] = 3.9
-        assert turn.goes_on(99)
+        assert limits.may_receive(99)
         now[0] = 4.0
-        assert not turn.goes_on(99), "two others wait for the place"
-        shares.ended(20)
-        assert shares.messages == 140, "what one leaves the others may take"
-        places.close()
+        assert not limits.may_receive(99), "two others wait for the slot"
+        budget.ended(20)
+        assert budget.messages == 140, "what one leaves the others may take"
+        slots.close()
         for other in others:
             other.join(DEADLINE)
     assert entries == [False, False], "nobody begins after the tick"
 
 
-def entered(places: Places) -> bool:
+def entered(slots: DrainSlots) -> bool:
     try:
-        with places.one():
+        with slots.slot():
             return True
     except TickOver:
         return False
@@ -311,7 +315,7 @@ def test_what_could_not_be_understood_is_kept_and_then_let_go(monkeypatch: pytes
             found = super().receive_message(**given)
             return {"Messages": [{**one, "Body": "{ no JSON"} for one in found["Messages"]]}
 
-    monkeypatch.setattr(drains, "parallel", lambda call, items: map(call, items))
+    monkeypatch.setattr(store_and_delete, "parallel", lambda call, items: map(call, items))
     found, _ = tick(Odd("odd", 40))
     assert (found.counters, found.rejects) == ({"malformed": 40}, [])
     assert len(found.unrouted) == 40

@@ -14,7 +14,7 @@ MAX_SHARED_TABLES = 50
 
 
 @dataclass(frozen=True)
-class Sharing:
+class RunAssignment:
     """The runs to request.
 
     Attributes:
@@ -26,7 +26,7 @@ class Sharing:
     shared: list[list[str]] = field(default_factory=list)
 
 
-def share(due: Sequence[Backlog], alone: Collection[str] = ()) -> Sharing:
+def assign_runs(due: Sequence[Backlog], alone: Collection[str] = ()) -> RunAssignment:
     """Decide which tables share a run. Pure.
 
     Args:
@@ -35,9 +35,9 @@ def share(due: Sequence[Backlog], alone: Collection[str] = ()) -> Sharing:
     """
     cold = [backlog.folder for backlog in due if backlog.hints <= COLD_HINTS and backlog.folder not in alone]
     if len(cold) < 2:
-        return Sharing([backlog.folder for backlog in due])
+        return RunAssignment([backlog.folder for backlog in due])
     shared = set(cold)
     runs = -(-len(cold) // MAX_SHARED_TABLES)
     hot = [backlog.folder for backlog in due if backlog.folder not in shared]
     # Dealt out in order, so that the tables that became due first are first in their runs.
-    return Sharing(hot, [cold[start::runs] for start in range(runs)])
+    return RunAssignment(hot, [cold[start::runs] for start in range(runs)])

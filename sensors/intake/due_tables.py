@@ -16,7 +16,7 @@ MAX_RUNS = 100
 
 
 @dataclass
-class Turns:
+class DueTables:
     """The result of a tour of the inbox.
 
     Attributes:
@@ -49,7 +49,7 @@ def is_ready(backlog: Backlog, config: LakeConfig, now: float) -> bool:
     return full or now - backlog.since >= settings.window
 
 
-def take_turns(
+def find_due_tables(
     tour: Iterable[Backlog],
     config: LakeConfig,
     now: float,
@@ -58,10 +58,10 @@ def take_turns(
     max_due: int,
     after: str,
     goes_on: Callable[[], bool] = lambda: True,
-) -> Turns:
+) -> DueTables:
     """Tour the inbox until enough tables are due or time is up. Pure.
 
-    The next tour begins where this one ended, so each ready table has its turn before any table has a second one, no
+    The next tour begins where this one ended, so each ready table gets a run before any table gets a second one, no
     matter how much waits for that. A tour that may not request any run ends where it began.
 
     Args:
@@ -73,18 +73,18 @@ def take_turns(
         after: the folder after which the tour begins.
         goes_on: called after each table. Returns whether there is time for another.
     """
-    turns = Turns(last=after)
+    due_tables = DueTables(last=after)
     for backlog in tour:
-        if len(turns.due) >= max_due:
-            return turns
-        turns.last = backlog.folder
-        turns.strays += backlog.strays
+        if len(due_tables.due) >= max_due:
+            return due_tables
+        due_tables.last = backlog.folder
+        due_tables.strays += backlog.strays
         if backlog.hints:
-            turns.seen.append(backlog.folder)
-            turns.hints += backlog.hints
+            due_tables.seen.append(backlog.folder)
+            due_tables.hints += backlog.hints
             if backlog.folder not in held and is_ready(backlog, config, now):
-                turns.due.append(backlog)
+                due_tables.due.append(backlog)
         if not goes_on():
-            return turns
-    turns.whole = True
-    return turns
+            return due_tables
+    due_tables.whole = True
+    return due_tables

@@ -13,14 +13,14 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_root.root import is_table_key
-from tidegate.sensors.intake.sharing import share
-from tidegate.sensors.intake.turns import MAX_RUNS, Turns, take_turns
+from tidegate.sensors.intake.due_tables import MAX_RUNS, DueTables, find_due_tables
+from tidegate.sensors.intake.shared_runs import assign_runs
 from tidegate.sensors.run_history import FAILURES_TAG, TableRuns, table_runs
 
 
 def bronze_requests(
     lake: Lake, instance: dg.DagsterInstance, now: float, after: str, until: float
-) -> tuple[Turns, list[dg.RunRequest]]:
+) -> tuple[DueTables, list[dg.RunRequest]]:
     """Tour the inbox. Returns the tour and the runs to request for its due tables.
 
     Args:
@@ -31,7 +31,7 @@ def bronze_requests(
         until: when to stop, by `time.monotonic`. At least one table is read in any case.
     """
     runs = table_runs(instance, BRONZE_JOB.name, (TRIGGER_TAG, "sensor"), now)
-    turns = take_turns(
+    due_tables = find_due_tables(
         lake.store.inbox.tour(after),
         lake.config,
         now,
@@ -40,8 +40,8 @@ def bronze_requests(
         after=after,
         goes_on=lambda: time.monotonic() < until,
     )
-    sharing = share(turns.due, runs.failures)
-    return turns, [*(_own(table, runs) for table in sharing.own), *map(_shared, sharing.shared)]
+    assignment = assign_runs(due_tables.due, runs.failures)
+    return due_tables, [*(_own(table, runs) for table in assignment.own), *map(_shared, assignment.shared)]
 
 
 def tables_in_backoff(runs: TableRuns, config: LakeConfig, now: float) -> set[str]:

@@ -13,7 +13,7 @@ from tidegate.platform.core.times import from_millis
 from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.aws.sqs import Message
 from tidegate.resources.threads import parallel
-from tidegate.sensors.intake.sort import Intake
+from tidegate.sensors.intake.intake_result import IntakeResult
 
 #: Event name of the hints.
 ROWS_SENT = "RowsSent"
@@ -25,7 +25,7 @@ _MAX_ROWS = 10_000
 _MAX_GAP_MILLIS = 3_600_000
 
 
-def rows_as_objects(messages: Sequence[Message], table: TableSpec, objects: ObjectStore) -> Intake:
+def write_row_objects(messages: Sequence[Message], table: TableSpec, objects: ObjectStore) -> IntakeResult:
     """Write rows as JSON lines below the table's prefix. Returns their hints, and the messages that are not rows.
 
     A message that comes twice is written twice. The load drops it.
@@ -39,7 +39,7 @@ def rows_as_objects(messages: Sequence[Message], table: TableSpec, objects: Obje
         ClientError: S3 refused an object. The messages come back. Objects that were written before are found by the
             next listing, if there is one.
     """
-    intake = Intake(received=len(messages))
+    intake = IntakeResult(received=len(messages))
     rows = []
     for message in messages:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Gone
@@ -20,45 +20,10 @@ from tidegate.platform.core.routing.unrouted import Unrouted
 from tidegate.resources.aws.s3 import ObjectStore, StoreError
 from tidegate.resources.aws.sqs import Message
 from tidegate.resources.threads import parallel
+from tidegate.sensors.intake.intake_result import IntakeResult
 
 #: A folder whose events name more objects than this becomes a table without asking S3 whether they are all gone.
 _MAX_PROBE_OBJECTS = 1_000
-
-
-@dataclass
-class Intake:
-    """What one tick received.
-
-    Attributes:
-        hints: hints by table.
-        counters: events without a table, by outcome.
-        unrouted: these events, without those of commits, which are only counted.
-        rejects: records that are not S3 events, until they are kept in quarantine.
-        received: events, S3's test events included.
-        failures: why a queue could not be drained, by queue name.
-    """
-
-    hints: dict[TableKey, list[Hint]] = field(default_factory=dict)
-    counters: dict[str, int] = field(default_factory=dict)
-    unrouted: list[Unrouted] = field(default_factory=list)
-    rejects: list[Reject] = field(default_factory=list)
-    received: int = 0
-    failures: dict[str, Exception] = field(default_factory=dict)
-
-    def count(self, outcome: str, by: int = 1) -> None:
-        """Count events without a table."""
-        self.counters[outcome] = self.counters.get(outcome, 0) + by
-
-    def add(self, other: Intake) -> None:
-        """Add what another part of the tick received."""
-        for table, hints in other.hints.items():
-            self.hints.setdefault(table, []).extend(hints)
-        for outcome, number in other.counters.items():
-            self.count(outcome, number)
-        self.unrouted += other.unrouted
-        self.rejects += other.rejects
-        self.received += other.received
-        self.failures |= other.failures
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +46,10 @@ def _parse(message: Message) -> Parsed:
     try:
         return Parsed(message, parse_body(message.body, message.id))
     except Exception as error:
-        return Parsed(message, ParsedBody(rejects=[_stumbled(message, error)]))
+        return Parsed(message, ParsedBody(rejects=[_malformed(message, error)]))
 
 
-def _stumbled(message: Message, error: Exception) -> Reject:
+def _malformed(message: Message, error: Exception) -> Reject:
     why = f"reading it failed, please report it: {type(error).__name__}: {first_line(error)}"
     return Reject(f"{message.id}#0", why, message.body)
 
@@ -95,7 +60,7 @@ def route_events(
     known: set[TableKey],
     rejected: Collection[TableKey] = (),
     room: float = math.inf,
-) -> Intake:
+) -> IntakeResult:
     """Route the events of messages. Pure.
 
     A message on which the routing fails, which none should, is malformed: it never keeps the others from their tables.
@@ -112,7 +77,7 @@ def route_events(
         intake = _route_all(parsed, config, tables, rejected, room)
     except Exception:
         tables = set(known)
-        intake = Intake()
+        intake = IntakeResult()
         for message in parsed:
             left = room - count_discovered(tables - known, config)
             intake.add(_route_alone(message, config, tables, rejected, left))
@@ -122,12 +87,12 @@ def route_events(
 
 def _route_alone(
     parsed: Parsed, config: LakeConfig, known: set[TableKey], rejected: Collection[TableKey], room: float
-) -> Intake:
+) -> IntakeResult:
     tables = set(known)
     try:
         intake = _route_all([parsed], config, tables, rejected, room)
     except Exception as error:
-        return Intake(counters={"malformed": 1}, rejects=[_stumbled(parsed.message, error)], received=1)
+        return IntakeResult(counters={"malformed": 1}, rejects=[_malformed(parsed.message, error)], received=1)
     known |= tables
     return intake
 
@@ -138,8 +103,8 @@ def _route_all(
     known: set[TableKey],
     rejected: Collection[TableKey],
     room: float,
-) -> Intake:
-    intake = Intake()
+) -> IntakeResult:
+    intake = IntakeResult()
     for body in (message.body for message in parsed):
         intake.received += body.received
         if body.tests:
@@ -160,7 +125,7 @@ def _route_all(
     return intake
 
 
-def _add_event(intake: Intake, event: S3Event, found: Route, known: set[TableKey]) -> None:
+def _add_event(intake: IntakeResult, event: S3Event, found: Route, known: set[TableKey]) -> None:
     if isinstance(found, Routed):
         known.add(found.table)
         intake.hints.setdefault(found.table, []).append(
@@ -188,7 +153,7 @@ def route_messages(
     known: set[TableKey],
     objects: ObjectStore,
     room: float = math.inf,
-) -> Intake:
+) -> IntakeResult:
     """Route the events of messages. A folder becomes a table only if S3 still has one of its objects.
 
     Otherwise objects that came and went would leave an empty partition, and would keep the folders around theirs from

@@ -1,4 +1,4 @@
-"""Divides a tick's time, messages and places among its queues. A queue may use what the others leave."""
+"""Divides the time and the messages of a tick among its queues. A queue may use what the others leave."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from tidegate.resources.aws.drain import Turn
+from tidegate.resources.aws.drain import DrainLimits
 
 
 class TickOver(Exception):
-    """The tick ended while a queue waited for a place. Its messages come back."""
+    """The tick ended while a queue waited for a slot. Its messages come back."""
 
 
-class Places:
-    """Places of queues that are processed at a time. The other queues wait.
+class DrainSlots:
+    """Slots for queues whose messages are processed at a time. The other queues wait.
 
     Args:
-        number: how many places there are.
+        number: how many slots there are.
     """
 
     def __init__(self, number: int) -> None:
@@ -28,22 +28,22 @@ class Places:
 
     @property
     def rounds(self) -> int:
-        """How many queues each place has to serve, with those that wait now."""
+        """How many queues each slot must serve, with those that wait now."""
         return -(-(self._waiting + self.number) // self.number)
 
     @contextmanager
-    def one(self) -> Iterator[None]:
-        """Wait for a free place and hold it.
+    def slot(self) -> Iterator[None]:
+        """Wait for a free slot and hold it.
 
         Raises:
-            TickOver: the tick ended before a place was free.
+            TickOver: the tick ended before a slot was free.
         """
         with self._changed:
             self._waiting += 1
             self._changed.wait_for(lambda: self._free or self._closed)
             self._waiting -= 1
             if self._closed:
-                raise TickOver("the tick ended before it had a turn; its messages come back")
+                raise TickOver("the tick ended before the queue had a slot; its messages come back")
             self._free -= 1
         try:
             yield
@@ -53,13 +53,13 @@ class Places:
                 self._changed.notify()
 
     def close(self) -> None:
-        """Stop giving out places."""
+        """Stop giving out slots."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
 
-class Shares:
+class DrainBudget:
     """Divides a tick evenly among its queues, and again whenever a queue ends.
 
     Args:
@@ -94,31 +94,33 @@ class Shares:
             self._messages -= received
 
 
-class QueueTurn(Turn):
-    """One queue's turn.
+class QueueLimits(DrainLimits):
+    """The limits of one queue in a tick, after its first messages.
 
     Args:
-        shares: the shares of the tick.
-        places: where the queue needs a place.
+        budget: the budget of the tick.
+        slots: where the queue needs a slot.
         answered: called when the queue has received its first messages.
         probation: whether its last receive failed. Then it receives nothing after its first messages.
     """
 
-    def __init__(self, shares: Shares, places: Places, answered: Callable[[], None], *, probation: bool) -> None:
-        self._shares, self._places, self._answered, self._probation = shares, places, answered, probation
-        self.part, self._since = places.number, 0.0
+    def __init__(
+        self, budget: DrainBudget, slots: DrainSlots, answered: Callable[[], None], *, probation: bool
+    ) -> None:
+        self._budget, self._slots, self._answered, self._probation = budget, slots, answered, probation
+        self.part, self._since = slots.number, 0.0
 
     @contextmanager
-    def place(self) -> Iterator[None]:
-        """Wait for a free place and hold it."""
+    def slot(self) -> Iterator[None]:
+        """Wait for a free slot and hold it."""
         self._answered()
-        with self._places.one():
-            self._since = self._shares.clock()
+        with self._slots.slot():
+            self._since = self._budget.clock()
             yield
 
-    def goes_on(self, received: int) -> bool:
-        """Return whether the queue may receive more. Its time is shorter the more queues wait for its place."""
-        if self._probation or received >= self._shares.messages:
+    def may_receive(self, received: int) -> bool:
+        """Return whether the queue may receive more. Its time is shorter the more queues wait for its slot."""
+        if self._probation or received >= self._budget.messages:
             return False
-        deadline = self._shares.deadline
-        return self._shares.clock() < self._since + (deadline - self._since) / self._places.rounds
+        deadline = self._budget.deadline
+        return self._budget.clock() < self._since + (deadline - self._since) / self._slots.rounds

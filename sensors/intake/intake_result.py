@@ -1,0 +1,46 @@
+"""What one tick of the intake received: hints by table, and events without a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.events.s3_event import Reject
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.routing.unrouted import Unrouted
+
+
+@dataclass
+class IntakeResult:
+    """What one tick received.
+
+    Attributes:
+        hints: hints by table.
+        counters: events without a table, by outcome.
+        unrouted: these events, without those of commits, which are only counted.
+        rejects: records that are not S3 events, until they are kept in quarantine.
+        received: events, S3's test events included.
+        failures: why a queue could not be drained, by queue name.
+    """
+
+    hints: dict[TableKey, list[Hint]] = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=dict)
+    unrouted: list[Unrouted] = field(default_factory=list)
+    rejects: list[Reject] = field(default_factory=list)
+    received: int = 0
+    failures: dict[str, Exception] = field(default_factory=dict)
+
+    def count(self, outcome: str, by: int = 1) -> None:
+        """Count events without a table."""
+        self.counters[outcome] = self.counters.get(outcome, 0) + by
+
+    def add(self, other: IntakeResult) -> None:
+        """Add what another part of the tick received."""
+        for table, hints in other.hints.items():
+            self.hints.setdefault(table, []).extend(hints)
+        for outcome, number in other.counters.items():
+            self.count(outcome, number)
+        self.unrouted += other.unrouted
+        self.rejects += other.rejects
+        self.received += other.received
+        self.failures |= other.failures

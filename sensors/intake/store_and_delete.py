@@ -1,0 +1,56 @@
+"""Stores what messages brought, and only then deletes the messages from their queue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tidegate.platform.core.bronze.manifest import chunked
+from tidegate.platform.core.events.s3_event import Reject
+from tidegate.platform.core.routing.unrouted import Detail, Unrouted
+from tidegate.resources.aws.sqs import Message, Queue
+from tidegate.resources.lake import Lake
+from tidegate.resources.threads import parallel
+from tidegate.sensors.intake.intake_result import IntakeResult
+
+
+def store_and_delete(lake: Lake, queue: Queue, messages: Sequence[Message], intake: IntakeResult) -> None:
+    """Store manifests, malformed messages and the intake log, and delete the messages last.
+
+    A message whose result is not stored is not deleted: SQS delivers it again.
+
+    Args:
+        lake: the lake.
+        queue: the queue that the messages came from.
+        messages: the messages.
+        intake: what they brought. The name of the queue is added to its events without a table.
+
+    Raises:
+        Exception: S3 did not store an object. No message is deleted then.
+    """
+    _store(lake, queue.name, intake)
+    queue.delete(messages)
+
+
+def _store(lake: Lake, queue: str, intake: IntakeResult) -> None:
+    config, store = lake.config, lake.store
+    store.inbox.put(
+        [
+            manifest
+            for table, hints in intake.hints.items()
+            for manifest in chunked(table.encode(), "intake", hints, config.settings(table).max_files)
+        ]
+    )
+
+    rows = config.table_of_rows(queue)
+    # A dead letter belongs to the queue that it came from.
+    home = rows.row_queue.name if rows and rows.row_queue else queue
+
+    def keep(reject: Reject) -> str:
+        return store.quarantine.keep_message(reject.event_id, reject.raw, reject.reason, home, reject.origin)
+
+    intake.unrouted = [replace(event, queue=queue) for event in intake.unrouted]
+    for reject, address in zip(intake.rejects, parallel(keep, intake.rejects), strict=True):
+        intake.unrouted.append(Unrouted(reject.event_id, "malformed", queue, Detail(address), reject.reason))
+    if intake.counters:
+        store.intake_log.put(intake.counters, intake.unrouted)
