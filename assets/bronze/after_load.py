@@ -21,8 +21,8 @@ from tidegate.platform.core.bronze.same_bytes import same_bytes
 from tidegate.platform.core.config.after_load import MoveOrTag, moved_key, takes_away
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.resources.aws.bucket import Bucket
-from tidegate.resources.aws.s3 import ObjectChanged, ObjectGone, ObjectTaken, StoreError
+from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.resources.aws.s3 import ObjectChanged, ObjectGone, ObjectStore, ObjectTaken, StoreError
 from tidegate.resources.lake import Table
 from tidegate.resources.lake_root.after_notes import oldest
 from tidegate.resources.lake_root.batches import GenerationRetired
@@ -259,43 +259,42 @@ def _forbids(table: Table) -> str | None:
 
 def _take_away_or_tag_file(table: Table, key: str, bytes: Loaded) -> bool:
     """Remove or tag one file. Returns False if the object no longer has the loaded bytes."""
-    after_load, etag = table.spec.after_load, bytes.etag
+    after_load, loaded = table.spec.after_load, table.source.version(key, bytes.etag)
     if isinstance(after_load, MoveOrTag) and after_load.tag:
-        return _tag(table.source, key, etag, after_load.tag)
-    moved = isinstance(after_load, MoveOrTag) and _copy(table, key, bytes, after_load.move or "")
+        return _tag(table.source.objects, loaded, after_load.tag)
+    moved = isinstance(after_load, MoveOrTag) and _copy(table, loaded, bytes, after_load.move or "")
     if isinstance(after_load, MoveOrTag) and not moved:
         return False
     seam("after-copy")
-    gone = _delete(table.source, key, etag)
+    gone = _delete(table.source.objects, loaded)
     seam("after-delete")
     return gone
 
 
-def _copy(table: Table, key: str, bytes: Loaded, folder: str) -> bool:
+def _copy(table: Table, loaded: S3Object, bytes: Loaded, folder: str) -> bool:
     """Copy a file to its destination. Returns False if the source has changed and no earlier copy exists.
 
     The copy has the plain name if that is free, and otherwise a name with the etag, which only such a copy has.
     """
     bucket, path = S3Address.parse(folder)
-    relative = key[len(table.key.prefix) :]
-    source = (table.key.bucket, key, bytes.etag)
-    plain, own = moved_key(path, relative), moved_key(path, relative, bytes.etag)
+    relative = loaded.address.key[len(table.key.prefix) :]
+    plain, own = (S3Address(bucket, moved_key(path, relative, etag)) for etag in ("", loaded.etag))
     objects = table.source.objects
 
-    def present(target: str) -> S3Found | None:
-        match objects.head(bucket, target):
+    def present(target: S3Address) -> S3Found | None:
+        match objects.head(*target):
             case S3Found() as found:
                 return found
             case S3Gone():
                 return None
             case answer:
-                raise StoreError(f"{S3Address(bucket, target)}: {answer}")
+                raise StoreError(f"{target}: {answer}")
 
     for target in (plain, own):
         there = present(target)
         if there is None:
             try:
-                objects.copy(*source, bucket, target, only_new=True)
+                objects.copy(loaded, target, only_new=True)
                 return True
             except ObjectTaken:
                 there = present(target)  # another writer made it, or our copy whose answer was lost
@@ -308,56 +307,53 @@ def _copy(table: Table, key: str, bytes: Loaded, folder: str) -> bool:
         if there is not None and (target == own or same_bytes(there, bytes)):
             return True
     raise StoreError(
-        f"{S3Address(bucket, own)} appears and disappears: another tool writes to this "
-        "folder. Give the move a folder of its own"
+        f"{own} appears and disappears: another tool writes to this folder. Give the move a folder of its own"
     )
 
 
-def _delete(source: Bucket, key: str, etag: str) -> bool:
+def _delete(objects: ObjectStore, loaded: S3Object) -> bool:
     try:
-        source.objects.delete_if(source.name, key, etag)
+        objects.delete_if(loaded)
     except ObjectGone:
         pass  # an earlier attempt deleted it, or its producer did: the rows are in the table
     except ObjectChanged:
         # S3 may also answer 412 for an object whose present version is a delete marker.
-        return isinstance(source.head(key), S3Gone)
+        return isinstance(objects.head(*loaded.address), S3Gone)
     return True
 
 
-def _tag(source: Bucket, key: str, etag: str, wanted: Mapping[str, str]) -> bool:
+def _tag(objects: ObjectStore, loaded: S3Object, wanted: Mapping[str, str]) -> bool:
     """Tag a file. Returns False if the object no longer has the loaded bytes.
 
     S3 has no condition on the etag for tags. In a versioned bucket the tags go to the version. In other buckets the
     etag is read again afterwards, and if it has changed our tags are removed.
     """
-    objects, bucket = source.objects, source.name
-    before = source.head(key)
+    before = objects.head(*loaded.address)
     if isinstance(before, S3Gone):
         return False
     if not isinstance(before, S3Found):
-        raise StoreError(f"{S3Address(bucket, key)}: {before}")
-    if before.etag != etag:
-        return _untag(source, key, wanted)
+        raise StoreError(f"{loaded.address}: {before}")
+    if before.etag != loaded.etag:
+        return _untag(objects, loaded.address, wanted)
     try:
-        tags = objects.tags(bucket, key, before.version_id)
+        tags = objects.tags(*loaded.address, before.version_id)
         if wanted.items() <= tags.items():
             return True
-        objects.put_tags(bucket, key, {**tags, **wanted}, before.version_id)
-        after = source.head(key)
-        if before.version_id is None and isinstance(after, S3Found) and after.etag != etag:
-            return _untag(source, key, wanted)
+        objects.put_tags(*loaded.address, {**tags, **wanted}, before.version_id)
+        after = objects.head(*loaded.address)
+        if before.version_id is None and isinstance(after, S3Found) and after.etag != loaded.etag:
+            return _untag(objects, loaded.address, wanted)
     except ObjectGone:
         return False
     return True
 
 
-def _untag(source: Bucket, key: str, wanted: Mapping[str, str]) -> bool:
+def _untag(objects: ObjectStore, address: S3Address, wanted: Mapping[str, str]) -> bool:
     """Remove our tags from an object that has other bytes than the loaded ones. Returns False."""
-    objects, bucket = source.objects, source.name
     try:
-        tags = objects.tags(bucket, key)
+        tags = objects.tags(*address)
         if tags.items() & wanted.items():
-            objects.put_tags(bucket, key, dict(tags.items() - wanted.items()))
+            objects.put_tags(*address, dict(tags.items() - wanted.items()))
     except ObjectGone:
         pass
     return False

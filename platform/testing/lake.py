@@ -17,6 +17,7 @@ from tidegate.platform.cloud.wanted import Wanted
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.definitions import build_definitions
 from tidegate.platform.local.provision import Clients, provision
@@ -172,4 +173,4 @@ def _placed(table: Mapping[str, Any], bucket: str, lake: str) -> dict[str, Any]:
 
 
 def _uri(bucket: str, prefix: str) -> str:
-    return prefix if prefix.startswith("s3://") else f"s3://{bucket}/{prefix}"
+    return prefix if S3Address.names(prefix) else S3Address(bucket, prefix).s3

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import BinaryIO
 
 from tidegate.platform.core.bronze.object_state import Probe
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.resources.aws.s3 import Listed, ObjectStore
 
 
@@ -39,10 +39,6 @@ class Bucket:
         """List the objects under a prefix in key order, from the first key after `after` on."""
         return self.objects.under(self.name, prefix, after)
 
-    def first_bytes(self, key: str, etag: str, length: int) -> bytes:
-        """Return the first bytes of an object that still has the etag; see `ObjectStore.first_bytes`."""
-        return self.objects.first_bytes(self.name, key, etag, length)
-
-    def reading(self, key: str, etag: str) -> AbstractContextManager[BinaryIO]:
-        """Open an object that still has the etag; see `ObjectStore.reading`."""
-        return self.objects.reading(self.name, key, etag)
+    def version(self, key: str, etag: str) -> S3Object:
+        """Return the version of an object that has the etag."""
+        return S3Object(S3Address(self.name, key), etag)

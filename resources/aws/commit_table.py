@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from tidegate.platform.core.keys.s3_address import S3Address
+
 #: Only our log store makes UUIDs of this version.
 _OURS = 8
 #: Characters that writers that encode paths leave as they are.
@@ -35,9 +37,9 @@ def spellings(location: str) -> list[str]:
     Args:
         location: the table's `s3a://` URI, not percent-encoded.
     """
-    rest = location.removeprefix("s3a://").rstrip("/")
-    paths = dict.fromkeys((rest, quote(rest, safe=_PLAIN)))
-    return [f"{scheme}://{path}" for path in paths for scheme in ("s3a", "s3")]
+    bucket, key = S3Address.parse_s3a(location.rstrip("/"))
+    paths = dict.fromkeys((S3Address(bucket, key), S3Address(bucket, quote(key, safe=_PLAIN))))
+    return [spelling.rstrip("/") for path in paths for spelling in (path.s3a, path.s3)]
 
 
 def chosen(newest: Mapping[str, CommitEntry]) -> str:

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.resources.aws.s3 import ObjectChanged, ObjectStore, StoreError
 
 
@@ -41,12 +43,12 @@ def prove_conditional_delete(objects: ObjectStore, bucket: str, key: str) -> Non
     Raises:
         StoreError: the endpoint ignores the etag, or S3 did not answer.
     """
-    wrong, copy = "0" * 32, f"{key}-copy"
+    wrong, copy = S3Object(S3Address(bucket, key), "0" * 32), S3Address(bucket, f"{key}-copy")
     objects.put(bucket, key, "probe")
     try:
         heeded = [
-            _refused(lambda: objects.copy(bucket, key, wrong, bucket, copy)),
-            _refused(lambda: objects.delete_if(bucket, key, wrong)),
+            _refused(lambda: objects.copy(wrong, copy)),
+            _refused(lambda: objects.delete_if(wrong)),
         ]
         if not all(heeded) or objects.get(bucket, key) is None:
             raise StoreError(
@@ -55,7 +57,7 @@ def prove_conditional_delete(objects: ObjectStore, bucket: str, key: str) -> Non
                 "`tag` there"
             )
     finally:
-        objects.delete(bucket, [key, copy])
+        objects.delete(bucket, [key, copy.key])
 
 
 def _refused(request: Callable[[], None]) -> bool:

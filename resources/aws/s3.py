@@ -15,6 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.resources.aws.found import found_in
 from tidegate.resources.threads import parallel
 
@@ -161,24 +162,25 @@ class ObjectStore:
             raise StoreError(f"s3://{bucket}: {first_line(error)}") from error
         return True
 
-    def tail(self, bucket: str, key: str, etag: str, length: int) -> bytes:
-        """The last `length` bytes of the object, if it still has this etag.
+    def tail(self, version: S3Object, length: int) -> bytes:
+        """The last `length` bytes of an object, if it still is this version.
 
         Raises:
             ObjectChanged: the object has another etag, or is gone.
             StoreError: S3 did not answer.
         """
-        return self._get(bucket, key, IfMatch=f'"{etag}"', Range=f"bytes=-{length}")
+        return self._get(*version.address, IfMatch=_condition(version), Range=f"bytes=-{length}")
 
-    def first_bytes(self, bucket: str, key: str, etag: str, length: int) -> bytes:
-        """The first `length` bytes of the object, if it still has this etag. Raises what `tail` raises."""
-        return self._get(bucket, key, IfMatch=f'"{etag}"', Range=f"bytes=0-{length - 1}")
+    def first_bytes(self, version: S3Object, length: int) -> bytes:
+        """The first `length` bytes of an object, if it still is this version. Raises what `tail` raises."""
+        return self._get(*version.address, IfMatch=_condition(version), Range=f"bytes=0-{length - 1}")
 
     @contextmanager
-    def reading(self, bucket: str, key: str, etag: str) -> Iterator[BinaryIO]:
-        """Read the object from its beginning, if it still has this etag. Raises what `tail` raises."""
+    def reading(self, version: S3Object) -> Iterator[BinaryIO]:
+        """Read an object from its beginning, if it still is this version. Raises what `tail` raises."""
+        bucket, key = version.address
         with self._asking(bucket, key):
-            body = self._client.get_object(Bucket=bucket, Key=key, IfMatch=f'"{etag}"')["Body"]
+            body = self._client.get_object(Bucket=bucket, Key=key, IfMatch=_condition(version))["Body"]
             with body:
                 yield cast(BinaryIO, body)
 
@@ -239,21 +241,16 @@ class ObjectStore:
             f"{S3Address(bucket, key)}: S3 answered 409 (conflicting request) {_CONFLICT_RETRIES} times; try again"
         )
 
-    def copy(
-        self, source_bucket: str, source_key: str, etag: str, bucket: str, key: str, *, only_new: bool = False
-    ) -> None:
-        """Copy an object inside S3, if it still has this etag.
+    def copy(self, source: S3Object, target: S3Address, *, only_new: bool = False) -> None:
+        """Copy an object inside S3, if it still is this version.
 
         Args:
-            source_bucket: bucket of the object.
-            source_key: key of the object.
-            etag: etag that the object must have.
-            bucket: bucket of the copy.
-            key: key of the copy.
-            only_new: fail if an object of the copy's key exists, provided that the endpoint heeds `If-None-Match`.
+            source: the version to copy.
+            target: address of the copy.
+            only_new: fail if an object of that address exists, provided that the endpoint heeds `If-None-Match`.
 
         Raises:
-            ObjectTaken: an object of the copy's key exists.
+            ObjectTaken: an object of the target's address exists.
             ObjectChanged: the object has another etag. `ObjectGone`: the object does not exist.
             ObjectForbidden: S3 refuses to copy this object: a permission is missing, or it is larger than 5 GB.
             StoreError: S3 did not answer, or there is no such bucket.
@@ -261,39 +258,40 @@ class ObjectStore:
         condition: Any = {"IfNoneMatch": "*"} if only_new else {}
         try:
             self._client.copy_object(
-                Bucket=bucket,
-                Key=key,
-                CopySource={"Bucket": source_bucket, "Key": source_key},
-                CopySourceIfMatch=etag,
+                Bucket=target.bucket,
+                Key=target.key,
+                CopySource={"Bucket": source.address.bucket, "Key": source.address.key},
+                CopySourceIfMatch=source.etag,
                 **condition,
             )
         except ClientError as error:
             if _code(error) == "NoSuchBucket":
-                raise StoreError(f"{S3Address(bucket, key)}: {first_line(error)}") from error
-            if _status(error) == 412 and only_new and self._has(bucket, key):
-                raise ObjectTaken(f"{S3Address(bucket, key)} is there already") from error
+                raise StoreError(f"{target}: {first_line(error)}") from error
+            if _status(error) == 412 and only_new and self._has(target):
+                raise ObjectTaken(f"{target} is there already") from error
             if _status(error) in (404, 412):
                 kind = ObjectGone if _status(error) == 404 else ObjectChanged
-                raise kind(f"{S3Address(source_bucket, source_key)} changed while it was read") from error
+                raise kind(f"{source.address} changed while it was read") from error
             if _status(error) == 400:
-                raise ObjectForbidden(f"{S3Address(source_bucket, source_key)}: {first_line(error)}") from error
-            raise _refused(source_bucket, source_key, error) from error
+                raise ObjectForbidden(f"{source.address}: {first_line(error)}") from error
+            raise _refused(*source.address, error) from error
         except BotoCoreError as error:
-            raise StoreError(f"{S3Address(source_bucket, source_key)}: {first_line(error)}") from error
+            raise StoreError(f"{source.address}: {first_line(error)}") from error
 
-    def _has(self, bucket: str, key: str) -> bool:
+    def _has(self, address: S3Address) -> bool:
         """S3 does not say which of the two conditions of a copy did not hold."""
-        return not isinstance(self.head(bucket, key), S3Gone)
+        return not isinstance(self.head(*address), S3Gone)
 
-    def delete_if(self, bucket: str, key: str, etag: str) -> None:
-        """Delete an object, if it still has this etag.
+    def delete_if(self, version: S3Object) -> None:
+        """Delete an object, if it still is this version.
 
         Raises:
             ObjectChanged: the object has another etag. `ObjectGone`: the object does not exist.
             StoreError: S3 refused, or did not answer.
         """
+        bucket, key = version.address
         with self._asking(bucket, key):
-            self._client.delete_object(Bucket=bucket, Key=key, IfMatch=f'"{etag}"')
+            self._client.delete_object(Bucket=bucket, Key=key, IfMatch=_condition(version))
 
     def tags(self, bucket: str, key: str, version_id: str | None = None) -> dict[str, str]:
         """The tags of an object, or of one version of it. Raises what `delete_if` raises."""
@@ -363,6 +361,10 @@ def _status(error: ClientError) -> int:
 
 def _code(error: ClientError) -> str:
     return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def _condition(version: S3Object) -> str:
+    return f'"{version.etag}"'
 
 
 def _version(version_id: str | None) -> Any:

@@ -11,6 +11,7 @@ from tidegate.platform.core.bronze.object_state import S3Forbidden, S3Found, S3G
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.inventory_manifest import Inventory, InventoryError, InventoryFile, deliveries
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.resources.aws.s3 import ObjectForbidden, ObjectStore, StoreError
 from tidegate.resources.threads import parallel
 
@@ -86,31 +87,31 @@ def _denied(bucket: str, key: str) -> InventoryError:
 
 def _require(objects: ObjectStore, inventory: Inventory, file: InventoryFile) -> None:
     """Check that a file exists with the size and MD5 that the manifest gives."""
-    uri = S3Address(inventory.bucket, file.key).s3
-    found = objects.head(inventory.bucket, file.key)
+    address = S3Address(inventory.bucket, file.key)
+    found = objects.head(*address)
     if isinstance(found, S3Gone):
         raise InventoryError(
-            f"{uri} is gone, which {inventory.uri} names: a lifecycle rule must keep an inventory's files as long as "
-            "its manifest. Wait for the next delivery"
+            f"{address} is gone, which {inventory.uri} names: a lifecycle rule must keep an inventory's files as long "
+            "as its manifest. Wait for the next delivery"
         )
     if isinstance(found, S3Forbidden):
-        raise _denied(inventory.bucket, file.key)
+        raise _denied(*address)
     if not isinstance(found, S3Found):
-        raise StoreError(f"{uri}: {found.detail}")
+        raise StoreError(f"{address}: {found.detail}")
     # The etag of an object that was put in one part and has no KMS key is its MD5. Then the file need not be read.
-    if found.size != file.size or (found.etag != file.md5 and _md5(objects, inventory.bucket, file, found) != file.md5):
+    if found.size != file.size or (found.etag != file.md5 and _md5(objects, S3Object(address, found.etag)) != file.md5):
         raise InventoryError(
-            f"{uri} is not what {inventory.uri} says: its size or MD5 differs. Wait for the next delivery, or delete "
-            "this one's folder, so that the one before is read"
+            f"{address} is not what {inventory.uri} says: its size or MD5 differs. Wait for the next delivery, or "
+            "delete this one's folder, so that the one before is read"
         )
 
 
-def _md5(objects: ObjectStore, bucket: str, file: InventoryFile, found: S3Found) -> str:
+def _md5(objects: ObjectStore, version: S3Object) -> str:
     digest = hashlib.md5(usedforsecurity=False)
     try:
-        with objects.reading(bucket, file.key, found.etag) as body:
+        with objects.reading(version) as body:
             while chunk := body.read(_CHUNK):
                 digest.update(chunk)
     except ObjectForbidden as error:
-        raise _denied(bucket, file.key) from error
+        raise _denied(*version.address) from error
     return digest.hexdigest()

@@ -13,6 +13,8 @@ from tempfile import TemporaryDirectory
 from tidegate.platform.core.files.parquet import copying
 from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.files.parquet.footer import Footer, footer_bytes
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.parquet.footers import read_footers
 
@@ -35,16 +37,13 @@ class ParquetCopy:
     footer: Footer
 
 
-def copy_parquet(
-    objects: ObjectStore, source: tuple[str, str, str], bucket: str, key: str, renames: Mapping[str, str]
-) -> ParquetCopy:
-    """Write a copy of an object under another key.
+def copy_parquet(objects: ObjectStore, source: S3Object, target: S3Address, renames: Mapping[str, str]) -> ParquetCopy:
+    """Write a copy of an object to another address.
 
     Args:
         objects: handle on S3.
-        source: the object's bucket, key and etag.
-        bucket: bucket of the copy.
-        key: key of the copy.
+        source: the version to copy.
+        target: address of the copy.
         renames: new names of columns in the copy, by their names in the object.
 
     Raises:
@@ -62,14 +61,14 @@ def copy_parquet(
             (footer,) = read_footers([(file.read(), body_size)])
         if isinstance(footer, BadParquet) or footer.copied:
             raise BadParquet(f"its copy is no better: {footer.copied if isinstance(footer, Footer) else footer}")
-        found = objects.upload(bucket, key, copy)
+        found = objects.upload(*target, copy)
     return ParquetCopy(body_size, found.modification_time, footer)
 
 
-def _converted(objects: ObjectStore, source: tuple[str, str, str], folder: Path, renames: Mapping[str, str]) -> Path:
+def _converted(objects: ObjectStore, source: S3Object, folder: Path, renames: Mapping[str, str]) -> Path:
     """Make the copy in a folder of this machine."""
     original, copy = folder / "original", folder / "copy"
-    with objects.reading(*source) as body, original.open("wb") as file:
+    with objects.reading(source) as body, original.open("wb") as file:
         while chunk := body.read(1 << 20):
             file.write(chunk)
     _convert(original, copy, renames)

@@ -35,8 +35,9 @@ def footer_tail(source: Bucket, key: str, found: S3Found) -> bytes:
     """
     if found.footer is not None:
         return found.footer
-    tail = source.objects.tail(source.name, key, found.etag, min(_TAIL_BYTES, found.size))
+    version = source.version(key, found.etag)
+    tail = source.objects.tail(version, min(_TAIL_BYTES, found.size))
     length = footer_bytes(tail, found.size)
     if length > len(tail):
-        tail = source.objects.tail(source.name, key, found.etag, length)
+        tail = source.objects.tail(version, length)
     return tail[-length:]

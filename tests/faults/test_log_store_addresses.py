@@ -16,6 +16,7 @@ from tests.support.log_store.arena import Arena, refusal
 from tests.support.log_store.delta_log import DeltaLog, commit_file
 from tests.support.servers.client import DEADLINE
 from tests.support.servers.dynamodb_local import DynamoDbLocal
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.local.process.ports import LOOPBACK, free_port
 
 
@@ -97,7 +98,7 @@ def test_f7_writers_whose_dynamodb_is_in_different_regions_lose_nothing(
 def test_f12_every_spelling_of_a_path_has_the_same_entries(
     arena: Arena, log: DeltaLog, folder: str, spelled: str
 ) -> None:
-    bucket, _, table = log.location.removeprefix("s3a://").partition("/")
+    bucket, table = S3Address.parse_s3a(log.location)
     plain = log.below(folder)
     first = arena.store(plain.location).wait_ready()
     other = arena.store(spelled.format(bucket=bucket, table=table)).wait_ready()
@@ -131,7 +132,7 @@ def test_f12_a_claim_under_another_spelling_is_found_where_there_was_none(
 ) -> None:
     """Our store has checked the spellings, then Delta's store or delta-rs claims. Our commit must not publish."""
     table = log.below(folder)
-    place = table.location.removeprefix("s3a://")
+    place = S3Address.parse_s3a(table.location).bare
     address = classic.format(quote(place, safe="/="))
     theirs = DeltaLog(arena.services.clients, address)
     store = arena.store(ours.format(place)).wait_ready()

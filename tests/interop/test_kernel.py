@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from tests.support.log_store.log_store_process import KERNEL, LogStoreProcess
 from tests.support.servers.shore import DEADLINE, Shore
+from tidegate.platform.core.keys.s3_address import S3Address
 
 
 def test_kernel_commits_through_dynamodb_and_settles_what_others_left(shore: Shore) -> None:
@@ -20,7 +21,7 @@ def test_kernel_commits_through_dynamodb_and_settles_what_others_left(shore: Sho
         body = io.BytesIO()
         pq.write_table(pa.table({"id": ["kernel"]}), body)
         file = f"{log.location}/kernel.parquet"
-        bucket, _, key = file.removeprefix("s3a://").partition("/")
+        bucket, key = S3Address.parse_s3a(file)
         shore.services.clients.s3.put_object(Bucket=bucket, Key=key, Body=body.getvalue())
         assert kernel.ask(f"add {file} {len(body.getvalue())}") == "version 2"
         shore.check_rows(log, "spark", "kernel")

@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.servers.fault_proxy import FaultProxy
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.platform.local.aws import REGION
 from tidegate.platform.local.provision import Clients
 from tidegate.resources.aws.s3 import ObjectChanged, ObjectForbidden, ObjectStore, StoreError
@@ -24,8 +26,11 @@ def objects(proxy: FaultProxy) -> Iterator[ObjectStore]:
     proxy.clear()
 
 
-def etag(objects: ObjectStore) -> str:
-    return next(objects.under("source", "x")).etag
+COPY = S3Address("lake", "copy")
+
+
+def seen(objects: ObjectStore) -> S3Object:
+    return S3Object(S3Address("source", "x"), next(objects.under("source", "x")).etag)
 
 
 def refusal(code: str) -> bytes:
@@ -33,12 +38,12 @@ def refusal(code: str) -> bytes:
 
 
 def test_an_object_is_copied_if_it_is_the_one_that_was_seen(objects: ObjectStore) -> None:
-    objects.copy("source", "x", etag(objects), "lake", "copy")
+    objects.copy(seen(objects), COPY)
     assert objects.get("lake", "copy") == b"content"
     with pytest.raises(ObjectChanged, match="s3://source/x changed"):
-        objects.copy("source", "x", "0" * 32, "lake", "copy")
+        objects.copy(S3Object(S3Address("source", "x"), "0" * 32), COPY)
     with pytest.raises(ObjectChanged, match="s3://source/gone changed"):
-        objects.copy("source", "gone", "0" * 32, "lake", "copy")
+        objects.copy(S3Object(S3Address("source", "gone"), "0" * 32), COPY)
 
 
 @pytest.mark.parametrize(
@@ -54,15 +59,15 @@ def test_an_object_is_copied_if_it_is_the_one_that_was_seen(objects: ObjectStore
 def test_what_a_refusal_says_of_the_object(
     status: int, code: str, error: type[StoreError], objects: ObjectStore, proxy: FaultProxy
 ) -> None:
-    seen = etag(objects)
+    version = seen(objects)
     proxy.status("PUT", "/lake/copy$", status, None, body=refusal(code))
     with pytest.raises(StoreError, match=f"s3://source/x: .*{code}") as copied:
-        objects.copy("source", "x", seen, "lake", "copy")
+        objects.copy(version, COPY)
     assert copied.type is error
     if status != 400:
         proxy.status("GET", "/source/x$", status, None, body=refusal(code))
         with pytest.raises(StoreError, match=f"s3://source/x: .*{code}") as read:
-            objects.tail("source", "x", seen, 4)
+            objects.tail(version, 4)
         assert read.type is error
 
 

@@ -486,7 +486,7 @@ MUTANTS = (
         "a loaded file is deleted whatever lies there by then",
         8,
         "resources/aws/s3.py",
-        "            self._client.delete_object(Bucket=bucket, Key=key, IfMatch=f'\"{etag}\"')\n",
+        "            self._client.delete_object(Bucket=bucket, Key=key, IfMatch=_condition(version))\n",
         "            self._client.delete_object(Bucket=bucket, Key=key)\n",
         ("tests/local/test_after_load.py::test_a10_a_file_that_is_overwritten_before_it_is_taken_away_stays",),
     ),

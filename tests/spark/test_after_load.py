@@ -11,6 +11,7 @@ from tests.support.lakes.seams import Died
 from tidegate.assets.bronze import after_load as after
 from tidegate.assets.operations.reset import ResetRefused, reset_table
 from tidegate.assets.operations.trace import trace
+from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
@@ -36,10 +37,11 @@ def test_moved_files_are_told_as_moved_and_one_that_is_overwritten_meanwhile_is_
     # b is overwritten between its copy and its removal. The run dies after the removal of a.
     delete = after._delete
 
-    def meanwhile(handles: Any, bucket: str, key: str, etag: str) -> bool:
+    def meanwhile(handles: Any, loaded: S3Object) -> bool:
+        key = loaded.address.key
         if key.endswith("/b.csv"):
             lake.put(key, "id\n3\n")
-        done = delete(handles, bucket, key, etag)
+        done = delete(handles, loaded)
         if key.endswith("/a.csv"):
             raise Died(key)
         return done

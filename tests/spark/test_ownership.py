@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from tests.support.log_store.delta_log import DeltaLog
 from tidegate.assets.bronze.removals import TooManyRemovals
 from tidegate.assets.runs.tags import ALLOW_REMOVALS_TAG
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
@@ -181,7 +182,7 @@ def test_a_sql_name_whose_table_is_gone_goes_to_the_next_table(tidegate_lake: Ma
     first = tidegate_lake([ORDERS])
     _land(first, kit, 1)
     objects = first.lake.store.objects
-    bucket, _, prefix = kit.location(first, "orders").removeprefix("s3a://").partition("/")
+    bucket, prefix = S3Address.parse_s3a(kit.location(first, "orders"))
     objects.delete(bucket, [item.key for item in objects.under(bucket, f"{prefix}/")])
     second = tidegate_lake([ORDERS])
 

@@ -10,6 +10,7 @@ from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.files.parquet.footer import Footer
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.aws.s3 import NotWritable, ObjectChanged, ObjectForbidden, StoreError
 from tidegate.resources.lake import Table
 from tidegate.resources.parquet.copies import ParquetCopy, copy_parquet
@@ -21,7 +22,7 @@ Ready = tuple[Candidate, Footer, ParquetCopy | None]
 def copied(
     table: Table,
     files: Sequence[tuple[Candidate, Footer]],
-    place: Callable[[Candidate], tuple[str, str]],
+    place: Callable[[Candidate], S3Address],
     prepared: PreparedBatch,
 ) -> list[Ready]:
     """Copy each file that needs a copy.
@@ -31,7 +32,7 @@ def copied(
 
     Args:
         files: candidates and their footers.
-        place: returns bucket and key for a candidate's copy.
+        place: returns the address for a candidate's copy.
         prepared: records what happens to the files that are not returned.
 
     Raises:
@@ -40,9 +41,9 @@ def copied(
 
     def copy(file: tuple[Candidate, Footer]) -> ParquetCopy | BadParquet | StoreError:
         candidate, footer = file
-        source = (table.key.bucket, candidate.key, candidate.found.etag)
+        source = table.source.version(candidate.key, candidate.found.etag)
         try:
-            return copy_parquet(table.source.objects, source, *place(candidate), footer.renames)
+            return copy_parquet(table.source.objects, source, place(candidate), footer.renames)
         except (BadParquet, ObjectChanged, ObjectForbidden, NotWritable) as error:
             return error
 

@@ -20,6 +20,7 @@ from tidegate.platform.core.files.parquet.footer import Footer
 from tidegate.platform.core.keys.file_format import FORMATS, format_of
 from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.keys.own_paths import copy_key, copy_path, log_path
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Table
@@ -62,7 +63,7 @@ def prepare_register(table: Table, work: BatchDraft) -> PreparedBatch:
     ready = copied(
         table,
         _spelled(good, prepared.base),
-        lambda candidate: (table.key.bucket, copy_key(candidate.key, candidate.found.etag, table.key.prefix)),
+        lambda candidate: S3Address(table.key.bucket, copy_key(candidate.key, candidate.found.etag, table.key.prefix)),
         prepared,
     )
     before = prepared.base or unborn_schema(table, [candidate for candidate, _ in good])

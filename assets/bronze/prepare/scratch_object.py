@@ -15,15 +15,15 @@ from tidegate.resources.lake import Table
 class ScratchObject:
     """A place under the lake root for a copy that Spark reads."""
 
-    bucket: str
-    key: str
+    address: S3Address
 
     @property
     def path(self) -> str:
         """The `s3a://` path of the copy."""
-        return S3Address(self.bucket, quote(self.key)).s3a
+        return self.address._replace(key=quote(self.address.key)).s3a
 
 
 def scratch_object(table: Table, ending: str) -> ScratchObject:
     """Return a new place for a copy. A copy that a run leaves there belongs to no table."""
-    return ScratchObject(table.lake.store.bucket, table.lake.store.key("staging", table.table_key, f"{ULID()}{ending}"))
+    store = table.lake.store
+    return ScratchObject(S3Address(store.bucket, store.key("staging", table.table_key, f"{ULID()}{ending}")))

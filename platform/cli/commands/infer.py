@@ -24,6 +24,7 @@ from tidegate.platform.core.infer.sniff import (
 )
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.parquet.footers import read_footers
@@ -66,7 +67,7 @@ def run_infer(console: Console, address: str, home: Path | None) -> bool:
         CommandError: there is no such folder, or no file below the address.
         StoreError: S3 did not answer.
     """
-    if address.startswith("s3://"):
+    if S3Address.names(address):
         bucket, prefix = S3Address.parse(address)
         files: Files = _Bucket(client(home).settings.aws, bucket, prefix)
     else:
@@ -160,18 +161,18 @@ class _Bucket:
     def __init__(self, aws: Aws, bucket: str, prefix: str) -> None:
         self._store = ObjectStore(aws.client("s3"))
         self._bucket, self._prefix = bucket, prefix
-        self._etags: dict[str, str] = {}
+        self._versions: dict[str, S3Object] = {}
 
     def listing(self) -> Iterator[Entry]:
         for item in self._store.under(self._bucket, self._prefix):
-            self._etags[item.key] = item.etag
+            self._versions[item.key] = S3Object(S3Address(self._bucket, item.key), item.etag)
             yield Entry(item.key, item.size)
 
     def first_bytes(self, key: str, length: int) -> bytes:
-        return self._store.first_bytes(self._bucket, key, self._etags[key], length)
+        return self._store.first_bytes(self._versions[key], length)
 
     def last_bytes(self, key: str, length: int) -> bytes:
-        return self._store.tail(self._bucket, key, self._etags[key], length)
+        return self._store.tail(self._versions[key], length)
 
 
 class _Folder:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake import Lake
 
@@ -22,7 +23,7 @@ def table_named(lake: Lake, name: str) -> str:
     Raises:
         CommandError: there is no such table.
     """
-    if name.startswith("s3://"):
+    if S3Address.names(name):
         try:
             return TableKey.from_uri(name if name.endswith("/") else f"{name}/").encode()
         except ValueError as error:

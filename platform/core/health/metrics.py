@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.health.measurement import Health
+from tidegate.platform.core.keys.s3_address import S3Address
 
 NAMESPACE = "Tidegate"
 
@@ -28,7 +29,7 @@ class Metric(NamedTuple):
 
 def lake_dimension(config: LakeConfig) -> str:
     """The lake's value of the dimension `Lake`: its root without `s3://`, in ASCII."""
-    return quote(config.lake.root.removeprefix("s3://"), safe="/ !\"#$&'()*+,:;<=>?@[]^`{|}")
+    return quote(S3Address.parse(config.lake.root).bare, safe="/ !\"#$&'()*+,:;<=>?@[]^`{|}")
 
 
 def metric(config: LakeConfig, name: str, **dimensions: str) -> Metric:

@@ -32,6 +32,11 @@ class S3Address(NamedTuple):
         """
         return cls._parse("s3a", uri)
 
+    @staticmethod
+    def names(text: str) -> bool:
+        """Whether a person who wrote this text means an address, and not a name or a folder."""
+        return text.startswith("s3://")
+
     @classmethod
     def _parse(cls, expected: str, uri: str) -> S3Address:
         scheme, _, rest = uri.partition("://")
@@ -49,6 +54,11 @@ class S3Address(NamedTuple):
     def s3a(self) -> str:
         """`s3a://bucket/key`, as Spark reads it."""
         return f"s3a://{self.bucket}/{self.key}"
+
+    @property
+    def bare(self) -> str:
+        """`bucket/key`, without a scheme; only the bucket if there is no key."""
+        return f"{self.bucket}/{self.key}" if self.key else self.bucket
 
     def __str__(self) -> str:
         return self.s3

@@ -28,6 +28,7 @@ from tidegate.assets.operations.rebuild import REBUILD
 from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.manifest import Manifest
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
@@ -481,7 +482,7 @@ class Watched:
                     live[action["add"]["path"]] = None
                 elif "remove" in action:
                     del live[action["remove"]["path"]]
-        bucket, _, prefix = log.location.removeprefix("s3a://").partition("/")
+        bucket, prefix = S3Address.parse_s3a(log.location)
         s3 = self.lake.clients.s3
         files = [s3.get_object(Bucket=bucket, Key=f"{prefix}/{unquote(path)}")["Body"].read() for path in live]
         return [row for file in files for row in pq.read_table(io.BytesIO(file)).to_pylist()]

@@ -31,9 +31,7 @@ class Parquet(DeclaredColumns):
         candidates = [file.candidate for file in files]
         footers = parquet_footers(table.source, candidates, prepared)
         places = {candidate.key: scratch_object(table, ".parquet") for candidate, _ in footers}
-        ready = copied(
-            table, footers, lambda candidate: (places[candidate.key].bucket, places[candidate.key].key), prepared
-        )
+        ready = copied(table, footers, lambda candidate: places[candidate.key].address, prepared)
         return [
             replace(
                 by_key[candidate.key],
@@ -47,9 +45,9 @@ class Parquet(DeclaredColumns):
     def rewritten_copy(self, table: Table, file: SourceFile) -> SourceFile:
         """Return the file as a copy that PyArrow wrote. Spark reads the copy."""
         candidate, place = file.candidate, scratch_object(table, ".parquet")
-        source = (table.key.bucket, candidate.key, candidate.found.etag)
+        source = table.source.version(candidate.key, candidate.found.etag)
         try:
-            copy = copy_parquet(table.source.objects, source, place.bucket, place.key, {})
+            copy = copy_parquet(table.source.objects, source, place.address, {})
         except BadParquet as bad:
             raise Misfit(f"neither Spark nor PyArrow can read its values; write it again ({bad})") from bad
         return replace(file, path=place.path, footer=copy.footer, fields=tuple(copy.footer.fields))

@@ -19,7 +19,7 @@ from tidegate.assets.bronze.prepare.room import SMALL, SMALL_FILE, Bounded, TooL
 from tidegate.assets.bronze.prepare.scratch_object import scratch_object
 from tidegate.assets.bronze.small_objects import CONTENT_BYTES, SMALL_BYTES, Held, content
 from tidegate.platform.core.bronze.plan import Candidate
-from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.lake import Table
 
@@ -48,7 +48,7 @@ def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:
     head, whole = head_of(table, candidate) if body is None else (body, True)
     seen = format.look(head, whole, table.spec)
     if body is not None and (plain := _plain(body, seen.rewrite)) is not None and held.take(len(plain)):
-        path = source_path(table.key.bucket, candidate.key)
+        path = _version(table, candidate).address.s3a
         return SourceFile(
             candidate, format, path, len(plain), seen.names, body=plain, by_line=seen.by_line, line_end=seen.line_end
         )
@@ -67,7 +67,7 @@ def _binary_file(table: Table, candidate: Candidate, format: Format, held: Held)
     size = candidate.found.size
     if not format.file_format.footer and size <= SMALL_BYTES and held.take(size):
         body = _first_bytes(table, candidate, size)
-        return SourceFile(candidate, format, source_path(table.key.bucket, candidate.key), size, body=body)
+        return SourceFile(candidate, format, _version(table, candidate).address.s3a, size, body=body)
     return SourceFile(candidate, format, _path(table, candidate), size)
 
 
@@ -82,7 +82,7 @@ def as_it_lies(table: Table, candidate: Candidate) -> Iterator[BinaryIO]:
     if candidate.found.body is not None:
         yield io.BytesIO(candidate.found.body)
         return
-    with table.source.reading(candidate.key, candidate.found.etag) as body:
+    with table.source.objects.reading(_version(table, candidate)) as body:
         yield body
 
 
@@ -131,16 +131,16 @@ def head_of(table: Table, candidate: Candidate) -> tuple[bytes, bool]:
     return head, whole
 
 
-def source_path(bucket: str, key: str) -> str:
-    """Return the `s3a://` path of an object."""
-    return S3Address(bucket, key).s3a
+def _version(table: Table, candidate: Candidate) -> S3Object:
+    """Return the version of the object that the look saw."""
+    return table.source.version(candidate.key, candidate.found.etag)
 
 
 def _first_bytes(table: Table, candidate: Candidate, length: int) -> bytes:
     found = candidate.found
     if found.body is not None:
         return found.body[:length]
-    return table.source.first_bytes(candidate.key, found.etag, length)
+    return table.source.objects.first_bytes(_version(table, candidate), length)
 
 
 def _small_content(table: Table, candidate: Candidate) -> bytes | None:
@@ -159,12 +159,12 @@ def _plain(body: bytes, rewrite: Rewrite | None) -> bytes | None:
 
 
 def _path(table: Table, candidate: Candidate) -> str:
-    bucket, key = table.key.bucket, candidate.key
-    if _PLAIN_KEY.match(key):
-        return source_path(bucket, key)
-    ending = re.search(r"(\.[A-Za-z0-9]+){0,2}$", key.rsplit("/", 1)[-1])
+    source = _version(table, candidate)
+    if _PLAIN_KEY.match(candidate.key):
+        return source.address.s3a
+    ending = re.search(r"(\.[A-Za-z0-9]+){0,2}$", candidate.key.rsplit("/", 1)[-1])
     place = scratch_object(table, ending.group(0) if ending else "")
-    table.source.objects.copy(bucket, key, candidate.found.etag, place.bucket, place.key)
+    table.source.objects.copy(source, place.address)
     return place.path
 
 
@@ -176,7 +176,7 @@ def _rewritten(table: Table, candidate: Candidate, rewrite: Rewrite) -> tuple[st
             plain = Path(folder) / "plain"
             with unpacked(table, candidate) as body, plain.open("wb") as target:
                 rewrite.write(cast(BinaryIO, io.BufferedReader(Bounded(body, limit), 1 << 16)), target)
-            table.source.objects.upload(place.bucket, place.key, plain)
+            table.source.objects.upload(*place.address, plain)
             return plain.stat().st_size
 
     size = candidate.found.size

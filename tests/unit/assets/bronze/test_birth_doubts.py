@@ -13,20 +13,23 @@ from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, TakenHint
 from tidegate.platform.core.config.csv_options import CsvOptions
+from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.aws.s3 import StoreError
 
 
 def doubts(body: bytes | StoreError, born: dict[str, str], key: str = "t/a.csv", **spec: Any) -> list[str]:
-    def first_bytes(key: str, etag: str, count: int) -> bytes:
+    def first_bytes(_: S3Object, count: int) -> bytes:
         if isinstance(body, StoreError):
             raise body
         return body[:count]
 
     said = {"format": None, "columns": {}, "csv": CsvOptions(), **spec}
-    table: Any = SimpleNamespace(source=SimpleNamespace(first_bytes=first_bytes), spec=SimpleNamespace(**said))
+    source = Bucket(SimpleNamespace(first_bytes=first_bytes), "b")  # type: ignore[arg-type]
+    table: Any = SimpleNamespace(source=source, spec=SimpleNamespace(**said))
     size = 1 if isinstance(body, StoreError) else len(body)
     one = Candidate(key, S3Found("etag", size, 0), TakenHint(Hint(key), "manifest"))
     fields = [Field(name, simple_type(kind)) for name, kind in born.items()]

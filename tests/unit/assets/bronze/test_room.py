@@ -26,6 +26,7 @@ from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, TakenHint
 from tidegate.platform.core.config.csv_options import CsvOptions
+from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.aws.bucket import Bucket
 
@@ -41,7 +42,7 @@ class Store:
         self.body, self.uploads, self.read = body, list[bytes](), 0
 
     @contextmanager
-    def reading(self, bucket: str, key: str, etag: str) -> Iterator[BinaryIO]:
+    def reading(self, version: S3Object) -> Iterator[BinaryIO]:
         self.read += 1
         yield io.BytesIO(self.body)
 
