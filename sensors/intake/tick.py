@@ -71,7 +71,7 @@ def take_in(
     outcomes, on_probation = well.outcomes(), ill.outcomes()
     for outcome in (*outcomes, *on_probation):
         if outcome.begun and outcome.value is None:
-            why = f"it has not ended after {tick.elapsed:.0f} seconds; the tick goes on without it"
+            why = f"it has not ended after {tick.elapsed:.0f} seconds; the tick continues without it"
             total.failures[outcome.item] = outcome.error or TimeoutError(why)
     order.note(
         [outcome.item for outcome in outcomes if not outcome.begun or outcome.value is False],

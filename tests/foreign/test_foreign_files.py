@@ -41,7 +41,7 @@ def test_a_file_ends_as_it_should(landing: Landing, case: Case, file: File) -> N
         return
     assert expect.kind != "quarantined", f"{row.status}, but it should be quarantined: {landed.of(file)[:3]}"
     assert row.status == "committed", f"{row.status}: {reason}"
-    assert (row.bad_rows or 0) == expect.bad, f"{row.bad_rows} rows are set apart: {reason}"
+    assert (row.bad_rows or 0) == expect.bad, f"{row.bad_rows} rows are quarantined: {reason}"
     _assert_same(case, file, landed)
     if not case.loaded and expect.kind in ("same", "copy"):
         ids = [one.get("id") for one in landed.made[file.key].rows]

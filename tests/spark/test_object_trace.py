@@ -34,7 +34,7 @@ def test_an_object_is_followed_to_its_table(
 
     (s3, route), verdict = trail()
     assert s3 == "S3: no such object"
-    assert route.startswith("route: it lies below s3://")
+    assert route.startswith("route: it is below s3://")
     assert verdict == "there is no record of such an object"
 
     lake.put("orders/a.json", '{"id": 1}')
@@ -86,7 +86,7 @@ def test_an_object_is_followed_to_its_table(
     lake.put("elsewhere/b.json", "{}")
     lake.intake()
     (_, route, logged), verdict = trail("elsewhere/b.json")
-    assert route.startswith("route: it lies below no table's prefix")
+    assert route.startswith("route: it is below no table's prefix")
     assert logged.startswith("intake log: event ")
     assert "counted as no_table" in logged
     assert verdict == "it belongs to no table, see the route"

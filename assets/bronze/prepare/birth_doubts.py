@@ -29,5 +29,5 @@ def birth_doubts(table: Table, candidates: Iterable[Candidate], schema: TableSch
                 found = format.doubts(candidate.key, *head_of(table, candidate), table.spec, schema)
             except (StoreError, ValueError):
                 return []
-            return [f"{doubt}; then begin the table anew with `tidegate reset`" for doubt in found]
+            return [f"{doubt}; then start the table over with `tidegate reset`" for doubt in found]
     return []

@@ -88,7 +88,7 @@ class PreparedBatch:
         if self.obstacle and not (self.adds or self.rows or self.plan.rows or self.plan.drop):
             raise NotWritable(
                 f"{self.obstacle}. Give Dagster's role what `tidegate policy dagster` prints, and `tidegate check` "
-                f"tries. No file is at fault: what {len(self.deferred)} hints tell of waits in the inbox until then"
+                f"tries. No file is at fault: {len(self.deferred)} hints wait in the inbox until then"
             )
 
     def defer(self, candidate: Candidate) -> None:

@@ -72,7 +72,7 @@ def _queue_problems(queues: Collection[QueueSpec]) -> Iterator[Problem]:
             yield Problem(place, message)
         if name in before:
             other = before[name]
-            message = f"{name!r} is also the name of queues[{other}]; queues are told apart by name, in all regions"
+            message = f"{name!r} is also the name of queues[{other}]; queues differ by name, in all regions"
             yield Problem(place, message, related=("queues", other))
         before.setdefault(name, index)
     for index, queue in enumerate(queues):

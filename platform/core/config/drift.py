@@ -18,7 +18,7 @@ def drift(spec: TableSpec | None, registered: bool, began: TableSchema | None) -
     """
     if spec is None:
         return []
-    no_effect = f", which has no effect; `tidegate reset {spec.name}` begins the table anew, or take the change back"
+    no_effect = f", which has no effect; `tidegate reset {spec.name}` starts the table over, or undo the change"
     table, found = f"bronze.{spec.name}", []
     if spec.registers not in (None, registered):
         ways = ("register", "load") if registered else ("load", "register")

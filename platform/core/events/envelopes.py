@@ -126,7 +126,7 @@ def _what_it_is(content: dict[str, Any]) -> str:
         return f"an SNS notification inside {_MAX_TOPICS} others: let the first topic notify the queue itself"
     if "requestContext" in content and "requestPayload" in content:
         return (
-            "what a Lambda function's destination is told about a call, not an S3 event: let the bucket itself notify "
+            "what a Lambda function's destination receives about a call, not an S3 event: let the bucket itself notify "
             "the queue, straight or through SNS or EventBridge"
         )
     if "Messages" in content or ("Body" in content and "ReceiptHandle" in content):

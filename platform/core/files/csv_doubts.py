@@ -62,5 +62,6 @@ def _text_doubt(name: str, all_cells: Sequence[str], nulls: Collection[str]) -> 
     why = "a later cell is not" if odd is None else f"{odd[:40]!r} is not"
     return (
         f"column {name[:60]} is text, though {count} of its first {len(cells)} cells are {kind}, and {why}: where "
-        "such cells mean null, say so in `csv: {nulls: […]}`; else say the type in `columns`; their rows are set apart"
+        "such cells mean null, say so in `csv: {nulls: […]}`; else say the type in `columns`; then their rows are "
+        "quarantined"
     )

@@ -64,7 +64,7 @@ def _of_lake(config: LakeConfig) -> dict[str, Any]:
         "Quarantined": _alarm(
             config,
             "something is in quarantine",
-            "Objects or rows were set apart in the last 24 hours. `tidegate redrive` lists them with their reasons.",
+            "Objects or rows were quarantined in the last 24 hours. `tidegate redrive` lists them with their reasons.",
             metric(config, "Quarantined"),
             above=0,
         ),
@@ -97,7 +97,7 @@ def _of_queues(config: LakeConfig) -> dict[str, Any]:
             found[_id("DeadLetters", queue.dlq)] = _alarm(
                 config,
                 f"queue {queue.dlq} has dead letters",
-                f"Messages of {name} could not be taken in. Redrive them once the cause is mended.",
+                f"Messages of {name} could not be processed. Redrive them once the cause is fixed.",
                 dead,
                 namespace="AWS/SQS",
                 above=0,

@@ -25,7 +25,7 @@ SAMPLE = 1 << 16
 _PREAMBLE = 20
 _DELIMITERS = (",", ";", "\t", "|")
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
-_TOO_DEEP = f"its objects are nested deeper than {MAX_LEVELS} levels; write what lies deeper as text"
+_TOO_DEEP = f"its objects are nested deeper than {MAX_LEVELS} levels; write deeper parts as text"
 
 
 @dataclass
@@ -105,7 +105,9 @@ def _sniffed_csv(lines: Sequence[str], sniffed: Sniffed) -> Sniffed:
     _check_names(header, sniffed)
     uneven = sum(len(row) != len(header) for row in rows)
     if uneven:
-        sniffed.problems.append(f"{uneven} of {len(rows)} rows do not have {len(header)} cells; they will be set apart")
+        sniffed.problems.append(
+            f"{uneven} of {len(rows)} rows do not have {len(header)} cells; they will be quarantined"
+        )
     columns = [[row[place] for row in rows if len(row) > place] for place in range(len(header))]
     _nulls_and_decimals(columns, delimiter, sniffed)
     nulls = sniffed.options.get("nulls", [""])

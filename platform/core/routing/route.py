@@ -61,7 +61,7 @@ def route(bucket: str, key: str, config: LakeConfig, known: Collection[TableKey]
             one tick never make tables that overlap.
     """
     if bucket == config.lake.bucket and key.startswith(config.lake.prefix):
-        why = f"it lies below the lake root {config.lake.root}, so it is a file of Tidegate itself"
+        why = f"it is below the lake root {config.lake.root}, so it is a file of Tidegate itself"
         return NoRoute("own_file", why)
     if bucket not in config.buckets:
         why = f"the bucket {bucket!r} is not in `buckets` of lake.yaml; add it to take its files"
@@ -75,9 +75,9 @@ def route(bucket: str, key: str, config: LakeConfig, known: Collection[TableKey]
             "like that, and Spark's readers skip them",
         )
     if folder := after_load_folder(bucket, key, config):
-        return NoRoute("own_file", f"it lies below {folder}, where after_load puts files that were loaded")
+        return NoRoute("own_file", f"it is below {folder}, where after_load puts files that were loaded")
     if folder := inventory_folder(bucket, key, config):
-        return NoRoute("own_file", f"it lies below {folder}, where S3 delivers an inventory")
+        return NoRoute("own_file", f"it is below {folder}, where S3 delivers an inventory")
     format = format_of(key)
     spec = table_holding(bucket, key, config)
     if spec is None:
@@ -86,7 +86,7 @@ def route(bucket: str, key: str, config: LakeConfig, known: Collection[TableKey]
     if chosen is None:
         why = f"{_no_format(key)}; give table {spec.name!r} a `format` in lake.yaml {_THEN}"
         return NoRoute("no_table", why)
-    why = f"it lies below {spec.prefix}, the prefix of table {spec.name!r} in lake.yaml"
+    why = f"it is below {spec.prefix}, the prefix of table {spec.name!r} in lake.yaml"
     return Routed(spec.table_key, spec.resolved(chosen), why)
 
 
@@ -106,7 +106,7 @@ def _discover(
     table: TableKey, format: FormatName | None, key: str, config: LakeConfig, known: Collection[TableKey]
 ) -> Route:
     if not config.discovery:
-        why = f"it lies below no table's prefix and `discovery` is off; add a table with it to lake.yaml {_THEN}"
+        why = f"it is below no table's prefix and `discovery` is off; add a table with it to lake.yaml {_THEN}"
         return NoRoute("no_table", why)
     if format is None:
         why = f"{_no_format(key)}; add a table with its prefix and its `format` to lake.yaml {_THEN}"
@@ -114,7 +114,7 @@ def _discover(
     if not table.prefix:
         return NoRoute(
             "no_table",
-            f"it lies in no folder{' but those of dates and k=v' if '/' in key else ''}, and the whole bucket would "
+            f"it is in no folder{' but those of dates and k=v' if '/' in key else ''}, and the whole bucket would "
             "become its table; move it into a folder, or, if the bucket is one table, add it with the prefix "
             f"{table.uri} to lake.yaml {_THEN}",
         )
@@ -140,7 +140,7 @@ def _obstacle(table: TableKey, config: LakeConfig, known: Collection[TableKey]) 
         if other.bucket != table.bucket:
             continue
         if table.prefix.startswith(other.prefix):
-            relation, whole = "lies inside", other
+            relation, whole = "is inside", other
         elif other.prefix.startswith(table.prefix):
             relation, whole = "holds", table
         else:

@@ -223,15 +223,15 @@ class TableSchema:
 def _remedy(known: Type, given: Type) -> str:
     """The remedy for a column whose type differs from the table's."""
     declared = (
-        "or, for a type that takes both, say it under `columns` of the table in lake.yaml and begin the table anew "
+        "or, for a type that takes both, say it under `columns` of the table in lake.yaml and start the table over "
         "(tidegate reset)"
     )
     match known, given:
         case Simple("timestamp"), Simple("timestamp_ntz"):
             return (
-                "its times have no time zone, as pandas and Polars write them unless told otherwise: write them with "
+                "its times have no time zone, as pandas and Polars write them by default: write them with "
                 "one (tz_localize, dt.replace_time_zone), or say `timestamp_ntz` under `columns` of the table in "
-                "lake.yaml and begin the table anew (tidegate reset)"
+                "lake.yaml and start the table over (tidegate reset)"
             )
         case Simple("timestamp_ntz"), Simple("timestamp"):
             return f"write its times without a time zone, {declared}"

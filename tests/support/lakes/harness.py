@@ -424,7 +424,7 @@ class Watched:
         rows = [row for row in ledger if row["kind"] == "row"]
         self._equal("decisions by event", Counter(row["event_id"] for row in rows), self.events)
         self._equal("outcomes", Counter((row["key"], row["status"]) for row in rows), self.outcomes)
-        self._equal("rows set apart", Counter(self._apart(rows)), self.apart)
+        self._equal("quarantined rows", Counter(self._apart(rows)), self.apart)
         if not self.registered:
             self._check_tags(rows)
 

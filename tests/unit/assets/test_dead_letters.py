@@ -150,7 +150,7 @@ def test_each_dead_letter_queue_is_found_once_by_either_name() -> None:
     [
         (event("orders/a.csv"), ("orders/a.csv",), "it is understood and has a table now"),
         (event("new/a.csv"), ("new/a.csv",), "it is understood and has a table now"),
-        (event("top.csv"), ("top.csv",), "it lies in no folder"),
+        (event("top.csv"), ("top.csv",), "it is in no folder"),
         ("{ no JSON", ("m#0",), "the body is not JSON"),
         ('{"Event":"s3:TestEvent"}', ("m",), "it is understood"),
     ],

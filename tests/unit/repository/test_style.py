@@ -10,16 +10,8 @@ import pytest
 from tests.support.style import WORDS, comment_findings, java_findings, page_findings, python_findings
 from tests.support.tracked import ROOT, tracked
 
-#: Folders and files that are not swept yet. A change that sweeps a folder removes it here. A change that sweeps a part
-#: of a folder adds the part to `SWEPT`.
-UNSWEPT = (
-    "assets/bronze/prepare/prepared.py",  # the text of an error
-    "docs/reference/cli.md",  # printed from platform/cli
-)
 #: Decisions are history.
 EXEMPT = ("docs/decisions/",)
-#: Swept folders and files in a folder that is not swept as a whole.
-SWEPT: tuple[str, ...] = ()
 CHECKS = {".md": page_findings, ".py": python_findings, ".java": java_findings}
 CHECKS |= dict.fromkeys((".yaml", ".toml", ".in", ".properties", ""), comment_findings)  # "": the Makefile
 
@@ -149,7 +141,7 @@ def checked() -> list[Path]:
     found = []
     for path in tracked():
         name = path.relative_to(ROOT).as_posix()
-        if path.suffix in CHECKS and (name.startswith(SWEPT) or not name.startswith((*UNSWEPT, *EXEMPT))):
+        if path.suffix in CHECKS and not name.startswith(EXEMPT):
             found.append(path)
     return found
 
@@ -161,11 +153,6 @@ def test_pages_docstrings_and_comments_are_plain_english() -> None:
         for finding in CHECKS[path.suffix](path.read_text(encoding="utf-8"))
     ]
     assert not found, "docs/internals/style.md says how we write:\n" + "\n".join(found)
-
-
-def test_what_is_not_swept_is_there() -> None:
-    names = [path.relative_to(ROOT).as_posix() for path in tracked()]
-    assert [entry for entry in UNSWEPT if not any(name.startswith(entry) for name in names)] == []
 
 
 def test_the_page_has_the_word_list() -> None:

@@ -143,7 +143,7 @@ def test_a_tick_goes_on_without_a_queue_that_does_not_end_and_then_asks_it_apart
     try:
         found, hints = tick(ill, well, order=order)
         assert hints == {"well": 40}
-        assert "goes on without it" in str(found.failures["ill"])
+        assert "continues without it" in str(found.failures["ill"])
         assert (order.healthy(["ill", "well"]), order.troubled(["ill", "well"])) == (["well"], ["ill"])
         # From now on no tick waits for it, even if there is time.
         monkeypatch.setattr(SideBySide, "wait", waits)

@@ -20,7 +20,7 @@ _SEPARATOR = re.compile(r"[ \t\r\n]*,?[ \t\r\n]*")
 _LINE_END = re.compile(r"[\r\n]+")
 _BOMS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DECODER = json.JSONDecoder()
-_TOO_DEEP = f"its objects are nested deeper than {MAX_LEVELS} levels; write what lies deeper as text"
+_TOO_DEEP = f"its objects are nested deeper than {MAX_LEVELS} levels; write deeper parts as text"
 
 
 class OneObjectALine(Rewrite):

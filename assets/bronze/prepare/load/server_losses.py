@@ -49,7 +49,7 @@ def server_lost(table: Table, files: Sequence[SourceFile]) -> ServerLost:
     such = f"{files[0].candidate.key} alone" if len(files) == 1 else f"{len(files)} files"
     return ServerLost(
         f"the Spark server was lost while it read {such} of {table.table_key}; its log says why. Nothing was changed: "
-        "the next run reads them in smaller sets, and a file that it loses the server with twice is set apart"
+        "the next run reads them in smaller sets, and a file with which the server is lost twice is quarantined"
     )
 
 
@@ -75,7 +75,7 @@ def quarantine_reason(plan: Plan, candidate: Candidate) -> str | None:
         return None
     return (
         f"the Spark server was lost {_MAX_LOSSES_ALONE} times while it read this file and no other of its table. One "
-        "endless line or an unclosed quote takes more memory than it has: mend the file and write it again. If the "
+        "endless line or an unclosed quote takes more memory than it has: fix the file and write it again. If the "
         "server was stopped for another reason, or has more memory now: `tidegate redrive`"
     )
 

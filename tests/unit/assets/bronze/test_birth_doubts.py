@@ -45,7 +45,7 @@ PRICES = b"id,price\n" + b"1,2\n" * 300 + b"1,ten\n"
 def test_one_cell_that_makes_a_column_text_is_reported(key: str, body: bytes) -> None:
     (line,) = doubts(body, {"id": "bigint", "price": "string"}, key)
     assert line.startswith("column price is text, though 300 of its first 301 cells are bigint, and 'ten' is not: ")
-    assert line.endswith("; then begin the table anew with `tidegate reset`")
+    assert line.endswith("; then start the table over with `tidegate reset`")
 
 
 def test_a_header_that_is_a_row_is_reported() -> None:

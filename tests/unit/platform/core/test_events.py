@@ -164,7 +164,7 @@ def test_good_records_survive_bad_neighbours() -> None:
             "the record's eventSource is 's3.amazonaws.com', not aws:s3: a record of CloudTrail",
         ),
         ("bad_lambda_sqs", "the record's eventSource is 'aws:sqs', not aws:s3: SQS messages as Lambda is given them"),
-        ("bad_lambda_destination", "what a Lambda function's destination is told about a call, not an S3 event"),
+        ("bad_lambda_destination", "what a Lambda function's destination receives about a call, not an S3 event"),
         ("bad_sqs_receive", "the answer of an SQS receive, not an S3 event"),
         ("bad_record_without_source", "the record's eventSource is None, not aws:s3"),
         ("bad_eventbridge_no_key", "the event has no readable detail.object.key"),

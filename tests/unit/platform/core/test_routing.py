@@ -52,7 +52,7 @@ def test_a_configured_prefix_wins(key: str, name: str, format: str, mode: str) -
         assert isinstance(found, Routed)
         assert (found.spec.name, found.spec.format, found.spec.mode) == (name, format, mode)
         assert found.table == found.spec.table_key
-        assert found.why == f"it lies below {found.spec.prefix}, the prefix of table {name!r} in lake.yaml"
+        assert found.why == f"it is below {found.spec.prefix}, the prefix of table {name!r} in lake.yaml"
 
 
 def test_moved_files_make_no_table() -> None:
@@ -61,7 +61,7 @@ def test_moved_files_make_no_table() -> None:
         more=[{"name": "web", "prefix": "s3://landing/web/in/", "mode": "load", "after_load": {"move": folder}}]
     )
     found = route("landing", "web/done/day/x.csv", config, set())
-    assert found == NoRoute("own_file", f"it lies below {folder}, where after_load puts files that were loaded")
+    assert found == NoRoute("own_file", f"it is below {folder}, where after_load puts files that were loaded")
     for key in ("web/in/x.csv", "web/other/x.csv"):
         assert isinstance(route("landing", key, config, set()), Routed)
 
@@ -90,7 +90,7 @@ def test_discovery(key: str, prefix: str, format: str, mode: str) -> None:
 @pytest.mark.parametrize(
     ("bucket", "key", "why"),
     [
-        ("lake", "root/inbox/landing.x/1.json", "lies below the lake root s3://lake/root"),
+        ("lake", "root/inbox/landing.x/1.json", "is below the lake root s3://lake/root"),
         ("landing", "erp/orders/", "folder marker"),
         ("landing", "flights/", "folder marker"),
         ("landing", "erp/orders_$folder$", "folder marker"),
@@ -125,8 +125,8 @@ def test_own_files(bucket: str, key: str, why: str) -> None:
             "x.csv",
             "if the bucket is one table, add it with the prefix s3://landing/ to lake.yaml",
         ),
-        ("landing", "year=1/x.csv", "it lies in no folder but those of dates and k=v, and"),
-        ("landing", "2024/05/01/13/x.json", "it lies in no folder but those of dates and k=v, and"),
+        ("landing", "year=1/x.csv", "it is in no folder but those of dates and k=v, and"),
+        ("landing", "2024/05/01/13/x.json", "it is in no folder but those of dates and k=v, and"),
         ("landing", "app/x.csv", "if they are one table, give table 'logs' the prefix s3://landing/app/ in lake.yaml"),
         ("landing", "app/x.csv", "s3://landing/app/ holds that of table landing.app.logs"),
         ("landing", "ü" * 100 + "/x.csv", "more than 512 characters"),
@@ -151,7 +151,7 @@ def test_discovery_off() -> None:
     [
         (
             "erp/orders/new/x.csv",
-            "lies inside",
+            "is inside",
             "if they are one table, add a table with the prefix s3://landing/erp/orders/ in lake.yaml",
         ),
         ("erp/x.csv", "holds", "if they are one table, add a table with the prefix s3://landing/erp/ in lake.yaml"),

@@ -150,7 +150,7 @@ def test_files_that_do_not_fit_a_strict_table(text: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("table", "given", "remedy"),
     [
-        ("timestamp", "timestamp_ntz", "as pandas and Polars write them unless told otherwise: write them with one"),
+        ("timestamp", "timestamp_ntz", "as pandas and Polars write them by default: write them with one"),
         ("timestamp_ntz", "timestamp", "; write its times without a time zone, or, for a type that takes both, say it"),
         ("int", "bigint", "; a table's columns do not become wider by themselves: write int, or, for a type that"),
         ("bigint", "double", "; write the column as bigint or under another name, or, for a type that takes both,"),
@@ -161,7 +161,7 @@ def test_a_type_that_does_not_fit_is_told_with_a_remedy(table: str, given: str, 
     with pytest.raises(Misfit) as refused:
         born(f"a {table}").taking(fields(f"a {given}"), "evolve")
     assert remedy in str(refused.value)
-    assert "begin the table anew (tidegate reset)" in str(refused.value)
+    assert "start the table over (tidegate reset)" in str(refused.value)
 
 
 def test_our_own_columns_come_first_where_delta_keeps_bounds() -> None:

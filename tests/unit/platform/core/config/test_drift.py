@@ -40,7 +40,7 @@ def test_what_has_no_effect_is_reported(given: dict[str, Any], parts: list[str])
     assert len(found) == len(parts)
     for line, part in zip(found, parts, strict=True):
         assert part in line
-        assert "`tidegate reset orders` begins the table anew" in line
+        assert "`tidegate reset orders` starts the table over" in line
 
 
 def test_a_discovered_table_or_one_without_columns_has_none() -> None:

@@ -519,9 +519,9 @@ def test_the_file_itself(tmp_path: Path) -> None:
     [
         (
             "[{url: https://sqs.eu-central-1.amazonaws.com/1/q}, {url: https://sqs.us-east-1.amazonaws.com/1/q}]",
-            "queues[1]: 'q' is also the name of queues[0]; queues are told apart by name, in all regions; see line 2",
+            "queues[1]: 'q' is also the name of queues[0]; queues differ by name, in all regions; see line 2",
         ),
-        ("[{name: q}, {name: q}]", "queues[1]: 'q' is also the name of queues[0]; queues are told apart by name"),
+        ("[{name: q}, {name: q}]", "queues[1]: 'q' is also the name of queues[0]; queues differ by name"),
         ("[{name: q.fifo}]", "queues[0]: a queue of events is a standard queue: the dead letters of a FIFO queue"),
         ("[{name: q, dlq: q}]", "queues[0]: 'q' is the queue itself; `dlq` takes the name of the queue of its dead"),
         ("[{name: q, dlq: 'https://sqs/1/d'}]", "queues[0].dlq: 'https://sqs/1/d' is no name of a queue"),

@@ -102,7 +102,7 @@ final class AvroFiles implements DeclaredFormat {
       if (!around.add(schema.getFullName())) {
         throw new BadFile(
             "column " + above + " holds the record " + schema.getFullName()
-                + " within itself, to any depth; write what lies deeper as text");
+                + " within itself, to any depth; write deeper parts as text");
       }
       StructType type = new StructType();
       List<Integer> places = new ArrayList<>();

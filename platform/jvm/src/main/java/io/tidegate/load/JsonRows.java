@@ -165,7 +165,7 @@ final class JsonRows extends RowReader {
             ? "a number of more than %,d characters; write it as text".formatted(StreamReadConstraints.DEFAULT_MAX_NUM_LEN)
             : message.startsWith("Name")
                 ? "a name of more than %,d characters; write a shorter one".formatted(StreamReadConstraints.DEFAULT_MAX_NAME_LEN)
-                : "values in each other, deeper than %,d levels; write what lies deeper as text"
+                : "values in each other, deeper than %,d levels; write deeper parts as text"
                     .formatted(StreamReadConstraints.DEFAULT_MAX_DEPTH);
   }
 

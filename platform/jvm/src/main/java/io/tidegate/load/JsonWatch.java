@@ -265,7 +265,7 @@ final class JsonWatch extends JsonParserDelegate {
         return " (it differs from " + Reason.cut(known) + " by case only)";
       }
     }
-    return deepest > MAX_LEVELS ? " (it goes deeper than 30 levels; write what lies deeper as text)" : "";
+    return deepest > MAX_LEVELS ? " (it goes deeper than 30 levels; write deeper parts as text)" : "";
   }
 
   private String path() {

@@ -28,7 +28,7 @@ final class LogAlarms implements Alarms {
     POSSIBLY_LOST.incrementAndGet();
     LOG.error(
         "possibly lost commit: version {} of {} was claimed through DynamoDB by a writer that is not ours, and a writer"
-            + " without DynamoDB published another commit as this version. The first may have been told that it"
+            + " without DynamoDB published another commit as this version. The first may have been informed that it"
             + " committed. Its bytes are kept in _delta_log/{}; `tidegate doctor` lists them.",
         entry.version(),
         table,

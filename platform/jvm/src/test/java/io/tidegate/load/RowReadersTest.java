@@ -144,7 +144,7 @@ class RowReadersTest {
     reader.read(row("{\"deep\": " + "[".repeat(30) + "1" + "]".repeat(30) + "}"));
     assertEquals("unknown: deep", reader.bad);
     reader.read(row("{\"deep\": " + "[".repeat(31) + "1" + "]".repeat(31) + "}"));
-    assertEquals("unknown: deep (it goes deeper than 30 levels; write what lies deeper as text)", reader.bad);
+    assertEquals("unknown: deep (it goes deeper than 30 levels; write deeper parts as text)", reader.bad);
   }
 
   @ParameterizedTest
@@ -195,7 +195,7 @@ class RowReadersTest {
         "more than is read: a name of more than 50,000 characters; write a shorter one",
         badJson("id bigint", "{\"" + "n".repeat(50_001) + "\": 1}"));
     assertEquals(
-        "more than is read: values in each other, deeper than 1,000 levels; write what lies deeper as text",
+        "more than is read: values in each other, deeper than 1,000 levels; write deeper parts as text",
         badJson("id bigint", "{\"id\": " + "[".repeat(2_000) + "]".repeat(2_000) + "}"));
   }
 
