@@ -281,6 +281,14 @@ def test_names_that_delta_refuses_are_mapped_to_themselves(name: str) -> None:
     assert (wider.fields[2].id, wider.fields[2].physical) == (4, "plain")
 
 
+@pytest.mark.parametrize("name", ["plain", "Order ID"])
+def test_what_a_batch_has_of_a_new_table_is_what_its_readers_have(name: str) -> None:
+    """Which types are configured, and that there is no table yet, is not in a batch."""
+    schema, _ = TableSchema.unborn({name: "bigint"}, {"day": "date"}).for_delta()
+    assert schema == TableSchema.from_spark(schema.to_spark(), ("day",))
+    assert schema.partitions == ("day",)
+
+
 @pytest.mark.parametrize("name", ["a.b", "@type", "user-id", "Straße", "[x]", "`tick`", "a/b", "🌊"])
 def test_other_names_need_no_mapping(name: str) -> None:
     schema = TableSchema((Field(name, Simple("long")),))
