@@ -10,6 +10,7 @@ from tidegate.assets.bronze.shared_job import build_shared_job
 from tidegate.assets.bronze.table_pages import build_page_checks, table_pages
 from tidegate.assets.health.asset import build_health_checks, build_lake_health
 from tidegate.assets.operations.jobs import rebuild_job, redrive_job
+from tidegate.assets.routes.asset import build_route_checks, route_assets
 from tidegate.assets.silver.asset import build_silver_assets
 from tidegate.assets.sources.asset import source_assets
 from tidegate.assets.sources.dead_letter_checks import build_dead_letter_checks
@@ -19,6 +20,7 @@ from tidegate.platform.core.config.load import load_lake
 from tidegate.resources.lake_resource import LakeResource, lake_path
 from tidegate.sensors.dead_letters import build_dead_letters_sensor
 from tidegate.sensors.forget_history import build_history_schedule
+from tidegate.sensors.forward.sensor import build_forward_sensor
 from tidegate.sensors.health import build_health_sensor
 from tidegate.sensors.intake.sensor import build_intake_sensor
 from tidegate.sensors.reconcile import build_reconcile_sensor
@@ -40,12 +42,14 @@ def build_definitions(config: LakeConfig, lake: LakeResource) -> dg.Definitions:
             *table_pages(config),
             *build_silver_assets(config),
             build_lake_health(config),
+            *route_assets(config),
         ],
         asset_checks=[
             *build_page_checks(config),
             *build_queue_checks(config),
             *build_dead_letter_checks(config),
             *build_health_checks(config),
+            *build_route_checks(config),
         ],
         jobs=[
             BRONZE_JOB,
@@ -58,6 +62,7 @@ def build_definitions(config: LakeConfig, lake: LakeResource) -> dg.Definitions:
             build_intake_sensor(config, shared),
             *build_dead_letters_sensor(config),
             build_health_sensor(config),
+            *build_forward_sensor(config),
             *build_reconcile_sensor(config),
             *[one for one in triggers if isinstance(one, dg.SensorDefinition)],
         ],

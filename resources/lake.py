@@ -23,6 +23,7 @@ from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.cloudwatch import CloudWatch
 from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.aws.sqs import Queue
+from tidegate.resources.forwarding.destinations import Destinations
 from tidegate.resources.lake_root.after_notes import AfterNotes
 from tidegate.resources.lake_root.batches import Batches
 from tidegate.resources.lake_root.inbox import TableInbox
@@ -106,6 +107,7 @@ class Lake:
         delta: the handle on Delta tables.
         queues: all queues of the configuration, queues of events first.
         cloudwatch: publishes the lake's metrics; None if they are not published.
+        destinations: returns the topics and queues of the routes; None if the lake has no routes.
     """
 
     def __init__(
@@ -115,12 +117,14 @@ class Lake:
         delta: Delta,
         queues: list[Queue],
         cloudwatch: CloudWatch | None = None,
+        destinations: Destinations | None = None,
     ) -> None:
         self.config = config
         self.store = store
         self.delta = delta
         self.queues = queues
         self.cloudwatch = cloudwatch
+        self.destinations = destinations
 
     @cached_property
     def id(self) -> str:
@@ -347,4 +351,5 @@ def open_lake(config: LakeConfig, aws: Aws, remote: SparkRemote, connect: Callab
     # next measurement comes in minutes.
     once = replace(aws, max_attempts=0)
     cloudwatch = CloudWatch(lambda: once.client("cloudwatch")) if config.metrics == "cloudwatch" else None
-    return Lake(config, store, Delta(remote, connect), queues, cloudwatch)
+    destinations = Destinations(config, aws, lambda: store.identity.lake) if config.routes else None
+    return Lake(config, store, Delta(remote, connect), queues, cloudwatch, destinations)

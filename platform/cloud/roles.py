@@ -62,7 +62,9 @@ class _Needs:
     config: LakeConfig
 
     def dagster(self) -> Statements:
-        return _without_empty(*self._of_queues(), *self._of_sources(), *self._of_after_load(), self._of_the_lake())
+        return _without_empty(
+            *self._of_queues(), *self._of_routes(), *self._of_sources(), *self._of_after_load(), self._of_the_lake()
+        )
 
     def _of_queues(self) -> Statements:
         return (
@@ -97,6 +99,42 @@ class _Needs:
                 ("*",) if self.config.metrics else (),
                 "`metrics: cloudwatch`",
                 {"StringEquals": {"cloudwatch:namespace": NAMESPACE}},
+            ),
+        )
+
+    def _of_routes(self) -> Statements:
+        routes, address = self.config.routes, Address.of(self.config)
+        queues = [address.queue(route.queue) for route in routes if route.queue]
+        queues += [address.queue(self.config.queues[0], route.unmatched) for route in routes if route.unmatched]
+        tags = list(dict.fromkeys(route.queues_tagged for route in routes if route.queues_tagged))
+        return (
+            Statement(
+                "Publish",
+                ("sns:Publish",),
+                tuple(dict.fromkeys(route.topic for route in routes if route.topic)),
+                "routes with a `topic`",
+            ),
+            Statement(
+                "Forward",
+                ("sqs:SendMessage", "sqs:GetQueueUrl"),
+                tuple(dict.fromkeys(queues)),
+                "routes with a `queue`, and queues of `unmatched`",
+            ),
+            *(
+                Statement(
+                    f"ForwardByTag{place or ''}",
+                    ("sqs:SendMessage", "sqs:GetQueueUrl"),
+                    (address.queue(self.config.queues[0], "*"),),
+                    f"routes to the queues with the tag {tag}",
+                    {"Null": {f"aws:ResourceTag/{tag}": "false"}},
+                )
+                for place, tag in enumerate(tags)
+            ),
+            Statement(
+                "FindTaggedQueues",
+                ("tag:GetResources",),
+                ("*",) if tags else (),
+                "routes with `queues_tagged`",
             ),
         )
 

@@ -18,7 +18,7 @@ _CONNECTIONS = {"sqs": 256}
 _FEWER_CONNECTIONS = 64
 #: Services that a tick sends many requests in few seconds. If one of them does not answer, the next tick asks again.
 #: A receive waits for four seconds at most.
-_QUICK = ("sqs", "cloudwatch")
+_QUICK = ("sqs", "sns", "resourcegroupstaggingapi", "cloudwatch")
 
 
 class _Descriptions(Loader):

@@ -38,7 +38,7 @@ class Message:
         receipt: the handle that a delete needs.
         sent_at: epoch milliseconds, equal at each delivery of the message; 0 if the queue does not give it.
         first: the identity that the message has with it: that of its first arrival, or a webhook's.
-        attributes: the attributes that its sender added, as SQS gives them; only if all of them were requested.
+        attributes: the attributes that its sender added, as SQS gives them, as far as they were requested.
     """
 
     id: str
@@ -126,6 +126,7 @@ class Queue:
         patience: int = _POLL,
         hold: float = 0.0,
         limits: DrainLimits = _ALONE,
+        attributes: Sequence[str] = (),
     ) -> Generator[list[Message]]:
         """Receive until the queue looks empty or the budget is spent.
 
@@ -141,12 +142,13 @@ class Queue:
             hold: seconds from now for which received messages that are not processed stay hidden, however short the
                 queue's timeout is. After that they come back at the queue's own timeout, as if this process had died.
             limits: limits of this drain, shared with others.
+            attributes: names of message attributes to receive.
 
         Raises:
             Exception: the error of a receive, after all received messages were yielded.
         """
         with closing(HeldMessages(self.hide, lambda: self.visibility, hold)) as hidden:
-            yield from self._drain(hidden, seconds, messages, threads, patience, limits)
+            yield from self._drain(hidden, seconds, messages, threads, patience, limits, attributes)
 
     def _drain(
         self,
@@ -156,6 +158,7 @@ class Queue:
         threads: int,
         patience: int,
         limits: DrainLimits,
+        attributes: Sequence[str],
     ) -> Generator[list[Message]]:
         deadline = time.monotonic() + seconds
 
@@ -165,7 +168,7 @@ class Queue:
                 MaxNumberOfMessages=_MAX_PER_CALL,
                 WaitTimeSeconds=min(wait, int(left)),
                 AttributeNames=["SentTimestamp"],
-                MessageAttributeNames=[_FIRST_ID, _FIRST_SENT, _FIRST_SINCE],
+                MessageAttributeNames=[_FIRST_ID, _FIRST_SENT, _FIRST_SINCE, *attributes],
             )
             batch = [_message(item) for item in answer.get("Messages", [])]
             if batch:

@@ -13,6 +13,9 @@ The layout never changes; docs/internals/architecture.md describes it::
     batches/<table key>..<generation>/  ledger/<table key>..<generation>/     after a reset
     quarantine/messages/  quarantine/rows/  staging/
     intake/<yyyy-mm-dd>/<ULID>.json         what was received and leads to no table
+    outbox/<route>/<ULID>-<messages>-<oldest>.jsonl     messages that wait to be forwarded
+    outbox/<route>/to/<queue>/                          those that one of a route's queues could not take
+    quarantine/routes/<route>/<digest>.json             those that the destination never takes
     operations/<yyyy-mm-dd>/<ULID>.json     requested operations
     reconcile.json                          times of each table's last listing
 """
@@ -28,6 +31,7 @@ from tidegate.resources.lake_root.inbox import Inbox
 from tidegate.resources.lake_root.intake_log import IntakeLog
 from tidegate.resources.lake_root.listing_times import ListingTimes
 from tidegate.resources.lake_root.operations_log import OperationsLog
+from tidegate.resources.lake_root.outbox import Outbox
 from tidegate.resources.lake_root.quarantine import Quarantine
 from tidegate.resources.lake_root.root import LakeRoot
 
@@ -45,6 +49,7 @@ class LakeStore(LakeRoot):
         super().__init__(objects, root)
         self.identity = Identity(self)
         self.inbox = Inbox(self)
+        self.outbox = Outbox(self)
         self.births = Births(self)
         self.quarantine = Quarantine(self)
         self.intake_log = IntakeLog(self)

@@ -10,8 +10,10 @@ from contextlib import closing
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake import Lake
 from tidegate.sensors.intake.drain_budget import DrainBudget, DrainSlots, QueueLimits, TickOver
+from tidegate.sensors.intake.forwards import Forwards
 from tidegate.sensors.intake.intake_result import IntakeResult
 from tidegate.sensors.intake.known_tables import KnownTables
+from tidegate.sensors.intake.message_routing import parse_messages
 from tidegate.sensors.intake.row_objects import write_row_objects
 from tidegate.sensors.intake.store_and_delete import store_and_delete
 
@@ -40,6 +42,7 @@ class FairDrain:
         rounds = patience * listeners // max(1, queues)
         self._polls, self._poll = (1, patience) if queues == 1 else (max(1, min(patience, rounds)), 1)
         self._known = KnownTables(lake)
+        self._forwards = Forwards(lake)
         self._total, self._over, self._answered = IntakeResult(), False, set[str]()
         self._lock = threading.Lock()
 
@@ -107,6 +110,7 @@ class FairDrain:
             patience=self._poll,
             hold=self._hold - self.elapsed,
             limits=limits,
+            attributes=self._forwards.attributes,
         )
         with closing(chunks):
             for messages in chunks:
@@ -119,11 +123,15 @@ class FairDrain:
     def _routed(self, queue: Queue, messages: Sequence[Message]) -> IntakeResult:
         if table := self._lake.config.table_of_rows(queue.name):
             return write_row_objects(messages, table, self._lake.store.objects)
-        return self._known.routed(messages)
+        parsed = parse_messages(messages)
+        intake = self._known.routed(parsed)
+        intake.outgoing = self._forwards.of(parsed)
+        return intake
 
     def _count(self, intake: IntakeResult) -> None:
         # They are stored by now. A body has up to a megabyte, and a tick up to twenty thousand of them.
         intake.rejects.clear()
+        intake.outgoing.clear()
         with self._lock:
             if not self._over:
                 self._total.add(intake)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.events.s3_event import Reject
+from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.unrouted import Unrouted
 
@@ -19,6 +20,7 @@ class IntakeResult:
         counters: events without a table, by outcome.
         unrouted: these events, without those of commits, which are only counted.
         rejects: records that are not S3 events, until they are kept in quarantine.
+        outgoing: messages to forward, by route, until they are kept in the outbox.
         received: events, S3's test events included.
         failures: why a queue could not be drained, by queue name.
     """
@@ -27,6 +29,7 @@ class IntakeResult:
     counters: dict[str, int] = field(default_factory=dict)
     unrouted: list[Unrouted] = field(default_factory=list)
     rejects: list[Reject] = field(default_factory=list)
+    outgoing: dict[str, list[Outgoing]] = field(default_factory=dict)
     received: int = 0
     failures: dict[str, Exception] = field(default_factory=dict)
 

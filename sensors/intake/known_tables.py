@@ -8,10 +8,9 @@ from collections.abc import Sequence
 
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.discovery import count_discovered, room_today
-from tidegate.resources.aws.sqs import Message
 from tidegate.resources.lake import Lake
 from tidegate.sensors.intake.intake_result import IntakeResult
-from tidegate.sensors.intake.message_routing import parse_messages, route_messages
+from tidegate.sensors.intake.message_routing import Parsed, route_messages
 
 
 class KnownTables:
@@ -29,13 +28,12 @@ class KnownTables:
         self._tables: frozenset[TableKey] | None = None
         self._room = 0
 
-    def routed(self, messages: Sequence[Message]) -> IntakeResult:
-        """Parse and route the messages of an event queue.
+    def routed(self, parsed: Sequence[Parsed]) -> IntakeResult:
+        """Route the messages of an event queue.
 
         No other queue waits while S3 is asked. If another queue discovered a table meanwhile, the messages are routed
         again: two tables never overlap, and a day brings no more new tables than it may.
         """
-        parsed = parse_messages(messages)
         while True:
             before, room = self._now()
             tables = set(before)

@@ -7,15 +7,17 @@ from dataclasses import replace
 
 from tidegate.platform.core.bronze.manifest import chunked
 from tidegate.platform.core.events.s3_event import Reject
+from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.routing.unrouted import Detail, Unrouted
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake import Lake
+from tidegate.resources.lake_root.outbox import Lane
 from tidegate.resources.threads import parallel
 from tidegate.sensors.intake.intake_result import IntakeResult
 
 
 def store_and_delete(lake: Lake, queue: Queue, messages: Sequence[Message], intake: IntakeResult) -> None:
-    """Store manifests, malformed messages and the intake log, and delete the messages last.
+    """Store manifests, messages to forward, malformed messages and the intake log, and delete the messages last.
 
     A message whose result is not stored is not deleted: SQS delivers it again.
 
@@ -41,6 +43,9 @@ def _store(lake: Lake, queue: str, intake: IntakeResult) -> None:
             for manifest in chunked(table.encode(), "intake", hints, config.settings(table).max_files)
         ]
     )
+    if intake.outgoing:
+        store.outbox.put((Lane(route), messages) for route, messages in intake.outgoing.items())
+    seam("intake-stored")
 
     rows = config.table_of_rows(queue)
     # A dead letter belongs to the queue that it came from.

@@ -20,6 +20,9 @@ from pydantic import (
 from tidegate.platform.core.config.cross_checks import lake_problems
 from tidegate.platform.core.config.defaults import TableDefaults, described_as_defaults
 from tidegate.platform.core.config.fields import Bucket, Model, Name, Root, valid
+from tidegate.platform.core.config.forwarding.event_types import EventTypeRule
+from tidegate.platform.core.config.forwarding.route_checks import route_problems
+from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.queues import QueueSpec as QueueSpec
 from tidegate.platform.core.config.table import TableSpec as TableSpec
 from tidegate.platform.core.config.webhook import WebhookSpec
@@ -95,6 +98,10 @@ class LakeConfig(TableDefaults):
     may. `true` is the default, `false` turns it off."""
     metrics: Literal["cloudwatch"] | None = None
     """Where the lake's metrics are published, in addition to Dagster."""
+    event_types: tuple[EventTypeRule, ...] = ()
+    """Rules that give each event its type. The first rule that matches an event counts."""
+    routes: tuple[RouteSpec, ...] = ()
+    """Where events are forwarded to, in addition to the tables that take their files."""
     tables: tuple[TableSpec, ...] = ()
     """The configured tables."""
     webhooks: tuple[WebhookSpec, ...] = ()
@@ -126,7 +133,11 @@ class LakeConfig(TableDefaults):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         tables, webhooks = dict(enumerate(self.tables)), dict(enumerate(self.webhooks))
-        problems = list(lake_problems(self.lake.root, self.buckets, self.queues, tables, webhooks))
+        own = {name for queue in self.every_queue for name in queue.names}
+        problems = [
+            *lake_problems(self.lake.root, self.buckets, self.queues, tables, webhooks),
+            *route_problems(self.event_types, self.routes, own),
+        ]
         if problems:
             raise ValueError("; ".join(str(problem) for problem in problems))
         return self

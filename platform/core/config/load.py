@@ -11,6 +11,9 @@ from pydantic import ValidationError
 
 from tidegate.platform.core.config.cross_checks import TablePart, lake_problems
 from tidegate.platform.core.config.fields import Bucket, Folder, Name, Prefix, valid
+from tidegate.platform.core.config.forwarding.event_types import EventTypeRule
+from tidegate.platform.core.config.forwarding.route_checks import route_problems
+from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig, LakeSpec
 from tidegate.platform.core.config.queues import QueueSpec
 from tidegate.platform.core.config.webhook import WebhookSpec
@@ -88,6 +91,12 @@ def _problems_of_valid_parts(data: Any) -> Iterator[Problem]:
         if (spec := valid(WebhookSpec, one))
     }
     yield from lake_problems(lake.root if lake else None, buckets, queues, parts, webhooks)
+    rows = (part.row_queue for part in parts.values() if part.row_queue)
+    yield from route_problems(
+        valid(tuple[EventTypeRule, ...], data.get("event_types")) or (),
+        valid(tuple[RouteSpec, ...], data.get("routes")) or (),
+        {name for queue in (*queues, *rows) for name in queue.names},
+    )
 
 
 def _part(table: Mapping[str, Any]) -> TablePart:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 
@@ -27,7 +28,7 @@ def open_body(body: str) -> Opened:
         ValueError: the body has no S3 events. The message says what it has instead and, if possible, what to do.
     """
     content = _json_object(body, "the body")
-    for _ in range(_MAX_TOPICS):
+    for _ in range(MAX_TOPICS):
         if "Type" in content and "TopicArn" in content:
             content = _out_of_sns(content)
     if content.get("Event") == "s3:TestEvent":
@@ -43,10 +44,17 @@ def open_body(body: str) -> Opened:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """SNS's id of a message, equal in every copy, and the time of its publication (ISO 8601)."""
+    """What SNS says of a message.
+
+    Attributes:
+        message_id: SNS's id, equal in every copy.
+        time: when it was published (ISO 8601).
+        attributes: its message attributes by name, each with `Type` and `Value`.
+    """
 
     message_id: str
     time: str
+    attributes: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 def published(body: str) -> tuple[str, Publication | None]:
@@ -63,7 +71,11 @@ def published(body: str) -> tuple[str, Publication | None]:
         return body, None
     if not all(isinstance(content.get(name), str) for name in ("Type", "TopicArn", "MessageId", "Timestamp")):
         return body, None
-    return _message_of_sns(content), Publication(content["MessageId"], content["Timestamp"])
+    attributes = content.get("MessageAttributes")
+    publication = Publication(
+        content["MessageId"], content["Timestamp"], attributes if isinstance(attributes, dict) else {}
+    )
+    return _message_of_sns(content), publication
 
 
 def is_s3_record(content: dict[str, Any]) -> bool:
@@ -85,7 +97,7 @@ def shown(value: Any) -> str:
 
 
 #: SNS topics through which an event may have come, one after the other.
-_MAX_TOPICS = 4
+MAX_TOPICS = 4
 _S3_PARTS = (("bucket", "name"), ("object", "key"))
 
 
@@ -123,7 +135,7 @@ def _records(records: Any) -> list[Any]:
 
 def _what_it_is(content: dict[str, Any]) -> str:
     if "Type" in content and "TopicArn" in content:
-        return f"an SNS notification inside {_MAX_TOPICS} others: let the first topic notify the queue itself"
+        return f"an SNS notification inside {MAX_TOPICS} others: let the first topic notify the queue itself"
     if "requestContext" in content and "requestPayload" in content:
         return (
             "what a Lambda function's destination receives about a call, not an S3 event: let the bucket itself notify "

@@ -16,6 +16,8 @@ from tests.support.tracked import tracked
 from tidegate.platform.cli.main import app
 from tidegate.platform.cloud.queue_policy import lets_send
 from tidegate.platform.core.config.csv_options import CsvOptions
+from tidegate.platform.core.config.forwarding.event_types import EventTypeRule
+from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import DiscoverySpec, IntakeSpec, LakeConfig, LakeSpec, QueueSpec
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.config.silver import SilverSpec
@@ -36,6 +38,8 @@ MODELS: dict[str, type[BaseModel]] = {
     "`queues`": QueueSpec,
     "`intake`": IntakeSpec,
     "`discovery`": DiscoverySpec,
+    "`event_types`": EventTypeRule,
+    "`routes`": RouteSpec,
     "`tables`": TableSpec,
     "CSV and JSON": CsvOptions,
     "`silver`": SilverSpec,

@@ -24,6 +24,7 @@ from tidegate.sensors.intake import tick as intake_tick
 from tidegate.sensors.intake.drain_budget import DrainBudget, DrainSlots, QueueLimits, TickOver
 from tidegate.sensors.intake.intake_result import IntakeResult
 from tidegate.sensors.intake.known_tables import KnownTables
+from tidegate.sensors.intake.message_routing import Parsed, parse_messages
 from tidegate.sensors.intake.queue_order import QueueOrder
 from tidegate.sensors.intake.tick import take_in
 
@@ -105,10 +106,10 @@ def test_a_queue_that_is_dead_or_refuses_a_delete_delays_nobody(kind: type[Sqs])
 def test_a_queue_whose_work_fails_delays_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = KnownTables.routed
 
-    def routed(self: KnownTables, messages: list[Message]) -> IntakeResult:
-        if "/ill.json" in messages[0].body:
+    def routed(self: KnownTables, parsed: list[Parsed]) -> IntakeResult:
+        if "/ill.json" in parsed[0].message.body:
             raise OSError("S3 does not take it")
-        return whole(self, messages)
+        return whole(self, parsed)
 
     monkeypatch.setattr(KnownTables, "routed", routed)
     ill, well = Sqs("ill", 40), Sqs("well", 40)
@@ -296,8 +297,8 @@ def test_what_one_queue_makes_a_table_no_other_makes_an_overlapping_one(monkeypa
 
     store.objects.head = head  # type: ignore[method-assign]
     known = KnownTables(SimpleNamespace(config=LAKE, store=store))  # type: ignore[arg-type]
-    received = [[Message("m", body(record(key)), "r")] for key in ("a/b/x.csv", "a/y.csv")]
     parses = count_parses(monkeypatch)
+    received = [parse_messages([Message("m", body(record(key)), "r")]) for key in ("a/b/x.csv", "a/y.csv")]
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(known.routed, received))
     assert len({table for one in found for table in one.hints}) == 1

@@ -1,0 +1,1 @@
+"""Routes as external assets, with their counts and their check."""

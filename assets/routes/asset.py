@@ -1,0 +1,80 @@
+"""External assets: the routes, each after the queues whose events it forwards."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import dagster as dg
+
+from tidegate.assets.routes.report import CHECK, route_state
+from tidegate.assets.sources.asset import queue_key
+from tidegate.platform.core.config.forwarding.routes import RouteSpec
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.resources.lake_resource import LakeResource
+
+
+def route_key(name: str) -> dg.AssetKey:
+    """Return the asset key of a route."""
+    return dg.AssetKey(["routes", name])
+
+
+def route_assets(config: LakeConfig) -> list[dg.AssetSpec]:
+    """Build an external asset for each route. The sensor `forward` reports its materializations."""
+    return [
+        dg.AssetSpec(
+            route_key(route.name),
+            deps=[queue_key(queue.name) for queue in config.queues],
+            group_name="routes",
+            owners=list(route.owners),
+            kinds={"sns"} if route.topic else {"sqs"},
+            description=f"{_destination(route)} The sensor `forward` sends the messages of the outbox.",
+            metadata={"destination": _address(route), "types": ", ".join(route.types) or "every event"},
+        )
+        for route in config.routes
+    ]
+
+
+def build_route_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
+    """Build the check `delivered` of each route. The sensor `forward` evaluates it, and a user may."""
+    routes = {route_key(route.name): route for route in config.routes}
+    if not routes:
+        return []
+
+    @dg.multi_asset_check(
+        name="routes",
+        specs=[
+            dg.AssetCheckSpec(
+                CHECK,
+                asset=key,
+                description="No event waits for its delivery for longer than the route's max_lag.",
+            )
+            for key in routes
+        ],
+        can_subset=True,
+        description="Lists the outbox of the routes.",
+    )
+    def route_checks(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
+        outbox = lake.open().store.outbox
+        for key in context.selected_asset_check_keys:
+            route = routes[key.asset_key]
+            yield route_state(outbox, route, time.time(), outbox.lanes_of(route.name)).check(key.asset_key)
+
+    return [route_checks]
+
+
+def _destination(route: RouteSpec) -> str:
+    if route.topic:
+        return "Events that are published to an SNS topic."
+    if route.queue:
+        return "Events that are sent to an SQS queue."
+    return (
+        f"Events that are sent to each SQS queue whose tag {route.queues_tagged} has the event's type, and to "
+        f"{route.unmatched} if there is no such queue."
+    )
+
+
+def _address(route: RouteSpec) -> str:
+    if route.queue:
+        return route.queue.url or route.queue.name
+    return route.topic or f"queues with the tag {route.queues_tagged}"

@@ -1,0 +1,1 @@
+"""Event types and routes in `lake.yaml`."""

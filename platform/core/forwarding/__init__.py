@@ -1,0 +1,1 @@
+"""Forwarding: which bodies a route publishes, and how they wait in its outbox."""

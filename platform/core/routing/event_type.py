@@ -1,0 +1,148 @@
+"""The type of an event: which rule of `lake.yaml` gives it, or why none does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tidegate.platform.core.config.forwarding.event_types import TYPE_NAME, TYPE_RULE, EventTypeRule
+from tidegate.platform.core.events.envelopes import shown
+from tidegate.platform.core.keys.key_pattern import KeyPattern
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """The event has a type.
+
+    Attributes:
+        name: the type.
+        why: the rule that gave it, as a sentence.
+    """
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Untyped:
+    """The event has no type. `why` says so in a sentence."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class TagsNeeded:
+    """The type depends on the object's tags, which are not known yet."""
+
+
+Typing = Typed | Untyped | TagsNeeded
+
+
+class EventTypes:
+    """The rules of a lake.
+
+    A rule for keys is tried only for keys with its literal beginning, so the time that an event takes depends on the
+    number of different lengths of these beginnings, not on the number of rules.
+
+    Args:
+        rules: in the order of `lake.yaml`. The first rule that matches gives the type.
+    """
+
+    def __init__(self, rules: Sequence[EventTypeRule]) -> None:
+        self._rules = rules
+        self._patterns = {place: KeyPattern(rule.key) for place, rule in enumerate(rules) if rule.key}
+        self._by_literal: dict[str, list[int]] = {}
+        for place, pattern in self._patterns.items():
+            self._by_literal.setdefault(pattern.literal, []).append(place)
+        self._lengths = sorted({len(literal) for literal in self._by_literal})
+        self._others = [place for place, rule in enumerate(rules) if not rule.key]
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names of the message attributes that rules read."""
+        return tuple(dict.fromkeys(rule.attribute for rule in self._rules if rule.attribute))
+
+    def of(self, key: str, attributes: Mapping[str, str | None], tags: Mapping[str, str] | str | None = None) -> Typing:
+        """Return the type of an event.
+
+        Args:
+            key: decoded key of the object.
+            attributes: text attributes of the message; None is an attribute that is no text.
+            tags: tags of the object, or a sentence why S3 gives none. None: S3 was not asked yet.
+        """
+        if not self._rules:
+            return Untyped("lake.yaml has no `event_types`")
+        missed: list[str] = []
+        for place in self._candidates(key):
+            rule = self._rules[place]
+            if rule.tag and tags is None:
+                return TagsNeeded()
+            found = self._apply(place, rule, key, attributes, tags or {})
+            if isinstance(found, str) and TYPE_NAME.fullmatch(found):
+                return Typed(found, _why(rule))
+            if found is not None:
+                missed.append(
+                    f"{_why(rule)} gives {shown(found)}: {TYPE_RULE}" if isinstance(found, str) else found.why
+                )
+        return Untyped("; ".join(["no rule of `event_types` matches it", *missed]))
+
+    def _candidates(self, key: str) -> Iterator[int]:
+        places = [
+            place
+            for length in self._lengths
+            if length <= len(key)
+            for place in self._by_literal.get(key[:length], ())
+            if self._patterns[place].match(key) is not None
+        ]
+        yield from sorted([*places, *self._others])
+
+    def _apply(
+        self,
+        place: int,
+        rule: EventTypeRule,
+        key: str,
+        attributes: Mapping[str, str | None],
+        tags: Mapping[str, str] | str,
+    ) -> str | Untyped | None:
+        """Return the type that a rule gives, a reason why it cannot, or None if it does not match."""
+        if rule.attribute:
+            if rule.attribute not in attributes:
+                return None
+            text = attributes[rule.attribute]
+            return Untyped(f"its attribute {rule.attribute!r} is no text") if text is None else text
+        if rule.tag:
+            return Untyped(f"its tags are not readable: {tags}") if isinstance(tags, str) else tags.get(rule.tag)
+        parts = (self._patterns[place].match(key) or {}) if rule.key else {}
+        if rule.type is None:
+            return parts["type"]
+        return rule.type.format_map(parts)
+
+
+def text_attributes(attributes: Mapping[str, object], names: Iterable[str]) -> dict[str, str | None]:
+    """Return the texts of some attributes of a message; None for an attribute that is no text.
+
+    Args:
+        attributes: as SQS gives them (`DataType`, `StringValue`) or as an SNS envelope has them (`Type`, `Value`).
+        names: the attributes to return, where they exist.
+    """
+    found: dict[str, str | None] = {}
+    for name in names:
+        if name not in attributes:
+            continue
+        value = attributes[name]
+        members = value if isinstance(value, Mapping) else {}
+        kind = members.get("DataType", members.get("Type"))
+        text = members.get("StringValue", members.get("Value"))
+        is_text = isinstance(kind, str) and kind.partition(".")[0] == "String" and isinstance(text, str)
+        found[name] = str(text) if is_text else None
+    return found
+
+
+def _why(rule: EventTypeRule) -> str:
+    if rule.key:
+        return f"the rule for keys like {rule.key}"
+    if rule.tag:
+        return f"its tag {rule.tag!r}"
+    if rule.attribute:
+        return f"its attribute {rule.attribute!r}"
+    return "the last rule, for every event that no other matches"

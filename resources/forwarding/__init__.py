@@ -1,0 +1,1 @@
+"""Forwarding: the topics and queues that routes send to."""

@@ -1,0 +1,67 @@
+"""The destinations of a lake's routes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from tidegate.platform.core.config.forwarding.routes import RouteSpec
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.resources.aws.clients import Aws
+from tidegate.resources.aws.sqs import Queue
+from tidegate.resources.forwarding.destination import Destination, QueueDestination, TopicDestination
+from tidegate.resources.forwarding.tagged_queues import TaggedQueues
+
+
+class Destinations:
+    """Opens topics and queues. Sends no request before the first use of a destination.
+
+    Args:
+        config: the lake.
+        aws: clients.
+        lake: returns the lake's UUID.
+    """
+
+    def __init__(self, config: LakeConfig, aws: Aws, lake: Callable[[], str]) -> None:
+        self._aws, self._lake = aws, lake
+        self._own = frozenset(name for queue in config.every_queue for name in queue.names)
+
+    def of(self, route: RouteSpec) -> Destination:
+        """Return the topic or the queue of a route that has one."""
+        grouped = route.group is not None
+        if route.topic:
+            client = _client(self._aws, "sns", route.topic_region)
+            return TopicDestination(client, route.topic, self._lake(), grouped=grouped)
+        assert route.queue is not None
+        return self._queue(route.queue.url or route.queue.name, route.queue.region or "", grouped=grouped)
+
+    def queue(self, route: RouteSpec, name: str) -> Destination:
+        """Return a queue of a route that sends to tagged queues."""
+        return self._queue(name, "", grouped=route.group is not None)
+
+    def tagged(self, route: RouteSpec) -> TaggedQueues:
+        """Return the queues that have the tag of a route. They are read once a minute by all who ask."""
+        return _tagged_queues(self._aws, route.queues_tagged or "", self._own)
+
+    def _queue(self, address: str, region: str, *, grouped: bool) -> Destination:
+        client = _client(self._aws, "sqs", region)
+        return QueueDestination(client, Queue(client, address, _urls(self._aws, region)), self._lake(), grouped=grouped)
+
+
+# A sensor opens the lake at each tick. What follows is kept from tick to tick.
+@cache
+def _client(aws: Aws, service: str, region: str) -> Any:
+    here = replace(aws, region_name=region) if region else aws
+    return replace(here, max_attempts=min(1, here.max_attempts)).client(service)
+
+
+@cache
+def _urls(aws: Aws, region: str) -> dict[str, str]:
+    return {}
+
+
+@cache
+def _tagged_queues(aws: Aws, tag: str, excluded: frozenset[str]) -> TaggedQueues:
+    return TaggedQueues(lambda: _client(aws, "resourcegroupstaggingapi", ""), tag, excluded)

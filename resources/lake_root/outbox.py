@@ -1,0 +1,151 @@
+"""The outbox: messages that wait to be forwarded, for each route and for each queue that could not take them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tidegate.platform.core.forwarding.outgoing import OutboxName, Outgoing, in_objects
+from tidegate.resources.lake_root.root import LakeRoot
+from tidegate.resources.threads import parallel
+
+#: Objects of a lane that a measurement lists.
+_MAX_LISTED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """The messages of a route that wait in one order.
+
+    Attributes:
+        route: name of the route.
+        queue: name of the queue that could not take them. Empty: the messages that came from the intake.
+    """
+
+    route: str
+    queue: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.route} to {self.queue}" if self.queue else self.route
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxObject:
+    """An object of the outbox."""
+
+    lane: Lane
+    name: OutboxName
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxBacklog:
+    """What waits in a lane.
+
+    Attributes:
+        messages: number of messages, at least.
+        oldest: epoch milliseconds of the oldest event. 0: none waits.
+    """
+
+    messages: int
+    oldest: int
+
+
+class Outbox:
+    """`outbox/<route>/<name>` and `outbox/<route>/to/<queue>/<name>`."""
+
+    def __init__(self, root: LakeRoot) -> None:
+        self._root = root
+
+    def put(self, by_lane: Iterable[tuple[Lane, Sequence[Outgoing]]], ulid: str = "") -> None:
+        """Write messages durably.
+
+        Args:
+            by_lane: messages, in their order.
+            ulid: place in the order of the lane. By default they come last.
+        """
+        contents = [(lane, content) for lane, messages in by_lane for content in in_objects(messages)]
+        # The names are made in order, before the threads begin.
+        objects = [(OutboxObject(lane, OutboxName.of(content, ulid)), content) for lane, content in contents]
+
+        def put(item: tuple[OutboxObject, list[Outgoing]]) -> None:
+            body = "".join(f"{message.to_json()}\n" for message in item[1])
+            self._root.objects.put(self._root.bucket, self._key(item[0]), body)
+
+        for _ in parallel(put, objects):
+            pass
+
+    def lanes(self) -> list[Lane]:
+        """Return the lanes in which something waits."""
+        routes = self._root.objects.folders(self._root.bucket, self._root.key("outbox", ""))
+        return [lane for lanes in parallel(self.lanes_of, routes) for lane in lanes]
+
+    def lanes_of(self, route: str) -> list[Lane]:
+        """Return the lanes of a route: that of the intake, and those of queues in which something waits."""
+        folder = self._root.key("outbox", route, "to", "")
+        return [Lane(route), *(Lane(route, queue) for queue in self._root.objects.folders(self._root.bucket, folder))]
+
+    def waiting(self, lane: Lane) -> Iterator[OutboxObject]:
+        """Yield the objects of a lane in their order. Pages of the listing are requested as they are needed."""
+        folder = self._folder(lane)
+        for item in self._root.objects.under(self._root.bucket, folder):
+            name = OutboxName.parse(item.key[len(folder) :])
+            if name:
+                yield OutboxObject(lane, name)
+            elif not lane.queue and item.key.startswith(f"{folder}to/"):
+                return
+
+    def backlog(self, lane: Lane) -> OutboxBacklog:
+        """Return what waits in a lane, by the names of its first objects."""
+        messages = oldest = 0
+        for place, found in enumerate(self.waiting(lane)):
+            messages += found.name.messages
+            oldest = min(oldest or found.name.oldest, found.name.oldest)
+            if place == _MAX_LISTED:
+                break
+        return OutboxBacklog(messages, oldest)
+
+    def read(self, found: OutboxObject) -> list[Outgoing]:
+        """Return the messages of an object; none if it was deleted meanwhile.
+
+        Raises:
+            ValueError: the object was changed from outside. The message names it.
+        """
+        key = self._key(found)
+        body = self._root.objects.get(self._root.bucket, key)
+        try:
+            return [Outgoing.from_json(line) for line in (body or b"").decode().split("\n") if line]
+        except ValueError as error:
+            raise ValueError(
+                f"{self._root.address(key)} has a line that Tidegate did not write ({error}); move the object away"
+            ) from None
+
+    def replace(self, found: OutboxObject, left: Sequence[Outgoing]) -> None:
+        """Keep only the messages of an object that are left, at its place in the order."""
+        if len(left) == found.name.messages:
+            return
+        self.put([(found.lane, left)], found.name.ulid)
+        self.delete(found)
+
+    def delete(self, found: OutboxObject) -> None:
+        """Delete an object whose messages were delivered, or are kept elsewhere."""
+        self._root.objects.delete(self._root.bucket, [self._key(found)])
+
+    def keep_undeliverable(self, route: str, messages: Sequence[tuple[Outgoing, str]]) -> None:
+        """Keep messages that their destination never takes, with the reasons, in `quarantine/routes/<route>/`."""
+
+        def keep(item: tuple[Outgoing, str]) -> None:
+            message, reason = item
+            content = json.dumps({"reason": reason, "message": json.loads(message.to_json())}, ensure_ascii=False)
+            key = self._root.key("quarantine", "routes", route, f"{message.deduplication_id}.json")
+            self._root.objects.put(self._root.bucket, key, content)
+
+        for _ in parallel(keep, messages):
+            pass
+
+    def _folder(self, lane: Lane) -> str:
+        parts = ("outbox", lane.route, "to", lane.queue, "") if lane.queue else ("outbox", lane.route, "")
+        return self._root.key(*parts)
+
+    def _key(self, found: OutboxObject) -> str:
+        return f"{self._folder(found.lane)}{found.name}"

@@ -1,0 +1,1 @@
+"""Forwarding: sends the messages of the outbox to the topics and queues of the routes."""

@@ -1,0 +1,170 @@
+"""Routes through real topics, queues, tags and a real listing of S3: the local AWS over HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.local.aws import REGION, LocalAws
+from tidegate.resources.aws.clients import Aws
+from tidegate.resources.lake import open_lake
+from tidegate.resources.spark.remote import SparkRemote
+from tidegate.sensors.forward.forwarder import Forwarder
+from tidegate.sensors.intake.tick import take_in
+
+ACCOUNT = "000000000000"
+EVENTS = 60
+
+
+class Cloud:
+    """Clients of the local AWS.
+
+    Args:
+        endpoint: URL of the local AWS.
+    """
+
+    def __init__(self, endpoint: str) -> None:
+        self.aws = Aws(
+            endpoint_url=endpoint, region_name=REGION, aws_access_key_id="test", aws_secret_access_key="test"
+        )
+        self.sqs, self.sns, self.s3 = (self.aws.client(name) for name in ("sqs", "sns", "s3"))
+
+    def queue(self, name: str, tags: dict[str, str] | None = None, **attributes: str) -> str:
+        """Create a queue. Returns its URL."""
+        return str(self.sqs.create_queue(QueueName=name, Attributes=attributes, tags=tags or {})["QueueUrl"])
+
+    def subscribe(self, topic: str, queue: str, **attributes: str) -> None:
+        """Subscribe a queue to a topic."""
+        arn = f"arn:aws:sqs:{REGION}:{ACCOUNT}:{queue}"
+        self.sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn, Attributes=attributes)
+
+    def drain(self, url: str) -> list[dict[str, Any]]:
+        """Receive and delete all messages of a queue."""
+        found: list[dict[str, Any]] = []
+        while True:
+            answer = self.sqs.receive_message(
+                QueueUrl=url,
+                MaxNumberOfMessages=10,
+                MessageAttributeNames=["All"],
+                AttributeNames=["All"],
+                WaitTimeSeconds=1,
+            )
+            messages = answer.get("Messages", [])
+            if not messages:
+                return found
+            for message in messages:
+                self.sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+            found += messages
+
+
+@pytest.fixture(scope="module")
+def cloud(local_aws: LocalAws) -> Cloud:
+    """Clients of the local AWS."""
+    return Cloud(local_aws.endpoint)
+
+
+def notification(key: str) -> str:
+    record = {
+        "eventSource": "aws:s3",
+        "eventName": "ObjectCreated:Put",
+        "s3": {"bucket": {"name": "landing"}, "object": {"key": key, "size": 1}},
+    }
+    return json.dumps({"Records": [record]}, indent=1)
+
+
+def test_events_reach_topics_and_queues_of_every_kind(cloud: Cloud, tmp_path: Path) -> None:
+    topic = cloud.sns.create_topic(Name="forward")["TopicArn"]
+    events = cloud.queue("forward-events")
+    urls = {name: cloud.queue(f"forward-{name}") for name in ("every", "filtered", "nobody", "fair")}
+    urls["ordered"] = cloud.queue("forward-ordered.fifo", FifoQueue="true")
+    urls |= {name: cloud.queue(f"forward-{name}", {"forward-type": "orders"}) for name in ("tag1", "tag2")}
+    cloud.queue("forward-former", {"forward-type": "orders"})
+    cloud.sqs.untag_queue(QueueUrl=cloud.queue("forward-former"), TagKeys=["forward-type"])
+    cloud.sqs.tag_queue(QueueUrl=events, Tags={"forward-type": "orders"})  # a queue of the lake itself
+    cloud.subscribe(topic, "forward-every")
+    policy = json.dumps({"event_type": ["clicks"]})
+    cloud.subscribe(topic, "forward-filtered", RawMessageDelivery="true", FilterPolicy=policy)
+    cloud.subscribe(topic, "forward-events")  # what is forwarded comes back
+    cloud.s3.create_bucket(Bucket="forward-lake")
+    config = LakeConfig.model_validate(
+        {
+            "lake": {"root": "s3://forward-lake/root"},
+            "queues": [{"name": "forward-events"}],
+            "buckets": ["landing"],
+            "intake": {"threads": 1},  # several would receive in any order
+            "event_types": [{"key": "events/{type}/**"}],
+            "routes": [
+                {"name": "topic", "topic": topic},
+                {"name": "ordered", "queue": {"name": "forward-ordered.fifo"}, "group": "table"},
+                {"name": "fair", "queue": {"name": "forward-fair"}, "group": "table", "types": ["cli*"]},
+                {"name": "tags", "queues_tagged": "forward-type", "unmatched": "forward-nobody"},
+            ],
+        }
+    )
+    lake = open_lake(config, cloud.aws, SparkRemote.parse("sc://localhost:1", None), lambda: pytest.fail("no Spark"))
+    sent = [notification(f"events/{('orders', 'clicks', 'returns')[n % 3]}/{n}.json") for n in range(EVENTS)]
+    for body in sent:
+        cloud.sqs.send_message(QueueUrl=events, MessageBody=body)
+    forwarder = Forwarder()
+    taken = 0
+    while received := take_in(lake, patience=1).received:
+        taken += received
+        results = forwarder.tick(lake, lake.store.outbox.lanes())
+        assert [result.error for result in results if result.error] == []
+        assert taken <= 2 * EVENTS, "what comes back is forwarded again, for ever"
+    assert taken == 2 * EVENTS
+    assert lake.store.outbox.lanes() == []
+    got = {name: cloud.drain(url) for name, url in urls.items()}
+    third = EVENTS // 3
+    counts = {name: len(messages) for name, messages in got.items()}
+    for name, number in {"every": EVENTS, "ordered": EVENTS, "nobody": 2 * third}.items():
+        assert counts.pop(name) == number, name
+    assert counts == dict.fromkeys(("filtered", "fair", "tag1", "tag2"), third)
+    assert sorted(json.loads(one["Body"])["Message"] for one in got["every"]) == sorted(sent), "unchanged"
+    types = {
+        name: Counter(one["MessageAttributes"]["event_type"]["StringValue"] for one in got[name])
+        for name in got
+        if name != "every"
+    }
+    assert types["filtered"] == types["fair"] == {"clicks": third}
+    assert types["tag1"] == types["tag2"] == {"orders": third}
+    assert types["nobody"] == {"clicks": third, "returns": third}
+    places = [sent.index(one["Body"]) for one in got["ordered"]]
+    for group in range(3):
+        own = [place for place in places if place % 3 == group]
+        assert own == sorted(own), "in the order in which the lake's queue gave them"
+    assert {one["Attributes"]["MessageGroupId"] for one in got["ordered"]} == {
+        f"s3://landing/events/{name}/" for name in ("orders", "clicks", "returns")
+    }
+
+
+def test_a_topic_that_is_gone_keeps_its_messages_and_says_so(cloud: Cloud) -> None:
+    cloud.queue("gone-events")
+    cloud.s3.create_bucket(Bucket="gone-lake")
+    topic = f"arn:aws:sns:{REGION}:{ACCOUNT}:gone"
+    config = LakeConfig.model_validate(
+        {
+            "lake": {"root": "s3://gone-lake/root"},
+            "queues": [{"name": "gone-events"}],
+            "buckets": ["landing"],
+            "routes": [{"name": "topic", "topic": topic}, {"name": "queue", "queue": {"name": "gone-queue"}}],
+        }
+    )
+    lake = open_lake(config, cloud.aws, SparkRemote.parse("sc://localhost:1", None), lambda: pytest.fail("no Spark"))
+    cloud.sqs.send_message(QueueUrl=cloud.queue("gone-events"), MessageBody=notification("x/1.json"))
+    assert take_in(lake, patience=1).received == 1
+    now = [0.0]
+    forwarder = Forwarder(clock=lambda: now[0])
+    errors = {str(result.lane): str(result.error) for result in forwarder.tick(lake, lake.store.outbox.lanes())}
+    assert "NotFound" in errors["topic"]
+    assert "NonExistentQueue" in errors["queue"] or "QueueDoesNotExist" in errors["queue"]
+    cloud.sns.create_topic(Name="gone")
+    url = cloud.queue("gone-queue")
+    now[0] = 1_000.0
+    assert [result.error for result in forwarder.tick(lake, lake.store.outbox.lanes())] == [None, None]
+    assert len(cloud.drain(url)) == 1

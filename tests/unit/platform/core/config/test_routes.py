@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tidegate.platform.core.config.load import LakeConfigError, load_lake
+
+BASE = """\
+lake: {root: "s3://lake/root"}
+queues: [{name: events, dlq: events-dlq}]
+buckets: [landing]
+"""
+TYPES = "event_types: [{key: 'events/{type}/**'}, {type: other}]\n"
+TOPIC = "arn:aws:sns:eu-central-1:123456789012:events"
+
+
+def problems(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "lake.yaml"
+    path.write_text(BASE + text)
+    with pytest.raises(LakeConfigError) as error:
+        load_lake(path, {})
+    return str(error.value).replace(str(path), "lake.yaml")
+
+
+def test_every_kind_of_route_loads(tmp_path: Path) -> None:
+    (tmp_path / "lake.yaml").write_text(
+        f"""{BASE}{TYPES}routes:
+  - {{name: everything, topic: "{TOPIC}"}}
+  - {{name: ordered, queue: {{name: ordered.fifo}}, group: table, types: [orders, "returns.*"]}}
+  - {{name: fair, queue: {{url: "https://sqs.eu-west-1.amazonaws.com/123456789012/fair"}}, group: table}}
+  - {{name: by-tag, queues_tagged: event-type, unmatched: nobody, max_lag: 60, owners: ["team:events"]}}
+"""
+    )
+    routes = {route.name: route for route in load_lake(tmp_path / "lake.yaml", {}).routes}
+    assert [routes[name].fifo for name in ("everything", "ordered", "fair", "by-tag")] == [False, True, False, False]
+    assert routes["everything"].topic_region == "eu-central-1"
+    taken = [routes["ordered"].takes(name) for name in ("orders", "returns.late", "returns", "orders.v2", None)]
+    assert taken == [True, True, False, False, False]
+    assert routes["everything"].takes(None)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            "event_types: [{key: 'a/{type}'}, {type: x}, {tag: t}]",
+            "lake.yaml:4: event_types[1]: this rule matches every event",
+        ),
+        ("event_types: [{tag: t}, {tag: t}]", "event_types[1]: this rule has the condition of event_types[0]"),
+        ("event_types: [{key: 'a/{type}', tag: t}]", "give one of key, tag and attribute"),
+        ("event_types: [{key: 'a/{name}'}]", "nothing says the event type"),
+        (
+            "event_types: [{key: 'a/{type}/{type}'}]",
+            "the part {type} comes twice, so a key could have two values for it",
+        ),
+        ("event_types: [{key: 'a/{x}', type: '{y}'}]", "`type` has {y}, which is no part of `key` (its parts: x)"),
+        ("event_types: [{type: 'a b'}]", "'a b' is no event type"),
+        ("event_types: [{}]", "give one of key, tag and attribute, or the `type`"),
+        ("event_types: [{tag: t, type: x}]", "the value of the tag or attribute is the event type; remove `type`"),
+        ("event_types: [{attribute: 'a..b'}]", "'a..b' is no name of a message attribute"),
+        (f"{TYPES}routes: [{{name: a}}]", "routes[0]: give exactly one of topic, queue and queues_tagged"),
+        (f"{TYPES}routes: [{{name: a, topic: events}}]", "'events' is no ARN of an SNS topic"),
+        (f"{TYPES}routes: [{{name: A, topic: '{TOPIC}'}}]", "'A': use up to 63 lower-case letters"),
+        (f"{TYPES}routes: [{{name: a, queues_tagged: t}}]", "`queues_tagged` needs `unmatched`"),
+        (f"{TYPES}routes: [{{name: a, topic: '{TOPIC}', unmatched: q}}]", "give it with queues_tagged only"),
+        (f"{TYPES}routes: [{{name: a, topic: '{TOPIC}', group: table}}]", "a standard topic has no message groups"),
+        (f"{TYPES}routes: [{{name: a, queue: {{name: q.fifo}}}}]", "a FIFO destination needs a message group"),
+        (f"{TYPES}routes: [{{name: a, queue: {{name: q, dlq: d}}}}]", "`dlq` is for queues that Tidegate reads"),
+        (
+            f"{TYPES}routes: [{{name: a, queue: {{name: events}}}}]",
+            "routes[0].queue: 'events' is a queue that Tidegate reads",
+        ),
+        (
+            f"{TYPES}routes: [{{name: a, queues_tagged: t, unmatched: events-dlq}}]",
+            "routes[0].unmatched: 'events-dlq' is a queue",
+        ),
+        (f"routes: [{{name: a, topic: '{TOPIC}', types: [x]}}]", "routes[0].types: no event has a type"),
+        (
+            f"{TYPES}routes: [{{name: a, topic: '{TOPIC}'}}, {{name: a, topic: '{TOPIC}'}}]",
+            "routes[1].name: 'a' is also the name of routes[0]",
+        ),
+    ],
+)
+def test_a_mistake_is_named_with_its_line_and_remedy(tmp_path: Path, text: str, line: str) -> None:
+    assert line in problems(tmp_path, text)
+
+
+def test_a_conflict_is_found_next_to_an_invalid_part(tmp_path: Path) -> None:
+    found = problems(tmp_path, "routes: [{name: a, queue: {name: events}}]\ntables: [{name: 1}]")
+    assert "'events' is a queue that Tidegate reads" in found
+    assert "tables[0]" in found

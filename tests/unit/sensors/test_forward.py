@@ -1,0 +1,353 @@
+"""From the messages of a queue over the outbox to the destinations, with S3 in memory and destinations that fail."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import dagster as dg
+import pytest
+from botocore.exceptions import EndpointConnectionError
+
+from tests.support.lakes.objects import Objects
+from tests.support.lakes.seams import dying_in
+from tidegate.assets.routes.asset import route_key
+from tidegate.assets.routes.report import route_state
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.resources.aws.s3 import ObjectForbidden, ObjectGone
+from tidegate.resources.aws.sqs import Message
+from tidegate.resources.forwarding.destination import Refusal
+from tidegate.resources.lake_root.outbox import Lane
+from tidegate.resources.lake_root.store import LakeStore
+from tidegate.sensors.forward import lane as lane_module
+from tidegate.sensors.forward import spread as spread_module
+from tidegate.sensors.forward.forwarder import Forwarder
+from tidegate.sensors.forward.lane import LaneResult
+from tidegate.sensors.forward.sensor import forward_events
+from tidegate.sensors.intake.forwards import Forwards
+from tidegate.sensors.intake.message_routing import parse_messages
+
+TOPIC = "arn:aws:sns:eu-central-1:123456789012:events"
+CONFIG = LakeConfig.model_validate(
+    {
+        "lake": {"root": "s3://lake/root"},
+        "queues": [{"name": "events"}],
+        "buckets": ["landing"],
+        "tables": [
+            {
+                "name": "orders",
+                "prefix": "s3://landing/events/orders/",
+                "mode": "load",
+                "after_load": {"move": "s3://landing/done/"},
+            }
+        ],
+        "event_types": [{"key": "events/{type}/**"}, {"attribute": "kind"}, {"tag": "kind"}],
+        "routes": [
+            {"name": "all", "topic": TOPIC},
+            {"name": "ordered", "queue": {"name": "ordered.fifo"}, "group": "table", "types": ["orders", "clicks"]},
+            {"name": "tagged", "queues_tagged": "event-type", "unmatched": "nobody"},
+        ],
+    }
+)
+
+
+def record(key: str, bucket: str = "landing") -> dict[str, Any]:
+    return {
+        "eventSource": "aws:s3",
+        "eventName": "ObjectCreated:Put",
+        "s3": {"bucket": {"name": bucket}, "object": {"key": key}},
+    }
+
+
+def body(*keys: str, bucket: str = "landing") -> str:
+    return json.dumps({"Records": [record(key, bucket) for key in keys]}, indent=1)
+
+
+def message(id: str, text: str, **attributes: str) -> Message:
+    given = {name.replace("_", "-"): {"DataType": "String", "StringValue": value} for name, value in attributes.items()}
+    return Message(id, text, "r", 1_000, None, given)
+
+
+class Tagged:
+    """The Tagging API: the queues of each type."""
+
+    def __init__(self, **queues: Sequence[str]) -> None:
+        self.queues = queues
+
+    def of(self, value: str) -> tuple[str, ...]:
+        return tuple(self.queues.get(value, ()))
+
+    def has(self, name: str) -> bool:
+        return any(name in names for names in self.queues.values())
+
+    def forget(self) -> None:
+        pass
+
+
+class Network:
+    """Every destination: what it got, and how it behaves.
+
+    Args:
+        queues: the queues of each type.
+    """
+
+    def __init__(self, **queues: Sequence[str]) -> None:
+        self.tags = Tagged(**queues)
+        self.got: dict[str, list[Outgoing]] = {}
+        self.down: set[str] = set()
+        self.never: set[str] = set()
+
+    def of(self, route: Any) -> Any:
+        return self._at(route.name, ordered=route.fifo)
+
+    def queue(self, route: Any, name: str) -> Any:
+        return self._at(name, ordered=False)
+
+    def tagged(self, route: Any) -> Tagged:
+        return self.tags
+
+    def _at(self, name: str, *, ordered: bool) -> Any:
+        def send(messages: Sequence[Outgoing]) -> list[Refusal]:
+            if name in self.down:
+                raise EndpointConnectionError(endpoint_url=name)
+            refused = [Refusal(place, "never", True) for place, one in enumerate(messages) if one.id in self.never]
+            places = {one.place for one in refused}
+            self.got.setdefault(name, []).extend(one for place, one in enumerate(messages) if place not in places)
+            return refused
+
+        return SimpleNamespace(name=name, ordered=ordered, max_bytes=100_000, send=send)
+
+    def ids(self, name: str) -> list[str]:
+        return [one.id for one in self.got.get(name, [])]
+
+
+class Tags(Objects):
+    """S3 in memory, with tags of the objects of other buckets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tagged: dict[str, Any] = {}
+
+    def tags(self, bucket: str, key: str) -> dict[str, str]:
+        found = self.tagged.get(key, ObjectGone(key))
+        if isinstance(found, Exception):
+            raise found
+        return found  # type: ignore[no-any-return]
+
+
+def make_lake(network: Network | None = None) -> Any:
+    return SimpleNamespace(
+        config=CONFIG,
+        id="lake-id",
+        store=LakeStore(Tags(), CONFIG.lake.root),
+        destinations=network or Network(),  # type: ignore[arg-type]
+    )
+
+
+def made(lake: Any, *messages: Message) -> dict[str, list[Outgoing]]:
+    return Forwards(lake).of(parse_messages(messages))
+
+
+def take(lake: Any, *messages: Message) -> None:
+    lake.store.outbox.put((Lane(route), found) for route, found in made(lake, *messages).items())
+
+
+def tick(lake: Any, forwarder: Forwarder | None = None) -> dict[str, LaneResult]:
+    results = (forwarder or Forwarder()).tick(lake, lake.store.outbox.lanes())
+    return {str(result.lane): result for result in results}
+
+
+def test_a_body_is_forwarded_unchanged_with_its_type() -> None:
+    text = body("events/orders/1.json")
+    found = made(make_lake(), message("m1", text))
+    assert set(found) == {"all", "ordered", "tagged"}
+    for (one,) in found.values():
+        assert one == Outgoing("m1", "orders", "s3://landing/events/orders/", 1_000, text)
+
+
+def test_a_route_gets_the_types_that_it_names() -> None:
+    text = body("events/orders/1.json", "events/returns/1.json", "events/clicks/1.json", "events/clicks/2.json")
+    found = made(make_lake(), message("m1", text))
+    assert [(one.id, one.event_type) for one in found["ordered"]] == [("m1#0", "orders"), ("m1#2", "clicks")]
+    assert [one.event_type for one in found["all"]] == ["orders", "returns", "clicks"]
+    assert [len(json.loads(one.body)["Records"]) for one in found["all"]] == [1, 1, 2]
+
+
+def test_what_tidegate_itself_writes_is_not_forwarded() -> None:
+    own = [
+        message("m1", body("root/x.json", bucket="lake")),
+        message("m2", body("events/orders/_delta_log/0.json")),
+        message("m3", body("done/orders/1.json")),
+        message("m4", body("events/orders/1.json"), tidegate_lake="lake-id"),
+        message("m5", json.dumps({"Event": "s3:TestEvent"})),
+        message("m6", "no JSON"),
+        message("m7", body("x/1.json", bucket="another")),
+    ]
+    assert made(make_lake(), *own) == {}
+    assert set(made(make_lake(), message("m8", body("events/orders/_SUCCESS"), tidegate_lake="another"))) > {"all"}
+
+
+def test_a_type_may_be_an_attribute_or_a_tag() -> None:
+    lake = make_lake()
+    lake.store.objects.tagged = {"z/2.json": {"kind": "tagged"}, "z/4.json": {}}
+    messages = [
+        message("m1", body("z/1.json"), kind="attribute"),
+        message("m2", body("z/2.json")),
+        message("m3", body("z/gone.json")),
+        message("m4", body("z/4.json")),
+    ]
+    assert [one.event_type for one in made(lake, *messages)["all"]] == ["attribute", "tagged", None, None]
+
+
+def test_tags_that_s3_refuses_leave_the_message_in_its_queue() -> None:
+    lake = make_lake()
+    lake.store.objects.tagged = {"z/1.json": ObjectForbidden("s3:GetObjectTagging")}
+    with pytest.raises(ObjectForbidden):
+        made(lake, message("m1", body("z/1.json")))
+
+
+def test_messages_reach_every_destination_once() -> None:
+    network = Network(orders=["q1", "q2"], clicks=["q1"])
+    lake = make_lake(network)
+    take(lake, *(message(f"m{n}", body(f"events/{'orders' if n % 2 else 'clicks'}/{n}.json")) for n in range(20)))
+    take(lake, message("m20", body("events/returns/1.json")), message("m21", body("z/gone.json")))
+    results = tick(lake)
+    assert {name: result.sent for name, result in results.items()} == {"all": 22, "ordered": 20, "tagged": 32}
+    assert sorted(network.ids("all")) == sorted(f"m{n}" for n in range(22))
+    assert sorted(network.ids("q1")) == sorted(f"m{n}" for n in range(20))
+    assert sorted(network.ids("q2")) == sorted(f"m{n}" for n in range(1, 20, 2))
+    assert network.ids("nobody") == ["m20", "m21"]
+    assert lake.store.outbox.lanes() == []
+
+
+def test_a_destination_that_is_down_delays_nobody_and_gets_everything_later() -> None:
+    network = Network(orders=["q1", "q2"])
+    network.down = {"all", "q1"}
+    lake, now = make_lake(network), [0.0]
+    forwarder = Forwarder(clock=lambda: now[0])
+    take(lake, message("m1", body("events/orders/1.json")))
+    results = tick(lake, forwarder)
+    assert results["all"].error is not None
+    assert (network.ids("ordered"), network.ids("q2"), network.ids("q1")) == (["m1"], ["m1"], [])
+    assert {str(lane) for lane in lake.store.outbox.lanes()} >= {"all", "tagged to q1"}
+    take(lake, message("m2", body("events/orders/2.json")))
+    tick(lake, forwarder)
+    assert network.ids("q2") == ["m1", "m2"]
+    network.down = set()
+    now[0] = 1_000.0
+    for _ in range(3):
+        tick(lake, forwarder)
+        now[0] += 1_000.0
+    assert network.ids("q1") == ["m1", "m2"], "in order"
+    assert sorted(network.ids("all")) == ["m1", "m2"]
+    assert lake.store.objects.bodies == {}
+
+
+def test_a_lane_rests_longer_after_each_failure() -> None:
+    network, now = Network(), [0.0]
+    network.down = {"all"}
+    lake, forwarder, served = make_lake(network), Forwarder(clock=lambda: now[0]), []
+    take(lake, message("m1", body("x/1.json"), kind="another"))
+    for second in range(0, 1_200, 5):
+        now[0] = float(second)
+        if "all" in tick(lake, forwarder):
+            served.append(second)
+    assert served[:6] == [0, 5, 15, 35, 75, 155]
+    assert max(later - earlier for earlier, later in itertools.pairwise(served)) == 300
+    assert "name or service" not in forwarder.errors()[Lane("all")]
+
+
+def test_a_queue_that_lost_its_tag_is_unmatched_and_nothing_is_dropped() -> None:
+    network = Network(orders=["q1"])
+    network.down = {"q1"}
+    lake = make_lake(network)
+    take(lake, message("m1", body("events/orders/1.json")))
+    tick(lake)
+    network.tags.queues = {}
+    tick(lake)
+    assert (network.ids("q1"), network.ids("nobody")) == ([], ["m1"])
+    assert lake.store.outbox.lanes() == []
+
+
+def test_a_route_that_left_lake_yaml_keeps_its_messages() -> None:
+    lake = make_lake()
+    lake.store.outbox.put([(Lane("former"), [Outgoing("m1", None, "g", 1, "{}")])])
+    assert "'former', which is not in lake.yaml; add it again" in str(tick(lake)["former"].error)
+    assert lake.store.outbox.lanes() == [Lane("former")]
+
+
+def test_a_message_that_is_never_taken_is_quarantined_with_its_reason() -> None:
+    network = Network()
+    network.never = {"m1"}
+    lake = make_lake(network)
+    take(lake, message("m1", body("x/1.json"), kind="a"), message("m2", body("x/2.json"), kind="a"))
+    assert tick(lake)["all"].undeliverable == 1
+    assert network.ids("all") == ["m2"]
+    kept = {key: json.loads(text) for key, text in lake.store.objects.bodies.items() if "/routes/all/" in key}
+    assert [(one["reason"], one["message"]["id"]) for one in kept.values()] == [("never", "m1")]
+
+
+@pytest.mark.parametrize(
+    ("module", "seam"),
+    [(lane_module, "forward-sent"), (spread_module, "forward-sent"), (spread_module, "forward-moved")],
+)
+def test_a_death_between_two_steps_loses_nothing(module: Any, seam: str) -> None:
+    network = Network(orders=["q1", "q2"])
+    network.down = {"q2"}
+    lake = make_lake(network)
+    take(lake, *(message(f"m{n}", body(f"events/orders/{n}.json")) for n in range(3)))
+    with dying_in(module, seam):
+        tick(lake)
+    network.down = set()
+    for _ in range(3):
+        tick(lake)
+    assert lake.store.objects.bodies == {}
+    for name in ("all", "ordered", "q1", "q2"):
+        assert set(network.ids(name)) == {"m0", "m1", "m2"}, name
+        assert max(Counter(network.ids(name)).values()) <= 2
+
+
+def test_an_object_that_another_wrote_is_named_and_holds_only_its_route() -> None:
+    network = Network()
+    lake = make_lake(network)
+    take(lake, message("m1", body("events/orders/1.json")))
+    (key,) = [key for key in lake.store.objects.bodies if "/all/" in key]
+    lake.store.objects.bodies[key] = "{}\n"
+    results = tick(lake)
+    assert f"s3://lake/{key} has a line that Tidegate did not write" in str(results["all"].error)
+    assert network.ids("ordered") == ["m1"]
+
+
+def test_a_route_is_materialized_once_a_minute_and_its_check_when_it_changes() -> None:
+    lake = make_lake()
+    route = CONFIG.routes[0]
+    lake.store.outbox.put([(Lane("all"), [Outgoing("m1", None, "g", 1_000, "{}")])])
+    cursor: str | None = None
+    log: list[list[tuple[str, Any]]] = []
+
+    def step(now: float, sent: int, lanes: Sequence[Lane]) -> None:
+        nonlocal cursor
+        states = {"all": route_state(lake.store.outbox, route, now, lanes, {Lane("all"): "refused"})}
+        events, cursor = forward_events([LaneResult(Lane("all"), sent)], states, cursor, now)
+        log.append(
+            [
+                ("passed", event.passed)
+                if isinstance(event, dg.AssetCheckEvaluation)
+                else ("sent", event.metadata["sent"].value)
+                for event in events
+            ]
+        )
+
+    step(100, 2, [])
+    step(110, 3, [])
+    step(170, 4, [])
+    step(2_000, 0, [Lane("all")])
+    step(2_010, 0, [])
+    assert log == [[("passed", True), ("sent", 2)], [], [("sent", 7)], [("passed", False)], [("passed", True)]]
+    late = route_state(lake.store.outbox, route, 2_000, [Lane("all")], {Lane("all"): "refused"})
+    assert late.check(route_key("all")).description == f"the oldest event for {TOPIC} waits for 1999 s: refused"
