@@ -146,6 +146,19 @@ def check(
 
 
 @app.command()
+def webhook(
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for every network.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on, 0 for a free one.")] = 8080,
+    lake: LakeFile = None,
+    home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
+) -> None:
+    """Take webhooks into the row queues of your lake.yaml until Ctrl-C or SIGTERM."""
+    from tidegate.platform.cli.commands.webhook import run_webhook
+
+    run_webhook(_console(), lake, home, host, port)
+
+
+@app.command()
 def alarms(lake: LakeFile = None) -> None:
     """Print a CloudFormation template with the alarms of your lake.yaml, which must have `metrics: cloudwatch`."""
     from tidegate.platform.cli.commands.alarms import run_alarms
@@ -155,7 +168,7 @@ def alarms(lake: LakeFile = None) -> None:
 
 @app.command()
 def policy(
-    role: Annotated[str, typer.Argument(help="dagster, spark, or operator (the person who runs commands).")],
+    role: Annotated[str, typer.Argument(help="dagster, spark, operator (the person who runs commands), or webhook.")],
     lake: LakeFile = None,
 ) -> None:
     """Print the IAM policy that a role needs for your lake.yaml."""

@@ -35,8 +35,18 @@ def operator(config: LakeConfig) -> Statements:
     return _Needs(config).operator()
 
 
+def webhook(config: LakeConfig) -> Statements:
+    """Return what `tidegate webhook` needs: nothing if the lake has no webhooks."""
+    return _Needs(config).webhook()
+
+
 #: The roles by their names on the command line.
-ROLES: dict[str, Callable[[LakeConfig], Statements]] = {"dagster": dagster, "spark": spark, "operator": operator}
+ROLES: dict[str, Callable[[LakeConfig], Statements]] = {
+    "dagster": dagster,
+    "spark": spark,
+    "operator": operator,
+    "webhook": webhook,
+}
 
 
 def giving(config: LakeConfig, action: str, resource: str) -> tuple[str, Statement] | None:
@@ -276,6 +286,19 @@ class _Needs:
                 (self._commit_table(),),
                 "`doctor`; with `--repair` it closes entries",
             ),
+        )
+
+    def webhook(self) -> Statements:
+        address = Address.of(self.config)
+        specs = [self.config.row_queue(webhook.queue) for webhook in self.config.webhooks]
+        named = ("sqs:GetQueueUrl",) if any(spec.given_name for spec in specs) else ()
+        return _without_empty(
+            Statement(
+                "SendRows",
+                ("sqs:SendMessage", *named),
+                tuple(dict.fromkeys(address.queue(spec) for spec in specs)),
+                "a delivery that was verified becomes a message; `/readyz` sends an empty call, which SQS refuses",
+            )
         )
 
     def _queues(self) -> tuple[str, ...]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from botocore.exceptions import ClientError
+
 from tidegate.platform.core.events.row_message import RowOrigin
 from tidegate.resources.aws.drain import Drain, DrainLimits
 from tidegate.resources.aws.held_messages import HeldMessages
@@ -273,6 +275,20 @@ class Queue:
         stored = {one["Id"] for one in answer.get("Successful", [])}
         failed = {one["Id"]: one.get("Code") or "unknown" for one in answer.get("Failed", [])}
         return ["" if str(place) in stored else failed.get(str(place), "unknown") for place in range(len(rows))]
+
+    def require_sending(self) -> None:
+        """Check that the queue answers and lets this process send. Sends nothing.
+
+        Raises:
+            ClientError: it does not let this process send, or does not exist.
+            BotoCoreError: SQS did not answer.
+        """
+        try:
+            self._client.send_message_batch(QueueUrl=self.url, Entries=[])
+        except ClientError as error:
+            # SQS refuses an empty call after it has checked the permission.
+            if "EmptyBatchRequest" not in error.response.get("Error", {}).get("Code", ""):
+                raise
 
     def send(self, body: str, first: RowOrigin | None = None) -> None:
         """Send a message.

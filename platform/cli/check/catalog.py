@@ -89,6 +89,19 @@ class Check(Enum):
         "allow `sqs:SendMessage` to that service in the queue's policy",
     )
 
+    WEBHOOK_SECRETS = (
+        "webhook.secrets",
+        "webhook {}: secrets",
+        "this process finds the secrets of the webhook, and they can be used; the server may run elsewhere",
+        "set the variable or write the file that the detail names, where `tidegate webhook` runs",
+    )
+    WEBHOOK_SIZE = (
+        "webhook.size",
+        "webhook {}: size of a body",
+        "the queue accepts a message of `max_bytes` bytes",
+        "raise `MaximumMessageSize` of the queue, or lower `max_bytes`",
+    )
+
     BUCKET_REACHABLE = (
         "bucket.reachable",
         "bucket {}: reachable",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -30,6 +31,7 @@ from tidegate.platform.cli.check.lake import (
 from tidegate.platform.cli.check.metrics import check_metrics
 from tidegate.platform.cli.check.queues import CheckedQueue, check_queue
 from tidegate.platform.cli.check.silver import check_silver
+from tidegate.platform.cli.check.webhooks import check_webhooks
 from tidegate.platform.cli.commands.failed_run import check_runs
 from tidegate.platform.cli.environment import Client, client
 from tidegate.platform.cli.errors import CommandError
@@ -157,6 +159,7 @@ def _findings(
     queues: list[CheckedQueue] = []
     for queue in config.every_queue:
         yield from check_queue(aws.queues(queue.region), queue, queues)
+    yield from check_webhooks(config.webhooks, queues, os.environ)
     store = LakeStore(ObjectStore(s3), config.lake.root)
     for bucket in config.buckets:
         tables = [spec for spec in config.tables if spec.table_key.bucket == bucket]

@@ -29,11 +29,12 @@ _MORE_THAN_SQS_GIVES = 11
 
 @dataclass(frozen=True)
 class CheckedQueue:
-    """A queue that answered: its ARN and its policy, parsed."""
+    """A queue that answered: its ARN, its policy, parsed, and the largest message that it accepts, in bytes."""
 
     name: str
     arn: str
     policy: dict[str, Any]
+    max_bytes: int | None = None
 
 
 def check_queue(sqs: SQSClient, spec: QueueSpec, found: list[CheckedQueue]) -> Iterator[Finding]:
@@ -50,7 +51,9 @@ def check_queue(sqs: SQSClient, spec: QueueSpec, found: list[CheckedQueue]) -> I
     def reachable() -> str:
         url = spec.url or _url(sqs, name)
         attributes.update(_attributes(sqs, url, name), url=url)
-        found.append(CheckedQueue(name, attributes["QueueArn"], json.loads(attributes.get("Policy") or "{}")))
+        largest = attributes.get("MaximumMessageSize", "")
+        policy = json.loads(attributes.get("Policy") or "{}")
+        found.append(CheckedQueue(name, attributes["QueueArn"], policy, int(largest) if largest.isdigit() else None))
         waiting, hidden = (attributes.get(f"ApproximateNumberOfMessages{which}", "?") for which in ("", "NotVisible"))
         return f"{waiting} messages wait, {hidden} are in flight"
 

@@ -23,15 +23,18 @@ def run_policy(role: str, lake: Path) -> None:
         lake: the lake.yaml; nothing else is read.
 
     Raises:
-        CommandError: there is no such role.
+        CommandError: there is no such role, or the lake has no use for it.
         LakeConfigError: the lake.yaml is wrong.
     """
     if role not in ROLES:
         raise CommandError(f"{role!r} is not a role: give one of {', '.join(ROLES)}")
     config = load_lake(lake)
-    found = policy(ROLES[role](config))
+    statements = ROLES[role](config)
+    if not statements:
+        raise CommandError(f"the role {role} needs no permissions: {lake} has no `webhooks`")
+    found = policy(statements)
     print(json.dumps(found, indent=2))
-    if role != "spark":
+    if role in ("dagster", "operator"):
         for queue in without_dead_letters(config):
             print(f"the dead-letter queue of {queue} is left out: name it as `dlq` in {lake}", file=sys.stderr)
     if (size := len(json.dumps(found, separators=(",", ":")))) > _MAX_CHARACTERS:

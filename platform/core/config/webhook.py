@@ -9,8 +9,11 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator, mod
 
 from tidegate.platform.core.config.fields import Model, QueueName, Text
 
-#: Bytes of a message of SQS, less room for the attributes of a row.
-_MAX_BYTES = (1 << 20) - 1024
+#: Bytes of a message that the attributes of a row may need.
+_ATTRIBUTES = 1024
+_MAX_BYTES = (1 << 20) - _ATTRIBUTES
+#: What every queue accepts, also one of the time when SQS accepted 256 KiB.
+_DEFAULT_BYTES = (256 << 10) - _ATTRIBUTES
 _DEFAULT_HEADER = "x-webhook-secret"
 _RESERVED = ("healthz", "readyz", "metrics")
 
@@ -71,7 +74,7 @@ class WebhookSpec(Model):
     """Where the secrets are, by environment variable or file. Each is valid, so that a secret can be replaced."""
     header: Annotated[Text, AfterValidator(_checked_header)] = _DEFAULT_HEADER
     """Of `secret`: the header in which the sender sends the secret."""
-    max_bytes: Annotated[int, Field(ge=1, le=_MAX_BYTES)] = 262_144
+    max_bytes: Annotated[int, Field(ge=1, le=_MAX_BYTES)] = _DEFAULT_BYTES
     """Maximum size of a body."""
     rate: Annotated[float, Field(gt=0, le=100_000)] = 100
     """Deliveries per second on average. What ten seconds may bring can come at once."""

@@ -12,7 +12,7 @@ from tidegate.platform.cli.commands.policies import run_policy
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cloud.calls import CALLS
 from tidegate.platform.cloud.page import renewed
-from tidegate.platform.cloud.roles import ROLES, Statements, dagster, giving, operator, spark
+from tidegate.platform.cloud.roles import ROLES, Statements, dagster, giving, operator, spark, webhook
 from tidegate.platform.cloud.statement import Statement, literal
 from tidegate.platform.core.config.lake import LakeConfig
 
@@ -131,6 +131,26 @@ def test_every_action_is_one_that_some_call_needs() -> None:
         assert {action for statement in role(config) for action in statement.actions} <= needed
 
 
+def test_the_webhook_server_may_send_to_the_queues_of_its_senders_alone() -> None:
+    url = "https://sqs.eu-central-1.amazonaws.com/111122223333/orders-rows"
+    tables = [
+        {"name": "orders", "row_queue": {"url": url}},
+        {"name": "clicks", "row_queue": {"name": "clicks-rows"}},
+        {"name": "other", "row_queue": {"name": "other-rows"}},
+    ]
+    senders = [
+        {"name": f"s{n}", "queue": queue, "verification": "github", "secrets": [{"env": "S"}]}
+        for n, queue in enumerate(("orders-rows", "clicks-rows", "orders-rows"))
+    ]
+    (found,) = webhook(lake(*tables, webhooks=senders))
+    assert found.actions == ("sqs:SendMessage", "sqs:GetQueueUrl")
+    assert found.resources == tuple(
+        f"arn:aws:sqs:eu-central-1:111122223333:{name}" for name in ("orders-rows", "clicks-rows")
+    )
+    assert webhook(lake(*tables, webhooks=senders[:1]))[0].actions == ("sqs:SendMessage",)
+    assert webhook(lake(*tables)) == ()
+
+
 def test_a_missing_permission_has_a_statement() -> None:
     config = lake(table("orders", format="parquet"))
     found = giving(config, "s3:PutObject", "arn:aws:s3:::landing/orders/_tidegate/*")
@@ -157,8 +177,10 @@ def test_the_command_prints_a_policy_and_says_what_it_leaves_out(
         )
     ]
     assert printed.err == f"the dead-letter queue of events is left out: name it as `dlq` in {path}\n"
-    with pytest.raises(CommandError, match="give one of dagster, spark, operator"):
+    with pytest.raises(CommandError, match="give one of dagster, spark, operator, webhook"):
         run_policy("root", path)
+    with pytest.raises(CommandError, match=r"the role webhook needs no permissions: .* has no `webhooks`"):
+        run_policy("webhook", path)
     many = "".join(f"- {{name: t{i}, prefix: 's3://landing/t{i}/', format: parquet}}\n" for i in range(200))
     path.write_text(f"{path.read_text()}discovery: false\ntables:\n{many}")
     run_policy("spark", path)

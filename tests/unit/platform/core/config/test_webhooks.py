@@ -47,7 +47,7 @@ def test_a_webhook_with_its_defaults_and_with_everything(tmp_path: Path) -> None
 """
     config = load(tmp_path, LAKE + SHOP + everything)
     shop, billing = config.webhooks
-    assert (shop.max_bytes, shop.rate, shop.retry_days, shop.header) == (262_144, 100, 4, "x-webhook-secret")
+    assert (shop.max_bytes, shop.rate, shop.retry_days, shop.header) == (261_120, 100, 4, "x-webhook-secret")
     assert (billing.max_bytes, billing.rate, billing.retry_days, billing.header) == (1000, 0.5, 7, "x-api-key")
     assert [secret.place for secret in billing.secrets] == [
         "the file /run/secrets/new",

@@ -1,0 +1,1 @@
+"""The server that takes webhooks into row queues."""

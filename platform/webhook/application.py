@@ -1,0 +1,159 @@
+"""The addresses of the server: one for each sender, and those for its operation."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from tidegate.platform.core.config.webhook import WebhookSpec
+from tidegate.platform.core.webhook.delivery import delivery_of
+from tidegate.platform.core.webhook.rate_limit import RateLimit
+from tidegate.platform.core.webhook.received import Received
+from tidegate.platform.core.webhook.refusal import Reason, Refusal
+from tidegate.platform.core.webhook.scheme import Scheme
+from tidegate.platform.webhook.queue_writer import QueueWriter
+from tidegate.platform.webhook.request_body import MAX_SECONDS, request_body
+from tidegate.platform.webhook.tallies import STORED, Tallies
+
+#: Bytes of bodies in memory, and the number of requests under way that they allow.
+_MAX_HELD_BYTES = 256 << 20
+_MAX_REQUESTS = 1000
+_PROBLEM = "application/problem+json"
+#: The connection is closed after these answers, because a part of the body may still be coming.
+_UNREAD = frozenset({Reason.UNKNOWN_SENDER, Reason.SLOW_BODY, Reason.TOO_LARGE, Reason.BUSY})
+
+
+@dataclass(frozen=True)
+class Sender:
+    """A sender of webhooks.
+
+    Attributes:
+        spec: its entry in `lake.yaml`.
+        scheme: how it signs.
+        secrets: all that are valid.
+        writer: the way to its queue.
+        limit: its rate.
+    """
+
+    spec: WebhookSpec
+    scheme: Scheme
+    secrets: tuple[str, ...] = field(repr=False)
+    writer: QueueWriter
+    limit: RateLimit
+
+
+class Application:
+    """Answers requests.
+
+    Args:
+        senders: by name.
+        unready: returns what is wrong with the queues; empty if nothing is.
+        say: takes the lines of the log.
+        body_seconds: time for a body.
+    """
+
+    def __init__(
+        self,
+        senders: Mapping[str, Sender],
+        unready: Callable[[], Awaitable[str]],
+        say: Callable[[str], None],
+        body_seconds: float = MAX_SECONDS,
+    ) -> None:
+        self._senders, self._unready, self._say, self._body_seconds = senders, unready, say, body_seconds
+        largest = max((sender.spec.max_bytes for sender in senders.values()), default=1)
+        self._max_requests = min(_MAX_REQUESTS, max(1, _MAX_HELD_BYTES // largest))
+        self._under_way = 0
+        self.tallies = Tallies()
+
+    def asgi(self) -> Starlette:
+        """Return the application."""
+        routes = [
+            Route("/healthz", self._healthz),
+            Route("/readyz", self._readyz),
+            Route("/metrics", self._metrics),
+            Route("/{sender}", self._deliver, methods=["POST"]),
+        ]
+        application = Starlette(routes=routes, exception_handlers={HTTPException: _http_problem})
+        # A redirect would be built from the request's own header Host.
+        application.router.redirect_slashes = False
+        return application
+
+    async def _healthz(self, _: Request) -> Response:
+        return JSONResponse({"status": "alive"})
+
+    async def _readyz(self, _: Request) -> Response:
+        if wrong := await self._unready():
+            refusal = Refusal(Reason.UNAVAILABLE, wrong, 5)
+            return _problem(refusal)
+        return JSONResponse({"status": "ready"})
+
+    async def _metrics(self, _: Request) -> Response:
+        return PlainTextResponse(self.tallies.text(self._under_way), media_type="text/plain; version=0.0.4")
+
+    async def _deliver(self, request: Request) -> Response:
+        begun = time.monotonic()
+        sender = self._senders.get(request.path_params["sender"])
+        self._under_way += 1
+        row = ""
+        try:
+            response, outcome, row = await self._answer(request, sender)
+        except Refusal as refusal:
+            response, outcome = _problem(refusal), refusal.reason.label
+        except ClientDisconnect:
+            response, outcome = Response(status_code=400), "gone"
+        finally:
+            self._under_way -= 1
+        seconds = time.monotonic() - begun
+        name = sender.spec.name if sender else ""
+        self.tallies.count(name, outcome, seconds)
+        # A path that nobody has is not written down: a secret may be in it. A query never is.
+        line = {"sender": name, "status": response.status_code, "outcome": outcome, "ms": round(seconds * 1000, 1)}
+        self._say(json.dumps({**line, "row": row} if row else line))
+        return response
+
+    async def _answer(self, request: Request, sender: Sender | None) -> tuple[Response, str, str]:
+        """Return the answer to a delivery, its outcome, and the id of its row if it has one.
+
+        Raises:
+            Refusal: the delivery is not accepted.
+            ClientDisconnect: the sender closed the connection.
+        """
+        if sender is None:
+            raise Refusal(Reason.UNKNOWN_SENDER, "`webhooks` of lake.yaml has no sender with this address")
+        if self._under_way > self._max_requests:
+            raise Refusal(Reason.BUSY, f"{self._max_requests} deliveries are under way; send it again", 1)
+        length = request.headers.get("content-length")
+        body = await request_body(request.stream(), length, sender.spec.max_bytes, self._body_seconds)
+        received = Received(request.headers, body, time.time())
+        spec = sender.spec
+        delivery = delivery_of(sender.scheme, spec.name, received, sender.secrets, spec.retry_days)
+        if wait := sender.limit.take(time.monotonic()):
+            raise Refusal(Reason.TOO_MANY, f"more than {spec.rate:g} deliveries a second", math.ceil(wait))
+        if delivery.challenge is not None:
+            return PlainTextResponse(delivery.challenge), "challenge", ""
+        await sender.writer.put(delivery.text, delivery.origin)
+        return JSONResponse({"row": delivery.origin.message_id}), STORED, delivery.origin.message_id
+
+
+def _problem(refusal: Refusal) -> Response:
+    headers = {} if refusal.retry_after is None else {"retry-after": str(refusal.retry_after)}
+    if refusal.reason in _UNREAD:
+        headers["connection"] = "close"
+    return JSONResponse(refusal.problem(), refusal.reason.status, headers, _PROBLEM)
+
+
+async def _http_problem(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    detail = "webhooks are sent by POST to /<sender>" if error.status_code == 405 else "nothing has this address"
+    content = {"type": "about:blank", "title": error.detail, "status": error.status_code, "detail": detail}
+    headers = {**(error.headers or {}), "connection": "close"}
+    return JSONResponse(content, error.status_code, headers, _PROBLEM)

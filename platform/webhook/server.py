@@ -1,0 +1,156 @@
+"""Runs the server: from the configuration to the end of the last delivery."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+import uvicorn
+from botocore.exceptions import BotoCoreError, ClientError
+
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.webhook import WebhookSpec
+from tidegate.platform.core.webhook.rate_limit import RateLimit
+from tidegate.platform.core.webhook.schemes import scheme_of
+from tidegate.platform.webhook.application import Application, Sender
+from tidegate.platform.webhook.http_protocol import BoundedProtocol
+from tidegate.platform.webhook.queue_writer import QueueWriter
+from tidegate.platform.webhook.secret_values import secret_values
+from tidegate.resources.aws.clients import Aws
+from tidegate.resources.aws.sqs import Queue
+
+#: Seconds for which deliveries under way may end after a signal. Containers are killed after thirty.
+_GRACE = 25
+#: Connections, as the last bound: beyond it Uvicorn answers 503 by itself.
+_MAX_CONNECTIONS = 4000
+#: Seconds for which the answer of the queues counts, so that probes of readiness cost few requests.
+_READY_SECONDS = 5.0
+_PROBE_SECONDS = 8.0
+
+
+class MissingSecrets(ValueError):
+    """Secrets that are missing or cannot be used. The message has a line for each, without the secret."""
+
+
+class WebhookServer:
+    """The server of the webhooks of a lake.
+
+    Args:
+        config: the lake.
+        aws: reaches SQS.
+        environ: has secrets.
+        say: takes the lines of the log.
+
+    Raises:
+        MissingSecrets: a webhook cannot be verified.
+    """
+
+    def __init__(self, config: LakeConfig, aws: Aws, environ: Mapping[str, str], say: Callable[[str], None]) -> None:
+        self._say = say
+        secrets = _secrets(config.webhooks, environ)
+        client = cache(aws.queues)
+        specs = {webhook.queue: config.row_queue(webhook.queue) for webhook in config.webhooks}
+        self._queues = [Queue(client(spec.region), spec.url or spec.name) for spec in specs.values()]
+        self._writers = {queue.name: QueueWriter(queue.send_rows, say) for queue in self._queues}
+        self._probe: tuple[float, asyncio.Task[str]] | None = None
+        senders = {
+            webhook.name: Sender(
+                webhook,
+                scheme_of(webhook.verification, webhook.header),
+                secrets[webhook.name],
+                self._writers[webhook.queue],
+                RateLimit(webhook.rate, time.monotonic()),
+            )
+            for webhook in config.webhooks
+        }
+        self._application = Application(senders, self._unready, say)
+
+    def run(self, host: str, port: int) -> None:
+        """Answer requests until SIGTERM or SIGINT. Deliveries that are under way then are still answered.
+
+        Args:
+            host: address to listen on.
+            port: port to listen on, 0 for a free one.
+
+        Raises:
+            OSError: the address cannot be used.
+        """
+        config = uvicorn.Config(
+            self._application.asgi(),
+            http=BoundedProtocol,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=_MAX_CONNECTIONS,
+            timeout_graceful_shutdown=_GRACE,
+        )
+        with _listening(host, port) as listener:
+            try:
+                _Server(config, self._say, listener).run([listener])
+            except KeyboardInterrupt:
+                pass  # Uvicorn raises the signal again after it has stopped in order.
+            finally:
+                for writer in self._writers.values():
+                    writer.close()
+        self._say("stopped")
+
+    async def _unready(self) -> str:
+        """Return what is wrong with the queues. Probes that come together share one answer."""
+        now = time.monotonic()
+        if self._probe is None or now - self._probe[0] > _READY_SECONDS:
+            self._probe = now, asyncio.ensure_future(self._probed())
+        return await asyncio.shield(self._probe[1])
+
+    async def _probed(self) -> str:
+        async def wrong(queue: Queue) -> str:
+            try:
+                await asyncio.wait_for(asyncio.to_thread(queue.require_sending), _PROBE_SECONDS)
+            except ClientError as error:
+                return f"queue {queue.name}: {error.response.get('Error', {}).get('Code', 'refused')}"
+            except (BotoCoreError, TimeoutError) as error:
+                return f"queue {queue.name}: {type(error).__name__}"
+            return ""
+
+        return "; ".join(filter(None, await asyncio.gather(*map(wrong, self._queues))))
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn's server, which says where it listens once it does."""
+
+    def __init__(self, config: uvicorn.Config, say: Callable[[str], None], listener: socket.socket) -> None:
+        super().__init__(config)
+        self._say, self._listener = say, listener
+
+    async def startup(self, sockets: Sequence[socket.socket] | None = None) -> None:
+        await super().startup(list(sockets or ()))
+        host, port = self._listener.getsockname()[:2]
+        self._say(f"listening on http://{f'[{host}]' if ':' in host else host}:{port} (process {os.getpid()})")
+
+
+def _secrets(webhooks: Sequence[WebhookSpec], environ: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    found, problems = {}, []
+    for webhook in webhooks:
+        found[webhook.name], wrong = secret_values(webhook, environ)
+        problems += [f"webhook {webhook.name}: {one}" for one in wrong]
+    if problems:
+        raise MissingSecrets("\n".join(problems))
+    return found
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError:
+        listener.close()
+        raise
+    return listener
