@@ -64,11 +64,11 @@ def build_definitions(config: LakeConfig, lake: LakeResource) -> dg.Definitions:
             build_health_sensor(config),
             *build_forward_sensor(config),
             *build_reconcile_sensor(config),
-            *[one for one in triggers if isinstance(one, dg.SensorDefinition)],
+            *[trigger for trigger in triggers if isinstance(trigger, dg.SensorDefinition)],
         ],
         schedules=[
             build_history_schedule(config),
-            *[one for one in triggers if isinstance(one, dg.ScheduleDefinition)],
+            *[trigger for trigger in triggers if isinstance(trigger, dg.ScheduleDefinition)],
         ],
         resources={"lake": lake},
         # One asset per run: a child process per step would only cost its start.

@@ -199,9 +199,9 @@ class Lake:
         likely = {table_key for table_key in born if self._spec(TableKey.decode(table_key)).name.lower() in wanted}
         names = self._names(sorted(likely), unnamed)
         # A table keeps the name that it was born with, which may differ from the name in lake.yaml.
-        if missing := wanted - {_of_query(one) for _, one in names}:
+        if missing := wanted - {_of_query(sql_name) for _, sql_name in names}:
             others = self._names([table_key for table_key in born if table_key not in likely], unnamed)
-            names += [(table_key, one) for table_key, one in others if _of_query(one) in missing]
+            names += [(table_key, sql_name) for table_key, sql_name in others if _of_query(sql_name) in missing]
         self._give(names, unnamed)
         return unnamed
 
@@ -227,17 +227,19 @@ class Lake:
     def quarantining(self) -> list[Table]:
         """The tables that may have quarantined objects, by key. The ledgers of the others need not be read."""
         born = sorted(self.store.births.tables())
-        found = [one for one in parallel(partial(_caught, self.table), born) if isinstance(one, Table) and one.birth]
-        may = self.delta.quarantining([one.ledger.location for one in found])
-        return [table for table, one in zip(found, may, strict=True) if one]
+        found = [
+            table for table in parallel(partial(_caught, self.table), born) if isinstance(table, Table) and table.birth
+        ]
+        may = self.delta.quarantining([table.ledger.location for table in found])
+        return [table for table, may_have in zip(found, may, strict=True) if may_have]
 
     def quarantine_query(self) -> str:
         """The query of `lake.quarantine` for these tables only. Needs the tables of `name_objects`."""
         return quarantine_query(
             [
-                (one.table_key, one.birth.name, f"delta.`{one.ledger.location}`")
-                for one in self.quarantining()
-                if one.birth
+                (table.table_key, table.birth.name, f"delta.`{table.ledger.location}`")
+                for table in self.quarantining()
+                if table.birth
             ]
         )
 
@@ -256,24 +258,24 @@ class Lake:
         """The SQL names of these tables. Their birth records are read in parallel."""
         wanted = list(parallel(partial(_caught, self._names_of), table_keys))
         return [
-            (table_key, one)
+            (table_key, sql_name)
             for table_key, found in zip(table_keys, wanted, strict=True)
-            for one in self._attempt(unnamed, table_key, partial(_raised, found)) or []
+            for sql_name in self._attempt(unnamed, table_key, partial(_raised, found)) or []
         ]
 
     def _give(self, names: Sequence[tuple[str, TableName]], unnamed: list[Unnamed]) -> list[tuple[str, str]]:
         """Give names in one call. Returns table key and SQL name of the tables whose ledger has a name."""
         ledgers = []
-        for (table_key, one), naming in zip(
-            names, self.delta.catalog.name_tables([one for _, one in names]), strict=True
+        for (table_key, sql_name), naming in zip(
+            names, self.delta.catalog.name_tables([sql_name for _, sql_name in names]), strict=True
         ):
             if naming.trouble is not None:
                 unnamed.append(Unnamed(table_key, first_line(naming.trouble)))
-            if naming.named and one.schema == "ledger":
-                ledgers.append((table_key, one.name))
-            if naming.named and one.schema == "silver":
-                view = one.name.removesuffix(WITH_TOMBSTONES)
-                query = silver_query(f"silver.{one.name}")
+            if naming.named and sql_name.schema == "ledger":
+                ledgers.append((table_key, sql_name.name))
+            if naming.named and sql_name.schema == "silver":
+                view = sql_name.name.removesuffix(WITH_TOMBSTONES)
+                query = silver_query(f"silver.{sql_name.name}")
                 self._attempt(
                     unnamed, table_key, partial(self.delta.catalog.name_view, "silver", view, query, grows=True)
                 )

@@ -33,11 +33,11 @@ def lets_send(policy: dict[str, Any], queue_arn: str, service: str, source_arn: 
 
 
 def _names_action(statement: dict[str, Any]) -> bool:
-    return any(fnmatchcase("sqs:sendmessage", str(one).lower()) for one in _listed(statement.get("Action")))
+    return any(fnmatchcase("sqs:sendmessage", str(pattern).lower()) for pattern in _listed(statement.get("Action")))
 
 
 def _names(patterns: Any, arn: str) -> bool:
-    return any(fnmatchcase(arn, str(one)) for one in _listed(patterns))
+    return any(fnmatchcase(arn, str(pattern)) for pattern in _listed(patterns))
 
 
 def _names_principal(principal: Any, service: str) -> bool:

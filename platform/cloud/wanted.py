@@ -73,7 +73,10 @@ class WantedQueue:
     def attributes(self, dlq_arn: str) -> dict[str, str]:
         """Return the queue's attributes, as SQS's SetQueueAttributes takes them."""
         redrive = {DEAD_LETTER_ARN: dlq_arn, RECEIVE_COUNT: MAX_RECEIVES}
-        return {**{one.name: str(one.seconds) for one in QUEUE_ATTRIBUTES}, REDRIVE: json.dumps(redrive)}
+        return {
+            **{attribute.name: str(attribute.seconds) for attribute in QUEUE_ATTRIBUTES},
+            REDRIVE: json.dumps(redrive),
+        }
 
     def dlq_attributes(self) -> dict[str, str]:
         """Return the attributes of the dead-letter queue."""

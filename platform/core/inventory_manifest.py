@@ -80,7 +80,8 @@ class Inventory:
             created = int(manifest["creationTimestamp"]) / 1000
             schema = str(manifest["fileSchema"])
             files = tuple(
-                InventoryFile(str(one["key"]), int(one["size"]), str(one["MD5checksum"])) for one in manifest["files"]
+                InventoryFile(str(file["key"]), int(file["size"]), str(file["MD5checksum"]))
+                for file in manifest["files"]
             )
         except KeyError as error:
             raise InventoryError(f"{uri} is no manifest of an S3 Inventory: it has no {error}") from None

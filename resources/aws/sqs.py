@@ -240,16 +240,16 @@ class Queue:
         sent: dict[str, str] = {}
 
         def note(answer: Any) -> None:
-            sent.update((messages[int(one["Id"])].id, one["MessageId"]) for one in answer.get("Successful", []))
+            sent.update((messages[int(entry["Id"])].id, entry["MessageId"]) for entry in answer.get("Successful", []))
 
-        attributes = [{**one.attributes, **(_carried(one.origin) if as_first else {})} for one in messages]
+        attributes = [{**message.attributes, **(_carried(message.origin) if as_first else {})} for message in messages]
         entries = [
-            {"MessageBody": one.body, **({"MessageAttributes": added} if added else {})}
-            for one, added in zip(messages, attributes, strict=True)
+            {"MessageBody": message.body, **({"MessageAttributes": added} if added else {})}
+            for message, added in zip(messages, attributes, strict=True)
         ]
         sizes = [
-            len(one.body.encode(errors="replace")) + len(str(added))
-            for one, added in zip(messages, attributes, strict=True)
+            len(message.body.encode(errors="replace")) + len(str(added))
+            for message, added in zip(messages, attributes, strict=True)
         ]
         self._failed_entries(self._client.send_message_batch, entries, sizes, note)
         return sent
@@ -272,8 +272,8 @@ class Queue:
             for place, (text, origin) in enumerate(rows)
         ]
         answer = self._client.send_message_batch(QueueUrl=self.url, Entries=entries)  # type: ignore[arg-type]
-        stored = {one["Id"] for one in answer.get("Successful", [])}
-        failed = {one["Id"]: one.get("Code") or "unknown" for one in answer.get("Failed", [])}
+        stored = {entry["Id"] for entry in answer.get("Successful", [])}
+        failed = {entry["Id"]: entry.get("Code") or "unknown" for entry in answer.get("Failed", [])}
         return ["" if str(place) in stored else failed.get(str(place), "unknown") for place in range(len(rows))]
 
     def require_sending(self) -> None:

@@ -81,7 +81,9 @@ class Inbox:
     def put(self, manifests: Iterable[Manifest]) -> None:
         """Write manifests durably, several at a time."""
         objects, bucket = self._root.objects, self._root.bucket
-        for _ in parallel(lambda one: objects.put(bucket, self._key(one.table, one.id), one.to_json()), manifests):
+        for _ in parallel(
+            lambda manifest: objects.put(bucket, self._key(manifest.table, manifest.id), manifest.to_json()), manifests
+        ):
             pass
 
     def contents(self, table: str | None = None) -> Contents:
@@ -91,7 +93,7 @@ class Inbox:
         strays: list[str] = []
         for item in self._root.objects.under(self._root.bucket, prefix):
             self._sort(item, found, strays)
-        return Contents(sorted(found, key=lambda one: (one.table, one.since, one.id)), strays)
+        return Contents(sorted(found, key=lambda manifest: (manifest.table, manifest.since, manifest.id)), strays)
 
     def tour(self, after: str = "") -> Iterator[Backlog]:
         """The backlogs of all tables, once around: from the folder after `after` to the end, then from the start.
@@ -124,14 +126,14 @@ class Inbox:
         strays: list[str] = []
         for item in items:
             self._sort(item, found, strays)
-        since = min((one.since for one in found), default=0.0)
+        since = min((waiting.since for waiting in found), default=0.0)
         return Backlog(
             folder,
-            sum(one.hints for one in found),
+            sum(waiting.hints for waiting in found),
             since,
             tuple(strays),
-            sum(one.size for one in found),
-            min((one.oldest for one in found), default=0.0),
+            sum(waiting.size for waiting in found),
+            min((waiting.oldest for waiting in found), default=0.0),
             len(items) < _MAX_OF_ONE,
         )
 

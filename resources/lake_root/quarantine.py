@@ -69,9 +69,11 @@ class Quarantine:
         objects, bucket = self._root.objects, self._root.bucket
         listed = iter(objects.under(bucket, self._root.key("quarantine", "messages", "")))
         while some := list(islice(listed, _AT_ONCE)):
-            for one, body in zip(some, parallel(lambda one: objects.get(bucket, one.key), some), strict=True):
+            for message, body in zip(
+                some, parallel(lambda message: objects.get(bucket, message.key), some), strict=True
+            ):
                 if body is not None:
-                    yield _kept(one.key, body, datetime.fromtimestamp(one.modified, UTC))
+                    yield _kept(message.key, body, datetime.fromtimestamp(message.modified, UTC))
 
     def message(self, kept: KeptMessage) -> KeptMessage | None:
         """A message as it is kept now; None if it is kept no longer."""

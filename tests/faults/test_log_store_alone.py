@@ -299,20 +299,22 @@ def test_f13_what_was_acknowledged_is_there_once_and_in_order(
     logs = [DeltaLog(clients, f"{log.location}{i}") for i in range(scale.tables)]
     with Foreign(logs, scale.commits) as foreign:
         lives = _race(arena, log.location, scale, random.Random(seed))
-    for one in logs:
-        settling = arena.store(one.location).wait_ready()
+    for log in logs:
+        settling = arena.store(log.location).wait_ready()
         assert settling.ask("list", DEADLINE) == f"listed {list(range(scale.commits))}", f"seed {seed}"
 
-    attempts = {one.content: one for said in lives for one in _attempts(said, log.location)} | foreign.attempts
+    attempts = {
+        attempt.content: attempt for said in lives for attempt in _attempts(said, log.location)
+    } | foreign.attempts
     doctor = LogDoctor(ObjectStore(clients.s3), CommitTable(clients.dynamodb, CommitTableAddress(ENTRIES)), grace=0)
-    for one in logs:
-        where = f"seed {seed}, {one.location}"
-        tried = [attempt for attempt in attempts.values() if attempt.table == one.location]
-        _check(one, tried, foreign, where)
-        _check_entries(one, tried, doctor, where)
-    outcomes = Counter((one.writer, one.outcome) for one in attempts.values())
-    print(f"seed {seed}: {dict(Counter(one.outcome or 'killed' for one in attempts.values()))}")
-    for writer in {one.writer for one in attempts.values()}:
+    for log in logs:
+        where = f"seed {seed}, {log.location}"
+        tried = [attempt for attempt in attempts.values() if attempt.table == log.location]
+        _check(log, tried, foreign, where)
+        _check_entries(log, tried, doctor, where)
+    outcomes = Counter((attempt.writer, attempt.outcome) for attempt in attempts.values())
+    print(f"seed {seed}: {dict(Counter(attempt.outcome or 'killed' for attempt in attempts.values()))}")
+    for writer in {attempt.writer for attempt in attempts.values()}:
         assert outcomes[writer, "exists"], f"seed {seed}: {writer} never lost a race: {outcomes}"
 
 
@@ -424,18 +426,20 @@ def _check(log: DeltaLog, attempts: list[Attempt], foreign: Foreign, where: str)
     assert versions == list(range(len(versions))), where
     contents = [log.read(commit_file(version)).strip() for version in versions]
     assert len(set(contents)) == len(contents), f"{where}: a commit is there twice"
-    by_content = {one.content: one for one in attempts}
+    by_content = {attempt.content: attempt for attempt in attempts}
     for version, content in enumerate(contents):
         one = by_content[content]
         assert one.version == version, f"{where}: {one} is version {version}"
         assert one.outcome in ("ack", "unknown", ""), f"{where}: {one} is there"
         assert foreign.seen.get((log.location, version), content) == content, f"{where}: version {version} changed"
-    acknowledged = sorted((one for one in attempts if one.outcome == "ack"), key=lambda one: one.version)
+    acknowledged = sorted(
+        (attempt for attempt in attempts if attempt.outcome == "ack"), key=lambda attempt: attempt.version
+    )
     latest = 0
-    for one in acknowledged:
-        assert contents[one.version] == one.content, f"{where}: {one} is not there"
-        assert one.ended > latest, f"{where}: {one} was acknowledged before an earlier version began"
-        latest = max(latest, one.begun)
+    for attempt in acknowledged:
+        assert contents[attempt.version] == attempt.content, f"{where}: {attempt} is not there"
+        assert attempt.ended > latest, f"{where}: {attempt} was acknowledged before an earlier version began"
+        latest = max(latest, attempt.begun)
 
 
 def _check_entries(log: DeltaLog, attempts: list[Attempt], doctor: LogDoctor, where: str) -> None:
@@ -445,6 +449,6 @@ def _check_entries(log: DeltaLog, attempts: list[Attempt], doctor: LogDoctor, wh
     """
     still_open = log.open_entries()
     assert max(log.entries()) not in still_open, where
-    assert set(still_open) <= {one.version for one in attempts if not one.outcome}, where
+    assert set(still_open) <= {attempt.version for attempt in attempts if not attempt.outcome}, where
     assert doctor.close(log.location) == len(still_open), where
     assert log.open_entries() == [], where

@@ -58,10 +58,10 @@ def killed(make_lake: Callable[..., FaultLake], servers: FaultServers) -> Iterat
             write.table.lake.disconnect()
         servers.kill_spark()
         servers.restart_spark()
-        for one in found.stood.values():
-            one.run.resume()
-        for one in found.stood.values():
-            one.run.wait_ended()  # some finish, most fail: their session no longer exists
+        for standing in found.stood.values():
+            standing.run.resume()
+        for standing in found.stood.values():
+            standing.run.wait_ended()  # some finish, most fail: their session no longer exists
         next(iter(found.stood.values())).table.lake.disconnect()
         yield found
     finally:
@@ -77,11 +77,11 @@ def _stood(make_lake: Callable[..., FaultLake]) -> dict[tuple[str, str], Stood]:
         table.first_wave()
     lake.take_in()
     found = {case: Stood(lake.tables[name], lake.tables[name].stands_at(case[0])) for case, name in names.items()}
-    for one in found.values():
+    for table in found.values():
         try:
-            one.run.wait_reached()
+            table.run.wait_reached()
         except AssertionError as error:
-            one.missed = str(error)
+            table.missed = str(error)
     return found
 
 

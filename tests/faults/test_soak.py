@@ -209,7 +209,7 @@ class Course:
     def _tick(self) -> int:
         taken = take_in(self.lake.lake, seconds=0.9, queues=self.lake.lake.queues[:1])
         for key, hints in taken.hints.items():
-            watched = next(one for one in self.lake.tables.values() if one.table_key == key.encode())
+            watched = next(table for table in self.lake.tables.values() if table.table_key == key.encode())
             watched.events.update(hint.event_id for hint in hints)
         return sum(map(len, taken.hints.values()))
 

@@ -44,7 +44,7 @@ def test_a_file_ends_as_it_should(landing: Landing, case: Case, file: File) -> N
     assert (row.bad_rows or 0) == expect.bad, f"{row.bad_rows} rows are quarantined: {reason}"
     _assert_same(case, file, landed)
     if not case.loaded and expect.kind in ("same", "copy"):
-        ids = [one.get("id") for one in landed.made[file.key].rows]
+        ids = [row.get("id") for row in landed.made[file.key].rows]
         where = {landed.paths[id] for id in ids}
         assert all(("/_tidegate/" in path) == (expect.kind == "copy") for path in where), f"no {expect.kind}: {where}"
 

@@ -23,25 +23,25 @@ def test_every_acknowledged_row_once_whoever_commits(python: Path, shore: Shore)
     others = [start(shore, python, table, name) for name in ("first", "second")]
     acknowledged = []
     end = time.monotonic() + DEADLINE
-    while len(acknowledged) < EACH or any(len(one.said("ack")) < EACH for one in others):
-        assert time.monotonic() < end, [one.outcomes.read_text() for one in others]
+    while len(acknowledged) < EACH or any(len(other.said("ack")) < EACH for other in others):
+        assert time.monotonic() < end, [other.outcomes.read_text() for other in others]
         row = f"spark-{len(acknowledged)}"
         shore.append(table, row)
         acknowledged.append(row)
-    for one in others:
-        one.stop()
-    acknowledged += [row for one in others for row in one.said("ack")]
+    for other in others:
+        other.stop()
+    acknowledged += [row for other in others for row in other.said("ack")]
 
     shore.check_rows(table, *acknowledged)
     commits = shore.commits(table)
     authors = [commit.get("writer", "spark") for commit in commits]
     assert len(commits) == len(acknowledged) + 1, "an acknowledged row is no commit, or a refused one is"
-    changes = sum(one != other for one, other in pairwise(authors))
+    changes = sum(author != other for author, other in pairwise(authors))
     assert changes >= 0.2 * len(commits), f"they hardly met: {authors}"
-    assert all(one.said("lost") for one in others), "a delta-rs writer never lost a race"
+    assert all(other.said("lost") for other in others), "a delta-rs writer never lost a race"
     behind = [n for n, commit in enumerate(commits) if n and commit.get("readVersion", n - 1) < n - 1]
     assert behind, "Spark never lost a race"
-    assert {one.said("version")[0] for one in others} == {"1.6.0" if python == CLASSIC else version("deltalake")}
+    assert {other.said("version")[0] for other in others} == {"1.6.0" if python == CLASSIC else version("deltalake")}
 
 
 def test_what_a_killed_delta_rs_claimed_is_published_by_ours(shore: Shore) -> None:
@@ -57,7 +57,7 @@ def test_what_a_killed_delta_rs_claimed_is_published_by_ours(shore: Shore) -> No
     shore.check_rows(table, "killed-0", "ours")
     copied.release()
     copied.wait_forwarded(DEADLINE)
-    assert [one.get("writer", "spark") for one in shore.commits(table)] == ["spark", "killed", "spark"]
+    assert [commit.get("writer", "spark") for commit in shore.commits(table)] == ["spark", "killed", "spark"]
     assert not writer.said("ack")
 
 
@@ -72,7 +72,7 @@ def test_what_ours_claimed_and_did_not_publish_is_published_by_delta_rs_1_6_0(sh
         other.stop()
     assert held.forwarded == [412]
     shore.check_rows(table, "ours", *other.said("ack"))
-    assert [one.get("writer", "spark") for one in shore.commits(table)][:2] == ["spark", "spark"]
+    assert [commit.get("writer", "spark") for commit in shore.commits(table)][:2] == ["spark", "spark"]
 
 
 def test_f12_ours_follow_delta_rs_1_6_0_to_how_it_spells_a_path(shore: Shore) -> None:

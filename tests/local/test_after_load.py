@@ -103,7 +103,9 @@ class Place:
     def taken(self) -> dict[str, str | None]:
         """The files that the inbox reports as removed."""
         inbox = self.lake.store.inbox
-        manifests = inbox.of(self.table.table_key).read([one.id for one in inbox.waiting(self.table.table_key)])
+        manifests = inbox.of(self.table.table_key).read(
+            [manifest.id for manifest in inbox.waiting(self.table.table_key)]
+        )
         return {hint.key: hint.taken for manifest in manifests for hint in manifest.hints}
 
     def waits(self) -> int:

@@ -78,7 +78,7 @@ class Shore:
         assert (spark.what.startswith("Spark "), spark.what.endswith(": answers"), spark.ok) == (True, True, False)
         assert spark.detail.startswith("no Spark Connect server at ")
         assert "start one with `tidegate up`, or set SPARK_REMOTE" in spark.detail
-        return [replace(one, subject=one.subject.replace(f"-{self.tag}", "")) for one in found]
+        return [replace(finding, subject=finding.subject.replace(f"-{self.tag}", "")) for finding in found]
 
     def put(self, bucket: str, key: str, body: str = "") -> None:
         self.clients.s3.put_object(Bucket=bucket, Key=key, Body=body)
@@ -150,9 +150,9 @@ IN_ORDER = [
 
 def test_a_lake_in_order_is_told_line_by_line_and_left_as_it_was(shore: Shore) -> None:
     found = shore.found()
-    assert [(one.what, one.ok) for one in found] == [(what, True) for what, _ in IN_ORDER]
-    for one, (_, detail) in zip(found, IN_ORDER, strict=True):
-        assert re.fullmatch(detail, one.detail), one
+    assert [(finding.what, finding.ok) for finding in found] == [(what, True) for what, _ in IN_ORDER]
+    for finding, (_, detail) in zip(found, IN_ORDER, strict=True):
+        assert re.fullmatch(detail, finding.detail), finding
     assert list(shore.store.objects.under(shore.bucket, "")) == []
     assert list(shore.store.objects.under(shore.lake, "")) == []
 
@@ -405,7 +405,7 @@ FAULTS = QUEUE_FAULTS | BUCKET_FAULTS | LAKE_FAULTS
 def test_each_fault_fails_its_line_and_no_other(fault: str, shore: Shore) -> None:
     cause, expected = FAULTS[fault]
     cause(shore)
-    failed = {one.what: one.detail for one in shore.found() if not one.ok}
+    failed = {finding.what: finding.detail for finding in shore.found() if not finding.ok}
     assert len(failed) == len(expected), failed
     for (what, detail), (begins, says) in zip(failed.items(), expected.items(), strict=True):
         assert what.startswith(begins), failed
@@ -415,7 +415,7 @@ def test_each_fault_fails_its_line_and_no_other(fault: str, shore: Shore) -> Non
 def test_tags_of_versions_are_a_warning_where_no_object_has_one(shore: Shore) -> None:
     shore.put(shore.bucket, "seen/a.json")
     shore.deny("PUT", f"^/{shore.bucket}/seen/.*versionId")
-    (finding,) = (one for one in shore.found() if one.warning)
+    (finding,) = (finding for finding in shore.found() if finding.warning)
     assert (finding.what, finding.ok) == ("table seen: after_load is allowed", True)
     assert re.match(
         r"tagged; but once the bucket has versions: .* allow s3:PutObjectVersionTagging on ", finding.detail
@@ -426,7 +426,7 @@ def test_an_endpoint_that_ignores_the_condition_of_a_put_cannot_hold_a_lake(shor
     s3 = shore.clients.s3
     s3.meta.events.register("before-call.s3.PutObject", _without_condition)
     *allowed, conditional = check_root(s3, LakeStore(ObjectStore(s3), shore.config.lake.root))
-    assert [one.ok for one in allowed] == [True, True]
+    assert [finding.ok for finding in allowed] == [True, True]
     assert not conditional.ok
     assert conditional.detail.startswith("8 of 8 racing conditional puts")
     assert "Use AWS S3 or a store that honours the header" in conditional.detail

@@ -55,7 +55,7 @@ def test_code_locations_of_a_user_are_served_beside(tmp_path: Path, python_path:
         found = json.load(urlopen(asked, timeout=60))["data"]["assetNodes"]
     finally:
         dagster.stop()
-    located = {one["assetKey"]["path"][0]: one["repository"]["location"]["name"] for one in found}
+    located = {node["assetKey"]["path"][0]: node["repository"]["location"]["name"] for node in found}
     assert located == {"bronze": "tidegate", "gold": "gold"}
 
 

@@ -69,8 +69,8 @@ def event(key: str, time: str = "2026-01-02T10:00:00.000Z") -> str:
 
 
 def hints(lake: Any) -> list[str]:
-    ids = [one.id for one in lake.store.inbox.waiting("landing.orders")]
-    return [hint.key for one in lake.store.inbox.of("landing.orders").read(ids) for hint in one.hints]
+    ids = [manifest.id for manifest in lake.store.inbox.waiting("landing.orders")]
+    return [hint.key for manifest in lake.store.inbox.of("landing.orders").read(ids) for hint in manifest.hints]
 
 
 def test_f15_a_message_is_nobody_else_s_while_its_hints_are_written(make_lake: MakeLake) -> None:
@@ -114,7 +114,10 @@ def test_dead_letters_are_looked_at_chosen_and_taken_in(make_lake: MakeLake) -> 
     attributes = {"tenant": {"DataType": "String", "StringValue": "acme"}}
     dead.send_again([Message("x", event("orders/c.csv"), "", attributes=attributes)])
     for _ in range(2):  # reading changes nothing, not even for the next read
-        seen = {one.keys[0] if "/" in one.keys[0] else one.reason[:24]: one.reason for one in peek(lake, letters, 100)}
+        seen = {
+            letter.keys[0] if "/" in letter.keys[0] else letter.reason[:24]: letter.reason
+            for letter in peek(lake, letters, 100)
+        }
         assert seen.pop("the body is not JSON: Ex").startswith("the body is not JSON")
         assert seen.pop("it is in no folder, and ").startswith("it is in no folder")
         assert seen == dict.fromkeys(["orders/a.csv", "orders/b.csv", "orders/c.csv"], UNDERSTOOD)
@@ -125,9 +128,9 @@ def test_dead_letters_are_looked_at_chosen_and_taken_in(make_lake: MakeLake) -> 
         source.delete(got)
         return got
 
-    assert [one.body for one in redriven(reason="not JSON")] == ["{ no JSON"]
+    assert [message.body for message in redriven(reason="not JSON")] == ["{ no JSON"]
     since = redriven(since=parse_time("2026-02-01"))
-    assert [json.loads(one.body)["Records"][0]["eventTime"] for one in since] == [late]
+    assert [json.loads(message.body)["Records"][0]["eventTime"] for message in since] == [late]
     (carried,) = redriven(key="orders/c*")
     assert (carried.body, carried.attributes) == (event("orders/c.csv"), attributes)
     assert redriven(key="orders/zzz") == []
@@ -145,22 +148,22 @@ def test_dead_letters_of_a_row_queue_are_rows_and_keep_what_tells_them_apart(mak
     sqs.create_queue(QueueName=f"{name}-events")
     config = {**LAKE, "tables": [{"name": "clicks", "row_queue": {"name": name, "dlq": f"{name}-dlq"}}]}
     lake.config, lake.queues = LakeConfig.model_validate(config), [Queue(sqs, f"{url}-events"), Queue(sqs, url)]
-    (letters,) = [one for one in dead_letter_queues(lake, name)]
+    (letters,) = [queue for queue in dead_letter_queues(lake, name)]
     source, dead = letters.source, letters.queue
     dead.send('{"id": 1}')
     dead.send("1, 2")
     seen = peek(lake, letters, 10)
-    assert sorted(one.reason.split(":")[0] for one in seen) == [UNDERSTOOD.split(":")[0], "the row is not JSON"]
+    assert sorted(letter.reason.split(":")[0] for letter in seen) == [UNDERSTOOD.split(":")[0], "the row is not JSON"]
 
     redrive_dead_letters(lake, letters, Choice(reason="received too often"), by="somebody", sleep=lambda _: None)
     (again,) = source.receive(hidden=0, wait=1)
-    (first,) = [one.message.origin for one in seen if one.reason == UNDERSTOOD]
+    (first,) = [letter.message.origin for letter in seen if letter.reason == UNDERSTOOD]
     assert (again.origin, again.id != first.message_id) == (first, True)
 
     # The consumer: a row becomes a row, and what is none goes back to the row queue by `redrive --messages`.
     dead.send('{"id": 2}')
     taken = take_in(lake, seconds=5, queues=[dead])
-    assert [hint.event_name for one in taken.hints.values() for hint in one] == ["RowsSent"]
+    assert [hint.event_name for hints in taken.hints.values() for hint in hints] == ["RowsSent"]
     (kept,) = lake.store.quarantine.messages()
     assert (kept.body, kept.queue) == ("1, 2", name)
 
@@ -179,7 +182,7 @@ def test_f31_ten_thousand_dead_letters_go_back_once_at_a_rate_and_on_record(
 
     def counted(messages: Sequence[Message], *, as_first: bool) -> dict[str, str]:
         done = send(messages, as_first=as_first)
-        sent.update(one.body for one in messages if one.id in done)
+        sent.update(message.body for message in messages if message.id in done)
         return done
 
     monkeypatch.setattr(letters.source, "send_again", counted)
@@ -208,11 +211,11 @@ def test_f31_ten_thousand_dead_letters_go_back_once_at_a_rate_and_on_record(
     assert set(sent) == set(bodies)
     assert Counter(sent.values()) == {1: 9_990, 2: 10}, "and an event that comes twice is a duplicate"
     entries = list(lake.store.operations.entries())
-    assert [(one["operation"], one["by"]) for one in entries] == [
+    assert [(entry["operation"], entry["by"]) for entry in entries] == [
         ("redrive-dead-letters", "somebody"),
         ("redriven-dead-letters", "somebody"),
     ] * 3
-    depths = [one["depth"] for one in entries if "depth" in one]
+    depths = [entry["depth"] for entry in entries if "depth" in entry]
     assert (depths[0], depths[-1]) == (10_000, 0)
-    assert [one["moved"] for one in entries if "moved" in one] == [20, 9_980, 0]
+    assert [entry["moved"] for entry in entries if "moved" in entry] == [20, 9_980, 0]
     assert entries[3]["asked"] == address

@@ -60,7 +60,10 @@ class Table(DeltaLog):
         self.write(commit_file(version), body)
 
     def findings(self) -> dict[str, tuple[bool, str]]:
-        return {one.what.removeprefix("t: "): (one.ok, one.detail) for one in self.doctor.examine("t", self.location)}
+        return {
+            finding.what.removeprefix("t: "): (finding.ok, finding.detail)
+            for finding in self.doctor.examine("t", self.location)
+        }
 
 
 @pytest.fixture
@@ -83,7 +86,7 @@ def list_otherwise(monkeypatch: pytest.MonkeyPatch, otherwise: Callable[[Listed]
     under = ObjectStore.under
 
     def changed(*args: Any) -> Iterator[Listed]:
-        return (item for one in under(*args) if (item := otherwise(one)) is not None)
+        return (item for listed in under(*args) if (item := otherwise(listed)) is not None)
 
     monkeypatch.setattr(ObjectStore, "under", changed)
 

@@ -79,7 +79,7 @@ def test_a_tick_tells_dagster_and_cloudwatch_what_waits(tmp_path: Path) -> None:
         for alarm in template(config)["Resources"].values():
             properties = alarm["Properties"]
             cloudwatch.put_metric_alarm(**{name: properties[name] for name in properties if "Actions" not in name})
-        firing = {one["AlarmName"] for one in cloudwatch.describe_alarms(StateValue="ALARM")["MetricAlarms"]}
+        firing = {alarm["AlarmName"] for alarm in cloudwatch.describe_alarms(StateValue="ALARM")["MetricAlarms"]}
         # The emulator only compares names, so it cannot verify the alarm of one table.
         assert "Tidegate lake/root: a table is behind" in firing
         assert "Tidegate lake/root: something is in quarantine" not in firing
@@ -104,9 +104,9 @@ def test_a_tick_tells_dagster_and_cloudwatch_what_waits(tmp_path: Path) -> None:
         (page,) = build_health_checks(config)
         wanted = dg.AssetSelection.checks(dg.AssetCheckKey(dg.AssetKey(["bronze", "orders"]), "keeps_up"))
         done = dg.materialize([page], selection=wanted, resources={"lake": lake}, instance=instance)
-        assert [(one.asset_key.path[-1], one.passed) for one in done.get_asset_check_evaluations()] == [
-            ("orders", False)
-        ]
+        assert [
+            (evaluation.asset_key.path[-1], evaluation.passed) for evaluation in done.get_asset_check_evaluations()
+        ] == [("orders", False)]
 
 
 def value(cloudwatch: Any, name: str, **dimensions: str) -> float:

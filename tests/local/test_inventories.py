@@ -79,7 +79,7 @@ def test_a_file_whose_etag_is_no_md5_is_read_to_prove_it(at: Destination, proxy:
     etag = at.s3.upload_part(**part, Body=found.objects[key])["ETag"]
     parts = {"Parts": [{"ETag": etag, "PartNumber": 1}]}
     at.s3.complete_multipart_upload(Bucket=BUCKET, Key=key, UploadId=upload, MultipartUpload=parts)
-    read = [proxy.status("GET", f"/{BUCKET}/{one}$", 403, times=None, body=REFUSED) for one in found.data]
+    read = [proxy.status("GET", f"/{BUCKET}/{key}$", 403, times=None, body=REFUSED) for key in found.data]
     at.fails("may not be read: allow s3:GetObject on it, and kms:Decrypt", key)
     assert [rule.count > 0 for rule in read] == [True, False], "the etag of the other one proves it"
     proxy.clear()

@@ -121,7 +121,7 @@ class Course:
 
 
 def lines(*ids: int) -> str:
-    return "".join(f"{json.dumps({'id': one})}\n" for one in ids)
+    return "".join(f"{json.dumps({'id': id})}\n" for id in ids)
 
 
 def large(*ids: int) -> bytes:
@@ -149,14 +149,14 @@ def _land(lake: TestLake, proxy: PolicedAws) -> None:
     lake.put("tagged/a.json", lines(1))
     lake.put("stocked/a.json", lines(1))
     s3.put_object(Bucket=VERSIONED, Key="v/a.json", Body=large(1))
-    urls = {one: sqs.get_queue_url(QueueName=f"{one}-{NAME}")["QueueUrl"] for one in ("events", "clicks")}
+    urls = {queue: sqs.get_queue_url(QueueName=f"{queue}-{NAME}")["QueueUrl"] for queue in ("events", "clicks")}
     sqs.send_message(QueueUrl=urls["clicks"], MessageBody='{"id": 1}')
     sqs.send_message(QueueUrl=urls["events"], MessageBody="nobody understands this")
     for name in ("events", "clicks"):
         dead = sqs.get_queue_url(QueueName=f"{name}-{NAME}-dlq")["QueueUrl"]
         sqs.send_message(QueueUrl=dead, MessageBody='{"id": 2}')
-    found = {one["Key"]: one for one in s3.list_objects_v2(Bucket=LANDING, Prefix="stocked/")["Contents"]}
-    listed = [Line(key, one["Size"], one["ETag"].strip('"')) for key, one in found.items()]
+    found = {item["Key"]: item for item in s3.list_objects_v2(Bucket=LANDING, Prefix="stocked/")["Contents"]}
+    listed = [Line(key, item["Size"], item["ETag"].strip('"')) for key, item in found.items()]
     deliver(listed, prefix=FOLDER, source=LANDING, created=time.time() + 60).put(s3, INVENTORIES)
 
 
@@ -165,7 +165,7 @@ def _dagster(lake: TestLake, handles: Lake) -> tuple[str, ...]:
 
     def take_all() -> bool:
         take_in(handles, seconds=2)
-        waiting = {one.table for one in handles.store.inbox.waiting()} | set(handles.store.births.tables())
+        waiting = {manifest.table for manifest in handles.store.inbox.waiting()} | set(handles.store.births.tables())
         return waiting == {spec.table_key.encode() for spec in lake.config.tables}
 
     wait_until(take_all, "an event of each table")
@@ -212,7 +212,7 @@ def _leave_staged_bytes(lake: TestLake) -> None:
     """Leave an open entry below the newest one, as a dead writer does."""
     items = lake.clients.dynamodb.scan(TableName="delta_log")["Items"]
     of_table = sorted(
-        (one["fileName"]["S"], one) for one in items if one["tablePath"]["S"].endswith(f"{LANDING}/registered")
+        (item["fileName"]["S"], item) for item in items if item["tablePath"]["S"].endswith(f"{LANDING}/registered")
     )
     item = {**of_table[0][1], "complete": {"S": "false"}}
     item.pop("expireTime", None)
@@ -268,7 +268,7 @@ def test_every_table_has_its_rows_and_every_file_is_where_it_has_to_be(course: C
         "registered": 2, "loaded": 3, "moved": 1, "deleted": 1, "tagged": 1, "versions": 1, "stocked": 1, "clicks": 1
     }  # fmt: skip
     s3 = course.lake.clients.s3
-    there = [one["Key"] for one in s3.list_objects_v2(Bucket=LANDING).get("Contents", [])]
+    there = [item["Key"] for item in s3.list_objects_v2(Bucket=LANDING).get("Contents", [])]
     assert not [key for key in there if key.startswith(("moved/", "deleted/"))]
     copies = [key for key in there if "/_tidegate/copies/" in key]
     assert len(copies) == 1
@@ -287,15 +287,21 @@ def test_the_commands_did_what_they_are_for(course: Course) -> None:
 def needless(asked: list[Asked], statements: Statements) -> set[tuple[str, str]]:
     """Returns the actions and resources of statements without which every request is still allowed."""
     found = set()
-    for place, one in enumerate(statements):
+    for place, statement in enumerate(statements):
         parts = [
-            *((action, replace(one, actions=tuple(x for x in one.actions if x != action))) for action in one.actions),
-            *((arn, replace(one, resources=tuple(x for x in one.resources if x != arn))) for arn in one.resources),
+            *(
+                (action, replace(statement, actions=tuple(x for x in statement.actions if x != action)))
+                for action in statement.actions
+            ),
+            *(
+                (arn, replace(statement, resources=tuple(x for x in statement.resources if x != arn)))
+                for arn in statement.resources
+            ),
         ]
         for part, less in parts:
             others = (*statements[:place], less, *statements[place + 1 :])
             if all(call.allowed(others) for call in asked):
-                found.add((one.sid, part))
+                found.add((statement.sid, part))
     return found
 
 
@@ -303,9 +309,9 @@ def test_nothing_is_printed_that_nobody_needs(course: Course) -> None:
     spared = {
         (role, *part)
         for role, statements in course.roles.items()
-        for part in needless([one for one in course.proxy.asked if one.role == role], statements)
+        for part in needless([request for request in course.proxy.asked if request.role == role], statements)
     }
     # An operator has all permissions of Dagster, and need not use all of them.
-    own = {one.sid for one in operator(course.lake.config)}
-    found = {one for one in spared if one[0] != "operator" or one[1] in own}
-    assert found == set(SPARED), {one: SPARED.get(one, "?") for one in found ^ set(SPARED)}
+    own = {statement.sid for statement in operator(course.lake.config)}
+    found = {permission for permission in spared if permission[0] != "operator" or permission[1] in own}
+    assert found == set(SPARED), {permission: SPARED.get(permission, "?") for permission in found ^ set(SPARED)}

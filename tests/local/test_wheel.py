@@ -113,10 +113,10 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([*pip, "--no-compile", str(wheel)], check=True, timeout=120)
     (packages,) = folder.glob("lib/python*/site-packages")
     (own,) = distributions(name="tidegate", path=[str(packages)])
-    for one in needed(own).values():
-        for top in {file.parts[0] for file in one.files or []} - {"..", "__pycache__"}:
+    for package in needed(own).values():
+        for top in {file.parts[0] for file in package.files or []} - {"..", "__pycache__"}:
             if not (packages / top).exists():
-                (packages / top).symlink_to(Path(str(one.locate_file(top))).resolve())
+                (packages / top).symlink_to(Path(str(package.locate_file(top))).resolve())
     return made
 
 

@@ -29,7 +29,9 @@ _PASSED, _FAILED = 0, 1
 
 def main(words: list[str]) -> int:
     """Run the mutants. Returns the exit code."""
-    chosen = [one for one in MUTANTS if not words or any(word in one.name or word in one.path for word in words)]
+    chosen = [
+        mutant for mutant in MUTANTS if not words or any(word in mutant.name or word in mutant.path for word in words)
+    ]
     if not chosen:
         print(f"error: no mutant has one of the words {', '.join(words)} in its name or file")
         return 2

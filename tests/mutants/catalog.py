@@ -77,8 +77,8 @@ MUTANTS = (
         "a batch of late rows says that the table holds none that are newer",
         1,
         "assets/bronze/prepare/load/repeated_messages.py",
-        "max([before, *(one.last for one in self._sent)])",
-        "max([0, *(one.last for one in self._sent)])",
+        "max([before, *(rows_sent.last for rows_sent in self._sent)])",
+        "max([0, *(rows_sent.last for rows_sent in self._sent)])",
         ("tests/unit/sensors/test_row_queues.py::test_a_batch_says_how_new_the_rows_up_to_it_may_be",),
     ),
     Mutant(

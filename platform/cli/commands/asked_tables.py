@@ -39,11 +39,11 @@ def without_schema(query: str, schema: str, name: str) -> str:
         name: in lower case.
     """
     tokens = sqlglot.tokenize(query, read="databricks")
-    for one, dot, other in reversed(list(zip(tokens, tokens[1:], tokens[2:], strict=False))):
-        is_name = (one.text.lower(), other.text.lower()) == (schema, name) and TokenType.STRING not in (
-            one.token_type,
+    for token, dot, other in reversed(list(zip(tokens, tokens[1:], tokens[2:], strict=False))):
+        is_name = (token.text.lower(), other.text.lower()) == (schema, name) and TokenType.STRING not in (
+            token.token_type,
             other.token_type,
         )
         if is_name and dot.token_type is TokenType.DOT:
-            query = query[: one.start] + query[other.start :]
+            query = query[: token.start] + query[other.start :]
     return query

@@ -110,7 +110,7 @@ class LogDoctor:
     def _newest(self, location: str) -> dict[str, CommitEntry]:
         assert self._entries is not None
         found = {spelling: self._entries.newest(spelling) for spelling in spellings(location)}
-        return {one: entry for one, entry in found.items() if entry is not None}
+        return {path: entry for path, entry in found.items() if entry is not None}
 
     def _recent(self, location: str) -> list[CommitEntry]:
         """Returns the entries under every spelling, because the log store may have changed from one to another."""

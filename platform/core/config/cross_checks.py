@@ -158,7 +158,7 @@ def _folder_problems(root: str | None, tables: Mapping[int, Table]) -> Iterator[
                     "one name would meet there; give each table a folder of its own",
                     related=("tables", other, "after_load", "move"),
                 )
-        for other, prefix in ((other, _files(one)) for other, one in tables.items()):
+        for other, prefix in ((other, _files(neighbour)) for other, neighbour in tables.items()):
             if prefix and _overlap(folder, prefix):
                 yield Problem(
                     where,
@@ -170,7 +170,7 @@ def _folder_problems(root: str | None, tables: Mapping[int, Table]) -> Iterator[
 
 def _inventory_problems(tables: Mapping[int, Table]) -> Iterator[Problem]:
     for index, table in tables.items():
-        for other, prefix in ((other, _files(one)) for other, one in tables.items()):
+        for other, prefix in ((other, _files(neighbour)) for other, neighbour in tables.items()):
             if table.inventory and prefix and _overlap(table.inventory, prefix):
                 yield Problem(
                     ("tables", index, "inventory"),

@@ -63,5 +63,5 @@ class CsvOptions(Model):
             strict: whether broken quoting is an error, when the rows are read.
         """
         counted = islice(lines, self.skip, None)
-        kept = counted if self.comment is None else (one for one in counted if not one.startswith(self.comment))
+        kept = counted if self.comment is None else (line for line in counted if not line.startswith(self.comment))
         return csv.reader(kept, delimiter=self.delimiter, quotechar=self.quote, strict=strict)

@@ -74,32 +74,32 @@ class Health:
     @cached_property
     def behind(self) -> tuple[TableHealth, ...]:
         """Tables for which an event waits for too long."""
-        return tuple(one for one in self.tables if one.behind)
+        return tuple(table for table in self.tables if table.behind)
 
     @cached_property
     def waiting(self) -> tuple[TableHealth, ...]:
         """Tables for which anything waits."""
-        return tuple(one for one in self.tables if one.files)
+        return tuple(table for table in self.tables if table.files)
 
     @property
     def files(self) -> int:
         """Events that wait in the inbox."""
-        return sum(one.files for one in self.waiting)
+        return sum(table.files for table in self.waiting)
 
     @property
     def size(self) -> int:
         """Bytes of their files."""
-        return sum(one.size for one in self.waiting)
+        return sum(table.size for table in self.waiting)
 
     @property
     def lag(self) -> float:
         """Seconds since the oldest of them."""
-        return max((one.lag for one in self.waiting), default=0.0)
+        return max((table.lag for table in self.waiting), default=0.0)
 
     @property
     def dead(self) -> int:
         """Messages in the dead-letter queues that answered."""
-        return sum(one.dead or 0 for one in self.queues)
+        return sum(queue.dead or 0 for queue in self.queues)
 
 
 def by_urgency(table: TableHealth, quarantined: Mapping[str, int]) -> tuple[float, float, int, str]:

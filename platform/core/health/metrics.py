@@ -70,13 +70,13 @@ def metric_data(health: Health, config: LakeConfig) -> list[dict[str, Any]]:
             metrics.append((metric(config, "DeadLetters", Queue=queue.name), queue.dead, "Count"))
     return [
         {
-            "MetricName": one.name,
-            "Dimensions": [{"Name": name, "Value": value} for name, value in one.dimensions],
+            "MetricName": named.name,
+            "Dimensions": [{"Name": name, "Value": value} for name, value in named.dimensions],
             "Timestamp": at,
             "Value": float(value),
             "Unit": unit,
         }
-        for one, value, unit in metrics
+        for named, value, unit in metrics
     ]
 
 
@@ -85,7 +85,7 @@ def requests(data: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     batch: list[dict[str, Any]] = []
     size = 0
     for datum in data:
-        cost = _FRAME + sum(len(quote(one["Value"], safe="")) for one in datum["Dimensions"])
+        cost = _FRAME + sum(len(quote(dimension["Value"], safe="")) for dimension in datum["Dimensions"])
         if batch and (len(batch) == _MAX_DATA or size + cost > _MAX_BYTES):
             yield batch
             batch, size = [], 0

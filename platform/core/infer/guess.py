@@ -91,7 +91,7 @@ def guess_tables(bucket: str, listing: Iterable[Entry]) -> list[Guess]:
     names: Counter[str] = Counter()
     guesses = [_guess(TableKey(bucket, prefix), groups[prefix], names) for prefix in sorted(groups)]
     for guess in guesses:
-        if any(guess.key.prefix.startswith(one) or one.startswith(guess.key.prefix) for one in foreign):
+        if any(guess.key.prefix.startswith(prefix) or prefix.startswith(guess.key.prefix) for prefix in foreign):
             guess.impossible = True
             guess.problems.append("a Delta log is there already, somebody else's or Tidegate's own; leave it out")
         if not guess.key.prefix and len(guesses) > 1:
@@ -151,9 +151,9 @@ def _guess(key: TableKey, entries: Sequence[Entry], names: Counter[str]) -> Gues
     names[name] += 1
     problems: list[str] = []
     formats = Counter(format_of(entry.key) for entry in entries)
-    known: list[FormatName] = [one for one, _ in formats.most_common() if one is not None]
+    known: list[FormatName] = [name for name, _ in formats.most_common() if name is not None]
     if len(known) > 1:
-        found = ", ".join(f"{formats[one]} {one}" for one in known)
+        found = ", ".join(f"{formats[name]} {name}" for name in known)
         problems.append(f"files of several formats are in one folder ({found}); give each format a folder of its own")
     empty = sum(entry.size == 0 for entry in entries)
     if empty:

@@ -137,11 +137,11 @@ def _sniffed_json(text: str, sniffed: Sniffed, *, whole: bool) -> Sniffed:
         sniffed.options.clear()
         sniffed.problems.append("it is not UTF-8, which JSON must be; write it in UTF-8")
     objects = list(_objects(text.lstrip("[").lstrip(), whole and not text.startswith("["), sniffed))
-    for one in objects:
-        _check_names(list(one), sniffed)
-        if _levels(one) > MAX_LEVELS + 1 and _TOO_DEEP not in sniffed.problems:
+    for record in objects:
+        _check_names(list(record), sniffed)
+        if _levels(record) > MAX_LEVELS + 1 and _TOO_DEEP not in sniffed.problems:
             sniffed.problems.append(_TOO_DEEP)
-        for name, value in one.items():
+        for name, value in record.items():
             kind = _json_type(value)
             known = sniffed.columns.get(name, kind)
             wider = {known, kind} == {"bigint", "double"} and "double"
@@ -163,7 +163,7 @@ def check_names(names: Sequence[str], *, loaded: bool) -> list[str]:
 
 
 def _check_names(names: Sequence[str], sniffed: Sniffed) -> None:
-    sniffed.problems += [one for one in check_names(names, loaded=True) if one not in sniffed.problems]
+    sniffed.problems += [problem for problem in check_names(names, loaded=True) if problem not in sniffed.problems]
 
 
 def _text(head: bytes, whole: bool, sniffed: Sniffed) -> str:
@@ -258,7 +258,7 @@ def _json_type(value: Any) -> str:
         case float():
             return "double"
         case list():
-            return f"array<{next((_json_type(one) for one in value if one is not None), 'string')}>"
+            return f"array<{next((_json_type(element) for element in value if element is not None), 'string')}>"
         case dict() if value:
-            return f"struct<{', '.join(f'{quoted(name)}: {_json_type(one)}' for name, one in value.items())}>"
+            return f"struct<{', '.join(f'{quoted(name)}: {_json_type(element)}' for name, element in value.items())}>"
     return "string"

@@ -192,7 +192,7 @@ def unmapped(kind: Type) -> Type:
     """The type without the ids and physical names that a table gives its fields."""
     match kind:
         case Struct(fields):
-            return Struct(tuple(replace(one, type=unmapped(one.type), id=None, physical=None) for one in fields))
+            return Struct(tuple(replace(field, type=unmapped(field.type), id=None, physical=None) for field in fields))
         case Array(element):
             return Array(unmapped(element))
         case Map(key, value):

@@ -24,7 +24,7 @@ _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")
 
 def needs_mapping(fields: Iterable[Field]) -> bool:
     """Whether Delta accepts these names, at every depth, only in a table that maps its columns."""
-    return any(_NEEDS_MAPPING.search(one.name) for field in fields for one in (field, *inner_fields(field.type)))
+    return any(_NEEDS_MAPPING.search(inner.name) for field in fields for inner in (field, *inner_fields(field.type)))
 
 
 def check_names(fields: Iterable[Field], *, reserved: Collection[str] = ()) -> None:

@@ -87,7 +87,7 @@ class TableSchema:
     @property
     def mapped(self) -> bool:
         """Whether the table maps its columns."""
-        return any(one.id is not None for one in self._all())
+        return any(inner.id is not None for inner in self._all())
 
     def missing(self, fields: Iterable[Field]) -> Iterator[tuple[tuple[str, ...], Type]]:
         """The fields, nested ones too, that the schema lacks: path and type, in the form of ADD COLUMNS."""
@@ -175,7 +175,7 @@ class TableSchema:
         """
         if not self.mapped and not needs_mapping(self.fields):
             return TableSchema(self.fields, self.partitions), {}
-        ids = _Ids(max((one.id or 0 for one in self._all()), default=0))
+        ids = _Ids(max((inner.id or 0 for inner in self._all()), default=0))
         return TableSchema(tuple(ids.given(field) for field in self.fields), self.partitions), BY_NAME
 
     def to_spark(self) -> dict[str, Any]:
@@ -187,7 +187,7 @@ class TableSchema:
         return columns_sql(self.columns)
 
     def _all(self) -> Iterable[Field]:
-        return (one for field in self.fields for one in (field, *inner_fields(field.type)))
+        return (inner for field in self.fields for inner in (field, *inner_fields(field.type)))
 
     def _merged(self, known: Type, given: Type, path: str, policy: Policy, *, fixed: bool) -> Type:
         """The column's type after it has accepted the file's type."""

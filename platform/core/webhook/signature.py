@@ -27,8 +27,8 @@ def require_match(expected: Sequence[str], given: Iterable[str], header: str) ->
     Raises:
         Refusal: none matches.
     """
-    pairs = [(one, other) for one in expected for other in given]
-    matched = [hmac.compare_digest(one.encode(), other.encode(errors="replace")) for one, other in pairs]
+    pairs = [(digest, other) for digest in expected for other in given]
+    matched = [hmac.compare_digest(digest.encode(), other.encode(errors="replace")) for digest, other in pairs]
     if not any(matched):
         raise Refusal(
             Reason.SIGNATURE,

@@ -66,13 +66,13 @@ def plain(value: Any) -> Any:
         case bytearray() | memoryview():
             return bytes(value)
         case np.ndarray():
-            return [plain(one) for one in value.tolist()]
+            return [plain(element) for element in value.tolist()]
         case np.generic():
             return plain(value.item())
         case Mapping():
-            return {key: plain(one) for key, one in value.items()}
+            return {key: plain(element) for key, element in value.items()}
         case list() | tuple():
-            return [plain(one) for one in value]
+            return [plain(element) for element in value]
         case float() if math.isnan(value):
             return "not a number"
     return value
@@ -94,7 +94,7 @@ def same(expected: Any, found: Any) -> bool:
         return (
             isinstance(found, list)
             and len(expected) == len(found)
-            and all(same(one, other) for one, other in zip(expected, found, strict=True))
+            and all(same(element, other) for element, other in zip(expected, found, strict=True))
         )
     if isinstance(expected, bool) or isinstance(found, bool):
         return expected is found

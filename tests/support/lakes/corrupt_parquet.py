@@ -19,10 +19,10 @@ def that_aborts_arrow(body: bytes) -> bytes:
         for at in range(start, len(body) - 8)
         for bit in (0, 1)
     ]
-    found = read_footers([(one[start:], len(one)) for one in flipped])
-    for one, footer in zip(flipped, found, strict=True):
+    found = read_footers([(body[start:], len(body)) for body in flipped])
+    for body, footer in zip(flipped, found, strict=True):
         if "crashes" in str(footer):
-            return one
+            return body
     raise AssertionError("no flipped bit aborts Arrow any more: child processes may be unnecessary")
 
 

@@ -140,9 +140,9 @@ class FaultLake(TestLake):
         def drained() -> bool:
             # Below a second it does not poll long: the events are in the queue, or come with the next drain.
             for table, hints in take_in(self.lake, seconds=0.9).hints.items():
-                watched = next(one for one in self.tables.values() if one.table_key == table.encode())
+                watched = next(each for each in self.tables.values() if each.table_key == table.encode())
                 watched.events.update(hint.event_id for hint in hints)
-            return all(one.events.total() >= one.outcomes.total() for one in self.tables.values())
+            return all(table.events.total() >= table.outcomes.total() for table in self.tables.values())
 
         wait_until(drained, "the notifications of all puts and deletes")
 
@@ -408,10 +408,8 @@ class Watched:
     def check(self) -> None:
         """Check that exactly the expected rows and decisions exist, once each."""
         store = self.lake.lake.store
-        waiting = store.inbox.waiting(self.table_key)
-        assert not waiting, (
-            f"{self.name}: left in the inbox: {store.inbox.of(self.table_key).read([one.id for one in waiting])}"
-        )
+        waiting = [manifest.id for manifest in store.inbox.waiting(self.table_key)]
+        assert not waiting, f"{self.name}: left in the inbox: {store.inbox.of(self.table_key).read(waiting)}"
         self._check_rows()
         ledger = self._ledger()
         headers = self._headers(ledger)
@@ -453,9 +451,9 @@ class Watched:
                 continue
             for item in s3.list_objects_v2(Bucket=said[1], Prefix=f"{said[2]}/").get("Contents", []):
                 body = s3.get_object(Bucket=said[1], Key=item["Key"])["Body"].read().decode()
-                for one in map(json.loads, body.splitlines()):
-                    if one["_source_path"].endswith(f"/{row['key']}"):
-                        yield row["key"], one["raw"]
+                for bad in map(json.loads, body.splitlines()):
+                    if bad["_source_path"].endswith(f"/{row['key']}"):
+                        yield row["key"], bad["raw"]
 
     def _headers(self, ledger: list[dict[str, Any]]) -> dict[int, Any]:
         rows = [row for row in ledger if row["kind"] == "header"]

@@ -46,12 +46,12 @@ class Arena:
     def begun(self, log: DeltaLog, others: int = 0) -> list[HostedStore]:
         """Log stores on a log, of which the first has made the first commit."""
         found = [self.store(log.location) for _ in range(1 + others)]
-        return [self._first(found[0], log), *(one.wait_ready() for one in found[1:])]
+        return [self._first(found[0], log), *(store.wait_ready() for store in found[1:])]
 
     def begun_by_a_process(self, log: DeltaLog, others: int) -> tuple[LogStoreProcess, list[HostedStore]]:
         """Like `begun`, but the first store is a process that may be killed or paused."""
         process, stores = self.process(log.location), [self.store(log.location) for _ in range(others)]
-        return self._first(process, log), [one.wait_ready() for one in stores]
+        return self._first(process, log), [store.wait_ready() for store in stores]
 
     @staticmethod
     def _first(writer: Writer, log: DeltaLog) -> Writer:

@@ -59,7 +59,7 @@ class Asked:
 
     def allowed(self, statements: Statements) -> bool:
         """Whether a statement allows it."""
-        return any(one.allows(self.action, self.resource, self.context) for one in statements)
+        return any(statement.allows(self.action, self.resource, self.context) for statement in statements)
 
 
 class PolicedAws(FaultProxy):
@@ -94,7 +94,7 @@ class PolicedAws(FaultProxy):
             with self._noting:
                 self.unknown[f"{role}: {request.method} {request.path} {unknown}"] = None
             return _denied(request)
-        if not all([self._is_allowed(one) for one in asked]):
+        if not all([self._is_allowed(action) for action in asked]):
             return _denied(request)
         answer = forward()
         bucket, key = _place(request.path)
@@ -129,13 +129,15 @@ class PolicedAws(FaultProxy):
             "conditional": "If-Match" in request.headers,
             "tagged": bool(request.headers.get("x-amz-tagging")) or source in self._tagged,
         }
-        keys = [unquote(one.decode()) for one in _DELETED.findall(request.body)] if not key and request.body else [key]
-        on = {"bucket": [bucket], "object": [f"{bucket}/{one}" for one in keys], "source": [source]}
+        keys = (
+            [unquote(name.decode()) for name in _DELETED.findall(request.body)] if not key and request.body else [key]
+        )
+        on = {"bucket": [bucket], "object": [f"{bucket}/{key}" for key in keys], "source": [source]}
         return [
-            Asked(role, operation, need.action, f"arn:aws:s3:::{one}")
+            Asked(role, operation, need.action, f"arn:aws:s3:::{resource}")
             for need in CALLS[operation]
             if holds[need.only]
-            for one in on[need.on]
+            for resource in on[need.on]
         ]
 
 

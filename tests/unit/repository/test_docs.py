@@ -129,7 +129,7 @@ def anchors(page: Path) -> set[str]:
     for heading in re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE):
         text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
         name = re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
-        found.add(next(one for one in (name, *(f"{name}-{n}" for n in range(1, 100))) if one not in found))
+        found.add(next(anchor for anchor in (name, *(f"{name}-{n}" for n in range(1, 100))) if anchor not in found))
     return found
 
 
@@ -158,7 +158,7 @@ def test_every_page_is_on_a_shelf_and_each_shelf_lists_its_pages() -> None:
         assert pages - {target for target, _ in links(index)} == set(), f"{index} does not list them"
     assert set(DOCS.rglob("*.md")) == {
         DOCS / "README.md",
-        *(page for one in indexes for page in one.parent.rglob("*.md")),
+        *(page for index in indexes for page in index.parent.rglob("*.md")),
     }
 
 
@@ -276,10 +276,10 @@ def test_the_page_of_monitoring_names_each_metric_and_each_kind_of_alarm() -> No
     health = Health(0.0, (TableHealth("landing.t", "t", 1),), (QueueHealth("q", 0, 0, 0),))
     section, alarms = page.split("## Metrics", 1)[1].split("## Alarms", 1)
     assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == {
-        one["MetricName"] for one in metric_data(health, config)
+        datum["MetricName"] for datum in metric_data(health, config)
     }
-    watched = {(one["Properties"]["Namespace"], one["Properties"]["MetricName"])
-               for one in template(config)["Resources"].values()}  # fmt: skip
+    watched = {(resource["Properties"]["Namespace"], resource["Properties"]["MetricName"])
+               for resource in template(config)["Resources"].values()}  # fmt: skip
     assert set(re.findall(r"\| `(AWS/SQS|Tidegate)` `(\w+)`", alarms)) == watched
 
 

@@ -224,7 +224,7 @@ def test_a_tick_listens_until_something_for_a_table_has_come(
 
     monkeypatch.setattr(intake_tick, "take_in", take_in)
     monkeypatch.setattr("time.monotonic", lambda: 100.0)
-    received = sum(one.received for one in brought)
+    received = sum(result.received for result in brought)
     store = SimpleNamespace(inbox=SimpleNamespace(tables=lambda: waiting))
     found = intake_tick.listen(SimpleNamespace(store=store))  # type: ignore[arg-type]
     assert waits == asked
@@ -252,7 +252,9 @@ def test_messages_are_deleted_after_all_that_came_of_them_is_kept() -> None:
     )
     messages = [Message("1", body(record("orders/a.json")), "r1"), Message("2", "{ no JSON", "r2")]
     queue = SimpleNamespace(
-        name="q", drain=lambda **_: (one for one in [messages]), delete=lambda gone: done.append(f"delete {len(gone)}")
+        name="q",
+        drain=lambda **_: (chunk for chunk in [messages]),
+        delete=lambda gone: done.append(f"delete {len(gone)}"),
     )
     taken = take_in(SimpleNamespace(config=LAKE, queues=[queue], store=store))  # type: ignore[arg-type]
     assert [(event.queue, event.event_id) for event in taken.unrouted] == [("q", "2#0")]
@@ -369,7 +371,7 @@ def test_f18_poison_is_set_apart_with_a_reason_and_holds_nobody_back(odd: str) -
 @pytest.mark.parametrize(
     "value",
     [None, True, -1, 10**4000, 1e308, float("nan"), "", "\x00", "\ud800", [], {}, "x" * 10**5, *ODD_TIMES],
-    ids=lambda one: repr(one)[:20],
+    ids=lambda value: repr(value)[:20],
 )
 @pytest.mark.parametrize("name", ["eventTime", "eventName", "size", "eTag", "versionId", "sequencer"])
 def test_f18_what_is_odd_about_an_event_costs_nobody_a_thing(name: str, value: Any) -> None:
@@ -412,7 +414,7 @@ def tick_of(odd: str) -> tuple[Objects, IntakeResult]:
     """Run a tick that receives an odd message and a good one. Returns what it stored, and what it took in."""
     objects, deleted = Objects(), []
     messages = [Message("odd", odd, "r1"), Message("good", body(record("orders/good.json")), "r2")]
-    queue = SimpleNamespace(name="q", drain=lambda **_: (one for one in [messages]), delete=deleted.extend)
+    queue = SimpleNamespace(name="q", drain=lambda **_: (chunk for chunk in [messages]), delete=deleted.extend)
     store = LakeStore(objects, "s3://lake/root")  # type: ignore[arg-type]
     taken = take_in(SimpleNamespace(config=LAKE, queues=[queue], store=store))  # type: ignore[arg-type]
     assert deleted == messages
@@ -493,7 +495,7 @@ def test_obstructed_and_malformed_events_and_those_without_a_table_fail_the_chec
     }
     for kind, texts in bodies.items():
         messages = [Message("m", text, "r") for text in texts]
-        queue = SimpleNamespace(name=kind, drain=lambda found=messages, **_: (one for one in [found]), delete=len)
+        queue = SimpleNamespace(name=kind, drain=lambda found=messages, **_: (chunk for chunk in [found]), delete=len)
         store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
         taken = take_in(SimpleNamespace(config=LAKE, queues=[queue], store=store))  # type: ignore[arg-type]
         (said,) = evaluate_checks(None, "2024-05-01", [kind], taken.unrouted).evaluations
@@ -587,12 +589,14 @@ def test_an_event_without_a_table_fails_the_check_of_its_queue_until_a_day_has_p
     ]:  # fmt: skip
         verdicts = evaluate_checks(cursor, day, ["a", "b"], missed)
         said, cursor = verdicts.evaluations, verdicts.cursor
-        results.append([(one.passed, one.metadata["no_table"].value, one.metadata["malformed"].value)
-                     for one in said if one.asset_key.path[-1] == "a"])  # fmt: skip
+        results.append([(check.passed, check.metadata["no_table"].value, check.metadata["malformed"].value)
+                     for check in said if check.asset_key.path[-1] == "a"])  # fmt: skip
     assert results == [
         [(True, 0, 0)], [], [(False, 1, 0)], [], [(False, 2, 1)], [(True, 0, 0)], [], [(False, 0, 1)], [(False, 0, 1)],
     ]  # fmt: skip
-    assert [one.asset_key.path[-1] for one in said] == ["a"], "nothing is said of a queue where nothing has changed"
+    assert [evaluation.asset_key.path[-1] for evaluation in said] == ["a"], (
+        "nothing is said of a queue where nothing has changed"
+    )
     events = said[0].metadata["events"]
     assert [record.data for record in events.records] == [{"key": "m#0", "reason": "no JSON"}]  # type: ignore[attr-defined]
 
@@ -620,7 +624,7 @@ def test_a_table_is_ready_after_its_window_or_with_a_full_batch(
 
 
 def due(turns: DueTables) -> list[str]:
-    return [one.folder for one in turns.due]
+    return [backlog.folder for backlog in turns.due]
 
 
 def ticks(tables: Collection[str], most: Iterator[int], held: Collection[str] = ()) -> Iterator[DueTables]:
@@ -647,7 +651,7 @@ def test_every_table_has_its_turn_before_any_has_a_second_one(
     turns = [table for tick in asking for table in due(tick)]
     going = tables - resting
     rounds = [set(turns[start : start + len(going)]) for start in range(0, len(turns), max(1, len(going)))]
-    assert all(one == going for one in rounds[:-1])
+    assert all(number == going for number in rounds[:-1])
     assert rounds or not going or max(most) <= 0
 
 
@@ -700,10 +704,10 @@ def test_tables_with_little_to_do_share_a_run() -> None:
 def test_each_table_has_one_run_and_shared_ones_are_bounded(hints: list[int], failed: set[int]) -> None:
     own, shared = asked({str(n): number for n, number in enumerate(hints)}, {str(n) for n in failed})
     assert sorted([*own, *itertools.chain.from_iterable(shared)]) == sorted(map(str, range(len(hints))))
-    sizes = [len(one) for one in shared]
+    sizes = [len(tables) for tables in shared]
     assert all(2 <= size <= MAX_SHARED_TABLES for size in sizes)
     assert max(sizes, default=0) - min(sizes, default=0) <= 1
-    assert all(int(table) not in failed and hints[int(table)] <= COLD_HINTS for one in shared for table in one)
+    assert all(int(table) not in failed and hints[int(table)] <= COLD_HINTS for tables in shared for table in tables)
 
 
 def test_failures_are_repeated_ever_more_slowly_up_to_an_hour() -> None:

@@ -106,7 +106,7 @@ def listed(
             except Died:
                 if not reached:
                     break  # after the last part
-    manifests = store.inbox.of(table.table_key).read([one.id for one in store.inbox.waiting(table.table_key)])
+    manifests = store.inbox.of(table.table_key).read([manifest.id for manifest in store.inbox.waiting(table.table_key)])
     assert all(len(manifest.hints) <= max_files for manifest in manifests)
     return sorted((hint.key, hint.event_name) for manifest in manifests for hint in manifest.hints)
 
@@ -219,13 +219,15 @@ def test_a_tick_asks_for_runs_that_list_and_go_on_where_one_died(config: LakeCon
     now = time.time()
     before = dict.fromkeys((ORDERS, ITEMS, PLAIN, "landing.found"), int(now) - 2 * DAY)
     found, asked = reconcile_requests(instance, config, before, now)
-    assert [one.partition_key for one in asked] == [ITEMS, "landing.found"] or len(asked) == MAX_LISTING_RUNS
-    assert all(one.tags[TRIGGER_TAG] == RECONCILE for one in asked), "a run that no sensor of events asked for lists"
+    assert [request.partition_key for request in asked] == [ITEMS, "landing.found"] or len(asked) == MAX_LISTING_RUNS
+    assert all(request.tags[TRIGGER_TAG] == RECONCILE for request in asked), (
+        "a run that no sensor of events asked for lists"
+    )
     first = asked[0].partition_key or ""
 
     make_run(instance, first, dg.DagsterRunStatus.STARTED)
     _, more = reconcile_requests(instance, config, found.asked, now)
-    assert first not in [one.partition_key for one in more]
+    assert first not in [request.partition_key for request in more]
     assert len(more) == MAX_LISTING_RUNS - 1, "one is at work"
 
     make_run(instance, PLAIN, dg.DagsterRunStatus.FAILURE, reached="plain/k.csv")
@@ -233,8 +235,8 @@ def test_a_tick_asks_for_runs_that_list_and_go_on_where_one_died(config: LakeCon
     _, again = reconcile_requests(
         instance, config, {**dict.fromkeys(found.asked, int(rested)), PLAIN: int(now) - 60}, rested
     )
-    (one,) = [one for one in again if one.partition_key == PLAIN]
-    assert one.tags[LISTED_TAG] == "plain/k.csv"
+    (resumed,) = [request for request in again if request.partition_key == PLAIN]
+    assert resumed.tags[LISTED_TAG] == "plain/k.csv"
 
 
 def test_when_tables_were_asked_for_is_in_an_object_and_the_cursor_stays_small() -> None:
@@ -300,7 +302,7 @@ def test_a_tick_of_the_sensor_takes_an_older_cursor_over_into_the_object(
             cursor=cursor,
         ) as context:
             tick = sensor.evaluate_tick(context)
-        asked.append([one.partition_key for one in tick.run_requests or []])
+        asked.append([request.partition_key for request in tick.run_requests or []])
         cursor = tick.cursor
     assert asked == [[ORDERS], []]
     assert set(json.loads(cursor or "")["asked"]) == {ORDERS}

@@ -128,9 +128,9 @@ def test_spans_hold_every_time_and_are_few(times: list[tuple[int, int]]) -> None
     objects = [RowObject(1, first, first + more) for first, more in times]
     found = spans(objects)
     assert len(found) <= 32
-    assert all(any(first <= one.first and one.last <= last for first, last in found) for one in objects)
+    assert all(any(first <= rows.first and rows.last <= last for first, last in found) for rows in objects)
     assert all(before[1] < after[0] for before, after in itertools.pairwise(found))
-    assert {first for first, _ in found} <= {one.first for one in objects}
+    assert {first for first, _ in found} <= {rows.first for rows in objects}
 
 
 def test_of_too_many_spans_the_nearest_are_joined() -> None:
@@ -158,7 +158,7 @@ def config(tmp_path: Path, tables: str = CLICKS) -> LakeConfig:
 
 
 def messages(*sent: int, body: str = '{"a": 1}') -> list[Message]:
-    return [Message(f"m{i}", body, f"r{i}", ORIGIN.sent_at + one) for i, one in enumerate(sent)]
+    return [Message(f"m{i}", body, f"r{i}", ORIGIN.sent_at + offset) for i, offset in enumerate(sent)]
 
 
 def test_good_rows_do_not_wait_for_bad_ones(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_messages_are_deleted_after_their_rows_are_kept(tmp_path: Path, dies: st
     )
     received = [*messages(0), Message("bad", "", "r", 1)]
     queue = SimpleNamespace(
-        name="clicks-rows", drain=lambda **_: (one for one in [received]), delete=lambda _: do("delete")
+        name="clicks-rows", drain=lambda **_: (chunk for chunk in [received]), delete=lambda _: do("delete")
     )
     lake: Any = SimpleNamespace(config=config(tmp_path), queues=[queue], store=store)
     assert str(take_in(lake).failures["clicks-rows"]) == dies

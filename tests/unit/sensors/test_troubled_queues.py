@@ -90,7 +90,7 @@ def tick(
     queues = [Queue(client, f"https://sqs/1/{client.name}") for client in clients]  # type: ignore[arg-type]
     lake = SimpleNamespace(config=config, queues=queues, store=store)
     found = take_in(lake, seconds=seconds, order=order, **more)  # type: ignore[arg-type]
-    waiting = store.inbox.of("landing.orders").read([one.id for one in store.inbox.waiting()])
+    waiting = store.inbox.of("landing.orders").read([manifest.id for manifest in store.inbox.waiting()])
     return found, Counter(hint.key[7:-5] for manifest in waiting for hint in manifest.hints)
 
 
@@ -209,7 +209,7 @@ def test_each_of_800_idle_queues_has_a_long_poll_in_every_tick(monkeypatch: pyte
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
     idle = [Idle(f"q{n}") for n in range(number)]
     tick(*idle, seconds=LAKE.intake.seconds * intake_tick.RECEIVE_SHARE, patience=4)
-    assert {tuple(one.asked.items()) for one in idle} == {(("receive of 1 s", 1),)}
+    assert {tuple(queue.asked.items()) for queue in idle} == {(("receive of 1 s", 1),)}
     assert clock[0] == 13
 
 
@@ -301,8 +301,8 @@ def test_what_one_queue_makes_a_table_no_other_makes_an_overlapping_one(monkeypa
     received = [parse_messages([Message("m", body(record(key)), "r")]) for key in ("a/b/x.csv", "a/y.csv")]
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(known.routed, received))
-    assert len({table for one in found for table in one.hints}) == 1
-    assert sum(one.counters.get("no_table", 0) for one in found) in (0, 1)
+    assert len({table for result in found for table in result.hints}) == 1
+    assert sum(result.counters.get("no_table", 0) for result in found) in (0, 1)
     assert len(parses) == 2, "to route again is not to parse again"
     tables = known._now()[0]
     assert tables in ({TableKey("landing", "a/b/")}, {TableKey("landing", "a/")})
@@ -314,7 +314,7 @@ def test_what_could_not_be_understood_is_kept_and_then_let_go(monkeypatch: pytes
     class Odd(Sqs):
         def receive_message(self, **given: Any) -> dict[str, Any]:
             found = super().receive_message(**given)
-            return {"Messages": [{**one, "Body": "{ no JSON"} for one in found["Messages"]]}
+            return {"Messages": [{**message, "Body": "{ no JSON"} for message in found["Messages"]]}
 
     monkeypatch.setattr(store_and_delete, "parallel", lambda call, items: map(call, items))
     found, _ = tick(Odd("odd", 40))

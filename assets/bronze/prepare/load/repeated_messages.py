@@ -63,10 +63,10 @@ class _Once:
 
     def run(self) -> None:
         before = self._sent_until()
-        self._prepared.sent_until = max([before, *(one.last for one in self._sent)])
+        self._prepared.sent_until = max([before, *(rows_sent.last for rows_sent in self._sent)])
         if not self._prepared.adds:
             return
-        known = self._known() if any(one.first <= before for one in self._sent) else None
+        known = self._known() if any(rows_sent.first <= before for rows_sent in self._sent) else None
         if self._is_repeated(known):
             self._keep(known)
 

@@ -132,12 +132,12 @@ def _time_texts(array: Any) -> Any:
     """Times of day as ISO 8601 writes them: without a fraction, or with six digits."""
     if array.type == pa.time64("ns"):
         array = array.cast(pa.time64("us"))  # Python's times would drop nanoseconds without a word
-    return pa.array([None if one is None else one.isoformat() for one in array.to_pylist()], pa.string())
+    return pa.array([None if value is None else value.isoformat() for value in array.to_pylist()], pa.string())
 
 
 def _uuid_texts(array: Any) -> Any:
     raw = array.storage if isinstance(array, pa.ExtensionArray) else array
-    return pa.array([None if one is None else str(uuid.UUID(bytes=one)) for one in raw.to_pylist()], pa.string())
+    return pa.array([None if value is None else str(uuid.UUID(bytes=value)) for value in raw.to_pylist()], pa.string())
 
 
 if __name__ == "__main__":

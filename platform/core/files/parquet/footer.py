@@ -50,7 +50,7 @@ class Footer:
         Args:
             spelling: the table's spelling by lower-case name.
         """
-        renames = {one.name: spelling.get(one.name.lower(), one.name) for one in self.fields}
+        renames = {field.name: spelling.get(field.name.lower(), field.name) for field in self.fields}
         renames = {own: name for own, name in renames.items() if own != name}
         if not renames:
             return self
@@ -59,7 +59,7 @@ class Footer:
 
     def always(self, column: str) -> str | None:
         """The one value that a column has in every row, as text, where the statistics prove it; else None."""
-        name = next((one.name for one in self.fields if one.name.lower() == column.lower()), None)
+        name = next((field.name for field in self.fields if field.name.lower() == column.lower()), None)
         low = self.minimum.get(name or "")
         same = low is not None and self.maximum.get(name or "") == low and self.nulls.get(name or "") == 0
         return str(low) if same else None
@@ -144,33 +144,33 @@ def _parse(footer: bytes, *, data_end: int) -> Footer:
     found = [metadata.schema.column(index) for index in range(len(metadata.schema))]
     fields, bounds = [], []
     leaf = 0
-    for one in schema:
-        paths = leaf_paths(one.type, one.name)
-        flat = found[leaf] if paths == [one.name] else None
+    for arrow_field in schema:
+        paths = leaf_paths(arrow_field.type, arrow_field.name)
+        flat = found[leaf] if paths == [arrow_field.name] else None
         int96 = flat is not None and flat.physical_type == "INT96"
-        kind = Simple("timestamp") if int96 else _type(one, flat)
+        kind = Simple("timestamp") if int96 else _type(arrow_field, flat)
         # A column that has no values yet says nothing of its type: it joins the table with a file that has some.
-        if not pa.types.is_null(one.type):
-            fields.append(Field(one.name, kind))
+        if not pa.types.is_null(arrow_field.type):
+            fields.append(Field(arrow_field.name, kind))
             if flat is not None:
-                bounds.append(column_bounds(one.name, kind, groups, leaf, bounded=not int96))
+                bounds.append(column_bounds(arrow_field.name, kind, groups, leaf, bounded=not int96))
         leaf += len(paths)
     if not fields:
-        raise BadParquet("no column of it has a type, for all values are null")
+        raise BadParquet("no column of it has a type, because all values are null")
     return Footer(metadata.num_rows, tuple(fields), why_copied(metadata, schema), *_joined(bounds))
 
 
-def _type(one: Any, leaf: Any) -> Any:
+def _type(column: Any, leaf: Any) -> Any:
     if leaf is not None and leaf.logical_type.type == "UUID":
         return Simple("string")
-    return table_type(one.type, one.name)
+    return table_type(column.type, column.name)
 
 
 def _joined(bounds: list[Bounds]) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
     """Delta's three maps, of as many columns as Delta keeps statistics of by default."""
     kept = bounds[:_INDEXED_COLUMNS]
     return (
-        {one.name: one.minimum for one in kept if one.minimum is not None},
-        {one.name: one.maximum for one in kept if one.maximum is not None},
-        {one.name: one.nulls for one in kept if one.nulls is not None},
+        {column.name: column.minimum for column in kept if column.minimum is not None},
+        {column.name: column.maximum for column in kept if column.maximum is not None},
+        {column.name: column.nulls for column in kept if column.nulls is not None},
     )

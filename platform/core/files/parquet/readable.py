@@ -86,7 +86,7 @@ def _miscounts(writer: str) -> bool:
     That leaves a dictionary's header out of a column's bytes. Arrow knows; Spark comes to the end too early.
     """
     found = re.match(r"parquet-mr(?: version (\d+)\.(\d+)(?:\.(\d+))?|$)", writer)
-    return found is not None and tuple(int(one or 0) for one in found.groups()) < (1, 2, 9)
+    return found is not None and tuple(int(group or 0) for group in found.groups()) < (1, 2, 9)
 
 
 def _of_type(column: Any) -> str | None:

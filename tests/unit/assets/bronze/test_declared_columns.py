@@ -82,7 +82,7 @@ def test_an_error_is_nobody_s_fault_and_the_loss_of_the_server_is_noted() -> Non
     table = _table(error, lost=True)
     with pytest.raises(ServerLost):
         Orc().declared(table, [file], _prepared(file))
-    assert [one.hints for one in table.waiting()] == [1]
+    assert [manifest.hints for manifest in table.waiting()] == [1]
 
 
 def test_a_column_is_in_the_file_or_in_its_path() -> None:

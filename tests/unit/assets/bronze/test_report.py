@@ -143,8 +143,8 @@ def test_what_after_load_took_away_does_not_hide_what_the_load_could_not_take_in
     world = World(paper, instance, monkeypatch)
     world.state = state(1, ID)
     world.batches = [done(GOOD, BAD, n=1, adds=[ADD]).batch, done(moved, DUPLICATE, n=2).batch]
-    for one in ([BatchResult(world.batches[1], CommitResult(1, "committed", "", None, False))], []):
-        assert evaluated(world.run(*one))["bronze", "nothing_quarantined"] is False
+    for results in ([BatchResult(world.batches[1], CommitResult(1, "committed", "", None, False))], []):
+        assert evaluated(world.run(*results))["bronze", "nothing_quarantined"] is False
     world.run(done(GOOD, n=3, adds=[ADD]))
     assert evaluated(world.run())["bronze", "nothing_quarantined"] is True
 
@@ -238,7 +238,8 @@ class World:
 
 def evaluated(result: dg.ExecuteInProcessResult) -> dict[tuple[str, str], bool]:
     return {
-        (one.asset_key.to_user_string(), one.check_name): one.passed for one in result.get_asset_check_evaluations()
+        (evaluation.asset_key.to_user_string(), evaluation.check_name): evaluation.passed
+        for evaluation in result.get_asset_check_evaluations()
     }
 
 

@@ -130,16 +130,17 @@ def test_each_table_of_a_shared_run_is_shown_as_its_own_run_would(
         "last": AssetPartitionStatus.MATERIALIZED,
     }
     checks = {
-        (one.asset_key, one.partition): one.passed
-        for one in result.get_asset_check_evaluations()
-        if one.check_name == "nothing_quarantined"
+        (evaluation.asset_key, evaluation.partition): evaluation.passed
+        for evaluation in result.get_asset_check_evaluations()
+        if evaluation.check_name == "nothing_quarantined"
     }
     assert checks == {
         (BRONZE, "landing.orders"): True, (PAGE, None): True, (BRONZE, "landing.found"): False,
         (BRONZE, "landing.last"): True,
     }  # fmt: skip
     key = dg.AssetCheckKey(BRONZE, "nothing_quarantined")
-    assert {one.partition for one in instance.event_log_storage.get_asset_check_execution_history(key, limit=9)} == {
+    history = instance.event_log_storage.get_asset_check_execution_history(key, limit=9)
+    assert {execution.partition for execution in history} == {
         "landing.orders", "landing.found", "landing.last",
     }  # fmt: skip
     before = asset.previous_report(instance, BRONZE, "landing.orders")

@@ -95,7 +95,7 @@ def test_an_outcome_is_ok_a_warning_or_failed() -> None:
 
     found = [checked(Check.TABLE_AFTER_LOAD, "orders", check) for check in (lambda: "tagged", warned, failed)]
     title = "table orders: after_load is allowed"
-    assert [one.as_json() for one in found] == [
+    assert [finding.as_json() for finding in found] == [
         {"id": "table.after-load", "subject": "orders", "title": title, "outcome": outcome, "detail": detail}
         for outcome, detail in (("ok", "tagged"), ("warning", "read this"), ("failed", "do that"))
     ]
@@ -121,8 +121,8 @@ def test_json_of_a_wrong_lake_has_its_problems(nowhere: Path) -> None:
     nowhere.write_text("lake: {root: s3://lake/x}\nqueues: [{name: q}]\nbuckets: [B]\ntables: [{}]\n")
     done = CliRunner().invoke(app, ["check", "--json", "--lake", str(nowhere)])
     found = json.loads(done.stdout)
-    assert {(one["id"], one["outcome"]) for one in found} == {("lake-yaml.valid", "failed")}
-    assert any("lake.yaml:3: buckets[0]" in one["detail"] for one in found)
+    assert {(finding["id"], finding["outcome"]) for finding in found} == {("lake-yaml.valid", "failed")}
+    assert any("lake.yaml:3: buckets[0]" in finding["detail"] for finding in found)
     assert "no local platform runs on" in done.stderr
     assert done.exit_code == 1
 

@@ -181,7 +181,7 @@ def test_a_right_queue() -> None:
 def test_a_wrong_queue_and_the_remedy(client: Client, what: str, remedy: str) -> None:
     failed, *dead = failures(client)
     assert failed.what == f"queue events: {what}"
-    assert {one.what for one in dead} <= {"queue events: dead-letter queue"}
+    assert {finding.what for finding in dead} <= {"queue events: dead-letter queue"}
 
     assert re.search(remedy, failed.detail), failed.detail
 
@@ -225,7 +225,7 @@ def notified(*queues: dict[str, Any]) -> dict[str, Any]:
 def bucket_failures(queue: CheckedQueue = QUEUE, format: str | None = None, **answers: Any) -> list[Finding]:
     tables = [TableSpec.model_validate({**ORDERS, "format": format})]
     client = Client(**{"get_bucket_notification_configuration": RIGHT, **answers})
-    return [one for one in check_bucket(client, "landing", tables, [queue]) if not one.ok]  # type: ignore[arg-type]
+    return [finding for finding in check_bucket(client, "landing", tables, [queue]) if not finding.ok]  # type: ignore[arg-type]
 
 
 def test_a_right_bucket() -> None:
@@ -298,12 +298,14 @@ def test_a_suffix_filter_lets_through_files_of_its_format(suffix: str, format: s
     """`.gz` may be right for a producer, but Tidegate cannot know that all its files end so."""
     configured = notified({**DIRECT, **filtered("orders/", suffix)})
     failed = bucket_failures(format=format, **configured)
-    assert [one.detail.split(":* ")[1].split(" (")[0] for one in failed] == ([] if seen else ["leaves out orders/"])
+    assert [finding.detail.split(":* ")[1].split(" (")[0] for finding in failed] == (
+        [] if seen else ["leaves out orders/"]
+    )
 
 
 def test_what_a_suffix_filter_leaves_is_said() -> None:
     client = Client(**notified({**DIRECT, **filtered("", ".parquet")}))
-    found = {one.what: one.detail for one in check_bucket(client, "landing", [], [QUEUE])}  # type: ignore[arg-type]
+    found = {finding.what: finding.detail for finding in check_bucket(client, "landing", [], [QUEUE])}  # type: ignore[arg-type]
     assert found["bucket landing: notification"] == "created and removed objects that end in .parquet, to the queue"
 
 
@@ -317,7 +319,7 @@ def test_what_a_lifecycle_rule_takes_away_has_to_be_told_where_files_may_be_regi
     """S3 reports it by separate events: without them a registered table still names files that are gone."""
     tables = [] if table is None else [TableSpec.model_validate({**ORDERS, **table})]
     client = Client(**notified({**DIRECT, "Events": ["s3:ObjectCreated:*", "s3:ObjectRemoved:*"]}))
-    found = {one.what: one for one in check_bucket(client, "landing", tables, [QUEUE])}  # type: ignore[arg-type]
+    found = {finding.what: finding for finding in check_bucket(client, "landing", tables, [QUEUE])}  # type: ignore[arg-type]
     notification = found["bucket landing: notification"]
     assert (notification.ok, notification.warning) == (ok, ok)
     assert "s3:LifecycleExpiration:*" in notification.detail
@@ -357,7 +359,7 @@ def test_a_registered_table_needs_write_permission_at_its_own_prefix(refused: st
 
             return call
 
-    (failed,) = (one for one in check_registered(Elsewhere(), LAKE.tables[0]) if not one.ok)  # type: ignore[arg-type]
+    (failed,) = (finding for finding in check_registered(Elsewhere(), LAKE.tables[0]) if not finding.ok)  # type: ignore[arg-type]
     assert failed.detail == f"permission missing: allow {action} on arn:aws:s3:::landing/shop/orders/{folder}*"
 
 

@@ -61,7 +61,7 @@ def test_a_platform_that_is_starting_is_told(tmp_path: Path, monkeypatch: pytest
 def test_a_table_without_rows_is_told_where_its_files_are(missing: str, tables: list[str], advice: str | None) -> None:
     """The first query of a new user, while all files are in quarantine."""
     found = unbegun(f"[TABLE_OR_VIEW_NOT_FOUND] The table or view {missing} cannot be found.", tables)
-    assert [one.startswith(advice or "") for one in found] == ([True] if advice else [])
+    assert [line.startswith(advice or "") for line in found] == ([True] if advice else [])
 
 
 def test_a_home_that_cannot_be_made_is_told_in_a_line(tmp_path: Path) -> None:

@@ -54,7 +54,9 @@ def test_every_table_whose_last_run_failed_is_told_with_its_own_error(tmp_path: 
     @dg.op(config_schema={"tables": [str]})
     def bronze_shared(context: dg.OpExecutionContext) -> None:
         if failed := {table: broken[table] for table in context.op_config["tables"] if table in broken}:
-            raise dg.Failure("\n".join([f"{len(failed)} failed:", *(f"{one}: {why}" for one, why in failed.items())]))
+            raise dg.Failure(
+                "\n".join([f"{len(failed)} failed:", *(f"{table}: {why}" for table, why in failed.items())])
+            )
 
     @dg.op
     def merge() -> None:
@@ -73,7 +75,9 @@ def test_every_table_whose_last_run_failed_is_told_with_its_own_error(tmp_path: 
         with dg.DagsterInstance.from_config(str(tmp_path / "dagster")) as instance:
             config = {"ops": {"bronze_shared": {"config": {"tables": list(tables)}}}}
             result = bronze_shared_job.execute_in_process(instance=instance, run_config=config, raise_on_error=False)
-            instance.add_run_tags(result.run_id, {FAILED_TAG: json.dumps([one for one in tables if one in broken])})
+            instance.add_run_tags(
+                result.run_id, {FAILED_TAG: json.dumps([table for table in tables if table in broken])}
+            )
 
     def merges() -> None:
         with dg.DagsterInstance.from_config(str(tmp_path / "dagster")) as instance:

@@ -31,8 +31,8 @@ def test_control_characters_are_written_out_and_styles_stay(terminal: Terminal) 
     table.add_column("key")
     table.add_row(Text(visible(HOSTILE)))
     table.add_row(Text(HOSTILE))
-    for one in (HOSTILE, Text(HOSTILE, style="bold red"), table):
-        terminal.print(one, markup=False, highlight=False)
+    for text in (HOSTILE, Text(HOSTILE, style="bold red"), table):
+        terminal.print(text, markup=False, highlight=False)
     said = printed(terminal)
     for character in "\x9b\u202e":
         assert character not in said

@@ -16,7 +16,7 @@ import java.io.IOException;
 import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
 
-/** Reads a table with Delta Kernel, which has a reader of its own for everything. */
+/** Reads a table with Delta Kernel, whose readers share no code with Spark's. */
 public final class KernelRows {
   private KernelRows() {}
 

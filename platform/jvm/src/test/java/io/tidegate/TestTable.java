@@ -45,7 +45,7 @@ public final class TestTable {
     }
   }
 
-  /** One session for all tests: starting one is most of their time. */
+  /** One session for all tests, because starting a session takes most of their time. */
   public static synchronized SparkSession spark() {
     if (spark == null) {
       spark =
@@ -78,7 +78,7 @@ public final class TestTable {
     return "tidegate:" + LAKE + ":" + KEY + ":" + generation;
   }
 
-  /** A Parquet file with the ids [from, to), at {@code path} in the table; returns its add entry. */
+  /** Writes a Parquet file with the ids [from, to) at {@code path} in the table. Returns its add entry. */
   public Map<String, Object> file(String path, long from, long to) {
     try {
       Path target = root.resolve(path);
@@ -90,7 +90,7 @@ public final class TestTable {
     return add(path, from, to);
   }
 
-  /** A Parquet file with one row, of a query, at {@code path} in the table; returns its add entry. */
+  /** Writes a Parquet file with the one row of a query at {@code path} in the table. Returns its add entry. */
   public Map<String, Object> file(String path, String query) {
     try {
       Files.write(root.resolve(path), parquet(spark().sql(query)));
@@ -189,7 +189,7 @@ public final class TestTable {
             "properties", properties));
   }
 
-  /** Batch 1 landed: one file with ids 0..9 at {@code a.parquet}. */
+  /** Commits batch 1: one file with ids 0..9 at {@code a.parquet}. */
   public Row born() {
     return addFiles(batch(1, -1, List.of(file("a.parquet", 0, 10)), creates()));
   }
@@ -217,7 +217,7 @@ public final class TestTable {
         .collectAsList();
   }
 
-  /** Staged files as add entries of a batch. */
+  /** Stages files. Returns them as add entries of a batch. */
   public List<Map<String, Object>> stage(String query, String schema, List<String> partitions) {
     List<Row> rows =
         spark()
@@ -246,7 +246,7 @@ public final class TestTable {
     return schema(false, names);
   }
 
-  /** The same schema, with each column mapped to its own name. */
+  /** That schema, with each column mapped to its own name. */
   public static String mapped(String... names) {
     return schema(true, names);
   }

@@ -176,7 +176,7 @@ final class AvroFiles implements DeclaredFormat {
 
     /** Of several types a struct with a field for each, of which one has the value: as Spark names them. */
     private Column union(Schema schema, String name) {
-      List<Schema> members = schema.getTypes().stream().filter(one -> one.getType() != Schema.Type.NULL).toList();
+      List<Schema> members = schema.getTypes().stream().filter(member -> member.getType() != Schema.Type.NULL).toList();
       if (members.isEmpty()) {
         return new Column(null, UnaryOperator.identity());
       }
@@ -213,7 +213,7 @@ final class AvroFiles implements DeclaredFormat {
 
     private static boolean areNumbers(List<Schema> members, Schema.Type narrow, Schema.Type wide) {
       return members.size() == 2
-          && members.stream().allMatch(one -> one.getLogicalType() == null)
+          && members.stream().allMatch(member -> member.getLogicalType() == null)
           && members.stream().map(Schema::getType).toList().containsAll(List.of(narrow, wide));
     }
 

@@ -10,12 +10,12 @@ import java.util.List;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
-/** {@code add_files(table, batch, verify_files)}: lands a batch object in one commit, exactly once. */
+/** {@code add_files(table, batch, verify_files)}: commits a batch object in one commit, exactly once. */
 final class AddFilesProcedure extends LocalProcedure {
   AddFilesProcedure() {
     super(
         "add_files",
-        "lands a batch object in one Delta commit, exactly once; returns what landed",
+        "commits a batch object in one Delta commit, exactly once; returns what was committed",
         new StructType().add("table", StringType).add("batch", StringType).add("verify_files", BooleanType),
         new StructType()
             .add("version", LongType, false)

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** append_rows: once per transaction number, whichever call comes first. */
+/** append_rows writes once per transaction number, whichever call comes first. */
 class AppendRowsTest {
   private static final String APP = "tidegate:ledger:t";
   @TempDir Path folder;
@@ -51,7 +51,7 @@ class AppendRowsTest {
   }
 
   @Test
-  void aNumberThatIsThereWritesNothing() {
+  void aRecordedTransactionNumberWritesNothing() {
     assertEquals(1, append(1, "[{\"n\":1}]"));
     assertEquals(null, append(1, "[{\"n\":1}]"));
     assertEquals(2, append(2, "[{\"n\":2}]"));
@@ -61,7 +61,7 @@ class AppendRowsTest {
   }
 
   @Test
-  void ofManyAtOnceOneWrites() {
+  void oneOfManyConcurrentCallsWrites() {
     append(1, "[{\"n\":1}]");
     List<CompletableFuture<Long>> all =
         IntStream.range(0, 8)
@@ -72,7 +72,7 @@ class AppendRowsTest {
   }
 
   @Test
-  void othersCommitsInBetweenAreFollowed() {
+  void commitsOfOthersInBetweenAreFollowed() {
     append(1, "[{\"n\":1}]");
     Stream<CompletableFuture<?>> mixed =
         Stream.of(
@@ -83,7 +83,7 @@ class AppendRowsTest {
   }
 
   @Test
-  void boundsSkipFilesAndHideNoRow() {
+  void statisticsSkipFilesAndHideNoRow() {
     append(1, "[{\"key\":\"a\",\"n\":1},{\"n\":1}]");
     append(2, "[{\"key\":\"b\",\"n\":2}]");
     assertEquals(1, read().where("key = 'b'").inputFiles().length);
@@ -93,14 +93,14 @@ class AppendRowsTest {
   }
 
   @Test
-  void whatDoesNotFitIsRefusedByName() {
-    for (String[] one :
+  void misfitsAreRefusedByName() {
+    for (String[] misfit :
         new String[][] {
           {"[{\"m\":1}]", "column m"}, {"[{\"n\":\"1\"}]", "column n is BIGINT"}, {"[{\"position\":5000000000}]", "column position"},
           {"[]", "not a JSON array"}, {"{", "not a JSON array"}
         }) {
-      var refused = assertThrows(TidegateException.class, () -> RowAppend.append(spark, root, APP, 1, one[0]));
-      assertTrue(refused.getMessage().contains(one[1]), refused.getMessage());
+      var refused = assertThrows(TidegateException.class, () -> RowAppend.append(spark, root, APP, 1, misfit[0]));
+      assertTrue(refused.getMessage().contains(misfit[1]), refused.getMessage());
     }
     assertEquals(0, read().count());
     var none = assertThrows(TidegateException.class, () -> RowAppend.append(spark, root + "2", APP, 1, "[{\"n\":1}]"));

@@ -9,10 +9,10 @@ import java.util.Map;
 import org.apache.spark.sql.types.StructType;
 import org.junit.jupiter.api.Test;
 
-/** What Delta's statistics say of rows that were written without Spark. */
+/** Delta's statistics of rows that were written without Spark. */
 class RowFileTest {
   @Test
-  void aReasonHasNoBoundsInTheLog() throws IOException {
+  void aReasonHasNoStatisticsInTheLog() throws IOException {
     StructType schema = StructType.fromDDL("key string, reason string, n bigint");
     String rows = "[{\"key\": \"a\", \"reason\": \"why\", \"n\": 1}, {\"key\": \"b\", \"n\": 2}]";
     RowFile written = RowFile.write(new MemoryFile(), schema, Json.treeOrNull(rows));

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What add_files lands: once, on what it checked, or void. */
+/** add_files commits once, on the snapshot that it checked, or makes the batch void. */
 class AddFilesTest {
   @TempDir Path folder;
   TestTable t;
@@ -72,18 +72,18 @@ class AddFilesTest {
   }
 
   @Test
-  void aReplayReportsWhatLandedAndNotWhatItHolds() {
+  void aReplayReportsTheCommittedBatchNotTheGivenOne() {
     t.born();
     var add = t.file("b.parquet", 10, 15);
     t.addFiles(t.batch(2, 0, List.of(add), Map.of()));
-    // Another object under the same number: a zombie of a lost batches folder.
+    // Another object with this number: from a writer that used a lost folder of batches.
     Row row = t.addFiles(t.batch(2, 0, List.of(t.file("c.parquet", 20, 21)), Map.of("digest", "other")));
     assertLanded(row, 1, "committed", "digest-2", true);
     assertEquals(15, t.count());
   }
 
   @Test
-  void aBatchMayHoldNothing() {
+  void aBatchMayBeEmpty() {
     t.born();
     assertLanded(t.addFiles(t.batch(2, 0, List.of(), Map.of())), 1, "committed", "digest-2", false);
     assertEquals(2, t.state().getLong(1));
@@ -95,7 +95,7 @@ class AddFilesTest {
     String batch = t.batch(2, 0, List.of(t.file("b.parquet", 10, 15)), Map.of());
     CyclicBarrier together = new CyclicBarrier(2);
     AtomicInteger waits = new AtomicInteger(2);
-    // Both have checked the same snapshot before either commits: the first attempt of one must fail.
+    // Both check one snapshot before either commits, so the first attempt of one call must fail.
     Runnable meet = () -> {
       if (waits.getAndDecrement() > 0) {
         try {
@@ -119,7 +119,7 @@ class AddFilesTest {
   }
 
   @Test
-  void aForeignCommitBetweenCheckAndCommitIsLookedAt() {
+  void aForeignCommitBetweenCheckAndCommitIsChecked() {
     t.born();
     String batch = t.batch(2, 0, List.of(t.file("b.parquet", 10, 15)), Map.of());
     AtomicBoolean first = new AtomicBoolean(true);
@@ -135,7 +135,7 @@ class AddFilesTest {
   @Test
   void aRebaseThatWouldBreakAPreconditionVoidsInstead() {
     t.born();
-    // Delta itself would let this append rebase over the foreign one: nothing conflicts by its rules.
+    // Delta itself would rebase this append over the foreign commit, because its rules see no conflict.
     var add = t.file("b.parquet", 10, 15);
     String batch = t.batch(2, 0, List.of(add), Map.of());
     AtomicBoolean first = new AtomicBoolean(true);
@@ -149,8 +149,8 @@ class AddFilesTest {
   }
 
   @Test
-  void deltasOwnRebaseWouldHaveAddedTheFileTwice() {
-    // The control of the test above: with a plain transaction the same interleaving doubles the rows.
+  void theRebaseOfDeltaWouldAddTheFileTwice() {
+    // Control of the test above: with a plain transaction this interleaving doubles the rows.
     t.born();
     var add = t.file("b.parquet", 10, 15);
     TableView view = TableView.open(TestTable.spark(), t.uri());
@@ -172,7 +172,7 @@ class AddFilesTest {
   }
 
   @Test
-  void aVoidBatchReplaysAsVoidAndPutsItsObjectAgain() throws Exception {
+  void aVoidBatchReplaysAsVoidAndWritesItsObjectAgain() throws Exception {
     t.born();
     String batch = t.batch(2, 0, List.of(), Map.of("removes", List.of(remove("never.parquet", null))));
     Row first = t.addFiles(batch);
@@ -181,7 +181,7 @@ class AddFilesTest {
     assertLanded(again, 1, "void", "digest-2", true);
     assertEquals(first.getString(3), again.getString(3));
     assertTrue(t.voidObject(2).contains("never.parquet"));
-    // The clock has advanced: batch 3 lands.
+    // The clock has advanced, so batch 3 is committed.
     assertLanded(t.addFiles(t.batch(3, 1, List.of(t.file("b.parquet", 10, 15)), Map.of())), 2, "committed", "digest-3", false);
   }
 
@@ -211,7 +211,7 @@ class AddFilesTest {
   }
 
   @Test
-  void sourceFilesAreLookedAtWhenAsked() {
+  void sourceFilesAreVerifiedOnRequest() {
     t.born();
     var add = t.file("b.parquet", 10, 12);
     add.put("size", 3);
@@ -235,7 +235,7 @@ class AddFilesTest {
   }
 
   @Test
-  void aTableIsBornByTheFirstBatchThatHasFilesForIt() {
+  void theFirstBatchWithFilesCreatesTheTable() {
     assertLanded(t.addFiles(t.batch(3, -1, List.of(t.file("a.parquet", 0, 10)), TestTable.creates())), 0, "committed", "digest-3", false);
     assertEquals(3, t.state().getLong(1));
     assertLanded(t.addFiles(t.batch(4, 0, List.of(t.file("b.parquet", 10, 12)), Map.of())), 1, "committed", "digest-4", false);
@@ -259,7 +259,7 @@ class AddFilesTest {
   }
 
   @Test
-  void columnsThatSomebodyElseChangedVoidTheBatch() {
+  void columnsThatAnotherWriterChangedVoidTheBatch() {
     t.born();
     String batch = t.batch(2, 0, List.of(), TestTable.evolves(TestTable.SCHEMA, TestTable.schema("id", "note"), Map.of()));
     t.sql("ALTER TABLE {t} ADD COLUMNS (note INT)");
@@ -270,7 +270,7 @@ class AddFilesTest {
   }
 
   @Test
-  void namesThatDeltaRefusesAreMappedToTheFilesOwn() {
+  void namesThatDeltaRefusesAreMappedToTheNamesInTheFiles() {
     t.born();
     var add = t.file("b.parquet", "SELECT 10L AS id, 'x' AS `Order (ID)`");
     var evolve = TestTable.evolves(
@@ -279,14 +279,14 @@ class AddFilesTest {
     assertEquals(List.of("id", "Order (ID)"), t.columns());
     assertEquals(1, t.where("`Order (ID)` = 'x' AND id = 10"));
     assertEquals(9, t.where("id < 9"));
-    // And what is staged later has these names too.
+    // Files that are staged later have these names too.
     var staged = t.stage("SELECT 11L AS id, 'y' AS `Order (ID)`", TestTable.mapped("id", "Order (ID)"), List.of());
     assertLanded(t.addFiles(t.batch(3, 1, staged, Map.of())), 2, "committed", "digest-3", false);
     assertEquals(2, t.where("`Order (ID)` IS NOT NULL"));
   }
 
   @Test
-  void partitionValuesMustBeTheTables() {
+  void partitionValuesMustFitTheTable() {
     t.born();
     var add = t.file("b.parquet", 10, 12);
     add.put("partition_values", Map.of("month", "1"));
@@ -304,7 +304,7 @@ class AddFilesTest {
     String dv = live.get(0).getString(1);
     assertTrue(dv != null && live.get(0).getLong(3) == 9, live.toString());
 
-    // What the batch knew before the DELETE does not apply any more.
+    // The state that the batch knew before the DELETE does not apply any more.
     assertEquals("void", t.addFiles(t.batch(2, 0, List.of(), Map.of("removes", List.of(remove("a.parquet", null))))).getString(1));
     assertLanded(t.addFiles(t.batch(3, 2, List.of(), Map.of("removes", List.of(remove("a.parquet", dv))))), 3, "committed", "digest-3", false);
     assertEquals(0, t.count());
@@ -323,7 +323,7 @@ class AddFilesTest {
   }
 
   @Test
-  void theUsersSessionIsLeftAlone() {
+  void theSessionOfTheUserIsUnchanged() {
     var conf = TestTable.spark().conf();
     Map<String, String> before = Map.copyOf(scala.jdk.javaapi.CollectionConverters.asJava(conf.getAll()));
     t.born();
@@ -341,7 +341,7 @@ class AddFilesTest {
   }
 
   @Test
-  void theSnapshotKeptAfterACommitIsNotOpenedAfresh() {
+  void theSnapshotOfACommitIsReused() {
     t.born();
     TableView one = TableView.open(TestTable.spark(), t.uri());
     t.addFiles(t.batch(2, 0, List.of(t.file("b.parquet", 10, 15)), Map.of()));

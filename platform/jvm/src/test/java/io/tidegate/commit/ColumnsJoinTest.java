@@ -16,7 +16,7 @@ import org.apache.spark.sql.types.StructType;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A column of every type joins a table that has none like it: what the type needs of the table comes with it. */
+/** A column of every type joins a table, together with the table features that the type needs. */
 class ColumnsJoinTest {
   /** Every type that a table can have ({@code platform/core/schema/column_types.py}). */
   private static final List<String> TYPES =
@@ -25,7 +25,7 @@ class ColumnsJoinTest {
           "timestamp_ntz", "binary", "decimal(10,2)", "decimal(38,0)", "variant", "array<int>", "map<string,int>",
           "struct<a:int>");
 
-  /** The place of a column that joins, and what the table has there before. */
+  /** Where a column joins, and what the table has there before. */
   private static final List<String> PLACES =
       List.of("%s", "struct<x:int,new:%s>", "array<struct<x:int,new:%s>>", "map<string,struct<x:int,new:%s>>");
 
@@ -68,7 +68,7 @@ class ColumnsJoinTest {
     for (String kind : List.of("timestamp_ntz", "struct<x:int,at:timestamp_ntz>", "array<struct<at:timestamp_ntz>>")) {
       TestTable t = table("t" + kind.length(), TestTable.SCHEMA);
       String wider = schema("id bigint, c " + kind);
-      // A file that is registered in its place: only the commit sees the column.
+      // A registered file: only the commit sees the column.
       var file = t.file("b.parquet", "SELECT 10L AS id, CAST(NULL AS " + kind + ") AS c");
       assertEquals("committed", grown(t, wider, List.of(file)).getString(1));
       assertEquals(1, t.where("id = 10 AND c IS NULL"));
@@ -76,7 +76,7 @@ class ColumnsJoinTest {
   }
 
   @Test
-  void aTableThatWasBegunAnewTakesEveryType() {
+  void aRenewedTableAcceptsEveryType() {
     TestTable t = table("t", TestTable.SCHEMA);
     t.generation = "gen-2";
     Renewal.renew(
@@ -89,14 +89,14 @@ class ColumnsJoinTest {
   }
 
   @Test
-  void columnsThatDeltaRefusesAreToldBeforeAnythingIsCommitted() {
+  void columnsThatDeltaRefusesAreReportedBeforeACommit() {
     TestTable t = table("t", TestTable.SCHEMA);
     t.sql("ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')");
     assertNull(refusal(t, schema("id bigint, note string")));
     String refusal = refusal(t, schema("id bigint, _change_type string"));
     assertTrue(refusal.startsWith("[TIDEGATE_COLUMNS] Delta does not take the columns: [") , refusal);
     assertTrue(refusal.contains("_change_type"), refusal);
-    // What only the commit looks at.
+    // Only the commit checks this.
     TestTable other = table("other", TestTable.SCHEMA);
     other.sql("ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name', 'delta.enableIcebergCompatV1' = 'true')");
     assertNull(refusal(other, schema("id bigint, note string")));
@@ -105,7 +105,7 @@ class ColumnsJoinTest {
   }
 
   @Test
-  void addedColumnsAreThereOnce() {
+  void columnsAreAddedOnce() {
     TestTable t = table("t", schema("id bigint, c1 struct<x:int>"));
     String wider = schema("id bigint, c1 struct<x:int,at:timestamp_ntz>");
     for (int i = 0; i < 2; i++) {
@@ -126,7 +126,7 @@ class ColumnsJoinTest {
         .getString(0);
   }
 
-  /** A table with batch 1, of no file. */
+  /** A table with a batch 1 that has no files. */
   private TestTable table(String name, String schema) {
     TestTable t = new TestTable(folder.resolve(name));
     t.addFiles(t.batch(1, -1, List.of(), TestTable.creates(schema, List.of(), Map.of())));

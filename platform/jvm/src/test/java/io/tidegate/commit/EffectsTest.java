@@ -18,7 +18,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the effects of a batch say together of a table. */
+/** The effects of a batch, checked together against a table. */
 class EffectsTest {
   @TempDir Path folder;
   Metadata withId;
@@ -29,7 +29,7 @@ class EffectsTest {
     withId = TableMetadata.of(StructType.fromDDL("id bigint"), List.of(), Map.of(), "t");
   }
 
-  /** A table where nothing is live. */
+  /** A table without live files. */
   private Target target(Metadata metadata) {
     TableView view = TableView.open(TestTable.spark(), new TestTable(folder).uri());
     return new Target(view, metadata, LiveEntries.find(TestTable.spark(), view, List.of()), false);
@@ -56,7 +56,7 @@ class EffectsTest {
   }
 
   @Test
-  void whatFollowsColumnsOfAnotherTableIsNotAskedAbout() throws IOException {
+  void effectsAfterWrongColumnsAreNotChecked() throws IOException {
     String changed = "another writer has changed the table's columns meanwhile";
     assertEquals(changed, new Effects(List.of(evolution("a int"), removes(1))).whyVoid(target(withId)));
     assertEquals(

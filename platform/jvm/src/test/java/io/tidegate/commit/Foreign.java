@@ -12,7 +12,7 @@ import scala.Option;
 import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Another Delta writer, which knows nothing of batches. */
+/** Another Delta writer, which does not know batches. */
 final class Foreign {
   private Foreign() {}
 

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tables that a batch may not touch, and the way out that each message names. */
+/** Tables that a batch may not change, and the remedy that each message names. */
 class RefusalsTest {
   @TempDir Path folder;
   TestTable t;
@@ -55,7 +55,7 @@ class RefusalsTest {
   }
 
   @Test
-  void aTableNobodyOwns() {
+  void aTableWithoutAnOwner() {
     t.sql("CREATE TABLE {t} (id BIGINT) USING delta");
     assertTrue(refused(Kind.OWNERSHIP, next(2, 0)).getMessage().contains("no lake owns"));
     // It did not exist when the planner looked, and batch 1 would create it.
@@ -72,11 +72,11 @@ class RefusalsTest {
   }
 
   @Test
-  void droppedAndMadeAgainByOthersWithTheSameLength() {
+  void droppedAndRecreatedByOthersWithAnEquallyLongLog() {
     t.born();
     t.addFiles(next(2, 0));
     TestTable.delete(t.root.resolve("_delta_log"));
-    // Behind the open log's back: another process would do this, so this one's cache must not learn of it.
+    // Another process would do this, so the cache of this process must not notice.
     Path elsewhere = folder.resolve("elsewhere");
     TestTable.spark().sql("CREATE TABLE delta.`" + elsewhere + "` (id BIGINT) USING delta");
     TestTable.spark().sql("INSERT INTO delta.`" + elsewhere + "` VALUES (1)");
@@ -92,7 +92,7 @@ class RefusalsTest {
   }
 
   @Test
-  void batchOneOnATableThatExistsWithoutIt() {
+  void batchOneOnAnExistingTable() {
     t.sql("CREATE TABLE {t} (id BIGINT) USING delta TBLPROPERTIES ('tidegate.lake'='lake-1', 'tidegate.generation'='gen-1')");
     assertTrue(refused(Kind.CLOCK, t.batch(1, -1, List.of(), TestTable.creates())).getMessage().contains("is to create"));
     // Adopted: without create, batch 1 continues it.
@@ -100,7 +100,7 @@ class RefusalsTest {
   }
 
   @Test
-  void transactionsThatExpire() {
+  void expiringTransactions() {
     t.born();
     t.sql("ALTER TABLE {t} SET TBLPROPERTIES ('delta.setTransactionRetentionDuration'='interval 1 days')");
     String two = next(2, 0);
@@ -122,13 +122,13 @@ class RefusalsTest {
     assertTrue(refused(Kind.FOREIGN, three).getMessage().contains("version 2 of"));
     t.sql("ALTER TABLE {t} SET TBLPROPERTIES ('tidegate.acknowledged_version'='2')");
     assertEquals("committed", t.addFiles(three).getString(1));
-    // A later RESTORE is a new one.
+    // A later RESTORE needs a new acknowledgement.
     t.sql("RESTORE TABLE {t} TO VERSION AS OF 0");
     refused(Kind.FOREIGN, next(4, 4));
   }
 
   @Test
-  void rowsThatSomebodyTookAwayAllAtOnceStopUntilAcknowledged() {
+  void removingAllRowsAtOnceStopsUntilAcknowledged() {
     t.born();
     t.sql("INSERT OVERWRITE {t} VALUES (1)");
     String two = next(2, 0);
@@ -140,7 +140,7 @@ class RefusalsTest {
   }
 
   @Test
-  void aTableThatNothingMayBeRemovedFromIsToldBeforeARemovalIsDecided() {
+  void anAppendOnlyTableIsReportedBeforeARemovalIsDecided() {
     t.born();
     t.sql("ALTER TABLE {t} SET TBLPROPERTIES ('delta.appendOnly'='true')");
     assertEquals(List.of(), t.live(List.of("other.parquet")));
@@ -156,7 +156,7 @@ class RefusalsTest {
   @Test
   void replaceStopsUntilAcknowledged() {
     t.born();
-    // By its path a table is unknown to the catalog, and CREATE OR REPLACE leaves it as it is.
+    // The catalog does not know a table by its path, and CREATE OR REPLACE does not change it.
     t.sql("CREATE TABLE named USING delta LOCATION '" + t.root + "'");
     t.sql("CREATE OR REPLACE TABLE named (id BIGINT) USING delta LOCATION '" + t.root + "'");
     t.sql("DROP TABLE named");
@@ -203,7 +203,7 @@ class RefusalsTest {
     io.tidegate.delta.TableView.open(TestTable.spark(), t.uri()).log().checkpoint();
     Files.delete(t.root.resolve("_delta_log/%020d.json".formatted(0)));
     Files.delete(t.root.resolve("_delta_log/%020d.json".formatted(1)));
-    // Another server: one that saw the commits remembers them.
+    // Another server, because a server that saw the commits remembers them.
     org.apache.spark.sql.delta.DeltaLog.clearCache();
     Row committed = t.addFiles(two);
     assertEquals(List.of(-1L, "committed", "digest-2", true),
@@ -216,7 +216,7 @@ class RefusalsTest {
   }
 
   @Test
-  void aTransactionThatNoCommitCarriesIsAnIntegrityError() {
+  void aTransactionWithoutACommitIsAnIntegrityError() {
     t.born();
     t.addFiles(next(2, 0));
     // after_version past the batch's own commit: ledger and table do not belong together.

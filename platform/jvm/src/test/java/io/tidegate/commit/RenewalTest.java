@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A table is started over once for one generation, and no batch of the generation before can land in it any more. */
+/** A table starts over once for a generation. After that, no batch of an earlier generation is committed to it. */
 class RenewalTest {
   @TempDir Path folder;
   TestTable t;
@@ -42,7 +42,7 @@ class RenewalTest {
   }
 
   @Test
-  void everythingGoesAndCanStillBeRead() {
+  void allRowsAreRemovedAndOlderVersionsStayReadable() {
     t.born();
     t.sql("ALTER TABLE {t} SET TBLPROPERTIES ('delta.appendOnly' = 'false', 'own' = 'x')");
     assertEquals(2, renew("gen-2"));
@@ -67,7 +67,7 @@ class RenewalTest {
   }
 
   @Test
-  void aBatchOfBeforeThatComesLateIsRefused() {
+  void aLateBatchOfTheFormerGenerationIsRefused() {
     t.born();
     String late = t.batch(2, 0, List.of(t.file("late.parquet", 10, 15)), Map.of());
     renew("gen-2");
@@ -76,7 +76,7 @@ class RenewalTest {
   }
 
   @Test
-  void aPlaceWithoutATableIsTakenSoThatALateBirthIsRefused() {
+  void anEmptyLocationIsClaimedSoThatALateBirthIsRefused() {
     String late = t.batch(1, -1, List.of(t.file("a.parquet", 0, 10)), TestTable.creates());
     assertEquals(0, renew("gen-2"));
     TidegateException e = assertThrows(TidegateException.class, () -> t.addFiles(late));
@@ -95,7 +95,7 @@ class RenewalTest {
   }
 
   @Test
-  void withoutAnOwnerOrWithTransactionsThatExpireThereIsNone() {
+  void noRenewalWithoutOwnerOrWithExpiringTransactions() {
     t.born();
     refused(Kind.BATCH, Map.of(TableRules.LAKE, TestTable.LAKE));
     refused(Kind.BATCH, Map.of(TableRules.GENERATION, "gen-2"));
@@ -109,7 +109,7 @@ class RenewalTest {
   }
 
   @Test
-  void ofManyAtOnceOneCommits() throws Exception {
+  void oneOfManyConcurrentCallsCommits() throws Exception {
     t.born();
     ExecutorService pool = Executors.newFixedThreadPool(4);
     try {
@@ -117,8 +117,8 @@ class RenewalTest {
       for (int i = 0; i < 4; i++) {
         all.add(pool.submit(() -> renew("gen-2")));
       }
-      for (Future<Long> one : all) {
-        assertEquals(1, one.get());
+      for (Future<Long> renewal : all) {
+        assertEquals(1, renewal.get());
       }
     } finally {
       pool.shutdownNow();

@@ -20,7 +20,7 @@ import scala.Option;
 import scala.collection.immutable.Nil$;
 import scala.collection.immutable.Seq;
 
-/** Checkpoints come behind the commits that asked for them, and rarer in large tables. */
+/** Checkpoints are written after the commits that ask for them, and less often in large tables. */
 class CheckpointsTest {
   private static final long DEADLINE_MS = 30_000;
   @TempDir Path folder;
@@ -54,7 +54,7 @@ class CheckpointsTest {
   }
 
   @Test
-  void ofThoseThatALogWaitsForTheNewestIsWritten() throws Exception {
+  void onlyTheNewestPendingCheckpointOfALogIsWritten() throws Exception {
     TestTable.spark();
     CountDownLatch held = new CountDownLatch(1);
     CountDownLatch done = new CountDownLatch(1);
@@ -70,7 +70,7 @@ class CheckpointsTest {
   }
 
   @Test
-  void aServerThatStopsWritesWhatWasAskedForAndAFailureEndsNothing() {
+  void aStoppingServerWritesPendingCheckpointsAndAFailureStopsNothing() {
     TestTable.spark();
     CountDownLatch held = new CountDownLatch(1);
     List<Integer> written = new CopyOnWriteArrayList<>();
@@ -86,7 +86,7 @@ class CheckpointsTest {
   }
 
   @Test
-  void aChecksumFileIsOfItsOwnVersion() throws Exception {
+  void aChecksumFileDescribesItsOwnVersion() throws Exception {
     TestTable t = new TestTable(folder);
     t.born();
     var conf = TestTable.spark().conf();
@@ -121,13 +121,13 @@ class CheckpointsTest {
   }
 
   @Test
-  void largeTablesHaveThemLessOften() {
+  void largeTablesHaveFewerCheckpoints() {
     assertEquals(10, PinnedTransaction.interval(10, 99_999));
     assertEquals(20, PinnedTransaction.interval(10, 100_000));
     assertEquals(100, PinnedTransaction.interval(10, 5_000_000));
   }
 
-  /** As Scala throws: checked, and said nowhere. */
+  /** Throws as Scala does: a checked exception that is not declared. */
   @SuppressWarnings("unchecked")
   private static <E extends Exception> void fail() throws E {
     throw (E) new java.io.IOException("a checkpoint that cannot be written");

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** The index against Delta's own state, after every kind of commit and however it was begun. */
+/** Compares the index with Delta's own state, after every kind of commit and from every start. */
 class LogIndexTest {
   @TempDir Path folder;
   private TestTable t;
@@ -33,7 +33,7 @@ class LogIndexTest {
     return TableView.open(TestTable.spark(), t.uri());
   }
 
-  /** Compares everything that the index says with what Delta says. */
+  /** Compares all answers of the index with those of Delta. */
   private void check() {
     TableView view = view();
     String root = view.root().toString();
@@ -57,9 +57,9 @@ class LogIndexTest {
     DeltaLog.clearCache();
   }
 
-  /** One history for all of it: to make it costs more than to look at it. */
+  /** One history for all checks, because making it costs more than checking it. */
   @Test
-  void followsEveryCommitAndCanBeginAnywhere() throws Exception {
+  void followsEveryCommitFromAnyVersion() throws Exception {
     t.born();
     check();
     t.addFiles(t.batch(2, 0, List.of(t.file("b.parquet", 5, 10), t.file("c%20d.parquet", 10, 15)), Map.of()));

@@ -33,10 +33,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** ledger_memory against what Spark reads, on ledgers of any history. */
+/** Compares ledger_memory with Spark's reads, on ledgers of any history. */
 class LedgerMemoryTest {
   private static final String APP = "tidegate:ledger:t";
-  /** In Java's own order the two last stand the other way round. */
+  /** In Java's own order the last two keys are swapped. */
   private static final List<String> KEYS = List.of("a", "b/ü", "b/\uff5e", "b/\ud83d\ude00");
 
   @TempDir Path folder;
@@ -133,11 +133,11 @@ class LedgerMemoryTest {
   }
 
   @Test
-  void saysWhatAQuerySaysWhileSmallFilesOfOursAreMerged() {
+  void equalsAQueryWhileSmallFilesAreMerged() {
     spark.sql("INSERT INTO delta.`" + root + "` (kind, n) VALUES ('other', 0)");
     long last = 32;
     for (long n = 1; n <= last; n++) {
-      if (n == 7) { // as a ledger of before it had this column
+      if (n == 7) { // an older ledger lacks this column
         spark.sql("ALTER TABLE delta.`" + root + "` ADD COLUMNS (checksum STRING)");
       }
       recordAnything(n);
@@ -161,9 +161,9 @@ class LedgerMemoryTest {
     assertNull(LedgerMemory.find(spark, root, version() - 1, last - 1, KEYS), "an older version is Spark's");
   }
 
-  /** At a server's start all of them are: what one reader unpacks is not another's. */
+  /** At a server's start all files are read in parallel: readers must not share what they unpack. */
   @Test
-  void filesAreReadSideBySide() throws Exception {
+  void filesAreReadInParallel() throws Exception {
     for (long n = 1; n <= 12; n++) {
       recordAnything(n);
     }
@@ -190,7 +190,7 @@ class LedgerMemoryTest {
   }
 
   @Test
-  void whatALedgerOfOursHasNotIsSparks() {
+  void anUnusualLedgerIsLeftToSpark() {
     recordAnything(1);
     spark.sql("ALTER TABLE delta.`" + root + "` SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')");
     recordAnything(2);
@@ -200,12 +200,12 @@ class LedgerMemoryTest {
   }
 
   @Test
-  void ofALargeFileTheSameIsFound() throws Exception {
+  void aLargeFileGivesEqualResults() throws Exception {
     for (long n = 1; n <= 3; n++) {
       recordAnything(n);
     }
     Configuration conf = new Configuration();
-    for (Path file : Files.list(folder.resolve("ledger")).filter(one -> one.toString().endsWith(".parquet")).toList()) {
+    for (Path file : Files.list(folder.resolve("ledger")).filter(path -> path.toString().endsWith(".parquet")).toList()) {
       LedgerFile whole = LedgerFile.read(Files.readAllBytes(file));
       var input = HadoopInputFile.fromPath(new org.apache.hadoop.fs.Path(file.toUri()), conf);
       long n = whole.headers().get(0).n();
@@ -219,7 +219,7 @@ class LedgerMemoryTest {
   }
 
   @Test
-  void ofALargeFileOnlyPagesThatMayHoldAKeyAreRead() throws Exception {
+  void inALargeFileOnlyPagesThatMayContainAKeyAreRead() throws Exception {
     String written = folder.resolve("pages").toUri().toString();
     spark
         .range(0, 5000, 1, 1)
@@ -227,7 +227,7 @@ class LedgerMemoryTest {
         .write()
         .option("parquet.page.row.count.limit", "100")
         .parquet(written);
-    Path file = Files.list(folder.resolve("pages")).filter(one -> one.toString().endsWith(".parquet")).findFirst().get();
+    Path file = Files.list(folder.resolve("pages")).filter(path -> path.toString().endsWith(".parquet")).findFirst().get();
     var input = HadoopInputFile.fromPath(new org.apache.hadoop.fs.Path(file.toUri()), new Configuration());
     // The first and the last key of the file are among them, so every page is between the least and the greatest.
     var asked = new AskedKeys(List.of("00000", "02550", "04999", "0", "5"));
@@ -241,7 +241,7 @@ class LedgerMemoryTest {
   }
 
   @Test
-  void boundsHideNoKeyWhateverItsLetters() {
+  void statisticsHideNoKeyOfAnyAlphabet() {
     record(1, List.of(Map.of("key", KEYS.get(2), "status", "committed"), Map.of("key", KEYS.get(3), "status", "committed")));
     assertEquals(3, memory(1, KEYS).size());
     assertEquals(
@@ -251,7 +251,7 @@ class LedgerMemoryTest {
   }
 
   @Test
-  void whetherAnythingIsInQuarantineIsToldByTheLogAlone() {
+  void theLogAloneShowsWhetherAnythingIsInQuarantine() {
     Map<String, Object> good = Map.of("key", "a", "status", "committed", "etag", "e", "bad_rows", 0);
     record(1, List.of(good, Map.of("key", "b", "status", "duplicate")));
     record(2, List.of());

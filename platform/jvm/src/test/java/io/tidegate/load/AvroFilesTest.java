@@ -77,7 +77,7 @@ class AvroFilesTest {
   }
 
   @Test
-  void aColumnThatIsAlwaysNullIsNone() throws IOException {
+  void anAlwaysNullFieldIsNotAColumn() throws IOException {
     byte[] body = written("\"null\"", (Object) null);
     assertTrue(columns(body).isEmpty());
     assertNull(values(body, "x string").get(0));
@@ -91,7 +91,7 @@ class AvroFilesTest {
         "{'type':'record','name':'node','fields':[{'name':'next','type':['null','node']}]}",
         "{'type':'array','items':{'type':'fixed','name':'d','size':12,'logicalType':'duration'}}"
       })
-  void whatNoTableHoldsIsRefusedByTheNameOfItsColumn(String type) throws IOException {
+  void aTypeThatNoTableHasIsRefusedByTheNameOfItsColumn(String type) throws IOException {
     byte[] body = written(type.replace('\'', '"'));
     var refused = assertThrows(BadFile.class, () -> columns(body));
     assertTrue(refused.getMessage().startsWith("column x"), refused.getMessage());
@@ -99,7 +99,7 @@ class AvroFilesTest {
   }
 
   @Test
-  void rowsThatAreNoRecordsAreRefused() throws IOException {
+  void aSchemaThatIsNotARecordIsRefused() throws IOException {
     byte[] body = file(new Schema.Parser().parse("\"long\""), CodecFactory.nullCodec(), List.of(1L));
     assertTrue(assertThrows(BadFile.class, () -> columns(body)).getMessage().startsWith("its rows are long"));
   }
@@ -121,7 +121,7 @@ class AvroFilesTest {
     "long, time-micros, 86400000000, string, outside of a day",
     "long, time-micros, -1, string, outside of a day"
   })
-  void aTimeThatAColumnWouldChangeIsRefused(String type, String meaning, long value, String column, String reason)
+  void aTimeThatTheColumnWouldChangeIsRefused(String type, String meaning, long value, String column, String reason)
       throws IOException {
     byte[] body = logical(type, meaning, value);
     var refused = assertThrows(BadFile.class, () -> values(body, "x " + column));
@@ -181,7 +181,7 @@ class AvroFilesTest {
   }
 
   @Test
-  void listsMapsAndRecordsHoldTheirParts() throws IOException {
+  void listsMapsAndRecordsKeepTheirParts() throws IOException {
     byte[] list = written("{\"type\":\"array\",\"items\":[\"null\",\"int\"]}", Arrays.asList(1, null));
     ArrayData found = (ArrayData) values(list, "x array<int>").get(0);
     assertEquals(1, found.getInt(0));
@@ -199,7 +199,7 @@ class AvroFilesTest {
   }
 
   @Test
-  void anAliasIsNoName() throws IOException {
+  void anAliasIsNotAName() throws IOException {
     String json =
         "{\"type\":\"record\",\"name\":\"row\",\"fields\":[{\"name\":\"x\",\"aliases\":[\"old\"],\"type\":\"int\"}]}";
     Schema schema = new Schema.Parser().parse(json);
@@ -224,7 +224,7 @@ class AvroFilesTest {
   }
 
   @Test
-  void eachRowBelongsToOnePartOfTheFile() throws IOException {
+  void eachRowIsReadFromExactlyOneSplitOfTheFile() throws IOException {
     Schema schema = schema("\"long\"");
     List<Object> rows = new ArrayList<>();
     for (long i = 0; i < 50_000; i++) {
@@ -294,7 +294,7 @@ class AvroFilesTest {
 
   private static byte[] written(String type, Object... values) throws IOException {
     Schema schema = schema(type);
-    return file(schema, CodecFactory.nullCodec(), Arrays.stream(values).map(one -> (Object) record(schema, one)).toList());
+    return file(schema, CodecFactory.nullCodec(), Arrays.stream(values).map(value -> (Object) record(schema, value)).toList());
   }
 
   private static byte[] file(Schema schema, CodecFactory codec, List<Object> rows) throws IOException {

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The plainest lines make the very values that Spark's parser makes, and every other line is left to it. */
+/** Plain lines give the values that Spark's parser gives. Every other line is left to the parser. */
 class FlatJsonTest {
   private static final StructType COLUMNS =
       StructType.fromDDL(
@@ -42,21 +42,21 @@ class FlatJsonTest {
     return new GenericInternalRow(new Object[] {UTF8String.fromBytes(line.getBytes(UTF_8))});
   }
 
-  private static String told(JsonRows reader) {
+  private static String fault(JsonRows reader) {
     return reader.bad + " " + reader.unknown + " " + Arrays.toString(reader.values) + types(reader.values);
   }
 
   private static List<Class<?>> types(Object[] values) {
     List<Class<?>> types = new ArrayList<>();
-    Arrays.stream(values).forEach(one -> types.add(one == null ? null : one.getClass()));
+    Arrays.stream(values).forEach(value -> types.add(value == null ? null : value.getClass()));
     return types;
   }
 
-  /** What becomes of a line, and by Spark's parser alone. */
+  /** Compares a line's result with the result of Spark's parser alone. */
   private static void compare(JsonRows reader, JsonRows sparks, String line) {
     assertEquals(sparks.read(row(line)), reader.read(row(line)), line);
     sparks.parse();
-    assertEquals(told(sparks), told(reader), line);
+    assertEquals(fault(sparks), fault(reader), line);
   }
 
   private static JsonRows reader(String zone) {
@@ -101,7 +101,7 @@ class FlatJsonTest {
   }
 
   @Test
-  void aFieldThatIsThereTwiceIsSeen() {
+  void aRepeatedFieldIsFound() {
     JsonRows reader = reader("UTC");
     JsonRows sparks = reader("UTC");
     for (String line : List.of("{\"l\": 1, \"l\": 1}", "{\"t\": \"a\", \"l\": 1, \"t\": null}", "{\"l\":1}", "{\"l\":1}")) {
@@ -121,7 +121,7 @@ class FlatJsonTest {
   }
 
   @Test
-  void aTextThatTheParserWouldRefuseForItsLengthIsLeftToIt() {
+  void aTextThatIsTooLongForTheParserIsLeftToTheParser() {
     FlatJson plain = new FlatJson(StructType.fromDDL("t string"), "UTC");
     assertFalse(plain.read(("{\"t\": \"" + "x".repeat(1 << 20) + "\"}").getBytes(UTF_8), new Object[1]));
   }

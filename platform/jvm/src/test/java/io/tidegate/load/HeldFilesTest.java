@@ -51,7 +51,7 @@ class HeldFilesTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void linesAreThoseOfHadoopsReader(boolean returnEnds) throws IOException {
+  void linesAreThoseOfTheHadoopReader(boolean returnEnds) throws IOException {
     Random chance = new Random(20_261_124);
     String[] some = {"\n", "\r", "\r\n", "a", "", "{\"b\": 1}", "é"};
     for (int n = 0; n < 2_000; n++) {
@@ -65,7 +65,7 @@ class HeldFilesTest {
   }
 
   @Test
-  void aByteOrderMarkIsNoPartOfTheFirstLine() {
+  void theFirstLineDoesNotContainTheByteOrderMark() {
     assertEquals(List.of("a", "\uFEFFb"), lines("\uFEFFa\n\uFEFFb".getBytes(UTF_8), false));
   }
 
@@ -77,12 +77,12 @@ class HeldFilesTest {
   }
 
   @Test
-  void columnsAreThoseOfAllObjects() {
+  void columnsComeFromAllObjects() {
     assertEquals("a bigint,b double,c string", inferred("{\"b\": 1}", "", "{\"a\": 1, \"b\": 1.5}", "{\"c\": \"x\"}"));
   }
 
   @Test
-  void whatIsNullEverywhereHasNoType() {
+  void anAlwaysNullFieldHasNoType() {
     assertEquals("a bigint", inferred("{\"a\": 1, \"b\": null, \"c\": {\"d\": null}, \"e\": []}"));
   }
 
@@ -94,17 +94,17 @@ class HeldFilesTest {
   }
 
   @Test
-  void itIsTextAtEveryDepth() {
+  void numbersThatDoublesWouldChangeAreTextAtEveryDepth() {
     assertEquals(
         "a struct<b: array<string>, c: double>",
         inferred("{\"a\": {\"b\": [0.5, 0.33333333333333333333], \"c\": 0.25}}"));
-    // The same name elsewhere has nothing to do with it.
+    // A field of that name elsewhere keeps its type.
     assertEquals(
         "a struct<x: double>,x string", inferred("{\"a\": {\"x\": 0.5}, \"x\": 0.33333333333333333333}"));
   }
 
   @Test
-  void aRowThatIsRefusedTellsNoColumns() {
+  void aRefusedRowAddsNoColumns() {
     assertEquals("a bigint", inferred("{\"a\": 1}", "{\"a\": 1, \"b\": 2, \"b\": 3}"));
     assertEquals("a bigint", inferred("{\"a\": 1}", "{\"b\": {\"c\": {\"d\": {\"e\": {}}}}}"));
     assertEquals("a bigint", inferred("{\"a\": 1}", "{\"b\": ", "id,name"));

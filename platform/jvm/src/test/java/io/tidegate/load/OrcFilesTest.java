@@ -59,9 +59,9 @@ class OrcFilesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"UTC", "America/New_York", "Asia/Tokyo"})
-  void aWallClockTimeStaysInEveryZoneOfTheReader(String zone) throws IOException {
+  void aWallClockTimeIsTheSameInEveryZoneOfTheReader(String zone) throws IOException {
     TimeZone.setDefault(TimeZone.getTimeZone("Europe/Berlin"));
-    // In New York's summer of 2024 there is no 02:30 on this day.
+    // In New York this day of 2024 has no 02:30.
     byte[] body = times(TypeDescription.createTimestamp(), LocalDateTime.parse("2024-03-10T02:30:00.123456"));
     TimeZone.setDefault(TimeZone.getTimeZone(zone));
     assertEquals("t TIMESTAMP_NTZ", columns(body).toDDL());
@@ -70,7 +70,7 @@ class OrcFilesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"UTC", "America/New_York", "Asia/Tokyo"})
-  void anInstantStaysInEveryZoneOfTheReader(String zone) throws IOException {
+  void anInstantIsTheSameInEveryZoneOfTheReader(String zone) throws IOException {
     TimeZone.setDefault(TimeZone.getTimeZone("Europe/Berlin"));
     LocalDateTime clock = LocalDateTime.parse("2024-07-01T12:00:00");
     byte[] declared = times(TypeDescription.createTimestampInstant(), clock);
@@ -84,7 +84,7 @@ class OrcFilesTest {
   }
 
   @Test
-  void anHourThatExistsTwiceInTheWritersZoneIsNoInstant() throws IOException {
+  void anAmbiguousHourInTheWritersZoneIsNotAnInstant() throws IOException {
     TimeZone.setDefault(TimeZone.getTimeZone("Europe/Berlin"));
     byte[] body = times(ofSpark(), LocalDateTime.parse("2024-10-27T02:30:00"));
     TimeZone.setDefault(OURS);
@@ -93,7 +93,7 @@ class OrcFilesTest {
   }
 
   @Test
-  void nanosecondsAreRefusedAndNotCutOff() throws IOException {
+  void nanosecondsAreRefusedAndNotTruncated() throws IOException {
     byte[] body = times(TypeDescription.createTimestamp(), LocalDateTime.parse("2024-01-01T00:00:00.000000001"));
     var refused = assertThrows(BadFile.class, () -> values(body, "t timestamp_ntz"));
     assertTrue(refused.getMessage().startsWith("column t has times with nanoseconds"), refused.getMessage());
@@ -101,7 +101,7 @@ class OrcFilesTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void aDayOfTheJulianCalendarStays(boolean proleptic) throws IOException {
+  void aDayOfTheJulianCalendarIsKept(boolean proleptic) throws IOException {
     // The Julian calendar counts this day nine days later.
     long day = LocalDate.parse("1500-01-01").toEpochDay() + (proleptic ? 0 : 9);
     byte[] body =
@@ -141,7 +141,7 @@ class OrcFilesTest {
   }
 
   @Test
-  void listsAndMapsHoldTheirElements() throws IOException {
+  void listsAndMapsKeepTheirElements() throws IOException {
     byte[] body =
         written(
             TypeDescription.fromString("struct<l:array<int>,m:map<string,int>>"),
@@ -172,7 +172,7 @@ class OrcFilesTest {
   }
 
   @Test
-  void aCharComesWithoutItsPadding() throws IOException {
+  void aCharIsReadWithoutItsPadding() throws IOException {
     byte[] body =
         written(
             TypeDescription.fromString("struct<c:char(5),v:varchar(5)>"),
@@ -196,14 +196,14 @@ class OrcFilesTest {
   }
 
   @Test
-  void anIntervalOfSparkIsNoNumber() throws IOException {
+  void anIntervalOfSparkIsNotANumber() throws IOException {
     TypeDescription interval = TypeDescription.createLong().setAttribute("spark.sql.catalyst.type", "interval day");
     byte[] body = written(TypeDescription.createStruct().addField("i", interval), true, null);
     assertTrue(assertThrows(BadFile.class, () -> columns(body)).getMessage().startsWith("column i is interval day"));
   }
 
   @Test
-  void rowsThatAreNoColumnsAreRefused() throws IOException {
+  void aSchemaWithoutColumnsIsRefused() throws IOException {
     byte[] body = written(TypeDescription.createLong(), true, null);
     assertTrue(assertThrows(BadFile.class, () -> columns(body)).getMessage().startsWith("its rows are bigint"));
   }
@@ -216,7 +216,7 @@ class OrcFilesTest {
   }
 
   @Test
-  void eachRowBelongsToOnePartOfTheFile() throws IOException {
+  void eachRowIsReadFromExactlyOneSplitOfTheFile() throws IOException {
     byte[] body =
         written(
             TypeDescription.fromString("struct<a:bigint>"),
@@ -278,7 +278,7 @@ class OrcFilesTest {
     return clock.toEpochSecond(ZoneOffset.UTC) * 1_000_000 + clock.getNano() / 1_000;
   }
 
-  /** A file with one time, as a writer in the zone of this machine has it on its clock. */
+  /** A file with one time, as the clock of a writer in this machine's zone shows it. */
   private byte[] times(TypeDescription type, LocalDateTime clock) throws IOException {
     return written(
         TypeDescription.createStruct().addField("t", type),

@@ -22,7 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Readers of rows without Spark around them: what becomes of one line. */
+/** Readers of rows without Spark: the result for single lines. */
 class RowReadersTest {
   private static final LoadRequest.Csv RFC = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, null);
 
@@ -59,7 +59,7 @@ class RowReadersTest {
     assertFalse(reader.torn, line);
     assertNull(reader.bad);
     List<String> cells = new ArrayList<>();
-    Arrays.stream(reader.values).forEach(one -> cells.add(one == null ? null : one.toString()));
+    Arrays.stream(reader.values).forEach(cell -> cells.add(cell == null ? null : cell.toString()));
     return cells;
   }
 
@@ -74,13 +74,13 @@ class RowReadersTest {
         "not json", "[1, 2]", "{\"id\": 2, \"name\"", "1", "null", "{'id': 1}", "{\"id\": NaN}", "\u0000{\"id\": 1}",
         "\uFEFF{\"id\": 1}", "{\"id\": 1,}", "{id: 1}", "\t"
       })
-  void whatIsNoObjectIsSaidToBeNone(String line) {
+  void aLineThatIsNotAnObjectIsReported(String line) {
     assertEquals("not a JSON object; write one a line", badJson("id bigint", line));
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"{\"id\": 1} tail", "{\"id\": 1}{\"id\": 2}", "{\"id\": 1},", "{\"id\": 1}}", "{\"id\": \"x\"} {}"})
-  void whatFollowsAnObjectIsNotPassedOver(String line) {
+  void textAfterAnObjectIsNotIgnored(String line) {
     assertEquals("more than one JSON object in a line", badJson("id bigint", line));
   }
 
@@ -97,7 +97,7 @@ class RowReadersTest {
       strings = {
         "{\"id\": 1, \"t\": \"\\ud800\"}", "{\"id\": 1, \"t\": \"\\uDE00\\uD83D\"}"
       })
-  void halfOfASurrogatePairIsNoText(String line) {
+  void halfASurrogatePairIsNotText(String line) {
     assertEquals("a text with half of a surrogate pair, which no Unicode text has", badJson("id bigint, t string", line));
   }
 
@@ -107,7 +107,7 @@ class RowReadersTest {
   }
 
   @Test
-  void aLineOfBlanksIsNone() {
+  void aBlankLineIsNotARow() {
     assertFalse(json("id bigint").read(row("  ")));
     assertFalse(json("id bigint").read(row("")));
   }
@@ -130,7 +130,7 @@ class RowReadersTest {
         "{\"more\": [{\"\": 1}]}|more (in it is a field without a name)",
         "{\"_BATCH\": 1}|_BATCH (Tidegate or Spark adds one of that name)",
       })
-  void aFieldWithAValueThatNoColumnHasIsUnknown(String line, String unknown) {
+  void aFieldWithoutAColumnIsUnknown(String line, String unknown) {
     JsonRows reader =
         json("id bigint, p struct<a: bigint, in: struct<x: bigint>>, many array<struct<y: bigint>>, named map<string, struct<y: bigint>>");
     reader.read(row(line));
@@ -139,7 +139,7 @@ class RowReadersTest {
   }
 
   @Test
-  void whatLiesTooDeepIsSaidToDoSo() {
+  void tooDeepNestingIsReported() {
     JsonRows reader = json("id bigint");
     reader.read(row("{\"deep\": " + "[".repeat(30) + "1" + "]".repeat(30) + "}"));
     assertEquals("unknown: deep", reader.bad);
@@ -159,7 +159,7 @@ class RowReadersTest {
         "{\"named\": {\"k\": {\"y\": 1}, \"k\": {\"y\": 2}}}|named.k",
         "{\"day\": \"a\", \"day\": \"a\"}|day",
       })
-  void aFieldThatIsThereTwiceMakesTheRowBad(String line, String field) {
+  void aRepeatedFieldMakesTheRowBad(String line, String field) {
     JsonRows reader =
         json("id bigint, p struct<a: bigint, in: struct<x: bigint>>, many array<struct<y: bigint>>, named map<string, struct<y: bigint>>", "day");
     reader.read(row(line));
@@ -174,7 +174,7 @@ class RowReadersTest {
         "{\"id\": 1, \"text\": {\"a\": 1, \"a\": 2}}",
         "{\"id\": 1, \"day\": \"a\"}"
       })
-  void aFieldOfEachOfManyObjectsIsThereOnce(String line) {
+  void aFieldNameMayRecurInDifferentObjects(String line) {
     JsonRows reader =
         json("id bigint, text string, many array<struct<y: bigint>>, named map<string, struct<y: bigint>>", "day");
     for (int i = 0; i < 2; i++) {
@@ -184,7 +184,7 @@ class RowReadersTest {
   }
 
   @Test
-  void whatIsMoreThanIsReadIsSaidToBe() {
+  void exceededLimitsAreReported() {
     assertEquals(
         "more than is read: a text of more than 20,000,000 characters; write it in parts",
         badJson("id bigint, t string", "{\"id\": 1, \"t\": \"" + "x".repeat(20_000_001) + "\"}"));
@@ -199,9 +199,9 @@ class RowReadersTest {
         badJson("id bigint", "{\"id\": " + "[".repeat(2_000) + "]".repeat(2_000) + "}"));
   }
 
-  /** What a reason is made of comes from a producer; all of it. */
+  /** All parts of a reason come from a producer. */
   @Test
-  void aReasonHasABound() {
+  void aReasonHasALengthLimit() {
     String far = "é".repeat(300_000);
     StringBuilder fields = new StringBuilder("{\"" + "n".repeat(40_000) + "\": 1");
     for (int i = 0; i < 2_000; i++) {
@@ -250,7 +250,7 @@ class RowReadersTest {
         "{\"id\": 1, \"more\": null}", "{\"id\": 1, \"more\": {}}", "{\"id\": 1, \"more\": [[], {}, null]}",
         "{\"id\": 1, \"p\": null}", "{\"id\": 1, \"text\": {\"any\": [1]}}", "{\"id\": 1, \"p\": {}}", " {\"id\": 1} "
       })
-  void whatHoldsNothingOrIsTextIsNotUnknown(String line) {
+  void emptyOrTextFieldsAreNotUnknown(String line) {
     JsonRows reader = json("id bigint, p struct<a: bigint>, text string");
     reader.read(row(line));
     assertNull(reader.bad);
@@ -325,7 +325,7 @@ class RowReadersTest {
   @ParameterizedTest
   @ValueSource(
       strings = {"1,\"never closed", "ab\"c,1", "\"x\"y,1", "1, \"x\"", "closed\",2", "1,a\rb", "\"a\rb\",2", "\"\\\"a\\\"\",x"})
-  void aLineWhoseQuotesAreNotAsTheStandardSaysIsTorn(String line) {
+  void aLineWithNonStandardQuotesIsTorn(String line) {
     CsvLines reader = lines(RFC, "a", "b");
     reader.read(row(line));
     assertTrue(reader.torn);
@@ -339,7 +339,7 @@ class RowReadersTest {
   }
 
   @Test
-  void headersCommentsAndEmptyLinesAreNoRows() {
+  void headersCommentsAndEmptyLinesAreNotRows() {
     CsvLines reader = lines(new LoadRequest.Csv(";", "'", "#", List.of("NA"), ".", true, null), "a", "b");
     reader.begin(true);
     for (String line : List.of("", "# a 'remark", "a;b", "\r")) {
@@ -354,7 +354,7 @@ class RowReadersTest {
   }
 
   @Test
-  void aFileWithoutAHeaderLeavesTheNextOneItsRows() {
+  void aSplitInTheMiddleOfAFileHasNoHeader() {
     CsvLines reader = lines(RFC, "a");
     reader.begin(true);
     assertFalse(reader.read(row("")));
@@ -390,18 +390,18 @@ class RowReadersTest {
         "timestamp|2026-01-02 25:00:00", "timestamp_ntz|2026-01-02 03:04:05Z", "decimal(10,2)|1.239",
         "decimal(3,1)|123.4", "decimal(10,2)|1e1", "double|01.5"
       })
-  void cellsThatTheirTypeWouldChange(String type, String text) {
+  void cellsThatTheTypeWouldChange(String type, String text) {
     assertEquals(Cell.WRONG, cell(type, text, false, '.'));
   }
 
   @Test
-  void whoDeclaresANumberMeansIt() {
+  void aDeclaredNumberIsRead() {
     assertEquals(123L, cell("bigint", "00123", true, '.'));
     assertEquals(Cell.WRONG, cell("bigint", "1.5", true, '.'));
   }
 
   @Test
-  void aPointIsNoDecimalCommaAndTheOtherWayRound() {
+  void pointAndDecimalCommaAreNotInterchangeable() {
     assertEquals(1.5, cell("double", "1,5", false, ','));
     assertEquals(Cell.WRONG, cell("double", "1.5", false, ','));
     assertEquals(Cell.WRONG, cell("double", "1,5", false, '.'));
@@ -429,7 +429,7 @@ class RowReadersTest {
   }
 
   @Test
-  void aReaderThatThisServerLacksIsRefusedByItsName() {
+  void anUnknownReaderIsRefusedByName() {
     LoadRequest.Group group = new LoadRequest.Group("xml", List.of(), List.of(), null, null, List.of());
     TableColumns columns = new TableColumns(StructType.fromDDL("id bigint"), List.of(), 1, "UTC");
     var refused = assertThrows(TidegateException.class, () -> SourceRows.reader(group, columns, "UTC"));

@@ -53,7 +53,7 @@ class ValuesKeepTheirMeaningTest {
         "tinyint", "smallint", "int", "bigint", "float", "double", "decimal(1,0)", "decimal(5,2)", "decimal(10,2)",
         "decimal(38,0)", "decimal(38,38)", "boolean", "date", "timestamp", "timestamp_ntz", "string", "binary"
       })
-  void whatEntersMeansWhatWasWritten(String type) {
+  void acceptedValuesMeanWhatWasWritten(String type) {
     DataType column = DataType.fromDDL(type);
     List<String> wrong = new ArrayList<>();
     int entered = 0;
@@ -85,7 +85,7 @@ class ValuesKeepTheirMeaningTest {
         "timestamp|2026-01-02 03:04:05|2026-01-02T03:04:05.123456Z|9999-12-31T23:59:59.999999+14:00|2026-01-02",
         "timestamp_ntz|2026-01-02 03:04:05|2026-01-02T03:04:05.123456|2026-01-02", "string|00123| x |", "binary|QUJD"
       })
-  void whatIsPlainlyAValueEntersInEveryWay(String values) {
+  void plainValuesAreAcceptedByEveryReader(String values) {
     String[] all = values.split("\\|");
     DataType column = DataType.fromDDL(all[0]);
     for (int i = 1; i < all.length; i++) {
@@ -100,9 +100,9 @@ class ValuesKeepTheirMeaningTest {
     return Set.of("date", "timestamp", "timestamp_ntz", "string", "binary").contains(type.simpleString());
   }
 
-  /** One way by which a text becomes a value of a column. */
+  /** A way in which a text becomes a value of a column. */
   private interface Way {
-    /** The value, or null where the row is bad. */
+    /** The value, or null if the row is bad. */
     Object found(String text);
   }
 
@@ -315,7 +315,7 @@ class ValuesKeepTheirMeaningTest {
     return text.equals(new String(value, StandardCharsets.UTF_8)) || text.strip().equals(Base64.getEncoder().encodeToString(value));
   }
 
-  /** All spellings of what could be such a value, and some of what could not. */
+  /** All spellings that could be a value of the type, and some that could not. */
   private static Set<String> spellings(DataType type) {
     Set<String> numbers = new LinkedHashSet<>();
     numbers(numbers);
@@ -323,7 +323,7 @@ class ValuesKeepTheirMeaningTest {
     times(times);
     boolean numeric = type instanceof NumericType;
     Set<String> all = new LinkedHashSet<>(numeric ? numbers : times);
-    (numeric ? times : numbers).stream().filter(one -> Math.floorMod(one.hashCode(), 8) == 0).forEach(all::add);
+    (numeric ? times : numbers).stream().filter(text -> Math.floorMod(text.hashCode(), 8) == 0).forEach(all::add);
     all.addAll(
         List.of(
             "", " ", "x", "true", "false", "TRUE", "False", "t", "yes", "1", "null", "NaN", "nan", "Infinity", "-Infinity",
@@ -344,7 +344,7 @@ class ValuesKeepTheirMeaningTest {
       bounds.add(BigDecimal.TEN.pow(digits));
       bounds.add(BigDecimal.TEN.pow(digits).subtract(BigDecimal.ONE));
     }
-    for (String one :
+    for (String bound :
         List.of(
             "0.1", "0.5", "1.1", "1.23", "1.24", "1.239", "1.230", "1.005", "9.99", "9.995", "99.995", "999.99", "999.995",
             "123.4", "123456789.5", "123456792", "16777217.0", "16777216.5", "0.1234567", "3.14159265", "3.1415927",
@@ -353,15 +353,15 @@ class ValuesKeepTheirMeaningTest {
             "9007199254740992.5", "9007199254740993.0", "1234567890123456.7", "12345678901234567.5", "0.0000001",
             "0.00000000000000000000000000000000000001", "0.000000000000000000000000000000000000001",
             "12345678901234567890123456789012345678.9", "100000000000000000000000", "99999999999999991611392")) {
-      bounds.add(new BigDecimal(one));
+      bounds.add(new BigDecimal(bound));
     }
-    for (BigDecimal one : bounds) {
-      String text = one.toPlainString();
+    for (BigDecimal bound : bounds) {
+      String text = bound.toPlainString();
       for (String sign : new String[] {"", "-", "+"}) {
         all.add(sign + text);
         all.add(sign + "0" + text);
         all.add(sign + text + (text.contains(".") ? "0" : ".0"));
-        all.add(sign + one.unscaledValue() + "e" + -one.scale());
+        all.add(sign + bound.unscaledValue() + "e" + -bound.scale());
       }
       all.add(" " + text);
       all.add(text + " ");

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** merge: our own and Delta's change the same rows, once per transaction number, and nothing of it stays in the session. */
+/** merge: ours and Delta's change the same rows, once per transaction number, and leave nothing in the session. */
 class MergeTest {
   private static final String APP = "tidegate:silver:t";
   private static final String NEWER = "s.at > t.at OR (t.at IS NULL AND s.at IS NOT NULL)";
@@ -42,7 +42,7 @@ class MergeTest {
     return merge(number, query, NEWER);
   }
 
-  /** With no condition given, Delta's own MERGE. */
+  /** Without a condition, merges by Delta's own MERGE. */
   private Row merge(long number, String query, String newer) {
     spark.sql(query).createOrReplaceTempView("changes");
     String statement = "MERGE INTO delta.`" + root + "` t USING changes s ON t.id <=> s.id WHEN MATCHED AND (" + NEWER
@@ -69,7 +69,7 @@ class MergeTest {
   }
 
   @Test
-  void theSameNumberChangesNothingTwiceAndNothingOfItStaysInTheSession() {
+  void aRepeatedNumberChangesNothingAndNothingStaysInTheSession() {
     for (String newer : List.of(NEWER, "")) {
       make("");
       assertEquals("[2,0,0,1,4]", merge(4, "SELECT id, 1 AS at, 'a' AS v FROM range(2)", newer).toString());
@@ -89,9 +89,9 @@ class MergeTest {
     assertEquals(5, rows().size());
   }
 
-  /** Rows that win, lose, are new and have no key; files whose rows all leave; vectors upon vectors. */
+  /** Rows that win, lose, are new or have no key; files that lose all rows; repeated deletion vectors. */
   @Test
-  void oursChangesWhatDeltasDoes() throws Exception {
+  void ourMergeChangesTheSameRowsAsDeltas() throws Exception {
     List<String> courses =
         List.of(
             "SELECT id, 5 AS at, 'a' AS v FROM range(10) UNION ALL SELECT NULL, 5, 'none'",
@@ -108,7 +108,7 @@ class MergeTest {
       for (int n = 0; n < courses.size(); n++) {
         Row row = merge(n + 1, courses.get(n), newer);
         counts.append(row.get(0)).append('/').append(row.get(1)).append(' ');
-        // An empty table takes the rows as they are.
+        // An empty table accepts the rows as they are.
         assertEquals(newer.isEmpty() && n > 0, isDeltas(), courses.get(n));
         assertEquals(rows().size(), KernelRows.count(root), "as another reader sees it");
       }
@@ -124,7 +124,7 @@ class MergeTest {
   }
 
   @Test
-  void deltaMergesWhatOursDoesNotServe() {
+  void deltaMergesWhatOurMergeDoesNotSupport() {
     for (String property : List.of("delta.enableChangeDataFeed", "delta.enableRowTracking")) {
       make(", '" + property + "' = 'true'");
       merge(1, "SELECT id, 1 AS at, 'a' AS v FROM range(3)");
@@ -141,7 +141,7 @@ class MergeTest {
   }
 
   @Test
-  void constraintsHoldForOursToo() {
+  void constraintsHoldInOurMergeToo() {
     spark.sql("ALTER TABLE delta.`" + root + "` ADD CONSTRAINT positive CHECK (at > 0)");
     merge(1, "SELECT id, 1 AS at, 'a' AS v FROM range(3)");
     assertThrows(Exception.class, () -> merge(2, "SELECT 5L AS id, -1 AS at, 'b' AS v"));

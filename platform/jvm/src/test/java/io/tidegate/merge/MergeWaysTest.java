@@ -30,9 +30,9 @@ import org.apache.spark.sql.types.StructType;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** merge: of tables, queries and rows at random our own way makes what Delta's MERGE does, row by row, or is not taken. */
+/** merge, with random tables, queries and rows: our merge gives the rows of Delta's MERGE, or is not used. */
 class MergeWaysTest {
-  /** What the table has that the query has not, or has otherwise. */
+  /** How the table differs from the query. */
   private enum Odd {
     NOTHING, ORDER_OF_COLUMNS, MANY_ROWS, ORDER_WITHIN, COLUMN, COLUMN_WITHIN, DEFAULT, WIDER, WIDER_WITHIN, GENERATED
   }
@@ -49,7 +49,7 @@ class MergeWaysTest {
   private final Random random = new Random(20261124);
 
   @Test
-  void ourWayIsDeltasOrItIsNotTaken() throws Exception {
+  void ourMergeEqualsDeltasOrIsNotUsed() throws Exception {
     List<Odd> taken = new ArrayList<>();
     for (int round = 0; round < ROUNDS; round++) {
       for (Odd odd : Odd.values()) {
@@ -62,7 +62,7 @@ class MergeWaysTest {
     assertEquals(Set.of(Odd.NOTHING, Odd.ORDER_OF_COLUMNS), Set.copyOf(taken));
   }
 
-  /** Merges rows into a table; whether ours was taken. If so, Delta's has to do the same with a copy of the table. */
+  /** Merges rows into a table. Returns whether ours was used; then Delta's must change a copy equally. */
   private boolean tried(Path place, Odd odd) throws Exception {
     StructType query = columns();
     StructType table = altered(query, odd);
@@ -197,7 +197,7 @@ class MergeWaysTest {
     return new StructType(fields.toArray(StructField[]::new));
   }
 
-  /** Rows of distinct keys, one of them NULL; the keys of two such sets meet. */
+  /** Rows with distinct keys, one of them NULL. The keys of two such sets overlap. */
   private List<Row> rows(StructType schema, int most) {
     List<Integer> keys = new ArrayList<>(IntStream.range(0, most).boxed().toList());
     Collections.shuffle(keys, random);
@@ -234,7 +234,7 @@ class MergeWaysTest {
       case "long" -> (long) number;
       case "string" -> "s" + number;
       case "double" -> number == 3 ? Double.NaN : random.nextBoolean() ? -number / 2.0 : number / -2.0;
-      // Some of these days are none of java.sql.Date's.
+      // java.sql.Date does not have some of these days.
       case "date" -> LocalDate.of(1582, 9, 30).plusDays(number);
       default -> number % 2 == 0;
     };

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** batch_view and live_view: what silver reads of a registered table. */
+/** batch_view and live_view: the rows that silver reads of a registered table. */
 class BatchViewTest {
   private static final List<String> NAMES = List.of("%C3%BC%20100%25+.parquet", "k=1/a.parquet", "c~d.parquet");
   @TempDir Path folder;
@@ -51,7 +51,7 @@ class BatchViewTest {
   }
 
   @Test
-  void eachRowKnowsItsBatch() {
+  void eachRowHasItsBatchNumber() {
     assertEquals("[]", missing(Map.of(4L, NAMES.subList(0, 1), 7L, NAMES.subList(1, 3))));
     assertEquals(Map.of(0L, 4L, 1L, 4L, 2L, 4L, 10L, 7L, 11L, 7L, 12L, 7L, 20L, 7L, 21L, 7L, 22L, 7L).entrySet(),
         ids().entrySet());
@@ -60,7 +60,7 @@ class BatchViewTest {
   }
 
   @Test
-  void whatIsNotLiveIsNamedAndLeftOut() {
+  void filesThatAreNotLiveAreNamedAndLeftOut() {
     assertEquals("[\"gone.parquet\"]", missing(Map.of(9L, List.of("gone.parquet", NAMES.get(2)))));
     assertEquals(List.of(9L, 9L, 9L), List.copyOf(ids().values()));
     assertEquals("[]", missing(Map.of()));
@@ -82,7 +82,7 @@ class BatchViewTest {
   }
 
   @Test
-  void liveFilesAreSpelledAsTheRowsSpellThem() {
+  void pathsOfLiveFilesAreSpelledAsInTheRows() {
     spark.sql("CALL tidegate.system.live_view(table => '" + t.uri() + "', view => 'live')");
     List<Row> live = spark.table("live").select("_tidegate_path").orderBy("_tidegate_path").collectAsList();
     assertEquals("[[c~d.parquet], [k=1/a.parquet], [ü 100%+.parquet]]",

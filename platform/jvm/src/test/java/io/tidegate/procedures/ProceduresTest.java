@@ -10,7 +10,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.tidegate.TestTable;
 import io.tidegate.TidegateException;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -82,7 +84,7 @@ class ProceduresTest {
   }
 
   @Test
-  void fieldsWithinAColumnAreMatchedByNameAndNeverByPlace() {
+  void nestedFieldsAreMatchedByNameAndNeverByPosition() {
     String info = "STRUCT<b: STRING, a: STRUCT<y: INT, x: BIGINT>>";
     StructType table = new StructType().add("info", info).add("list", "ARRAY<" + info + ">").add("map", "MAP<STRING, " + info + ">");
     String given = "named_struct('A', named_struct('x', 1, 'y', 2), 'b', 'B')";
@@ -158,5 +160,16 @@ class ProceduresTest {
             .map(row -> row.<String>getAs("procedure_name"))
             .toList();
     assertTrue(names.containsAll(List.of("table_state", "stage_files", "live_files", "add_files")), names.toString());
+  }
+
+  @Test
+  void eachClassHasTheSqlNameOfItsProcedure() {
+    for (var procedure : Procedures.ALL) {
+      String camel =
+          Arrays.stream(procedure.name().split("_"))
+              .map(word -> word.substring(0, 1).toUpperCase(Locale.ROOT) + word.substring(1))
+              .collect(Collectors.joining());
+      assertEquals(camel + "Procedure", procedure.getClass().getSimpleName());
+    }
   }
 }

@@ -11,7 +11,7 @@ import org.apache.hadoop.conf.Configuration;
 final class Commands {
   private Commands() {}
 
-  /** What a process makes of its commands. */
+  /** How a process answers its commands. */
   @FunctionalInterface
   interface Program {
     /** The line that answers a command; null if it is answered later. */

@@ -6,11 +6,11 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 
-/** What Java and Python must agree on about the table of entries: one file, which both are tested with. */
+/** Facts of the table of entries on which Java and Python must agree. Both are tested with this file. */
 public final class CommitTableFacts {
   private CommitTableFacts() {}
 
-  /** One part of it. */
+  /** One part of the facts. */
   public static JsonNode of(String part) {
     try {
       return new ObjectMapper().readTree(Path.of("../../tests/unit/data/commit_table.json").toFile()).get(part);

@@ -15,7 +15,7 @@ import org.apache.hadoop.fs.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The log store over a store that answers as S3A does; tests/jvm has it over a real S3 interface. */
+/** The log store over a store that answers as S3A does. tests/jvm tests it over a real S3 interface. */
 class ConditionalS3LogStoreTest {
   @TempDir java.nio.file.Path folder;
   private final Configuration conf = new Configuration(false);
@@ -48,7 +48,7 @@ class ConditionalS3LogStoreTest {
   }
 
   @Test
-  void overwriteIsForTheFilesThatMayBe() throws IOException {
+  void theLastCheckpointMayBeOverwritten() throws IOException {
     Path path = new Path(commit("over", 0).getParent(), "_last_checkpoint");
     ConditionalS3LogStore store = new ConditionalS3LogStore(conf);
     store.write(path, List.of("1").iterator(), true, conf);
@@ -59,7 +59,7 @@ class ConditionalS3LogStoreTest {
   }
 
   @Test
-  void theProbeIsTakenAwayAndMadeOnce() throws IOException {
+  void theProbeIsMadeOnceAndRemoved() throws IOException {
     write(commit("once", 0), "a");
     int before = FakeS3.creates("once");
     write(commit("once", 1), "b");
@@ -77,7 +77,7 @@ class ConditionalS3LogStoreTest {
   }
 
   @Test
-  void aProbeWhoseAnswerWasLostIsMadeAgain() throws IOException {
+  void aProbeWithALostAnswerIsRepeated() throws IOException {
     Path path = commit("lossy", 0);
     write(path, "first");
     assertEquals(List.of("%020d.json".formatted(0)), names(path));
@@ -104,7 +104,7 @@ class ConditionalS3LogStoreTest {
   }
 
   @Test
-  void aConflictIsTriedAgain() throws IOException {
+  void aConflictIsRetried() throws IOException {
     Path path = commit("busy", 0);
     write(path, "first");
     assertEquals(List.of("%020d.json".formatted(0)), names(path));
@@ -112,7 +112,7 @@ class ConditionalS3LogStoreTest {
   }
 
   @Test
-  void aFailureWhileTheActionsAreMadePublishesNothing() throws IOException {
+  void aFailureWhileActionsAreProducedPublishesNothing() throws IOException {
     Path path = commit("half", 0);
     Iterator<String> broken = Stream.of("a", "b").map(text -> {
       if (text.equals("b")) {

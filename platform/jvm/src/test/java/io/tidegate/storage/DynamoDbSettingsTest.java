@@ -20,7 +20,7 @@ class DynamoDbSettingsTest {
   private final Configuration conf = new Configuration(false);
 
   @Test
-  void defaultsAreDeltas() {
+  void defaultsAreThoseOfDelta() {
     DynamoDbSettings settings = DynamoDbSettings.from(conf);
     assertEquals("delta_log", settings.table());
     assertEquals(86_400, settings.ttlSeconds());
@@ -32,7 +32,7 @@ class DynamoDbSettingsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {DELTAS, OURS, "spark." + DELTAS, "spark." + OURS})
-  void everyPrefixIsHeard(String prefix) {
+  void everyPrefixIsRead(String prefix) {
     conf.set(prefix + "ddb.tableName", "mine");
     conf.set(prefix + "ddb.region", "eu-central-1");
     conf.set(prefix + "ddb.ttl", "7");
@@ -48,7 +48,7 @@ class DynamoDbSettingsTest {
   }
 
   @Test
-  void theRegionIsS3asWhereNoneIsSaid() {
+  void theDefaultRegionIsThatOfS3a() {
     conf.set("fs.s3a.endpoint.region", " eu-west-1 ");
     assertEquals("eu-west-1", DynamoDbSettings.from(conf).activeRegion());
     conf.set(DELTAS + "ddb.region", "eu-central-1");
@@ -56,21 +56,21 @@ class DynamoDbSettingsTest {
   }
 
   @Test
-  void theCapacityThatIsNotSaidIsDeltas() {
+  void theDefaultCapacityIsThatOfDelta() {
     conf.set(DELTAS + "provisionedThroughput.rcu", "3");
     DynamoDbSettings settings = DynamoDbSettings.from(conf);
     assertEquals(List.of(3L, 5L), List.of(settings.readUnits(), settings.writeUnits()));
   }
 
   @Test
-  void theSameTwiceIsNoConflict() {
+  void equalValuesAreNotAConflict() {
     conf.set(DELTAS + "ddb.tableName", "one");
     conf.set("spark." + OURS + "ddb.tableName", "one");
     assertEquals("one", DynamoDbSettings.from(conf).table());
   }
 
   @Test
-  void differentValuesAreRefusedAndNamed() {
+  void conflictingValuesAreRefusedByName() {
     conf.set(DELTAS + "ddb.tableName", "one");
     conf.set("spark." + OURS + "ddb.tableName", "two");
     var error = assertThrows(IllegalArgumentException.class, () -> new DynamoDbLogStore(conf));
@@ -80,7 +80,7 @@ class DynamoDbSettingsTest {
 
   @ParameterizedTest
   @CsvSource({"ddb.ttl, -1", "ddb.ttl, soon", "ddb.create, no", "provisionedThroughput.rcu, many"})
-  void whatCannotBeMeantIsRefused(String name, String value) {
+  void invalidValuesAreRefused(String name, String value) {
     conf.set(OURS + name, value);
     assertThrows(IllegalArgumentException.class, () -> DynamoDbSettings.from(conf));
   }

@@ -33,7 +33,7 @@ import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
 import software.amazon.awssdk.auth.credentials.AwsCredentials;
 import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
 
-/** With whose credentials DynamoDB is asked, and how its table comes to be, by the requests that are sent. */
+/** Which credentials the requests to DynamoDB use, and how its table is created. */
 class DynamoDbTest {
   private static final String OURS = "io.tidegate.storage.DynamoDbLogStore.";
   private static final String ACTIVE = table("ACTIVE");
@@ -57,7 +57,7 @@ class DynamoDbTest {
     conf.set("fs.s3a.aws.credentials.provider", "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider");
     conf.set("fs.s3a.access.key", "S3A");
     conf.set("fs.s3a.secret.key", "x");
-    // Else the chains ask the network whether this is a machine of EC2.
+    // Otherwise the chains ask the network whether this is a machine of EC2.
     property("aws.disableEc2Metadata", "true");
   }
 
@@ -116,7 +116,7 @@ class DynamoDbTest {
     }
   }
 
-  /** One that reads Hadoop's settings, as S3A's do. */
+  /** A provider that reads Hadoop's settings, as S3A's providers do. */
   public static final class Configured implements AwsCredentialsProvider {
     private final String key;
 
@@ -130,7 +130,7 @@ class DynamoDbTest {
     }
   }
 
-  /** One of the SDK's make. */
+  /** A provider that is made as the SDK makes it. */
   public static final class Created extends Plain {
     private Created() {}
 
@@ -141,7 +141,7 @@ class DynamoDbTest {
 
   @ParameterizedTest
   @ValueSource(classes = {Plain.class, Configured.class, Created.class})
-  void aNamedProviderIsAsked(Class<?> provider) throws IOException {
+  void aConfiguredProviderIsUsed(Class<?> provider) throws IOException {
     will("DescribeTable", ACTIVE);
     conf.set("my.key", "PLAIN");
     conf.set(OURS + "credentials.provider", provider.getName());
@@ -151,14 +151,14 @@ class DynamoDbTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"java.lang.String", "com.amazonaws.auth.DefaultAWSCredentialsProviderChain"})
-  void whatIsNoProviderIsRefused(String name) {
+  void aClassThatIsNotAProviderIsRefused(String name) {
     conf.set(OURS + "credentials.provider", name);
     String said = assertThrows(LogStoreException.class, this::ready).getMessage();
     assertTrue(said.contains("credentials.provider " + name), said);
   }
 
   @Test
-  void s3asCredentialsAreTakenWhereNoneAreNamedAndTheBucketsOwnFirst() throws IOException {
+  void theCredentialsOfS3aAreTheDefaultAndThoseOfTheBucketComeFirst() throws IOException {
     will("DescribeTable", ACTIVE);
     ready();
     conf.set("fs.s3a.bucket.b.access.key", "BUCKETS");
@@ -169,7 +169,7 @@ class DynamoDbTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"one two", "two one"})
-  void eachBucketsOwnAreTakenWhicheverIsLookedAtFirst(String buckets, @TempDir Path folder) throws IOException {
+  void eachBucketUsesItsOwnCredentialsInAnyOrder(String buckets, @TempDir Path folder) throws IOException {
     will("DescribeTable", ACTIVE);
     conf.set("fs.fakes3.impl", FakeS3.class.getName());
     conf.setBoolean("fs.fakes3.impl.disable.cache", true);
@@ -188,7 +188,7 @@ class DynamoDbTest {
   }
 
   @Test
-  void theSdksChainComesLast() throws IOException {
+  void theChainOfTheSdkComesLast() throws IOException {
     will("DescribeTable", ACTIVE);
     // The SDK's chain reads these, S3A's providers do not.
     property("aws.accessKeyId", "CHAIN");
@@ -200,7 +200,7 @@ class DynamoDbTest {
   }
 
   @Test
-  void aTableThatSomebodyIsCreatingIsWaitedFor() throws IOException {
+  void aTableInCreationIsAwaited() throws IOException {
     will("DescribeTable", CREATING, CREATING, ACTIVE);
     ready();
     assertEquals(List.of("DescribeTable", "DescribeTable", "DescribeTable"), asked);
@@ -215,21 +215,21 @@ class DynamoDbTest {
   }
 
   @Test
-  void itIsTheTableThatPythonMakesToo() throws IOException {
+  void theTableIsTheOneThatPythonMakes() throws IOException {
     var facts = CommitTableFacts.of("table");
     var made = new DynamoDb(DynamoDbSettings.from(conf), conf, URI.create("s3a://b/")).definition();
     Map<String, String> keys = new HashMap<>();
-    facts.get("keys").fields().forEachRemaining(one -> keys.put(one.getKey(), one.getValue().asText()));
+    facts.get("keys").fields().forEachRemaining(key -> keys.put(key.getKey(), key.getValue().asText()));
     Map<String, String> found = new HashMap<>();
-    made.keySchema().forEach(one -> found.put(one.attributeName(), one.keyTypeAsString()));
+    made.keySchema().forEach(key -> found.put(key.attributeName(), key.keyTypeAsString()));
     assertEquals(keys, found);
-    made.attributeDefinitions().forEach(one -> assertEquals("S", one.attributeTypeAsString()));
+    made.attributeDefinitions().forEach(attribute -> assertEquals("S", attribute.attributeTypeAsString()));
     assertEquals(facts.get("billing").asText(), made.billingModeAsString());
     assertEquals(facts.get("ttl").asText(), DynamoDb.EXPIRE_TIME);
   }
 
   @Test
-  void whoLosesTheRaceToCreateItLeavesTheTtlToTheWinner() throws IOException {
+  void theLoserOfTheCreationRaceLeavesTheTtlToTheWinner() throws IOException {
     will("DescribeTable", MISSING, CREATING, ACTIVE);
     will("CreateTable", error("ResourceInUseException"));
     ready();
@@ -237,7 +237,7 @@ class DynamoDbTest {
   }
 
   @Test
-  void aMissingTtlHarmsNoCommit() throws IOException {
+  void aMissingTtlFailsNoCommit() throws IOException {
     will("DescribeTable", MISSING, ACTIVE);
     will("UpdateTimeToLive", error("AccessDeniedException"));
     ready();
@@ -254,7 +254,7 @@ class DynamoDbTest {
   }
 
   @Test
-  void whereNoneMayBeCreatedTheTableMustBeThere() {
+  void theTableMustExistIfItMayNotBeCreated() {
     will("DescribeTable", MISSING);
     conf.set(OURS + "ddb.create", "false");
     String said = assertThrows(LogStoreException.class, this::ready).getMessage();

@@ -163,7 +163,7 @@ public final class LogStoreProcess {
         LogListing.commitVersion(files.next().getPath()).ifPresent(found::add);
       }
     } catch (FileNotFoundException e) {
-      // Nobody has begun this log.
+      // This log does not exist yet.
     }
     return found;
   }

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /**
- * Every interleaving of writers that open one table under addresses of their own: ours with Delta's own store, whose
+ * Every interleaving of writers that open one table under different addresses: ours with Delta's own store, whose
  * copy overwrites, and with ours; on tables with and without entries.
  */
 class AddressesExplorerTest {
@@ -54,7 +54,7 @@ class AddressesExplorerTest {
     return violation;
   }
 
-  private static String beside(World world, Explorer.Participant classic, Maker ours) {
+  private static String exploreWithClassic(World world, Explorer.Participant classic, Maker ours) {
     return explore(world, "classic", classic, "A", Participants.writer("A", 2, ours));
   }
 
@@ -87,11 +87,11 @@ class AddressesExplorerTest {
   @TestFactory
   Stream<DynamicTest> withoutEntriesTheCommonAddressDecides() {
     return OURS.stream().map(address -> DynamicTest.dynamicTest(address, () ->
-        assertNull(beside(empty(), Participants.overwriting("J", address), new At(address)))));
+        assertNull(exploreWithClassic(empty(), Participants.overwriting("J", address), new At(address)))));
   }
 
   @Test
-  void withAFixedOneACommitOfOursWouldBeLost() {
+  void aFixedOrderOfSpellingsWouldLoseACommit() {
     Maker always =
         new Maker() {
           @Override
@@ -105,26 +105,26 @@ class AddressesExplorerTest {
             return List.of(S3A, S3);
           }
         };
-    String violation = beside(empty(), Participants.overwriting("J", S3), always);
+    String violation = exploreWithClassic(empty(), Participants.overwriting("J", S3), always);
     assertNotNull(violation);
     assertTrue(violation.startsWith("version 1 changed from A to J"), violation);
   }
 
   @TestFactory
-  Stream<DynamicTest> oursFollowTheEntriesOfAnotherKindOfWriter() {
+  Stream<DynamicTest> ourWritersFollowTheEntriesOfOtherWriters() {
     return eachPair((ours, classic) ->
         assertNull(
-            beside(with(classic, classicTemp("birth", 0)), Participants.overwriting("J", classic), new At(ours))));
+            exploreWithClassic(with(classic, classicTemp("birth", 0)), Participants.overwriting("J", classic), new At(ours))));
   }
 
   @TestFactory
-  Stream<DynamicTest> whoClaimsFirstUnderAnyAddressIsSeen() {
+  Stream<DynamicTest> aFirstClaimUnderAnyAddressIsSeen() {
     return eachPair((ours, classic) ->
-        assertNull(beside(empty(), Participants.overwritingFirst("J", classic), new At(ours))));
+        assertNull(exploreWithClassic(empty(), Participants.overwritingFirst("J", classic), new At(ours))));
   }
 
   @TestFactory
-  Stream<DynamicTest> evenBesideAReaderThatPublishesWhatIsPending() {
+  Stream<DynamicTest> aFirstClaimIsSeenNextToAReaderThatPublishesPendingCommits() {
     return CLASSIC.stream().map(classic -> DynamicTest.dynamicTest(classic, () ->
         assertNull(
             explore(
@@ -135,17 +135,17 @@ class AddressesExplorerTest {
   }
 
   @Test
-  void unlessAClaimLooksNowhereElse() {
-    String violation = beside(empty(), Participants.overwritingFirst("J", S3), BLIND);
+  void ignoringOtherSpellingsLosesACommit() {
+    String violation = exploreWithClassic(empty(), Participants.overwritingFirst("J", S3), BLIND);
     assertNotNull(violation);
     assertTrue(violation.startsWith("version 1 changed from A to J"), violation);
   }
 
-  /** What no look can help, for Delta's own store makes none: docs/operate/log-store.md asks for one address. */
+  /** Not preventable, because Delta's own store does not check: docs/operate/log-store.md asks for one address. */
   @TestFactory
-  Stream<DynamicTest> whoClaimsLaterUnderAnAddressOfItsOwnIsNot() {
+  Stream<DynamicTest> aLaterClaimUnderAnotherAddressIsNotSeen() {
     return eachPair((ours, classic) -> {
-      String violation = beside(empty(), Participants.overwriting("J", classic), new At(ours));
+      String violation = exploreWithClassic(empty(), Participants.overwriting("J", classic), new At(ours));
       assertEquals(ours.equals(classic), violation == null, violation);
     });
   }
@@ -166,9 +166,9 @@ class AddressesExplorerTest {
                 "B", Participants.writer("B", 1, new At(S3))))));
   }
 
-  /** One commit after another: Delta's own store begins while ours have entries elsewhere, and is followed. */
+  /** One commit after another: Delta's own store begins while our entries are elsewhere, and our writers follow it. */
   @Test
-  void whoPublishesWithoutAnEntryWhereOursLookIsLookedForElsewhere() {
+  void aWriterWithEntriesElsewhereIsFoundThere() {
     World world = with(S3A, Participants.temp("birth", 0, 0));
     String temp = classicTemp("J", 1);
     world.table(S3).put(1L, new CommitEntry(1, temp, false));

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.TestFactory;
  */
 class CommitProtocolExplorerTest {
   private record Scene(String name, World world, SceneMaker participants, Map<String, String> classic, Mutant mutant) {
-    /** One without a classic commit that may be lost, and without a worse protocol. */
+    /** A scene without a classic commit that may be lost, and without a worse protocol. */
     Scene(String name, World world, SceneMaker participants) {
       this(name, world, participants, Map.of(), null);
     }
@@ -241,12 +241,12 @@ class CommitProtocolExplorerTest {
               empty(),
               maker -> of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 1, maker))));
 
-  /** Two writers of ours, and a foreign one. */
+  /** Two of our writers and a foreign writer. */
   private static Map<String, Explorer.Participant> twoAnd(Maker maker, String name, Explorer.Participant other) {
     return of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 1, maker), name, other);
   }
 
-  /** What a writer of ours claimed and staged, and left. */
+  /** A commit that one of our writers claimed and staged, and did not finish. */
   private static World abandoned() {
     World world = world(0, 0, 0, 1);
     world.table(S3A).put(1L, new CommitEntry(1, temp("D", 1, 0), false));
@@ -298,7 +298,7 @@ class CommitProtocolExplorerTest {
     }
   }
 
-  /** It asks for the time and draws no conclusion. */
+  /** Asks for the time and ignores it. */
   private record Unpaused() implements Maker {
     @Override
     public CommitProtocol make(Step step, String name, EntryTable entries, CommitFiles files, Elsewhere elsewhere) {
@@ -359,7 +359,7 @@ class CommitProtocolExplorerTest {
     }
   }
 
-  /** Delta's own completion: whatever the entry is by now. */
+  /** Delta's own completion, which does not check what the entry is by then. */
   private record BlindlyCompleted(EntryTable entries, Step step) implements EntryTable {
     @Override
     public CommitEntry newest() throws IOException {

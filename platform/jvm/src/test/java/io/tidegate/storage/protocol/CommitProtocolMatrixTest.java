@@ -19,7 +19,7 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
 /**
- * Every state in which a writer can find a table x every step of its commit x every move of somebody else, or one
+ * Every state in which a writer can find a table x every step of its commit x every move of another participant, or one
  * mishap of its own, at that step.
  *
  * <p>A state is a log and its newest entry: whose it is, which version it claims as seen from the log's head, whether
@@ -34,7 +34,7 @@ class CommitProtocolMatrixTest {
   private static final String DELTA_RS = "a reader with delta-rs 1.6.0";
   private static final Set<String> OTHERS = Set.of(CLASSIC, DELTA_RS);
 
-  /** A table as somebody left it who is gone. */
+  /** A table as a participant left it that is gone. */
   private record Left(
       List<Long> log, long version, boolean ours, boolean complete, boolean staged, boolean published) {
     String tempPath() {
@@ -54,12 +54,12 @@ class CommitProtocolMatrixTest {
       return version > head() + (complete ? 0 : 1);
     }
 
-    /** Claimed, not published, and nothing to publish: only an operator can decide what to do. */
+    /** Claimed, not published, and without bytes to publish: only an operator can decide what to do. */
     boolean isBeyondRepair() {
       return !complete && !staged && version > head();
     }
 
-    /** Others' readers do more than look, and harm no log in what follows: elsewhere they break it by themselves. */
+    /** States in which readers of others, which also write, do not damage the log by themselves. */
     boolean isForOthers() {
       return !complete && (published || (staged && version == head() + 1));
     }
@@ -73,7 +73,7 @@ class CommitProtocolMatrixTest {
       if (staged) {
         world.put(tempPath(), DEAD);
       }
-      // A classic writer has acknowledged when it has claimed. What it staged and completed is nobody's to find any more.
+      // A classic writer acknowledges with its claim. Nobody can find what it staged and completed.
       if (!ours && !complete && staged && !isStale() && version >= head()) {
         world.acknowledgedByClassic.add(DEAD);
       }
@@ -108,7 +108,7 @@ class CommitProtocolMatrixTest {
     return (bits >> n & 1) == 1;
   }
 
-  /** What may happen at any step: one act of another participant, or one mishap of the writer. */
+  /** What may happen at any step: one action of another participant, or one mishap of the writer. */
   private static final Map<String, Explorer.Participant> MOVES = new LinkedHashMap<>();
 
   private static final Map<String, Consumer<World>> MISHAPS = new LinkedHashMap<>();
@@ -135,7 +135,7 @@ class CommitProtocolMatrixTest {
             return;
           }
           World world = left.world();
-          // A foreign writer knows no entries: what it publishes makes the log reach them.
+          // A foreign writer knows no entries. The log reaches them by what it publishes.
           world.refused = left.isStale() && !name.equals(FOREIGN);
           world.dropped = left.isStale();
           explore(left, world, name, Map.of("A", Participants.writer("A", 1, Ours::new), name, move));

@@ -26,19 +26,19 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is found at the table's head, and what a reader or a writer makes of it. */
+/** What a reader or a writer does with each state of the table's head. */
 class CommitProtocolTest {
   private static final String JAVA_TEMP = ".tmp/00000000000000000001.json.0b2f8b0e-4f6c-4b57-9c6e-2f2f0e6f1a11";
   private static final String RUST_TEMP = "_commit_0b2f8b0e-4f6c-4b57-9c6e-2f2f0e6f1a11.json.tmp";
   private final World world = new World();
-  /** What was asked for, in order, clocks left out. */
+  /** All requests in order, without those to clocks. */
   private final List<String> requests = new ArrayList<>();
 
   private interface Use {
     void of(CommitProtocol protocol, CommitFiles files) throws IOException;
   }
 
-  /** What a method does in place of its own; fresh for each time that the participant is run again. */
+  /** Replaces what a method does. Made again each time that the participant is run again. */
   private interface Instead {
     Object of(Object whole, Object[] arguments) throws IOException;
   }
@@ -76,7 +76,7 @@ class CommitProtocolTest {
         note(step);
         return;
       } catch (Step.Stop next) {
-        // One request more each time.
+        // One more request each time.
         note(step);
       }
     }
@@ -134,7 +134,7 @@ class CommitProtocolTest {
   }
 
   @Test
-  void aCommitAfterALookAsksForNothingTwice() throws IOException {
+  void aCommitAfterAReadRepeatsNoRequest() throws IOException {
     published(0, "birth");
     with(
         (protocol, files) -> {
@@ -151,7 +151,7 @@ class CommitProtocolTest {
   }
 
   @Test
-  void itsTempPathHasDeltasShapeAndIsKnownAsOurs() {
+  void theTempPathHasTheShapeOfDeltaAndIsRecognizedAsOurs() {
     CommitEntry entry = CommitEntry.prepare(12);
     assertTrue(entry.tempPath().matches("\\.tmp/0{18}12\\.json\\.[0-9a-f-]{36}"), entry.tempPath());
     assertTrue(entry.isOurs());
@@ -161,7 +161,7 @@ class CommitProtocolTest {
 
   @ParameterizedTest
   @ValueSource(strings = {JAVA_TEMP, RUST_TEMP})
-  void whatADeadWriterClaimedIsPublishedByTheNextReader(String temp) throws IOException {
+  void aClaimedCommitOfADeadWriterIsPublishedByTheNextReader(String temp) throws IOException {
     published(0, "birth");
     pending(1, temp, "J");
     read();
@@ -171,7 +171,7 @@ class CommitProtocolTest {
 
   @ParameterizedTest
   @ValueSource(strings = {JAVA_TEMP, RUST_TEMP})
-  void orByTheNextWriterWhoThenLosesTheVersion(String temp) throws IOException {
+  void whatADeadWriterClaimedIsPublishedByTheNextWriter(String temp) throws IOException {
     published(0, "birth");
     pending(1, temp, "J");
     assertThrows(FileAlreadyExistsException.class, () -> commit(1, "A"));
@@ -183,7 +183,7 @@ class CommitProtocolTest {
 
   @ParameterizedTest
   @CsvSource({"J", "''"})
-  void whatADeadWriterPublishedIsCompleted(String staged) throws IOException {
+  void aPublishedCommitOfADeadWriterIsCompleted(String staged) throws IOException {
     published(0, "birth");
     pending(1, JAVA_TEMP, staged.isEmpty() ? null : staged);
     world.put(CommitEntry.fileName(1), "J");
@@ -193,7 +193,7 @@ class CommitProtocolTest {
   }
 
   @Test
-  void aForeignCommitInItsPlaceStays() throws IOException {
+  void aForeignCommitOfThatVersionIsKept() throws IOException {
     published(0, "birth");
     world.put(CommitEntry.fileName(1), "F");
     assertThrows(FileAlreadyExistsException.class, () -> commit(1, "A"));
@@ -214,7 +214,7 @@ class CommitProtocolTest {
   }
 
   @Test
-  void theItemsDeletedTheTableGoesOn() throws IOException {
+  void afterTheItemIsDeletedTheTableCanBeWritten() throws IOException {
     published(0, "birth");
     pending(1, JAVA_TEMP, null);
     world.table(S3A).remove(1L);
@@ -237,7 +237,7 @@ class CommitProtocolTest {
   }
 
   @Test
-  void aTableMadeAgainBelowOldEntriesIsRefusedToo() throws IOException {
+  void aTableRecreatedBelowOldEntriesIsRefusedToo() throws IOException {
     published(5000, "old");
     world.files.clear();
     world.published.clear();
@@ -268,7 +268,7 @@ class CommitProtocolTest {
   }
 
   @Test
-  void aClaimThatStandsInTheWayAndCannotBeReadMayBeOurs() throws IOException {
+  void aConflictingClaimThatCannotBeReadMayBeOurs() throws IOException {
     published(0, "birth");
     Supplier<Map<String, Instead>> losingItsReply =
         () ->
@@ -297,7 +297,7 @@ class CommitProtocolTest {
     };
   }
 
-  /** Two commits by one writer: once version 2 is claimed nobody would look at the first entry again. */
+  /** Two commits by one writer. Once version 2 is claimed, nobody would read the first entry again. */
   private void bothAreTidied(
       Supplier<Map<String, Instead>> ofEntries, Supplier<Map<String, Instead>> ofFiles, boolean looking)
       throws IOException {
@@ -316,7 +316,7 @@ class CommitProtocolTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void whatCouldNotBeCompletedIsLookedAtBeforeTheNextVersionIsClaimed(boolean looking) throws IOException {
+  void anIncompleteEntryIsCheckedBeforeTheNextVersionIsClaimed(boolean looking) throws IOException {
     Instead complete =
         (entries, arguments) -> ((EntryTable) entries).complete((CommitEntry) arguments[0]);
     bothAreTidied(() -> Map.of("complete", failingFirst(complete)), Map::of, looking);
@@ -324,7 +324,7 @@ class CommitProtocolTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  void soIsWhatCouldNotBeDeleted(boolean looking) throws IOException {
+  void anUndeletedFileIsCheckedBeforeTheNextVersionIsClaimed(boolean looking) throws IOException {
     Instead delete =
         (files, arguments) -> {
           ((CommitFiles) files).delete((String) arguments[0]);
@@ -350,9 +350,9 @@ class CommitProtocolTest {
     assertNull(world.table(S3A).get(1L));
   }
 
-  /** Another's entry stood in the way and is gone: who knows whether the claim arrives yet. */
+  /** An entry of another writer was in the way and is gone, so the claim may still arrive. */
   @Test
-  void aClaimWithoutAnAnswerIsUnknownThoughAnotherWasSeen() {
+  void aClaimWithoutAnAnswerIsUnknownEvenIfAnotherEntryWasSeen() {
     published(0, "birth");
     Supplier<Map<String, Instead>> unanswered =
         () -> {
@@ -373,7 +373,7 @@ class CommitProtocolTest {
   }
 
   @Test
-  void aVersionWhoseClaimantWithdrewIsClaimedAgain() throws IOException {
+  void aWithdrawnVersionIsClaimedAgain() throws IOException {
     published(0, "birth");
     CommitEntry other = new CommitEntry(1, RUST_TEMP, false);
     Supplier<Map<String, Instead>> withdrawing =

@@ -12,34 +12,34 @@ import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 
-/** Runs participants in every order, with every death, lost reply, failure and pause that the world has left. */
+/** Runs participants in every order, with every death, lost reply, failure and pause that the world still allows. */
 final class Explorer {
   /** Sequential code whose every request goes through its step. */
   interface Participant {
     void run(Step step) throws IOException;
   }
 
-  /** The answers that a participant has had; a digest of its own for each would take most of the time. */
-  private record Told(List<Step.Reply> replies, UUID digest) {
-    static final Told NOTHING = new Told(List.of(), new UUID(0, 0));
+  /** The answers that a participant has received. Computing a digest of each answer would take most of the time. */
+  private record Answers(List<Step.Reply> replies, UUID digest) {
+    static final Answers NOTHING = new Answers(List.of(), new UUID(0, 0));
 
-    Told and(Step.Reply last) {
+    Answers and(Step.Reply last) {
       List<Step.Reply> all = new ArrayList<>(replies);
       all.add(last);
-      return new Told(List.copyOf(all), digested(digest + " " + last));
+      return new Answers(List.copyOf(all), digested(digest + " " + last));
     }
   }
 
-  private record State(World world, List<Told> told, List<Boolean> over) {
-    /** A digest: the texts would not fit into memory. */
+  private record State(World world, List<Answers> answers, List<Boolean> over) {
+    /** A digest, because the texts would not fit into memory. */
     UUID key() {
       StringBuilder text = new StringBuilder().append(world);
-      told.forEach(one -> text.append(one.digest()));
+      answers.forEach(one -> text.append(one.digest()));
       return digested(text.append(over).toString());
     }
 
     boolean hasBegun(int participant) {
-      return !told.get(participant).replies().isEmpty();
+      return !answers.get(participant).replies().isEmpty();
     }
   }
 
@@ -70,16 +70,16 @@ final class Explorer {
     return this;
   }
 
-  /** Names those who come only when a long time has passed, so not in the middle of what takes seconds. */
+  /** Names participants that start only after a long time, so not within work that takes seconds. */
   Explorer late(Set<String> names) {
     late.addAll(names);
     return this;
   }
 
-  /** The first violation with the steps that led to it, null when there is none. */
+  /** The first violation with the steps that led to it. Null if there is none. */
   String explore(World world) {
     int all = participants.size();
-    from(new State(world, Collections.nCopies(all, Told.NOTHING), Collections.nCopies(all, false)));
+    from(new State(world, Collections.nCopies(all, Answers.NOTHING), Collections.nCopies(all, false)));
     return violation;
   }
 
@@ -111,14 +111,14 @@ final class Explorer {
       if (done.canFail && world.failures > 0) {
         go(state, i, each.getKey(), each.getValue(), Luck.FAILS);
       }
-      // A pause of days in the middle of somebody else's requests would be a pause of theirs.
+      // A pause of days within the requests of another participant would be that participant's pause.
       if (done.canPause && world.pauses > 0 && isAlone(state, i)) {
         go(state, i, each.getKey(), each.getValue(), Luck.PAUSES);
       }
       if (world.deaths > 0 && state.hasBegun(i)) {
         World after = world.copy();
         after.deaths--;
-        follow(new State(after, state.told(), with(state.over(), i, true)), each.getKey() + " dies");
+        follow(new State(after, state.answers(), with(state.over(), i, true)), each.getKey() + " dies");
       }
     }
     if (!moved) {
@@ -126,7 +126,7 @@ final class Explorer {
     }
   }
 
-  /** Whether everybody else is over, has not begun, or is the one that pauses. */
+  /** Whether every other participant has ended, has not begun, or is the one that pauses. */
   private boolean isQuiet(State state, int i) {
     int other = -1;
     for (String name : participants.keySet()) {
@@ -155,12 +155,12 @@ final class Explorer {
     } else if (name.equals(world.pausing)) {
       world.pausing = "";
     }
-    Told before = state.told().get(i);
+    Answers before = state.answers().get(i);
     List<Step.Reply> replies = new ArrayList<>(before.replies());
     Step step = new Step(world, replies, luck);
     boolean over = run(participant, step) != Ran.STOPPED;
-    Told after = before.and(replies.get(replies.size() - 1));
-    follow(new State(world, with(state.told(), i, after), with(state.over(), i, over)), name + ": " + step.name());
+    Answers after = before.and(replies.get(replies.size() - 1));
+    follow(new State(world, with(state.answers(), i, after), with(state.over(), i, over)), name + ": " + step.name());
     return step;
   }
 

@@ -9,22 +9,22 @@ import java.util.SortedSet;
 import java.util.UUID;
 import java.util.stream.Stream;
 
-/** Who may write to, read or tidy up one table, ours and others. */
+/** Participants that write to, read or clean up one table: ours and others. */
 final class Participants {
   static final String S3A = "s3a://b/t";
   static final String S3 = "s3://b/t";
 
-  /** As delta-rs spells it; no address of Delta on Spark is spelled so. */
+  /** As delta-rs spells it. No address of Delta on Spark has this spelling. */
   static final String ENCODED = "s3a://b/%74";
   private static final int CLASSIC_ATTEMPTS = 4;
 
   private Participants() {}
 
-  /** Makes a participant's protocol; the tests' mutants make a worse one. */
+  /** Makes a participant's protocol. The mutants of the tests make a worse one. */
   interface Maker {
     CommitProtocol make(Step step, String name, EntryTable entries, CommitFiles files, Elsewhere elsewhere);
 
-    /** The spellings of the table's path under which entries are looked for, its own first. */
+    /** The spellings of the table's path under which entries are searched, the table's own first. */
     default List<String> spellings() {
       return List.of(S3A);
     }
@@ -53,7 +53,7 @@ final class Participants {
     }
   }
 
-  /** The protocol, with temp paths that are the same each time a participant is run again. */
+  /** The protocol, with equal temp paths each time a participant is run again. */
   static class Ours extends CommitProtocol {
     private final String name;
     private final Step step;
@@ -123,7 +123,7 @@ final class Participants {
     return step -> listing(step, table(step, "reader", maker));
   }
 
-  /** A writer that knows nothing of the entries and publishes conditionally, as delta-rs from 1.6.1 on does. */
+  /** A writer that does not know the entries and publishes conditionally, as delta-rs does since 1.6.1. */
   static Explorer.Participant foreign(String name, int attempts) {
     return step -> {
       SortedSet<Long> seen = step.files().versionsFrom(0);
@@ -137,7 +137,7 @@ final class Participants {
     };
   }
 
-  /** Delta's own writer: acknowledges whatever happens after its claim. */
+  /** Delta's own writer. It acknowledges its commit whatever happens after its claim. */
   static Explorer.Participant classic(String name, String spelling) {
     return step -> {
       SortedSet<Long> seen = step.files().versionsFrom(0);
@@ -158,7 +158,7 @@ final class Participants {
     return overwriting(name, spelling, false);
   }
 
-  /** As {@link #overwriting}, one that claims before anybody else does or not at all. */
+  /** As {@link #overwriting}, but it claims before every other participant, or not at all. */
   static Explorer.Participant overwritingFirst(String name, String spelling) {
     return overwriting(name, spelling, true);
   }
@@ -183,7 +183,7 @@ final class Participants {
     };
   }
 
-  /** delta-rs that gives a commit up, then claims the same version again and dies; it counts its claim as done. */
+  /** delta-rs that gives up a commit, claims that version again and dies. It counts its claim as done. */
   static Explorer.Participant aborting(String first, String second, long version) {
     return step -> {
       CommitEntry one = new CommitEntry(version, classicTemp(first, version), false);
@@ -216,7 +216,7 @@ final class Participants {
     };
   }
 
-  /** delta-rs whose claim met with an error, whosever the entry is: it gives up what it finds under its version. */
+  /** delta-rs whose claim failed. It withdraws the entry of its version, even another writer's. */
   static Explorer.Participant mistaken(String name, long version) {
     return step -> {
       step.files().write(classicTemp(name, version), bytes(name));
@@ -278,7 +278,7 @@ final class Participants {
     };
   }
 
-  /** Time passes, then log cleanup and the table's TTL take all but the newest. */
+  /** Time passes. Then log cleanup and the table's TTL delete all but the newest. */
   static Explorer.Participant cleaner() {
     return step -> {
       step.clocks().now();
@@ -293,7 +293,7 @@ final class Participants {
     };
   }
 
-  /** {@code tidegate doctor --repair}: looks at ages, then at the entry, and deletes what is old and not claimed. */
+  /** {@code tidegate doctor --repair}: reads ages, then the entry, and deletes files that are old and not claimed. */
   static Explorer.Participant sweeper(Maker maker, long version, String tempPath) {
     return step -> {
       long age = (Long) step.ask("age", false, false, true, world -> world.ageOf(tempPath)).value();

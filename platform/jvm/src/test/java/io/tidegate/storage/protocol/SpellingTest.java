@@ -11,7 +11,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Under which spelling of a table's path its entries are kept. */
+/** The spelling of a table's path under which its entries are stored. */
 class SpellingTest {
   private static final JsonNode TEMP_PATHS = CommitTableFacts.of("temp_paths");
 
@@ -25,7 +25,7 @@ class SpellingTest {
   }
 
   @Test
-  void asPythonChooses() throws LogStoreException {
+  void theChoiceIsThatOfPython() throws LogStoreException {
     for (JsonNode choice : CommitTableFacts.of("choices")) {
       if (!choice.get("chosen").isNull()) {
         assertEquals(choice.get("chosen").asText(), Spelling.choose(newest(choice)), choice.toString());
@@ -38,7 +38,7 @@ class SpellingTest {
   }
 
   @Test
-  void oursAreKnownByTheirTempPaths() {
+  void ourEntriesAreRecognizedByTheirTempPaths() {
     TEMP_PATHS.fields().forEachRemaining(one ->
         assertEquals(one.getKey().equals("ours"), CommitEntry.isOurs(one.getValue().asText()), one.getKey()));
   }

@@ -14,10 +14,10 @@ import java.util.function.Predicate;
  * left and taken up again at will.
  */
 final class Step {
-  /** What becomes of the new request. */
+  /** The fate of the new request. */
   enum Luck {
     GOOD,
-    /** Done, but nobody hears of it. */
+    /** Done, but the answer is lost. */
     LOST_REPLY,
     /** Not done. */
     FAILS,
@@ -25,7 +25,7 @@ final class Step {
     PAUSES
   }
 
-  /** An answer; a failure is one too. */
+  /** An answer. A failure is an answer too. */
   record Reply(Object value, boolean unanswered, boolean failed) {
     /** A record's own method is fifty times slower, and every state is identified by its text. */
     @Override
@@ -50,7 +50,7 @@ final class Step {
   private int told;
   private boolean done;
   private String name = "";
-  /** How many temp paths its participant has used: they are the same each time it is run again. */
+  /** How many temp paths the participant has used. They are equal each time it is run again. */
   int prepared;
 
   boolean canLoseReply;
@@ -67,19 +67,19 @@ final class Step {
     return name;
   }
 
-  /** A participant does not report this: its acknowledgement comes with its last answer. */
+  /** Not a step of its own: a participant acknowledges with its last answer. */
   void acknowledge(String content, boolean classic) {
     (classic ? world.acknowledgedByClassic : world.acknowledged).add(content);
   }
 
-  /** Something that must hold of the world by now, and from now on. */
+  /** Something that must hold of the world from now on. */
   void require(Predicate<World> holds, String otherwise) {
     if (!holds.test(world)) {
       world.violations.add(otherwise);
     }
   }
 
-  /** A request that may be lost on its way; one that changes something may also lose its reply. */
+  /** A request that may be lost on its way. If it changes something, its reply may be lost too. */
   private Object request(String what, boolean changes, Request request) throws IOException {
     Reply reply = ask(what, changes, true, false, request);
     if (reply.unanswered()) {

@@ -7,7 +7,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 
-/** Everything that the participants of one table share, and what must never happen to it. */
+/** Everything that the participants of one table share, and the rules that must always hold. */
 final class World {
   /** Milliseconds after which {@code tidegate doctor --repair} sweeps staged bytes that no entry names. */
   static final long SAFE_AGE = 24L * 60 * 60 * 1000;
@@ -17,10 +17,10 @@ final class World {
   final Map<String, TreeMap<Long, CommitEntry>> entries = new TreeMap<>();
   final TreeMap<String, String> files = new TreeMap<>();
 
-  /** What was ever published as a version, cleaned up or not. */
+  /** Everything that was published as a version, including files that were cleaned up. */
   final TreeMap<Long, String> published = new TreeMap<>();
 
-  /** Content by who may rely on it: ours is published; a classic writer's may only be claimed. */
+  /** Acknowledged content. Ours is published; a classic writer's may only be claimed. */
   final TreeSet<String> acknowledged = new TreeSet<>();
 
   final TreeSet<String> acknowledgedByClassic = new TreeSet<>();
@@ -28,10 +28,10 @@ final class World {
   final List<String> violations = new ArrayList<>();
   final TreeSet<String> writtenLate = new TreeSet<>();
 
-  /** The entries do not fit the log, so that ours must write nothing. */
+  /** The entries do not fit the log, so our writers must write nothing. */
   boolean refused;
 
-  /** The entries are a dropped table's, so an operator may be asked to delete them. */
+  /** The entries belong to a dropped table, so an operator may be asked to delete them. */
   boolean dropped;
 
   boolean longTimePassed;
@@ -41,7 +41,7 @@ final class World {
   int deaths;
   int pauses;
 
-  /** Without pauses the clock has no effect on anyone, so asking it is no step. */
+  /** Without pauses the clock has no effect, so asking it is not a step. */
   boolean timeMatters;
 
   World copy() {
@@ -125,7 +125,7 @@ final class World {
     return open;
   }
 
-  /** What must hold once nobody is on the way any more. */
+  /** Checks what must hold after all participants have ended. */
   void checkEnd(Map<String, String> classicTemps) {
     for (String content : published.values()) {
       if (published.values().stream().filter(content::equals).count() > 1) {
