@@ -31,6 +31,7 @@ MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "large_table": (),
     "commit_requests": (),
     "row_queue": (),
+    "webhook": (),
 }
 
 
