@@ -9,12 +9,11 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.process.ports import LOOPBACK, free_port, require_free
 from tidegate.platform.local.process.process import Process, spawn
+from tidegate.platform.local.process.running_server import RunningServer
 
 REGION = "us-east-1"
 ACCOUNT = "000000000000"
@@ -22,7 +21,7 @@ _MODULE = "ministack"
 _SERVICES = "s3,sqs,sns,dynamodb,cloudwatch,sts,iam,events,tagging"
 
 
-class LocalAws:
+class LocalAws(RunningServer):
     """S3, SQS, SNS, DynamoDB and CloudWatch on one machine, on loopback only.
 
     Objects are on disk as soon as they are written. Queues, tables, notifications and messages are saved when the
@@ -148,12 +147,3 @@ class LocalAws:
         """
         if self.process is not None:
             self.process.stop(deadline)
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()

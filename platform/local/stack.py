@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from contextlib import ExitStack
 from pathlib import Path
-from types import FrameType, TracebackType
-from typing import Self
+from types import FrameType
 
 from tidegate.platform.cloud.wanted import Wanted
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.extras import require_extra
 from tidegate.platform.local.process.ports import require_free
+from tidegate.platform.local.process.running_server import RunningServer
 from tidegate.platform.local.process.supervisor import Supervisor
 from tidegate.platform.local.provision import Clients, provision
 from tidegate.platform.local.spark.conf import LOG_STORE
@@ -30,7 +30,7 @@ from tidegate.resources.spark.remote import SparkRemote
 _STARTED_WITHIN = 180.0
 
 
-class LocalStack:
+class LocalStack(RunningServer):
     """AWS with a lake's buckets and queues, and a supervised Spark Connect server. All state is in one folder.
 
     Ports are chosen in the constructor, so `environ` can be used before the start. The caller handles signals: leave
@@ -239,15 +239,6 @@ class LocalStack:
         if self._started:
             remove_stack(self.home)
             self._started = False
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
 
 def _in_background(action: Callable[[], None]) -> Future[None]:

@@ -9,12 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Self
 from urllib.parse import urlsplit
 
 from tests.support.servers.fault_rules import Cut, Drop, Hold, Rule, Status
 from tidegate.platform.local.process.ports import LOOPBACK
+from tidegate.platform.local.process.running_server import RunningServer
 
 _HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "upgrade", "expect", "proxy-connection", "te"}
 
@@ -39,7 +38,7 @@ class Request:
     body: bytes
 
 
-class FaultProxy:
+class FaultProxy(RunningServer):
     """Forwards everything to `upstream` (an http:// URL), except what its rules catch.
 
     `method` and `path` of a rule are regular expressions. The first must match the whole method. The second is searched
@@ -115,15 +114,6 @@ class FaultProxy:
             self._server.shutdown()
             self._server.server_close()
             self._server = None
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
     def _match(self, method: str, path: str) -> list[Rule]:
         caught = [rule for rule in list(self._counters) if rule.catches(method, path)]
