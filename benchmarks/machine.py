@@ -15,7 +15,7 @@ from typing import Any
 from pyspark.sql.connect.session import SparkSession
 
 from tests.support.plugins.costs import cpu_seconds
-from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
@@ -120,7 +120,7 @@ def spending() -> Iterator[Spent]:
 
 def announce(lake: TestLake, table: str, keys: list[str]) -> None:
     """Announce files to a table as intake does, so that no run has to list the prefix."""
-    hints = [Hint(key, event_id=f"{key}#0", event_name="ObjectCreated:Put") for key in keys]
+    hints = [Hint(key, Event(f"{key}#0")) for key in keys]
     lake.lake.store.inbox.put([Manifest.new(lake.key(table), "intake", hints)])
 
 

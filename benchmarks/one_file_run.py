@@ -34,7 +34,7 @@ from tests.support.servers.fault_rules import Rule
 from tidegate.assets.bronze.run import run_table
 from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.cloud.wanted import Wanted
-from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.local.aws import REGION, LocalAws
@@ -130,7 +130,7 @@ class Bench:
     def _put(self, n: int) -> Hint:
         key = f"{self.mode}/{n}.{'json' if self.mode == 'load' else 'parquet'}"
         self.clients.s3.put_object(Bucket="landing", Key=key, Body=_body(self.mode, n))
-        return Hint(key, event_id=f"e{n}#0", event_name="ObjectCreated:Put")
+        return Hint(key, Event(f"e{n}#0"))
 
     def run(self, lake: Lake) -> float:
         """Run the table after an arrival. Returns the seconds."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from tidegate.platform.core.bronze.batch import Batch
-from tidegate.platform.core.bronze.hint import TAKEN, Hint
+from tidegate.platform.core.bronze.hint import Hint, TakenAway
 from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
 from tidegate.platform.core.bronze.manifest import chunked
 from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
@@ -182,7 +182,7 @@ def _settle(
         return
     found = take_away_or_tag(table, loaded, n, may_continue)
     # The ledger may have another etag for these bytes.
-    hints = [Hint(key, event_name=TAKEN, taken=loaded[key].known or etag) for key, etag in found.taken.items()]
+    hints = [Hint(key, TakenAway(loaded[key].known or etag)) for key, etag in found.taken.items()]
     max_files = table.spec.max_files
     table.inbox.put(chunked(table.table_key, "after", hints, max_files))
     table.after_notes.put(found.failed, max_files)

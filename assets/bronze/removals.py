@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidegate.platform.core.bronze.birth import Birth
-from tidegate.platform.core.bronze.hint import MISSING
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.lake import Table
 
 #: A batch stops if it removes at least this many files, and more than this share of the live files.
 REMOVAL_FLOOR = 10
 REMOVAL_SHARE = 0.5
-
-
-#: First parts of the names of removal events, and the name of a listing's hint for a missing key.
-_REMOVED = ("ObjectRemoved", "LifecycleExpiration", MISSING)
 
 
 class TooManyRemovals(RuntimeError):
@@ -47,9 +42,7 @@ def guard_removals(table: Table, birth: Birth, gone: int, waiting: Sequence[str]
     """
     if not birth.registered or gone < REMOVAL_FLOOR:
         return
-    behind = sum(
-        hint.event_name.startswith(_REMOVED) for manifest in table.inbox.read(waiting) for hint in manifest.hints
-    )
+    behind = sum(hint.reports_removal for manifest in table.inbox.read(waiting) for hint in manifest.hints)
     live = table.delta.table_state(birth.location).files
     if gone + behind > REMOVAL_SHARE * live:
         raise TooManyRemovals(

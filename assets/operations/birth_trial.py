@@ -50,7 +50,7 @@ def why_no_birth(table: Table, birth: Birth, files: Sequence[Listed]) -> str | N
         return None
     location = table.lake.store.uri("staging", table.table_key, str(ULID()))
     trial = replace(birth, location=location, folder="", after_version=-1)
-    taken = [TakenHint(Hint(key, event_name="Trial"), "trial") for key in keys]
+    taken = [TakenHint(Hint(key), "trial") for key in keys]
     plan = make_plan(taken, probes(table, keys, {}, sizes), {}, registered=birth.registered)
     work = BatchDraft(1, trial, None, (), plan, {})
     try:

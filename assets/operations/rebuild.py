@@ -7,12 +7,13 @@ see the old rows of a file until the commit that has the new ones (docs/decision
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from math import inf
 
 from tidegate.assets.reconcile.known_etags import by_known_etags
 from tidegate.assets.reconcile.listing import own_objects
 from tidegate.platform.core.bronze.birth import Birth
-from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.hint import Hint, Rebuild, Replacement
 from tidegate.platform.core.bronze.ledger import LastState
 from tidegate.platform.core.bronze.manifest import chunked, is_rebuild
 from tidegate.platform.core.bronze.plan import BATCH_BYTES
@@ -22,8 +23,6 @@ from tidegate.resources.aws.s3 import Listed
 from tidegate.resources.lake import Lake, Table
 from tidegate.resources.ledger import Reading
 
-#: Event name of a rebuild's hints.
-REBUILD = "Rebuild"
 #: Keys of files that an entry of the operations log lists.
 _MAX_LISTED = 100
 
@@ -107,13 +106,13 @@ def hints_of(present: Iterable[Listed], states: Mapping[str, LastState], reading
     read = {(reading.key, reading.etag): reading for reading in readings}
     hints = []
     for item in present:
-        hint = Hint(item.key, event_name=REBUILD, size=item.size)
         state, last = states.get(item.key), read.get((item.key, item.etag))
         if state and last and state.in_table and state.etag == item.etag:
-            hints.append(replace(hint, replaces=last.n, decided=state.n, told=last.event_time))
+            cause = Rebuild(Replacement(last.n, state.n), last.event_time)
         else:
-            hints.append(replace(hint, redriven=True))
-    return sorted(hints, key=lambda hint: (hint.replaces is None, hint.replaces or 0, hint.key))
+            cause = Rebuild()
+        hints.append(Hint(item.key, cause, item.size))
+    return sorted(hints, key=lambda hint: (hint.replaces.batch if hint.replaces else inf, hint.key))
 
 
 def rebuild_table(lake: Lake, table_key: str, *, by: str, log: Callable[[str], None] = lambda _: None) -> RebuildPlan:

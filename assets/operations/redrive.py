@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 
 from botocore.exceptions import ClientError
 
-from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.hint import Hint, Redriven, Replacement
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.manifest import chunked
 from tidegate.platform.core.failpoints import seam
@@ -137,12 +137,11 @@ def _hints(table: Table, found: Sequence[Quarantined]) -> list[Hint]:
     readings = {(row.key, row.etag): row.n for row in table.ledger.committed(version)} if gone_since else {}
 
     def hint(key: str) -> Hint:
-        plain = Hint(key, event_name="Redriven", redriven=True)
         state = states.get(key)
         if state is None or not state.in_table:
-            return plain
+            return Hint(key, Redriven())
         brought = state.n if state.status == Status.COMMITTED else readings.get((key, state.etag or ""))
-        return replace(plain, replaces=brought, decided=state.n)
+        return Hint(key, Redriven(Replacement(brought, state.n) if brought is not None else None))
 
     return [hint(item.key) for item in found]
 

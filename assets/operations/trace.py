@@ -157,7 +157,7 @@ def _waiting(table: Table, key: str) -> Iterator[Stop]:
                 event = f" (event {hint.event_id})" if hint.event_id else ""
                 yield Stop(
                     "inbox",
-                    f"{hint.event_name}{event} waits in manifest {manifest.id}, from {manifest.origin}",
+                    f"{hint.cause.name}{event} waits in manifest {manifest.id}, from {manifest.origin}",
                     datetime.fromtimestamp(since[manifest.id], UTC),
                 )
 

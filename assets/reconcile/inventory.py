@@ -8,7 +8,7 @@ from collections.abc import Callable
 from tidegate.assets.bronze.after_load import note_loaded_files
 from tidegate.assets.bronze.removals import REMOVAL_FLOOR, require_bucket
 from tidegate.assets.reconcile.listing import LISTED_AT_ONCE, is_source
-from tidegate.platform.core.bronze.hint import MISSING, Hint
+from tidegate.platform.core.bronze.hint import Hint, Missing
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
 from tidegate.platform.core.bronze.manifest import chunked
 from tidegate.platform.core.config.after_load import takes_away
@@ -75,9 +75,7 @@ def compare_inventory(
 def _keep(table: Table, found: list[Difference]) -> int:
     """Write hints for differences. Returns their number."""
     hints = [
-        Hint(difference.key, event_name=MISSING)
-        if difference.kind == "missing"
-        else Hint(difference.key, size=difference.size)
+        Hint(difference.key, Missing()) if difference.kind == "missing" else Hint(difference.key, size=difference.size)
         for difference in found
         if difference.kind == "missing" or (difference.kind == "listed" and is_source(table, difference.key))
     ]

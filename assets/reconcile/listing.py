@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from tidegate.assets.bronze.after_load import note_loaded_files
 from tidegate.assets.bronze.removals import require_bucket
-from tidegate.platform.core.bronze.hint import MISSING, Hint
+from tidegate.platform.core.bronze.hint import Hint, Missing
 from tidegate.platform.core.bronze.ledger import PRESENT
 from tidegate.platform.core.bronze.manifest import chunked
 from tidegate.platform.core.routing.route import Routed, route, rows_route
@@ -63,7 +63,7 @@ def list_prefix(
         nonlocal next_known
         while next_known is not None and (upto is None or next_known <= upto):
             if next_known != upto and states[next_known].status in PRESENT:
-                hints.append(Hint(next_known, event_name=MISSING))
+                hints.append(Hint(next_known, Missing()))
             next_known = next(known, None)
 
     def keep(key: str) -> None:

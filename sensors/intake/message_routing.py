@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.object_state import S3Gone
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.events.s3_event import ParsedBody, Reject, S3Event, parse_body
@@ -128,23 +128,18 @@ def _route_all(
 def _add_event(intake: IntakeResult, event: S3Event, found: Route, known: set[TableKey]) -> None:
     if isinstance(found, Routed):
         known.add(found.table)
-        intake.hints.setdefault(found.table, []).append(
-            Hint(
-                event.key,
-                event.event_id,
-                event.event_name,
-                event.event_time.isoformat() if event.event_time else None,
-                event.version_id,
-                event.sequencer,
-                size=event.size,
-            )
-        )
+        intake.hints.setdefault(found.table, []).append(Hint(event.key, _cause(event), event.size))
         return
     intake.count(found.outcome)
     if found.outcome == "own_file" and is_of_a_commit(event.key):
         return  # Each commit to a registered table has such events, and their rows would fill the log.
     named = S3Address(event.bucket, event.key)
     intake.unrouted.append(Unrouted(event.event_id, found.outcome, "", named, found.why))
+
+
+def _cause(event: S3Event) -> Event:
+    time = event.event_time.isoformat() if event.event_time else None
+    return Event(event.event_id, event.event_name, time, event.version_id, event.sequencer)
 
 
 def route_messages(

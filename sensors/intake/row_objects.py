@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.hint import Hint, RowsSent
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_message import Row, row_of
 from tidegate.platform.core.events.row_object import RowObject
@@ -15,8 +15,6 @@ from tidegate.resources.aws.sqs import Message
 from tidegate.resources.threads import parallel
 from tidegate.sensors.intake.intake_result import IntakeResult
 
-#: Event name of the hints.
-ROWS_SENT = "RowsSent"
 #: Limits of one object. A single row may have more bytes, up to SQS's limit for a message.
 _MAX_BYTES = 16 << 20
 _MAX_ROWS = 10_000
@@ -76,4 +74,4 @@ def _write(group: Sequence[Row], table: TableSpec, objects: ObjectStore) -> Hint
     body = "".join(f"{row.line}\n" for row in group).encode()
     objects.put(table.table_key.bucket, key, body)
     time = from_millis(sent_at).isoformat(timespec="milliseconds")
-    return Hint(key, event_name=ROWS_SENT, event_time=time, size=len(body))
+    return Hint(key, RowsSent(time), len(body))

@@ -13,7 +13,6 @@ from tests.support.lakes.seams import Standing
 from tests.support.servers.client import DEADLINE, Client
 from tests.support.servers.fault_rules import Hold
 from tidegate.assets.bronze.run import SEAMS
-from tidegate.platform.core.bronze.hint import LOST_ALONE
 from tidegate.platform.core.bronze.manifest import is_note
 
 KINDS = ("reg", "load")
@@ -146,6 +145,6 @@ def test_server_killed_while_it_stages_rows(killed: Killed) -> None:
     inbox = one.table.lake.lake.store.inbox
     (note,) = [waiting.id for waiting in inbox.waiting(one.table.table_key) if is_note(waiting.id)]
     (lost,) = inbox.of(one.table.table_key).read([note])
-    assert [(hint.key, hint.event_name) for hint in lost.hints] == [(one.table.key("c"), LOST_ALONE)]
+    assert [(hint.key, hint.cause.name) for hint in lost.hints] == [(one.table.key("c"), "ServerLostAlone")]
     one.table.run()
     one.table.check()

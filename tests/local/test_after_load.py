@@ -106,7 +106,7 @@ class Place:
         manifests = inbox.of(self.table.table_key).read(
             [manifest.id for manifest in inbox.waiting(self.table.table_key)]
         )
-        return {hint.key: hint.taken for manifest in manifests for hint in manifest.hints}
+        return {hint.key: hint.cause.etag for manifest in manifests for hint in manifest.hints}
 
     def waits(self) -> int:
         return files_of(self.lake.store.after_notes(self.table.table_key).ids())

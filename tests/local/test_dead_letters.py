@@ -163,7 +163,7 @@ def test_dead_letters_of_a_row_queue_are_rows_and_keep_what_tells_them_apart(mak
     # The consumer: a row becomes a row, and what is none goes back to the row queue by `redrive --messages`.
     dead.send('{"id": 2}')
     taken = take_in(lake, seconds=5, queues=[dead])
-    assert [hint.event_name for hints in taken.hints.values() for hint in hints] == ["RowsSent"]
+    assert [hint.cause.name for hints in taken.hints.values() for hint in hints] == ["RowsSent"]
     (kept,) = lake.store.quarantine.messages()
     assert (kept.body, kept.queue) == ("1, 2", name)
 

@@ -13,7 +13,7 @@ import yaml
 from tidegate.assets.health.asset import LAKE_HEALTH, build_health_checks
 from tidegate.platform.cli.check.metrics import check_metrics
 from tidegate.platform.cloud.wanted import Wanted
-from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.health.alarms import template
@@ -51,7 +51,7 @@ def test_a_tick_tells_dagster_and_cloudwatch_what_waits(tmp_path: Path) -> None:
             aws=AwsResource(endpoint_url=aws.endpoint, **KEYS),
         )
         old = (datetime.now(UTC) - timedelta(hours=2)).isoformat()
-        hints = [Hint("orders/a", event_time=old, size=5), Hint("orders/b", size=6)]
+        hints = [Hint("orders/a", Event("m#0", time=old), 5), Hint("orders/b", size=6)]
         # More tables than the metrics of one PutMetricData request, and enough of them for compression.
         others = [Manifest.new(f"landing.t{number}", "intake", hints[1:]) for number in range(500)]
         lake.open().store.inbox.put([Manifest.new("landing.orders", "intake", hints), *others])

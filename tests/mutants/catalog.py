@@ -442,8 +442,8 @@ MUTANTS = (
         "a hint of a rebuild that comes twice replaces rows that are gone",
         2,
         _PLANNING,
-        "if item.hint.decided == state.n), None)",
-        "if item.hint.replaces), None)",
+        "if replaces.decided == state.n), None)",
+        "), None)",
         ("tests/unit/assets/test_rebuild.py",),
     ),
     Mutant(

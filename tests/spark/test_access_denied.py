@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.object_state import S3Forbidden
 from tidegate.platform.testing import TestLake
@@ -26,7 +26,7 @@ def test_a_refused_look_changes_no_state(
     def announce() -> None:
         """Put an event of each key into the inbox."""
         for table, key in keys.items():
-            hints = [Hint(key, "message#0", "ObjectCreated:Put")]
+            hints = [Hint(key, Event("message#0"))]
             lake.lake.store.inbox.put([Manifest.new(lake.key(table), "intake", hints)])
 
     for refused in (False, True, False):

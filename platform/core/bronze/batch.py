@@ -6,16 +6,15 @@ import hashlib
 import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.hint_json import hint_from_dict, hint_to_dict
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.schema.column_types import Struct
 from tidegate.platform.core.schema.table_schema import TableSchema
 
 FORMAT = 1
-
-_Effect = TypeVar("_Effect", "Create", "Evolve")
 
 
 @dataclass(frozen=True)
@@ -70,11 +69,10 @@ class Create:
     schema: TableSchema
     properties: dict[str, str]
     name: str
-    _stored: dict[str, Any] | None = field(default=None, init=False, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The creation in the batch object."""
-        return self._stored or {
+        return {
             "schema": self.schema.to_spark(),
             "partition_columns": list(self.schema.partitions),
             "properties": self.properties,
@@ -90,7 +88,7 @@ class Create:
         """
         rest = dict(body)
         schema = TableSchema.from_spark(rest.pop("schema"), rest.pop("partition_columns"))
-        return _read_from(body, cls(schema, **rest))
+        return cls(schema, **rest)
 
 
 @dataclass(frozen=True)
@@ -109,11 +107,10 @@ class Evolve:
     base: Struct
     schema: Struct
     properties: dict[str, str]
-    _stored: dict[str, Any] | None = field(default=None, init=False, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The new columns in the batch object."""
-        return self._stored or {
+        return {
             "base": self.base.json(),
             "schema": self.schema.json(),
             "properties": self.properties,
@@ -124,15 +121,7 @@ class Evolve:
         """Read new columns from a batch object. Raises what `Create.from_dict` raises."""
         rest = dict(body)
         base, schema = (Struct(TableSchema.from_spark(rest.pop(name), ()).fields) for name in ("base", "schema"))
-        return _read_from(body, cls(base, schema, **rest))
-
-
-def _read_from(body: dict[str, Any], effect: _Effect) -> _Effect:
-    # Older versions wrote the schema as Spark returned it, with nullability and comments. The digest of the batch
-    # covers them and the types do not have them, so that an effect that was read is written as it was read. `replace`
-    # does not copy a field without `init`: an effect that was changed is written from its types.
-    object.__setattr__(effect, "_stored", body)
-    return effect
+        return cls(base, schema, **rest)
 
 
 @dataclass(frozen=True)
@@ -220,6 +209,9 @@ class Batch:
         """
         try:
             body: dict[str, Any] = json.loads(text)
+            # The digest is of the text as it was written: an older version may have written more, or less, than this
+            # version would.
+            intact = body.get("digest") == _digest({name: value for name, value in body.items() if name != "digest"})
             if body.pop("format") != FORMAT:
                 raise ValueError(f"its format is not {FORMAT}: a newer Tidegate wrote this lake. Upgrade Tidegate")
             body.pop("app_id")
@@ -231,12 +223,12 @@ class Batch:
                 rows=tuple(LedgerRow.from_dict(row) for row in body.pop("rows")),
                 adds=tuple(Add(**add) for add in body.pop("adds")),
                 removes=tuple(Remove(**remove) for remove in body.pop("removes")),
-                deferred=tuple(Hint(**hint) for hint in body.pop("deferred")),
+                deferred=tuple(map(hint_from_dict, body.pop("deferred"))),
                 **body,
             )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{where} is not a batch: {error}") from error
-        if batch.sealed().digest != batch.digest:
+        if not intact:
             raise ValueError(
                 f"{where} was altered: its digest does not match its content. Batches are immutable; "
                 "restore the object's first version"
@@ -260,19 +252,11 @@ class Batch:
             "adds": [vars(add) for add in self.adds],
             "removes": [vars(remove) for remove in self.removes],
             "rows": [row.to_dict() for row in self.rows],
-            "deferred": [_hint(hint) for hint in self.deferred],
+            "deferred": [hint_to_dict(hint, with_empty=True) for hint in self.deferred],
             "manifests": list(self.manifests),
             "run_id": self.run_id,
             "decided_at": self.decided_at,
         }
-
-
-_LATER = ("read", "size", "taken", "replaces", "decided", "told")
-
-
-def _hint(hint: Hint) -> dict[str, Any]:
-    # Omitted when unset: hints written by older versions lack these fields.
-    return {name: value for name, value in vars(hint).items() if name not in _LATER or value is not None}
 
 
 def _canonical(body: dict[str, Any]) -> str:

@@ -1,51 +1,158 @@
-"""Hints: one reason to look at a key, from an event or a line of a listing."""
+"""Hints: one reason to look at a key."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-#: Event name of a key that the ledger has and a listing lacks.
-MISSING = "Missing"
-
-#: Event name of a key whose object after-load removed.
-TAKEN = "AfterLoad"
-
-#: Event names of keys that were being read when the Spark server was lost: with other keys, or alone.
-LOST, LOST_ALONE = "ServerLost", "ServerLostAlone"
+from typing import ClassVar
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class Event:
+    """S3 sent an event.
+
+    Attributes:
+        id: `<SQS message id>#<record index>`.
+        name: S3's name of the event, such as `ObjectCreated:Put`.
+        time: ISO 8601, as the event has it, or None.
+    """
+
+    id: str
+    name: str = "ObjectCreated:Put"
+    time: str | None = None
+    version_id: str | None = None
+    sequencer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RowsSent:
+    """The intake wrote messages of a row queue to the object. `time` is that of the oldest one, in ISO 8601."""
+
+    name: ClassVar[str] = "RowsSent"
+    time: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A listing or an inventory has the key, and the ledger has not, or with other bytes."""
+
+    name: ClassVar[str] = "Listed"
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The ledger has the key, and a listing or an inventory lacks it."""
+
+    name: ClassVar[str] = "Missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """The rows that are replaced when the bytes of an object are read again.
+
+    Attributes:
+        batch: the batch that brought the rows.
+        decided: the last batch that had decided the key when the hint was made. If a later batch has decided it since,
+            nothing is replaced.
+    """
+
+    batch: int
+    decided: int
+
+
+@dataclass(frozen=True, slots=True)
+class Redriven:
+    """A person put the key back, so that it is decided again although it is in quarantine."""
+
+    name: ClassVar[str] = "Redriven"
+    replaces: Replacement | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuild:
+    """A rebuild reads the key again.
+
+    Attributes:
+        replaces: its rows in the table. None: it has none, and is decided again although it is in quarantine.
+        event_time: event time (ISO 8601) of the original load, so that `_source_event_time` keeps its value.
+    """
+
+    name: ClassVar[str] = "Rebuild"
+    replaces: Replacement | None = None
+    event_time: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TakenAway:
+    """After-load removed the object. `etag` is that of the loaded bytes."""
+
+    name: ClassVar[str] = "AfterLoad"
+    etag: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLoss:
+    """The Spark server was lost while it read the object.
+
+    Attributes:
+        etag: of the bytes that were being read.
+        alone: whether no other object was being read.
+    """
+
+    etag: str
+    alone: bool = False
+
+    @property
+    def name(self) -> str:
+        """The event name of the hint."""
+        return "ServerLostAlone" if self.alone else "ServerLost"
+
+
+HintCause = Event | RowsSent | Listed | Missing | Redriven | Rebuild | TakenAway | ServerLoss
+#: Beginnings of S3's names of events after which an object is gone.
+_REMOVALS = ("ObjectRemoved", "LifecycleExpiration")
+
+
+@dataclass(frozen=True, slots=True)
 class Hint:
-    """One reason to look at a key: an event, or a line of a listing.
+    """One reason to look at a key.
 
     Attributes:
         key: decoded object key.
-        event_id: `<SQS message id>#<record index>`; None if the hint does not come from an event.
-        event_name: S3's name of the event, such as `ObjectCreated:Put`. A listing's hints have `Listed`, or `Missing`
-            for a key that the ledger has and the listing lacks.
-        event_time: ISO 8601, as the event has it, or None.
-        redriven: a person put the hint back, so a quarantined key is decided again.
-        read: etag of the bytes that were being read when the Spark server was lost.
+        cause: where the hint comes from, with the data that only such hints have.
         size: bytes of the object, according to the event or the listing.
-        taken: etag of the loaded bytes that after-load removed.
-        replaces: batch whose rows of the key's present bytes are removed when the bytes are read again. Set by a
-            rebuild.
-        decided: batch that had last decided this key when the rebuild began. If a later batch has decided it since,
-            `replaces` is ignored.
-        `told`: event time (ISO 8601) of the original load. Set by a rebuild, so that `_source_event_time` keeps its
-            value.
     """
 
     key: str
-    event_id: str | None = None
-    event_name: str = "Listed"
-    event_time: str | None = None
-    version_id: str | None = None
-    sequencer: str | None = None
-    redriven: bool = False
-    read: str | None = None
+    cause: HintCause = Listed()
     size: int | None = None
-    taken: str | None = None
-    replaces: int | None = None
-    decided: int | None = None
-    told: str | None = None
+
+    @property
+    def event_id(self) -> str | None:
+        """Id of the event. None if the hint does not come from an event."""
+        return self.cause.id if isinstance(self.cause, Event) else None
+
+    @property
+    def event_time(self) -> str | None:
+        """When it happened (ISO 8601), if something has just happened to the object."""
+        return self.cause.time if isinstance(self.cause, Event | RowsSent) else None
+
+    @property
+    def reports_removal(self) -> bool:
+        """Whether the object is gone according to the hint."""
+        match self.cause:
+            case Event(name=name):
+                return name.startswith(_REMOVALS)
+            case Missing():
+                return True
+            case _:
+                return False
+
+    @property
+    def decides_again(self) -> bool:
+        """Whether a quarantined key is decided again."""
+        return isinstance(self.cause, Redriven) or (isinstance(self.cause, Rebuild) and self.cause.replaces is None)
+
+    @property
+    def replaces(self) -> Replacement | None:
+        """The rows that are replaced when the bytes are read again."""
+        return self.cause.replaces if isinstance(self.cause, Redriven | Rebuild) else None

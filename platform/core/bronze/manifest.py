@@ -12,6 +12,7 @@ from typing import Any
 from ulid import ULID
 
 from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.hint_json import hint_from_dict, hint_to_dict
 from tidegate.platform.core.times import parse_time
 
 FORMAT = 1
@@ -91,7 +92,7 @@ class Manifest:
                 "table": self.table,
                 "id": self.id,
                 "origin": self.origin,
-                "hints": [_lean(vars(hint)) for hint in self.hints],
+                "hints": [hint_to_dict(hint, with_empty=False) for hint in self.hints],
             },
             ensure_ascii=False,
             separators=(",", ":"),
@@ -113,7 +114,7 @@ class Manifest:
                 raise ValueError(
                     f"format {body['format']} is not {FORMAT}: a newer Tidegate wrote this lake. Upgrade Tidegate"
                 )
-            return cls(body["table"], body["id"], body["origin"], tuple(Hint(**hint) for hint in body["hints"]))
+            return cls(body["table"], body["id"], body["origin"], tuple(map(hint_from_dict, body["hints"])))
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{where} is not a manifest: {error}") from error
 
@@ -180,7 +181,3 @@ def chunked(
 def _tally(hints: Sequence[Hint]) -> str:
     times = [max(0, int(parse_time(hint.event_time).timestamp())) for hint in hints if hint.event_time]
     return f"{len(hints)}-{min(sum(hint.size or 0 for hint in hints), _TALLY_BYTES_MAX)}-{min(times, default=0)}"
-
-
-def _lean(hint: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in hint.items() if value is not None and value is not False}

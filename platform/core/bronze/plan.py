@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.hint import Hint, TakenAway
+from tidegate.platform.core.bronze.hint_json import hint_to_dict
 from tidegate.platform.core.bronze.ledger import (
     OVERWRITTEN,
     SETTLED,
@@ -106,7 +107,7 @@ def make_plan(
     for key, items in by_key.items():
         probe, state = probes[key], states.get(key)
         # A file that after-load removed is not an event. If the key also has an event, the event gets the row.
-        lead = next((item for item in reversed(items) if item.hint.taken is None), items[-1])
+        lead = next((item for item in reversed(items) if not isinstance(item.hint.cause, TakenAway)), items[-1])
         others = [item for item in items if item is not lead]
         if isinstance(probe, S3Unavailable):
             plan.deferred += [item.hint for item in items]
@@ -117,7 +118,7 @@ def make_plan(
             plan.followers[key] = others
             continue
         plan.rows += _duplicates(others, probe if isinstance(probe, S3Found) else None)
-        removed_etags = {item.hint.taken for item in items if item.hint.taken}
+        removed_etags = {item.hint.cause.etag for item in items if isinstance(item.hint.cause, TakenAway)}
         if isinstance(probe, S3Gone) and (etag := _moved(state, removed_etags)):
             plan.rows.append(_keeping(ledger_row(lead, Status.MOVED, None, None), state, etag))
             continue
@@ -145,13 +146,8 @@ def ledger_row(
     bad_rows: int | None = None,
 ) -> LedgerRow:
     """Return the ledger row of one hint. Fields of the hint and of S3's state fill the columns of the same names."""
-    seen = {
-        name: value
-        for source in (item.hint, found)
-        if source is not None
-        for name, value in vars(source).items()
-        if name in _ROW and value is not None
-    }
+    given = {**hint_to_dict(item.hint, with_empty=False), **(vars(found) if found else {})}
+    seen = {name: value for name, value in given.items() if name in _ROW and value is not None}
     return LedgerRow(
         **seen, status=status, reason=bounded(reason), manifest=item.manifest, rows=rows, bad_rows=bad_rows
     )
@@ -164,7 +160,7 @@ def _wants(probe: S3Found, state: LastState | None, items: Sequence[TakenHint], 
         return not registered and (not same_bytes(probe, state) or _replaces(probe, state, items) is not None)
     if state.status in (Status.REMOVED, Status.UNAPPLIED):
         return True
-    if any(item.hint.redriven for item in items):
+    if any(item.hint.decides_again for item in items):
         return True
     # Quarantined: the same bytes stay in quarantine until a redrive. An overwritten write-once key stays there,
     # whatever its bytes are.
@@ -184,9 +180,10 @@ def _replaces(probe: S3Found, state: LastState, items: Sequence[TakenHint]) -> i
     """
     if not same_bytes(probe, state) or not state.in_table:
         return None
-    if state.partly and any(item.hint.redriven for item in items):
+    if state.partly and any(item.hint.decides_again for item in items):
         return state.n
-    return next((item.hint.replaces for item in items if item.hint.decided == state.n), None)
+    replacements = (item.hint.replaces for item in items if item.hint.replaces)
+    return next((replaces.batch for replaces in replacements if replaces.decided == state.n), None)
 
 
 def _moved(state: LastState | None, removed_etags: Collection[str]) -> str | None:

@@ -24,9 +24,8 @@ from tests.support.servers.client import DEADLINE, Client, wait_until
 from tests.support.servers.fault_proxy import FaultProxy
 from tests.support.servers.fault_rules import Hold
 from tidegate.assets.bronze.run import BatchResult, run_table
-from tidegate.assets.operations.rebuild import REBUILD
 from tidegate.assets.runs.options import RunOptions
-from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.hint import Hint, Rebuild, Redriven, Replacement
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
@@ -266,7 +265,7 @@ class Watched:
         """Redrive a file with quarantined rows. It brings the same rows, and each must exist once."""
         if self.registered:
             return
-        hint = Hint(self.key(stem), event_name="Redriven", redriven=True)
+        hint = Hint(self.key(stem), Redriven())
         self.lake.lake.store.inbox.put([Manifest.new(self.table_key, "redrive", [hint])])
         self.events[None] += 1
         self.outcomes[self.key(stem), "committed"] += 1
@@ -277,7 +276,7 @@ class Watched:
             return
         ledger, key = self.lake.lake.table(self.table_key).ledger, self.key(stem)
         n = ledger.memory(*ledger.clock(), [key])[1][key].n
-        hint = Hint(key, event_name=REBUILD, replaces=n, decided=n)
+        hint = Hint(key, Rebuild(Replacement(n, n)))
         self.lake.lake.store.inbox.put([Manifest.new(self.table_key, "rebuild", [hint])])
         self.events[None] += 1
         self.outcomes[key, "committed"] += 1

@@ -27,7 +27,7 @@ from tidegate.assets.health.measure import measure
 from tidegate.assets.health.report import HealthReport, sparkline
 from tidegate.assets.runs.failed_runs import FailedRun
 from tidegate.platform.cli.main import app
-from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.health.alarms import PERIOD, template
@@ -105,7 +105,7 @@ def waits(objects: Objects, table: str, *hints: Hint) -> None:
 
 def test_what_waits_is_measured_by_table_and_queue(instance: dg.DagsterInstance) -> None:
     objects = Objects()
-    waits(objects, ORDERS, Hint("orders/a", size=5, event_time=at(0)), Hint("orders/b", size=6))
+    waits(objects, ORDERS, Hint("orders/a", Event("m#0", time=at(0)), 5), Hint("orders/b", size=6))
     waits(objects, ORDERS, Hint("orders/c"))
     waits(objects, "landing.found", Hint("found/a", size=1))
     LakeStore(objects, "s3://lake/root").births.ensure_birth("landing.born", "born", registered=True)  # type: ignore[arg-type]

@@ -21,7 +21,7 @@ from tidegate.assets.reconcile import inventory as inventoried
 from tidegate.assets.reconcile.inventory import compare_inventory
 from tidegate.assets.runs.listener import RunListener
 from tidegate.assets.runs.options import RunOptions
-from tidegate.platform.core.bronze.hint import MISSING
+from tidegate.platform.core.bronze.hint import Missing
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
 from tidegate.platform.core.bronze.ledger import LastState, Status
 from tidegate.platform.core.config.lake import LakeConfig
@@ -172,7 +172,7 @@ class Lake:
         table_key = TableKey("landing", "t/").encode()
         found = self.store.inbox.of(table_key).read([waiting.id for waiting in self.store.inbox.waiting(table_key)])
         assert all(len(entry.hints) <= 3 for entry in found)
-        return sorted((hint.key, hint.event_name, hint.size) for entry in found for hint in entry.hints)
+        return sorted((hint.key, hint.cause.name, hint.size) for entry in found for hint in entry.hints)
 
 
 def test_f21_hints_of_an_inventory_are_written_once_wherever_it_dies(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,7 +203,7 @@ def test_f21_hints_of_an_inventory_are_written_once_wherever_it_dies(monkeypatch
     assert lake.hints() == [
         (
             difference.key,
-            "Listed" if difference.kind == "listed" else MISSING,
+            "Listed" if difference.kind == "listed" else Missing.name,
             difference.size if difference.kind == "listed" else None,
         )
         for difference in found

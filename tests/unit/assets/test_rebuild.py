@@ -16,7 +16,6 @@ from tidegate.assets.bronze import look
 from tidegate.assets.bronze.look import _in_order, _of_one_batch
 from tidegate.assets.operations import rebuild
 from tidegate.assets.operations.rebuild import (
-    REBUILD,
     RebuildPlan,
     RebuildRefused,
     hints_of,
@@ -24,7 +23,7 @@ from tidegate.assets.operations.rebuild import (
     rebuild_table,
 )
 from tidegate.assets.reconcile.known_etags import by_known_etags
-from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.hint import Event, Hint, Rebuild, Replacement, TakenAway
 from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
@@ -70,13 +69,16 @@ def test_files_are_read_again_in_the_order_in_which_they_came() -> None:
     ]
     present = [_listed(key) for key in ("again", "back", "bad", "early", "late", "overwritten", "returned", "unknown")]
     hints = hints_of(present, states, readings)
-    assert [(hint.key, hint.replaces, hint.decided) for hint in hints if not hint.redriven] == [
-        ("early", 2, 2), ("returned", 5, 8), ("back", 6, 9), ("late", 7, 7),
-    ]  # fmt: skip
-    assert [hint.told for hint in hints[:4]] == [None, None, None, "2026-01-01T00:00:00+00:00"]
+    assert [(hint.key, hint.cause) for hint in hints[:4]] == [
+        ("early", Rebuild(Replacement(2, 2))),
+        ("returned", Rebuild(Replacement(5, 8))),
+        ("back", Rebuild(Replacement(6, 9))),
+        ("late", Rebuild(Replacement(7, 7), "2026-01-01T00:00:00+00:00")),
+    ]
     assert all(hint.event_time is None for hint in hints), "nothing has just happened to them"
     assert [hint.key for hint in hints[4:]] == ["again", "bad", "overwritten", "unknown"]
-    assert all(hint.redriven and hint.replaces is None for hint in hints[4:])
+    assert all(hint.decides_again and hint.replaces is None for hint in hints[4:])
+    assert not any(hint.decides_again for hint in hints[:4])
 
 
 SAME = S3Found("e1", 10, 1)
@@ -100,7 +102,7 @@ SAME = S3Found("e1", 10, 1)
 def test_a_hint_of_a_rebuild_replaces_what_the_ledger_still_says(
     state: LastState, probe: Any, replaces: list[int | None]
 ) -> None:
-    taken = [TakenHint(Hint("k", event_name=REBUILD, replaces=2, decided=3), "m"), TakenHint(Hint("k", "e#0"), "m")]
+    taken = [TakenHint(Hint("k", Rebuild(Replacement(2, 3))), "m"), TakenHint(Hint("k", Event("e#0")), "m")]
     plan = make_plan(taken, {"k": probe}, {"k": state}, registered=False)
     assert [candidate.replaces for candidate in plan.candidates] == replaces
 
@@ -132,7 +134,7 @@ class _Table:
             self._put_copy(key)
         elif what == "move away" and known and copy and known.checksum == copy[0] and known.status == Status.COMMITTED:
             del self.objects[key]
-            self.hints.append(Hint(key, taken=known.etag))
+            self.hints.append(Hint(key, TakenAway(known.etag)))
         elif what == "rebuild":
             readings = [Reading(*row[:2], 1, row[2], None, 1, row[3]) for row in self.rows]
             present = [_listed(key, etag) for key, (_, etag) in self.objects.items()]
@@ -149,7 +151,7 @@ class _Table:
         self._add_hint(key)
 
     def _add_hint(self, key: str) -> None:
-        self.hints.append(Hint(key, f"{len(self.hints)}#0"))
+        self.hints.append(Hint(key, Event(f"{len(self.hints)}#0")))
 
     def batch(self, taken: list[Hint]) -> None:
         """Process some hints as a run does. Some may be old."""
@@ -287,7 +289,7 @@ def test_a_table_that_waits_for_its_rebuild_only_is_not_behind(lake: Any) -> Non
     (backlog,) = lake.store.inbox.tour()
     assert backlog.hints == 2
     assert 1e12 - backlog.oldest < 0, "nobody waits"
-    lake.store.inbox.put([Manifest.new(ORDERS, "intake", [Hint("k", "m#0", event_time="2026-01-01T00:00:00+00:00")])])
+    lake.store.inbox.put([Manifest.new(ORDERS, "intake", [Hint("k", Event("m#0", time="2026-01-01T00:00:00+00:00"))])])
     (backlog,) = lake.store.inbox.tour()
     assert backlog.oldest < 1e12
 

@@ -84,7 +84,7 @@ def test_a_file_that_a_rebuild_refused_is_read_again_in_the_place_of_its_rows(la
     taken = [
         TakenHint(hint, manifest.id) for manifest in lake.store.inbox.of(ORDERS).read(ids) for hint in manifest.hints
     ]
-    assert [item.hint.redriven for item in taken] == [True] * len(STATES)
+    assert [item.hint.decides_again for item in taken] == [True] * len(STATES)
     plan = make_plan(taken, dict.fromkeys(STATES, S3Found("e1", 10, 1)), STATES, registered=False)
     assert {candidate.key: candidate.replaces for candidate in plan.candidates} == {
         "orders/refused.csv": 3,
@@ -111,7 +111,7 @@ def test_objects_become_hints_at_the_rate_that_was_asked_for(lake: Any, monkeypa
     assert [manifest.hints for manifest in waiting] == [50] * 5
     assert slept == [1.0] * 4
     assert {hint.key for hint in hints} == {item.key for item in found}
-    assert all(hint.redriven and hint.event_id is None for hint in hints)
+    assert all(hint.decides_again and hint.event_id is None for hint in hints)
     (entry,) = lake.store.operations.entries()
     assert (entry["operation"], entry["by"], entry["table"], entry["objects"]) == ("redrive", "somebody", ORDERS, 250)
     assert sorted(entry["manifests"]) == sorted(manifest.id for manifest in waiting)

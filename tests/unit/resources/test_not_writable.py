@@ -11,14 +11,14 @@ from botocore.config import Config
 from botocore.stub import Stubber
 
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
-from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, Plan, TakenHint
 from tidegate.resources.aws.s3 import NotWritable, ObjectStore, StoreError
 
 
 def candidate(key: str) -> Candidate:
-    return Candidate(key, S3Found("e", 1, 0), TakenHint(Hint(key, "message#0"), "manifest"))
+    return Candidate(key, S3Found("e", 1, 0), TakenHint(Hint(key, Event("message#0")), "manifest"))
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_records_of_one_body_go_to_their_tables() -> None:
             record("orders/d.parquet", name="ObjectRemoved:Delete"),
         )
     )
-    assert [(hint.key, hint.event_id, hint.event_name) for hint in intake.hints[ORDERS]] == [
+    assert [(hint.key, hint.event_id, hint.cause.name) for hint in intake.hints[ORDERS]] == [
         ("orders/a b+c.parquet", "m0#0", "ObjectCreated:Put"),
         ("orders/d.parquet", "m0#2", "ObjectRemoved:Delete"),
     ]

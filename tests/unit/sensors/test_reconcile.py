@@ -25,7 +25,7 @@ from tidegate.assets.bronze.job import BRONZE_JOB
 from tidegate.assets.reconcile import listing
 from tidegate.assets.reconcile.listing import list_prefix
 from tidegate.assets.runs.tags import LISTED_TAG, RECONCILE, TRIGGER_TAG
-from tidegate.platform.core.bronze.hint import MISSING
+from tidegate.platform.core.bronze.hint import Missing
 from tidegate.platform.core.bronze.ledger import LastState, Status
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import load_lake
@@ -108,7 +108,7 @@ def listed(
                     break  # after the last part
     manifests = store.inbox.of(table.table_key).read([manifest.id for manifest in store.inbox.waiting(table.table_key)])
     assert all(len(manifest.hints) <= max_files for manifest in manifests)
-    return sorted((hint.key, hint.event_name) for manifest in manifests for hint in manifest.hints)
+    return sorted((hint.key, hint.cause.name) for manifest in manifests for hint in manifest.hints)
 
 
 NAMES = st.sampled_from(["a", "b", "b/c", "b.d", "ü", "\U0001f30a", "z k=1/x"])
@@ -139,7 +139,7 @@ def test_f21_a_listing_finds_exactly_what_no_event_told_wherever_it_dies(
         key, status = f"t/gone{number}.csv", chance.choice([Status.COMMITTED, Status.REMOVED, Status.MOVED])
         states[key] = LastState(status, "e1", 1)
         if status is Status.COMMITTED:
-            lost.append((key, MISSING))
+            lost.append((key, Missing.name))
     assert listed(present, states, at_once=at_once, dies=dies) == sorted(lost)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pyspark.errors import PySparkException
 
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
-from tidegate.platform.core.bronze.hint import LOST, LOST_ALONE, Hint
+from tidegate.platform.core.bronze.hint import Hint, ServerLoss
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.plan import Candidate, Plan, candidate_hints
 from tidegate.resources.lake import Table
@@ -43,10 +43,10 @@ def require_server(table: Table, files: Sequence[SourceFile]) -> None:
 
 def server_lost(table: Table, files: Sequence[SourceFile]) -> ServerLost:
     """Record durably which files were being read. Returns the error to raise."""
-    name = LOST_ALONE if len(files) == 1 else LOST
-    hints = [Hint(file.candidate.key, event_name=name, read=file.candidate.found.etag) for file in files]
+    alone = len(files) == 1
+    hints = [Hint(file.candidate.key, ServerLoss(file.candidate.found.etag, alone)) for file in files]
     table.inbox.put([Manifest.new(table.table_key, "lost", hints)])
-    such = f"{files[0].candidate.key} alone" if len(files) == 1 else f"{len(files)} files"
+    such = f"{files[0].candidate.key} alone" if alone else f"{len(files)} files"
     return ServerLost(
         f"the Spark server was lost while it read {such} of {table.table_key}; its log says why. Nothing was changed: "
         "the next run reads them in smaller sets, and a file with which the server is lost twice is quarantined"
@@ -71,7 +71,7 @@ def sets_to_read(plan: Plan, files: Sequence[SourceFile]) -> list[Sequence[Sourc
 
 def quarantine_reason(plan: Plan, candidate: Candidate) -> str | None:
     """Return why a file is not read again, or None if it is read."""
-    if _losses(plan, candidate).count(LOST_ALONE) < _MAX_LOSSES_ALONE:
+    if sum(loss.alone for loss in _losses(plan, candidate)) < _MAX_LOSSES_ALONE:
         return None
     return (
         f"the Spark server was lost {_MAX_LOSSES_ALONE} times while it read this file and no other of its table. One "
@@ -80,6 +80,7 @@ def quarantine_reason(plan: Plan, candidate: Candidate) -> str | None:
     )
 
 
-def _losses(plan: Plan, candidate: Candidate) -> list[str]:
+def _losses(plan: Plan, candidate: Candidate) -> list[ServerLoss]:
     """Return what the notes record for exactly the bytes that will be read now."""
-    return [hint.event_name for hint in candidate_hints(plan, candidate) if hint.read == candidate.found.etag]
+    causes = [hint.cause for hint in candidate_hints(plan, candidate)]
+    return [cause for cause in causes if isinstance(cause, ServerLoss) and cause.etag == candidate.found.etag]

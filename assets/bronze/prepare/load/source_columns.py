@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tidegate.assets.bronze.prepare.formats.format import SourceFile
+from tidegate.platform.core.bronze.hint import Rebuild
 from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_types import Field
@@ -28,7 +29,8 @@ def source_address(table: Table, file: SourceFile) -> str:
 def source(table: Table, file: SourceFile) -> dict[str, Any]:
     """Return a file, and the values that its content lacks for its rows (`LoadRequest.Source` of platform/jvm)."""
     candidate = file.candidate
-    time = candidate.taken.hint.event_time or candidate.taken.hint.told
+    hint = candidate.taken.hint
+    time = hint.cause.event_time if isinstance(hint.cause, Rebuild) else hint.event_time
     return {
         **file.place(),
         "source": source_address(table, file),

@@ -12,7 +12,7 @@ from tests.support.lakes.objects import Objects
 from tidegate.assets.bronze.look import _in_order, _of_one_batch
 from tidegate.assets.bronze.prepare.load import load
 from tidegate.assets.bronze.prepare.load.server_losses import ServerLost, quarantine_reason, server_lost, sets_to_read
-from tidegate.platform.core.bronze.hint import LOST, LOST_ALONE, Hint
+from tidegate.platform.core.bronze.hint import Event, Hint, Rebuild, Replacement
 from tidegate.platform.core.bronze.ledger import LastState, Status
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.object_state import S3Found
@@ -38,7 +38,7 @@ def _plan(lake: Any, keys: list[str], etag: str = "e1") -> Plan:
     ids = [manifest.id for manifest in _in_order(lake.store.inbox.waiting(ORDERS))]
     manifests = lake.store.inbox.of(ORDERS).read(ids)
     noted = [TakenHint(hint, manifest.id) for manifest in manifests for hint in manifest.hints]
-    taken = [*noted, *(TakenHint(Hint(key, f"{key}#0", "ObjectCreated:Put"), "m") for key in keys)]
+    taken = [*noted, *(TakenHint(Hint(key, Event(f"{key}#0")), "m") for key in keys)]
     return make_plan(taken, dict.fromkeys(keys, S3Found(etag, 1, 1)), {}, registered=False)
 
 
@@ -90,7 +90,7 @@ def test_a_file_of_a_rebuild_that_loses_the_server_ends_with_its_notes_though_ev
     """Otherwise its hint would stay and lose the server again. A refused file keeps its state in the ledger."""
     table: Any = SimpleNamespace(table_key=ORDERS, lake=lake, inbox=lake.store.inbox.of(ORDERS))
     keys = [f"orders/{i}.csv" for i in range(10)]
-    hints = [Hint(key, event_name="Rebuild", replaces=1, decided=1) for key in keys]
+    hints = [Hint(key, Rebuild(Replacement(1, 1))) for key in keys]
     lake.store.inbox.put([page := Manifest.new(ORDERS, "rebuild", hints)])
     for losses in range(9):
         ids = _of_one_batch(_in_order(lake.store.inbox.waiting(ORDERS)), len(keys))
@@ -104,7 +104,7 @@ def test_a_file_of_a_rebuild_that_loses_the_server_ends_with_its_notes_though_ev
             break
         sets = sets_to_read(plan, [_file(key) for key in keys])
         server_lost(table, next(some for some in sets if any(file.candidate.key == keys[7] for file in some)))
-        lake.store.inbox.put([Manifest.new(ORDERS, "intake", [Hint(f"new{losses}", f"{losses}#0")])])
+        lake.store.inbox.put([Manifest.new(ORDERS, "intake", [Hint(f"new{losses}", Event(f"{losses}#0"))])])
     assert losses == 3
 
 
@@ -130,6 +130,6 @@ def test_only_the_loss_of_the_server_is_noted(lake: Any, gone: Exception, monkey
     with pytest.raises(ServerLost, match=r"while it read a alone of landing\.orders"):
         loading._stage([_file("a")])
     notes = lake.store.inbox.of(ORDERS).read([manifest.id for manifest in lake.store.inbox.waiting(ORDERS)])
-    assert sorted((hint.key, hint.event_name, hint.read) for note in notes for hint in note.hints) == [
-        ("a", LOST, "e1"), ("a", LOST_ALONE, "e1"), ("b", LOST, "e1"),
+    assert sorted((hint.key, hint.cause.alone, hint.cause.etag) for note in notes for hint in note.hints) == [
+        ("a", False, "e1"), ("a", True, "e1"), ("b", False, "e1"),
     ]  # fmt: skip

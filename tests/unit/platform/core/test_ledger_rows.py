@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.platform.core.bronze.batch import Batch
-from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.ledger import COLUMNS, SETTLED, LedgerRow, Status, bounded
 from tidegate.platform.core.bronze.plan import TakenHint, ledger_row
 from tidegate.resources.ledger import Ledger
@@ -106,7 +106,7 @@ def test_what_is_appended_has_columns_and_types_of_the_ledger(outcome: str, batc
 def test_the_longest_batch_goes_to_the_server_in_one_message(batch: Batch) -> None:
     """10,000 files have the longest key and a very long reason. Spark Connect accepts 128 MiB."""
     key, folder = "é" * 512, "; see s3a://lake/quarantine/rows/t/1-X/"
-    hint = TakenHint(Hint(key, event_id="m" * 60, version_id="v" * 1024), "m" * 60)
+    hint = TakenHint(Hint(key, Event("m" * 60, version_id="v" * 1024)), "m" * 60)
     row = ledger_row(hint, Status.QUARANTINED, "é" * 300_000 + folder, None)
     assert len(row.reason or "") <= 1_000
     assert (row.reason or "").endswith(folder)

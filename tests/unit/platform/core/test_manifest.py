@@ -3,32 +3,47 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.hint import (
+    Event,
+    Hint,
+    HintCause,
+    Listed,
+    Missing,
+    Rebuild,
+    Redriven,
+    Replacement,
+    RowsSent,
+    ServerLoss,
+    TakenAway,
+)
 from tidegate.platform.core.bronze.manifest import Manifest, Tally, chunked, tally_of
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-HINTS = st.lists(
-    st.builds(
-        Hint,
-        key=TEXT.filter(bool),
-        event_id=st.none() | TEXT.filter(bool),
-        event_name=TEXT.filter(bool),
-        event_time=st.none() | st.just("2024-05-01T10:00:00+00:00"),
-        version_id=st.none() | TEXT.filter(bool),
-        sequencer=st.none() | TEXT.filter(bool),
-        redriven=st.booleans(),
-        size=st.none() | st.integers(0, 10**30),
-        replaces=st.none() | st.integers(1, 10**6),
-        decided=st.none() | st.integers(1, 10**6),
-        told=st.none() | st.just("2024-05-01T10:00:00+00:00"),
-    ),
-    max_size=6,
+TIMES = st.none() | st.just("2024-05-01T10:00:00+00:00")
+ETAGS = TEXT.filter(bool)
+REPLACEMENTS = st.none() | st.builds(Replacement, st.integers(1, 10**6), st.integers(1, 10**6))
+CAUSES = st.one_of(
+    st.builds(Event, ETAGS, ETAGS, TIMES, st.none() | ETAGS, st.none() | ETAGS),
+    st.builds(RowsSent, TIMES),
+    st.just(Listed()),
+    st.just(Missing()),
+    st.builds(Redriven, REPLACEMENTS),
+    st.builds(Rebuild, REPLACEMENTS, TIMES),
+    st.builds(TakenAway, ETAGS),
+    st.builds(ServerLoss, ETAGS, st.booleans()),
 )
+HINTS = st.lists(st.builds(Hint, TEXT.filter(bool), CAUSES, st.none() | st.integers(0, 10**30)), max_size=6)
+
+
+def test_every_cause_is_tried() -> None:
+    tried = {Event, RowsSent, Listed, Missing, Redriven, Rebuild, TakenAway, ServerLoss}
+    assert set(get_args(HintCause)) == tried
 
 
 @given(HINTS)
@@ -41,14 +56,14 @@ def test_a_manifest_is_read_back_as_it_was_written(hints: list[Hint]) -> None:
 
 def test_the_format_is_for_ever() -> None:
     hints = (
-        Hint("a/ü b.csv", "m1#0", "ObjectCreated:Put", "2024-05-01T10:00:00+00:00", "v1", "00A1"),
-        Hint("a/c.csv", redriven=True),
+        Hint("a/ü b.csv", Event("m1#0", "ObjectCreated:Put", "2024-05-01T10:00:00+00:00", "v1", "00A1")),
+        Hint("a/c.csv", Redriven()),
     )
     assert Manifest("landing.a", "01HXYZ0000000000000000000A-2", "intake", hints).to_json() == (
         '{"format":1,"table":"landing.a","id":"01HXYZ0000000000000000000A-2","origin":"intake","hints":['
         '{"key":"a/ü b.csv","event_id":"m1#0","event_name":"ObjectCreated:Put",'
         '"event_time":"2024-05-01T10:00:00+00:00","version_id":"v1","sequencer":"00A1"},'
-        '{"key":"a/c.csv","event_name":"Listed","redriven":true}]}'
+        '{"key":"a/c.csv","event_name":"Redriven","redriven":true}]}'
     )
 
 
@@ -72,8 +87,8 @@ def test_a_deferred_manifest_has_the_same_id_however_often_it_is_written() -> No
 
 def test_an_id_has_the_bytes_and_the_oldest_event() -> None:
     hints = [
-        Hint("a", event_time="2024-05-01T12:00:00+02:00", size=7),
-        Hint("b", event_time="2024-05-01T09:59:59.9+00:00"),
+        Hint("a", Event("m#0", time="2024-05-01T12:00:00+02:00"), 7),
+        Hint("b", Event("m#0", time="2024-05-01T09:59:59.9+00:00")),
         Hint("c", size=5),
     ]
     for made in (Manifest.new("t", "intake", hints), Manifest.deferred("t", 1, "0123456789ab", hints)):

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.platform.core.bronze.hint import TAKEN, Hint
+from tidegate.platform.core.bronze.hint import (
+    Event,
+    Hint,
+    HintCause,
+    Listed,
+    Redriven,
+    Replacement,
+    TakenAway,
+)
 from tidegate.platform.core.bronze.ledger import OVERWRITTEN, LastState, LedgerRow, Status
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.core.bronze.plan import Plan, TakenHint, candidate_hints, followers_rows, make_plan
@@ -67,7 +75,7 @@ def test_the_table_below_is_complete() -> None:
 @pytest.mark.parametrize(("state", "probe"), sorted(EXPECTED))
 def test_every_state_against_every_answer(state: str, probe: str, registered: bool) -> None:
     known = STATES[state]
-    taken = [TakenHint(Hint("k", "m#0", "ObjectCreated:Put"), "manifest")]
+    taken = [TakenHint(Hint("k", Event("m#0")), "manifest")]
     plan = make_plan(taken, {"k": PROBES[probe]}, {"k": known} if known else {}, registered=registered)
     assert outcome(plan) == EXPECTED[state, probe][0 if registered else 1]
     for row in [*plan.rows, *(row for pair in plan.drop.values() for row in pair)]:
@@ -77,7 +85,7 @@ def test_every_state_against_every_answer(state: str, probe: str, registered: bo
 @pytest.mark.parametrize("registered", [True, False], ids=["registered", "loaded"])
 @pytest.mark.parametrize("state", ["quarantined", "overwritten"])
 def test_a_redriven_hint_decides_a_quarantined_key_again(state: str, registered: bool) -> None:
-    taken = [TakenHint(Hint("k", redriven=True), "m")]
+    taken = [TakenHint(Hint("k", Redriven()), "m")]
     plan = make_plan(
         taken, {"k": SAME}, {"k": STATES[state] or LastState(Status.REMOVED, None, 0)}, registered=registered
     )
@@ -85,13 +93,13 @@ def test_a_redriven_hint_decides_a_quarantined_key_again(state: str, registered:
 
 
 def test_a_redriven_hint_does_not_add_a_committed_key_again() -> None:
-    taken = [TakenHint(Hint("k", "m#0", redriven=True), "m")]
+    taken = [TakenHint(Hint("k", Redriven()), "m"), TakenHint(Hint("k", Event("m#0")), "m")]
     plan = make_plan(taken, {"k": SAME}, {"k": LastState(Status.COMMITTED, "e1", 1)}, registered=False)
     assert outcome(plan) == "duplicate"
 
 
 def test_a_quarantined_key_keeps_its_reason() -> None:
-    taken = [TakenHint(Hint("k", "m#0"), "m")]
+    taken = [TakenHint(Hint("k", Event("m#0")), "m")]
     plan = make_plan(
         taken, {"k": SAME}, {"k": STATES["quarantined"] or LastState(Status.REMOVED, None, 0)}, registered=True
     )
@@ -107,7 +115,7 @@ def test_a_listing_s_hint_of_a_settled_key_leaves_no_row() -> None:
 
 
 def test_the_newest_hint_leads_and_the_others_follow_in_order() -> None:
-    hints = [Hint("k", f"m#{i}") for i in range(3)]
+    hints = [Hint("k", Event(f"m#{i}")) for i in range(3)]
     plan = make_plan([TakenHint(hint, "m") for hint in hints], {"k": SAME}, {}, registered=True)
     (candidate,) = plan.candidates
     assert candidate.taken.hint == hints[2]
@@ -123,7 +131,7 @@ def test_keys_keep_the_order_of_their_first_hints() -> None:
 
 
 def test_a_row_takes_the_object_s_version_before_the_event_s() -> None:
-    hint = TakenHint(Hint("k", "m#0", version_id="of the event"), "m")
+    hint = TakenHint(Hint("k", Event("m#0", version_id="of the event")), "m")
     (candidate,) = make_plan([hint], {"k": SAME}, {}, registered=False).candidates
     row = candidate.row(Status.COMMITTED, rows=4, bad_rows=1)
     assert (row.version_id, row.etag, row.size, row.rows, row.bad_rows) == ("v1", "e1", 10, 4, 1)
@@ -154,8 +162,8 @@ def test_a_row_takes_the_object_s_version_before_the_event_s() -> None:
 def test_a_file_that_after_load_removed_is_moved_and_not_removed(
     state: LastState, probe: Probe, expected: str, has_event: bool
 ) -> None:
-    events = [TakenHint(Hint("k", "m#0", "ObjectRemoved:Delete"), "m")] if has_event else []
-    ours = TakenHint(Hint("k", event_name=TAKEN, taken="e1"), "m")
+    events = [TakenHint(Hint("k", Event("m#0", "ObjectRemoved:Delete")), "m")] if has_event else []
+    ours = TakenHint(Hint("k", TakenAway("e1")), "m")
     plan = make_plan([*events, ours], {"k": probe}, {"k": state}, registered=False)
     assert outcome(plan) == ("" if expected == "duplicate" and not has_event else expected)
     for row in plan.rows:
@@ -166,7 +174,7 @@ def test_a_file_that_after_load_removed_is_moved_and_not_removed(
 
 def test_the_same_bytes_again_after_they_were_moved_are_a_duplicate() -> None:
     moved = {"k": LastState(Status.MOVED, "e1", 4)}
-    taken = [TakenHint(Hint("k", "m#0", "ObjectCreated:Put"), "m")]
+    taken = [TakenHint(Hint("k", Event("m#0")), "m")]
     assert outcome(make_plan(taken, {"k": SAME}, moved, registered=False)) == "duplicate"
     assert outcome(make_plan(taken, {"k": OTHER}, moved, registered=False)) == "add"
 
@@ -193,7 +201,7 @@ def test_bytes_are_the_same_by_their_checksum_where_a_copy_has_another_etag(
 ) -> None:
     """Etags differ so where KMS encrypts the bucket, or after a multipart upload."""
     state = LastState(status, "e1", 3, "why", size=10, checksum=CHECKSUM)
-    taken = [TakenHint(Hint("k", "m#0"), "m")]
+    taken = [TakenHint(Hint("k", Event("m#0")), "m")]
     found = outcome(make_plan(taken, {"k": probe}, {"k": state}, registered=registered))
     by_etag = EXPECTED[str(status), "same" if same else "other"]
     assert found == by_etag[0 if registered else 1]
@@ -202,19 +210,29 @@ def test_bytes_are_the_same_by_their_checksum_where_a_copy_has_another_etag(
 def test_without_a_checksum_the_etag_shows_whether_the_bytes_differ() -> None:
     unknown = {"k": LastState(Status.COMMITTED, "e1", 3)}
     probe = S3Found("e9", 10, 9, checksum=CHECKSUM)
-    assert outcome(make_plan([TakenHint(Hint("k", "m#0"), "m")], {"k": probe}, unknown, registered=False)) == "add"
+    assert (
+        outcome(make_plan([TakenHint(Hint("k", Event("m#0")), "m")], {"k": probe}, unknown, registered=False)) == "add"
+    )
 
 
 @pytest.mark.parametrize("ours", [True, False], ids=["by us", "by its producer"])
 def test_the_row_of_a_removal_names_the_bytes_whose_rows_stay(ours: bool) -> None:
     state = LastState(Status.COMMITTED, "e1", 3, size=10, bad_rows=2, checksum=CHECKSUM)
-    hint = TakenHint(Hint("k", "m#0", taken="e1" if ours else None), "m")
+    hint = TakenHint(Hint("k", TakenAway("e1") if ours else Event("m#0")), "m")
     (row,) = make_plan([hint], {"k": S3Gone()}, {"k": state}, registered=False).rows
     assert row.status == (Status.MOVED if ours else Status.REMOVED)
     assert (row.etag, row.size, row.bad_rows, row.checksum) == ("e1", 10, 2, CHECKSUM)
-    event = TakenHint(Hint("k", "m#0"), "m")
+    event = TakenHint(Hint("k", Event("m#0")), "m")
     ((was, was_not),) = make_plan([event], {"k": S3Gone()}, {"k": state}, registered=True).drop.values()
     assert (was.etag, was_not.etag) == (None, None), "these rows leave with the file"
+
+
+def _cause(number: int, event: bool, redriven: bool, etag: str | None) -> HintCause:
+    if event:
+        return Event(f"e{number}")
+    if redriven:
+        return Redriven(Replacement(2, 3))
+    return TakenAway(etag) if etag else Listed()
 
 
 KEYS = st.sampled_from("abcd")
@@ -250,14 +268,7 @@ def test_every_event_ends_as_one_row_or_is_deferred(
     """Invariant 6 holds for each outcome of the candidates and of the entries to drop."""
     taken = [
         TakenHint(
-            Hint(
-                key,
-                f"e{i}" if event else None,
-                redriven=redriven,
-                taken=None if event or registered else etag,
-                replaces=2 if redriven else None,
-                decided=3 if redriven else None,
-            ),
+            Hint(key, _cause(i, event, redriven, None if registered else etag)),
             manifest,
         )
         for i, (key, event, redriven, manifest, etag) in enumerate(items)
@@ -295,6 +306,7 @@ PARTLY = LastState(Status.COMMITTED, "e1", 3, "1 of its 2 rows", bad_rows=1)
 def test_a_redriven_hint_replaces_the_rows_of_the_batch_that_quarantined_some(
     state: LastState, probe: Probe, redriven: bool, registered: bool, replaces: list[int | None]
 ) -> None:
-    taken = [TakenHint(Hint("k", redriven=redriven), "m"), TakenHint(Hint("k", "e#0"), "m")]
+    cause = Redriven() if redriven else Listed()
+    taken = [TakenHint(Hint("k", cause), "m"), TakenHint(Hint("k", Event("e#0")), "m")]
     plan = make_plan(taken, {"k": probe}, {"k": state}, registered=registered)
     assert [candidate.replaces for candidate in plan.candidates] == replaces

@@ -1,0 +1,107 @@
+"""Hints as JSON objects of manifests and batches.
+
+The form is older than `HintCause`: one flat object with the members of all causes. It never changes, because lakes
+have objects of every version.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidegate.platform.core.bronze.hint import (
+    Event,
+    Hint,
+    HintCause,
+    Listed,
+    Missing,
+    Rebuild,
+    Redriven,
+    Replacement,
+    RowsSent,
+    ServerLoss,
+    TakenAway,
+)
+
+#: Members, in the order in which they are written.
+_MEMBERS = (
+    "key", "event_id", "event_name", "event_time", "version_id", "sequencer", "redriven", "read", "size", "taken",
+    "replaces", "decided", "told",
+)  # fmt: skip
+#: Members that a batch writes even if they are empty: the first version had no others.
+_ALWAYS = frozenset(_MEMBERS[:7])
+
+
+def hint_to_dict(hint: Hint, *, with_empty: bool) -> dict[str, Any]:
+    """Return the JSON object of a hint.
+
+    Args:
+        hint: the hint.
+        with_empty: whether the members of the first version are there even if they are empty, as in batches.
+    """
+    members: dict[str, Any] = {"key": hint.key, "size": hint.size, "event_name": hint.cause.name, "redriven": False}
+    members |= _members(hint.cause)
+    members["redriven"] = hint.decides_again
+    found = {name: members.get(name) for name in _MEMBERS}
+    return {
+        name: value
+        for name, value in found.items()
+        if (with_empty and name in _ALWAYS) or (value is not None and value is not False)
+    }
+
+
+def hint_from_dict(members: dict[str, Any]) -> Hint:
+    """Read the JSON object of a hint.
+
+    Raises:
+        ValueError: it has a member that no hint has.
+        KeyError: it lacks a member that its cause needs.
+    """
+    if unknown := members.keys() - set(_MEMBERS):
+        raise ValueError(f"a hint has no member {min(unknown)!r}: a newer Tidegate wrote this lake. Upgrade Tidegate")
+    return Hint(members["key"], _cause(members), members.get("size"))
+
+
+def _members(cause: HintCause) -> dict[str, Any]:
+    match cause:
+        case Event():
+            return {
+                "event_id": cause.id,
+                "event_time": cause.time,
+                "version_id": cause.version_id,
+                "sequencer": cause.sequencer,
+            }
+        case RowsSent():
+            return {"event_time": cause.time}
+        case Redriven():
+            return _replacement(cause.replaces)
+        case Rebuild():
+            return {**_replacement(cause.replaces), "told": cause.event_time}
+        case TakenAway():
+            return {"taken": cause.etag}
+        case ServerLoss():
+            return {"read": cause.etag}
+        case Listed() | Missing():
+            return {}
+
+
+def _replacement(replaces: Replacement | None) -> dict[str, Any]:
+    return {"replaces": replaces.batch, "decided": replaces.decided} if replaces else {}
+
+
+def _cause(members: dict[str, Any]) -> HintCause:
+    name = members.get("event_name", Listed.name)
+    if event_id := members.get("event_id"):
+        return Event(event_id, name, members.get("event_time"), members.get("version_id"), members.get("sequencer"))
+    if name == TakenAway.name:
+        return TakenAway(members["taken"])
+    if etag := members.get("read"):
+        return ServerLoss(etag, alone=name == ServerLoss(etag, alone=True).name)
+    batch, decided = members.get("replaces"), members.get("decided")
+    replaces = None if batch is None or decided is None else Replacement(batch, decided)
+    if name == Rebuild.name:
+        return Rebuild(replaces, members.get("told"))
+    if members.get("redriven"):
+        return Redriven(replaces)
+    if name == RowsSent.name:
+        return RowsSent(members.get("event_time"))
+    return Missing() if name == Missing.name else Listed()
