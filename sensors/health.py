@@ -153,6 +153,7 @@ def build_health_sensor(config: LakeConfig) -> dg.SensorDefinition:
             skip_reason=dg.SkipReason(
                 f"{len(found.behind)} of {len(found.tables)} tables are behind; {found.files} files wait for "
                 f"{len(found.waiting)} tables; {found.dead} dead letters"
+                + (f"; {len(found.routes_behind)} of {len(found.routes)} routes are behind" if found.routes else "")
             ),
         )
 

@@ -10,7 +10,15 @@ from botocore.exceptions import BotoCoreError, ClientError
 from tidegate.assets.bronze.report import page_key
 from tidegate.assets.health.history import earlier_lags, last_commit
 from tidegate.assets.health.measure import measure
-from tidegate.assets.health.report import DESCRIPTIONS, KEEPS_UP_CHECK, MAX_EARLIER, MAX_SHOWN, HealthReport, keeps_up
+from tidegate.assets.health.report import (
+    DESCRIPTIONS,
+    KEEPS_UP_CHECK,
+    MAX_EARLIER,
+    MAX_SHOWN,
+    ROUTE_DESCRIPTIONS,
+    HealthReport,
+    keeps_up,
+)
 from tidegate.assets.runs.failed_runs import failed_runs
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.config.lake import LakeConfig
@@ -31,10 +39,10 @@ def build_lake_health(config: LakeConfig) -> dg.AssetsDefinition:
         owners=table_owners(config),
         kinds={"s3", "sqs"},
         description="For each table: waiting events, their age, the last commit, and quarantined objects. For each "
-        "queue: its messages. The sensor health measures this every five minutes.",
+        "queue: its messages. For each route: what waits to be forwarded. The sensor health measures this every five minutes.",
         check_specs=[
             dg.AssetCheckSpec(name, asset=LAKE_HEALTH, description=description)
-            for name, description in DESCRIPTIONS.items()
+            for name, description in {**DESCRIPTIONS, **(ROUTE_DESCRIPTIONS if config.routes else {})}.items()
         ],
     )
     def lake_health(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult:  # type: ignore[type-arg]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import dagster as dg
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.assets.health.history import missed_today, quarantined_since
 from tidegate.platform.core.first_line import first_line
-from tidegate.platform.core.health.measurement import Health, QueueHealth, TableHealth, by_urgency
+from tidegate.platform.core.health.measurement import Health, QueueHealth, RouteHealth, TableHealth, by_urgency
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake import Lake
@@ -20,19 +20,23 @@ from tidegate.resources.side_by_side import SideBySide
 
 #: Time limit for listing the inbox, and then for the answers of the queues. Dagster ends a tick after 60 seconds.
 _MAX_SECONDS = 20.0
+#: Time limit for the listings of the routes, which begin with the others, when those have ended.
+_MORE_SECONDS = 5.0
 #: Queues that are asked in parallel. A queue that does not answer must not delay the others.
 _QUEUES_IN_PARALLEL = 256
+#: Routes whose outbox is listed at a time.
+_ROUTES_IN_PARALLEL = 16
 _DAY = 24 * 3600
 
 
 def measure(
     lake: Lake, instance: dg.DagsterInstance, now: float, clock: Callable[[], float] = time.monotonic
 ) -> Health:
-    """Measure inbox, births and queues, and read the results of the last runs and ticks from Dagster.
+    """Measure inbox, births, outbox and queues, and read the results of the last runs and ticks from Dagster.
 
     S3 is asked for a listing of inbox and births, one page for a thousand objects and at most one page of a table's
-    manifests. SQS is asked once for each queue and once for its dead-letter queue, in parallel. `unknown` lists
-    everything that did not answer.
+    manifests. SQS is asked once for each queue and once for its dead-letter queue, in parallel, and the outbox of each
+    route is listed. `unknown` lists everything that did not answer.
 
     Args:
         lake: the lake.
@@ -44,6 +48,7 @@ def measure(
     missed = missed_today(instance, [queue.name for queue in lake.queues], now)
     quarantined = quarantined_since(instance, now - _DAY)
     asked = SideBySide(lambda queue: _queue(queue, missed.get(queue.name, {})), lake.queues, _QUEUES_IN_PARALLEL)
+    listed = SideBySide(lambda route: _route(lake, route, now), _routes(lake), _ROUTES_IN_PARALLEL)
     waiting: dict[str, TableHealth] = {}
     until = clock() + _MAX_SECONDS
     for backlog in lake.store.inbox.tour():
@@ -63,13 +68,45 @@ def measure(
         else:
             queues.append(outcome.value[0])
             unknown += outcome.value[1]
+    listed.wait(_MORE_SECONDS)
+    routes = []
+    for listing in listed.outcomes():
+        routes.append(listing.value or RouteHealth(listing.item, limit=_max_lag(lake, listing.item)))
+        if listing.value is None:
+            why = first_line(listing.error) if listing.error else "listing its outbox takes too long"
+            unknown.append(f"route {listing.item}: {why}")
     return Health(
         now,
         tuple(sorted(tables, key=lambda table: by_urgency(table, quarantined))),
         tuple(queues),
         quarantined,
         tuple(unknown),
+        tuple(sorted(routes, key=lambda route: (not route.behind, -route.lag, route.name))),
     )
+
+
+def _routes(lake: Lake) -> Sequence[str]:
+    """Return the names of the routes, and of former ones for which something waits."""
+    if not lake.config.routes:
+        return ()
+    return tuple(dict.fromkeys([*(route.name for route in lake.config.routes), *lake.store.outbox.routes()]))
+
+
+def _route(lake: Lake, name: str, now: float) -> RouteHealth:
+    outbox = lake.store.outbox
+    backlogs = [backlog for lane in outbox.lanes_of(name) if (backlog := outbox.backlog(lane)).messages]
+    oldest = min((backlog.oldest for backlog in backlogs), default=0)
+    return RouteHealth(
+        name,
+        sum(backlog.messages for backlog in backlogs),
+        max(0.0, now - oldest / 1000) if backlogs else 0.0,
+        _max_lag(lake, name),
+        outbox.undeliverable_count(name),
+    )
+
+
+def _max_lag(lake: Lake, name: str) -> int | None:
+    return next((route.max_lag for route in lake.config.routes if route.name == name), None)
 
 
 def _table(lake: Lake, table_key: str, now: float, backlog: Backlog | None = None) -> TableHealth:

@@ -11,18 +11,23 @@ import dagster as dg
 
 from tidegate.assets.runs.failed_runs import FailedRun
 from tidegate.platform.core.first_line import one_line
-from tidegate.platform.core.health.measurement import Health, QueueHealth, TableHealth
+from tidegate.platform.core.health.measurement import Health, QueueHealth, RouteHealth, TableHealth
 
 KEEPS_UP_CHECK = "keeps_up"
 ALL_KEEP_UP_CHECK = "every_table_keeps_up"
 DEAD_LETTERS_CHECK = "no_dead_letters"
 MEASURED_CHECK = "everything_is_measured"
 RUNS_CHECK = "no_table_s_runs_fail"
+ROUTES_CHECK = "every_route_delivers"
 DESCRIPTIONS = {
     ALL_KEEP_UP_CHECK: "No event waits for a table for longer than its window and max_lag.",
     DEAD_LETTERS_CHECK: "No dead-letter queue has a message.",
     MEASURED_CHECK: "Inbox and queues answered, and the metrics were published.",
     RUNS_CHECK: "The last run of every table, and the last merge of every silver table, did not fail.",
+}
+#: The checks of a lake with routes.
+ROUTE_DESCRIPTIONS = {
+    ROUTES_CHECK: "No event waits to be forwarded for longer than its route's max_lag.",
 }
 #: Tables, the most urgent first, and failed runs that the page shows.
 MAX_SHOWN = 30
@@ -66,6 +71,7 @@ class HealthReport:
             "dead_letters": health.dead,
             "without_table": sum(sum(queue.missed.values()) for queue in health.queues),
             "quarantined": sum(health.quarantined.values()),
+            **self._route_numbers(),
             "lags": {table.name: round(table.lag) for table in health.tables[:MAX_SHOWN] if table.files},
         }
 
@@ -75,6 +81,8 @@ class HealthReport:
         verdict = (
             f"{len(health.behind)} of {len(health.tables)} tables behind" if health.behind else "no table is behind"
         )
+        if health.routes_behind:
+            verdict += f", {len(health.routes_behind)} of {len(health.routes)} routes behind"
         lines = [
             f"**{_moment(health.at)} UTC: {verdict}{self._failing()}.** {health.files:,} files "
             f"({_bytes(health.size)}) wait" + (f", the oldest for {_span(health.lag)}." if health.files else "."),
@@ -93,7 +101,27 @@ class HealthReport:
             "|---|--:|--:|--:|--:|--:|",
             *map(_queue_row, health.queues),
         ]
+        if health.routes:
+            lines += [
+                "",
+                "| route | oldest | waiting | undeliverable |",
+                "|---|--:|--:|--:|",
+                *map(_route_row, health.routes[:MAX_SHOWN]),
+            ]
+        if (rest := len(health.routes) - MAX_SHOWN) > 0:
+            lines.append(f"\nand {rest} more routes, less urgent than these")
         return "\n".join(lines)
+
+    def _route_numbers(self) -> dict[str, int | float]:
+        routes = self.health.routes
+        if not routes:
+            return {}
+        return {
+            "to_forward": sum(route.messages for route in routes),
+            "oldest_to_forward_seconds": round(max(route.lag for route in routes), 1),
+            "routes_behind": len(self.health.routes_behind),
+            "undeliverable": sum(route.undeliverable for route in routes),
+        }
 
     def _row(self, table: TableHealth) -> str:
         lags = [*(before.get(table.name, 0.0) for before in self.earlier), table.lag]
@@ -166,7 +194,39 @@ class HealthReport:
                 severity=dg.AssetCheckSeverity.WARN,
                 metadata={"tables_failing": len(self.failed), **({"failed": self._failures()} if self.failed else {})},
             ),
+            *([_routes_check(health, asset)] if health.routes else []),
         ]
+
+
+def _routes_check(health: Health, asset: dg.AssetKey) -> dg.AssetCheckResult:
+    behind = [
+        dg.TableRecord(
+            {
+                "route": route.name,
+                "oldest": round(route.lag),
+                "limit": route.limit or 0,
+                "messages": route.messages,
+            }
+        )
+        for route in health.routes_behind[:MAX_SHOWN]
+    ]
+    former = [route.name for route in health.routes_behind if route.limit is None]
+    return dg.AssetCheckResult(
+        asset_key=asset,
+        check_name=ROUTES_CHECK,
+        passed=not behind,
+        metadata={
+            "routes_behind": len(health.routes_behind),
+            **({"behind": dg.MetadataValue.table(behind)} if behind else {}),
+        },
+        description=(
+            f"messages wait for {', '.join(former)}, which lake.yaml does not have; add it again to send them"
+            if former
+            else "look at the check delivered of these routes, and at the sensor forward"
+        )
+        if behind
+        else None,
+    )
 
 
 def keeps_up(table: TableHealth, page: dg.AssetKey) -> dg.AssetCheckResult:
@@ -204,6 +264,17 @@ def _queue_row(queue: QueueHealth) -> str:
     dead = "–" if queue.dead is None else f"{queue.dead:,}"
     missed = " | ".join(f"{queue.missed.get(outcome, 0):,}" for outcome in ("no_table", "malformed"))
     return f"| `{queue.name}` | {queue.waiting:,} | {queue.in_flight:,} | {dead} | {missed} |"
+
+
+def _route_row(route: RouteHealth) -> str:
+    limit = "no route of lake.yaml" if route.limit is None else _span(route.limit)
+    cells = [
+        f"{_BEHIND if route.behind else ''}`{route.name}`",
+        _NARROW.join([_span(route.lag), "of", limit]) if route.messages else "",
+        f"{route.messages:,}",
+        f"{route.undeliverable:,}",
+    ]
+    return f"| {' | '.join(cells)} |"
 
 
 def _bytes(size: int) -> str:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
 
+from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.forwarding.outgoing import OutboxName, Outgoing, in_objects
 from tidegate.resources.lake_root.root import LakeRoot
 from tidegate.resources.threads import parallel
 
-#: Objects of a lane that a measurement lists.
-_MAX_LISTED = 10_000
+#: Objects of a lane, and undeliverable messages of a route, that a measurement lists.
+_MAX_LISTED, _MAX_COUNTED = 10_000, 1_000
+#: Undeliverable messages that are read at a time. Each has up to a megabyte.
+_AT_ONCE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,23 @@ class OutboxBacklog:
     oldest: int
 
 
+@dataclass(frozen=True, slots=True)
+class Undeliverable:
+    """A message that its destination does not take.
+
+    Attributes:
+        key: key of its object.
+        at: when it was quarantined, by S3's clock.
+        reason: why the destination does not take it.
+        message: the message.
+    """
+
+    key: str
+    at: datetime
+    reason: str
+    message: Outgoing
+
+
 class Outbox:
     """`outbox/<route>/<name>` and `outbox/<route>/to/<queue>/<name>`."""
 
@@ -62,9 +84,11 @@ class Outbox:
 
         Args:
             by_lane: messages, in their order.
-            ulid: place in the order of the lane. By default they come last.
+            ulid: place in the order of the lane, for messages of one object. By default they come last.
         """
-        contents = [(lane, content) for lane, messages in by_lane for content in in_objects(messages)]
+        # Two objects at one place might have one name, so the messages of one object stay together.
+        divide = (lambda messages: [list(messages)]) if ulid else in_objects
+        contents = [(lane, content) for lane, messages in by_lane for content in divide(messages)]
         # The names are made in order, before the threads begin.
         objects = [(OutboxObject(lane, OutboxName.of(content, ulid)), content) for lane, content in contents]
 
@@ -77,8 +101,11 @@ class Outbox:
 
     def lanes(self) -> list[Lane]:
         """Return the lanes in which something waits."""
-        routes = self._root.objects.folders(self._root.bucket, self._root.key("outbox", ""))
-        return [lane for lanes in parallel(self.lanes_of, routes) for lane in lanes]
+        return [lane for lanes in parallel(self.lanes_of, self.routes()) for lane in lanes]
+
+    def routes(self) -> Sequence[str]:
+        """Return the names of the routes for which something waits."""
+        return self._root.objects.folders(self._root.bucket, self._root.key("outbox", ""))
 
     def lanes_of(self, route: str) -> list[Lane]:
         """Return the lanes of a route: that of the intake, and those of queues in which something waits."""
@@ -122,10 +149,10 @@ class Outbox:
 
     def replace(self, found: OutboxObject, left: Sequence[Outgoing]) -> None:
         """Keep only the messages of an object that are left, at its place in the order."""
-        if len(left) == found.name.messages:
-            return
         self.put([(found.lane, left)], found.name.ulid)
-        self.delete(found)
+        # A message that was divided counts as two, so the name may be the object's own.
+        if OutboxName.of(list(left), found.name.ulid) != found.name:
+            self.delete(found)
 
     def delete(self, found: OutboxObject) -> None:
         """Delete an object whose messages were delivered, or are kept elsewhere."""
@@ -137,11 +164,51 @@ class Outbox:
         def keep(item: tuple[Outgoing, str]) -> None:
             message, reason = item
             content = json.dumps({"reason": reason, "message": json.loads(message.to_json())}, ensure_ascii=False)
-            key = self._root.key("quarantine", "routes", route, f"{message.deduplication_id}.json")
+            key = f"{self._quarantine(route)}{message.deduplication_id}.json"
             self._root.objects.put(self._root.bucket, key, content)
 
         for _ in parallel(keep, messages):
             pass
+
+    def undeliverable_count(self, route: str) -> int:
+        """Return how many messages are in the quarantine of a route, up to the number of one page of a listing."""
+        listed = self._root.objects.under(self._root.bucket, self._quarantine(route))
+        return sum(1 for _ in islice(listed, _MAX_COUNTED))
+
+    def routes_with_undeliverable(self) -> Sequence[str]:
+        """Return the names of the routes that have messages in quarantine."""
+        return self._root.objects.folders(self._root.bucket, self._root.key("quarantine", "routes", ""))
+
+    def undeliverable(self, route: str) -> Iterator[Undeliverable]:
+        """Yield the messages in the quarantine of a route, by key. Few of them are in memory at a time.
+
+        Raises:
+            ValueError: an object was changed from outside. The message names it.
+        """
+        objects, bucket = self._root.objects, self._root.bucket
+        listed = iter(objects.under(bucket, self._quarantine(route)))
+        while some := list(islice(listed, _AT_ONCE)):
+            for item, body in zip(some, parallel(lambda item: objects.get(bucket, item.key), some), strict=True):
+                if body is not None:
+                    yield self._undeliverable(item.key, body, datetime.fromtimestamp(item.modified, UTC))
+
+    def send_again(self, route: str, messages: Sequence[Undeliverable]) -> None:
+        """Move messages from the quarantine of a route to its outbox. A message is deleted there after it is here."""
+        self.put([(Lane(route), [kept.message for kept in messages])])
+        seam("redrive-sent")
+        self._root.objects.delete(self._root.bucket, [kept.key for kept in messages])
+
+    def _undeliverable(self, key: str, body: bytes, at: datetime) -> Undeliverable:
+        try:
+            content = json.loads(body)
+            return Undeliverable(key, at, content["reason"], Outgoing.from_json(json.dumps(content["message"])))
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"{self._root.address(key)} is no message that Tidegate quarantined ({error}); move the object away"
+            ) from None
+
+    def _quarantine(self, route: str) -> str:
+        return self._root.key("quarantine", "routes", route, "")
 
     def _folder(self, lane: Lane) -> str:
         parts = ("outbox", lane.route, "to", lane.queue, "") if lane.queue else ("outbox", lane.route, "")

@@ -44,10 +44,10 @@ def deliver_lane(outbox: Outbox, lane: Lane, destination: Destination, until: fl
         delivery = deliver(destination, outbox.read(found), until=until)
         seam("forward-sent")
         outbox.keep_undeliverable(lane.route, delivery.undeliverable)
-        if delivery.left:
-            outbox.replace(found, delivery.left)
-        else:
+        if not delivery.left:
             outbox.delete(found)
+        elif delivery.sent or delivery.undeliverable:
+            outbox.replace(found, delivery.left)
         result.sent += delivery.sent
         result.undeliverable += len(delivery.undeliverable)
         result.error = delivery.error

@@ -11,8 +11,9 @@ from tidegate.platform.core.health.metrics import NAMESPACE, Metric, lake_dimens
 
 #: Seconds between two measurements, and the period of every alarm.
 PERIOD = 300
-#: A template has at most 500 resources; the tables beyond are covered by the alarm on `TablesBehind`.
-_MAX_TABLES = 400
+#: A template has at most 500 resources; the tables and routes beyond are covered by the alarms on `TablesBehind` and
+#: `RoutesBehind`.
+_MAX_TABLES, _MAX_ROUTES = 400, 40
 _MAX_NAME = 255
 #: Seconds that a message may wait in a queue: thirty ticks of the intake.
 _OLDEST_MESSAGE = 900
@@ -23,7 +24,7 @@ def template(config: LakeConfig) -> dict[str, Any]:
 
     What SQS itself publishes is watched there: those alarms work while nothing of Tidegate does.
     """
-    resources = {**_of_lake(config), **_of_queues(config), **_of_tables(config)}
+    resources = {**_of_lake(config), **_of_queues(config), **_of_tables(config), **_of_routes(config)}
     return {
         "AWSTemplateFormatVersion": "2010-09-09",
         "Description": f"Alarms of the Tidegate lake {config.lake.root}",
@@ -116,6 +117,40 @@ def _of_tables(config: LakeConfig) -> dict[str, Any]:
             times=2,
         )
         for spec in config.tables[:_MAX_TABLES]
+    }
+
+
+def _of_routes(config: LakeConfig) -> dict[str, Any]:
+    if not config.routes:
+        return {}
+    return {
+        "RoutesBehind": _alarm(
+            config,
+            "a route is behind",
+            "An event has waited to be forwarded for longer than the route's max_lag. Look at the asset lake_health.",
+            metric(config, "RoutesBehind"),
+            above=0,
+            times=2,
+        ),
+        "Undeliverable": _alarm(
+            config,
+            "messages are undeliverable",
+            "A destination never takes some messages of a route. `tidegate redrive` lists them with their reasons.",
+            metric(config, "Undeliverable"),
+            above=0,
+        ),
+        **{
+            _id("RouteBehind", route.name): _alarm(
+                config,
+                f"route {route.name} is behind",
+                "The oldest event that waits to be forwarded is too old. The check delivered of the asset "
+                f"routes/{route.name} has the error. Owners: {', '.join(route.owners) or 'not named'}.",
+                metric(config, "OldestEventAge", Route=route.name),
+                above=route.max_lag,
+                times=2,
+            )
+            for route in config.routes[:_MAX_ROUTES]
+        },
     }
 
 

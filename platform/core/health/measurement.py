@@ -1,4 +1,4 @@
-"""A lake's health: the backlog of each table and queue, and which of them exceed their limits."""
+"""A lake's health: the backlog of each table, queue and route, and which of them exceed their limits."""
 
 from __future__ import annotations
 
@@ -54,6 +54,30 @@ class QueueHealth:
 
 
 @dataclass(frozen=True)
+class RouteHealth:
+    """The messages that wait to be forwarded by one route.
+
+    Attributes:
+        name: name of the route.
+        messages: number of waiting messages, at least. A message for two queues may count twice.
+        lag: seconds since the oldest of their events was sent to the lake's queue; 0 if none waits.
+        limit: the route's `max_lag`; None if `lake.yaml` has no such route any more.
+        undeliverable: number of messages in the route's quarantine, at least.
+    """
+
+    name: str
+    messages: int = 0
+    lag: float = 0.0
+    limit: int | None = 0
+    undeliverable: int = 0
+
+    @property
+    def behind(self) -> bool:
+        """Whether the lag exceeds its limit, or messages wait for a route that does not exist any more."""
+        return self.messages > 0 and (self.limit is None or self.lag > self.limit)
+
+
+@dataclass(frozen=True)
 class Health:
     """A lake at one moment.
 
@@ -63,6 +87,7 @@ class Health:
         queues: the queues that answered.
         quarantined: objects and rows that were quarantined in the last 24 hours, by table key.
         unknown: a sentence for each measurement that failed.
+        routes: every route of the lake, the most urgent first. Empty: the lake has none.
     """
 
     at: float
@@ -70,6 +95,7 @@ class Health:
     queues: tuple[QueueHealth, ...] = ()
     quarantined: Mapping[str, int] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
+    routes: tuple[RouteHealth, ...] = ()
 
     @cached_property
     def behind(self) -> tuple[TableHealth, ...]:
@@ -80,6 +106,11 @@ class Health:
     def waiting(self) -> tuple[TableHealth, ...]:
         """Tables for which anything waits."""
         return tuple(table for table in self.tables if table.files)
+
+    @cached_property
+    def routes_behind(self) -> tuple[RouteHealth, ...]:
+        """Routes for which an event waits for too long."""
+        return tuple(route for route in self.routes if route.behind)
 
     @property
     def files(self) -> int:

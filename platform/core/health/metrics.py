@@ -33,14 +33,14 @@ def lake_dimension(config: LakeConfig) -> str:
 
 
 def metric(config: LakeConfig, name: str, **dimensions: str) -> Metric:
-    """A metric of a lake, or of one of its tables or queues: `Table="orders"`, `Queue="events"`."""
+    """A metric of a lake, or of one of its tables, queues or routes: `Table="orders"`, `Queue="events"`."""
     return Metric(name, (("Lake", lake_dimension(config)), *dimensions.items()))
 
 
 def metric_data(health: Health, config: LakeConfig) -> list[dict[str, Any]]:
     """Every metric of a moment.
 
-    Tables for which nothing waits have none: CloudWatch bills each metric by the hours in which it has data.
+    Tables and routes for which nothing waits have none: CloudWatch bills each metric by the hours in which it has data.
 
     Args:
         health: what was measured.
@@ -68,6 +68,17 @@ def metric_data(health: Health, config: LakeConfig) -> list[dict[str, Any]]:
         ]
         if queue.dead is not None:
             metrics.append((metric(config, "DeadLetters", Queue=queue.name), queue.dead, "Count"))
+    if health.routes:
+        metrics += [
+            (metric(config, "RoutesBehind"), len(health.routes_behind), "Count"),
+            (metric(config, "Undeliverable"), sum(route.undeliverable for route in health.routes), "Count"),
+        ]
+    for route in health.routes:
+        if route.messages:
+            metrics += [
+                (metric(config, "MessagesWaiting", Route=route.name), route.messages, "Count"),
+                (metric(config, "OldestEventAge", Route=route.name), route.lag, "Seconds"),
+            ]
     return [
         {
             "MetricName": named.name,

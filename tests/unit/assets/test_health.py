@@ -30,13 +30,15 @@ from tidegate.platform.cli.main import app
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.platform.core.health.alarms import PERIOD, template
-from tidegate.platform.core.health.measurement import Health, QueueHealth, TableHealth
+from tidegate.platform.core.health.measurement import Health, QueueHealth, RouteHealth, TableHealth
 from tidegate.platform.core.health.metrics import metric_data, requests
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.cloudwatch import CloudWatch
 from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake import open_lake
+from tidegate.resources.lake_root.outbox import Lane
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.side_by_side import SideBySide
 from tidegate.resources.spark.remote import SparkRemote
@@ -45,6 +47,22 @@ from tidegate.sensors.health import health_events
 DAY = 86_400
 ORDERS, ITEMS, PLAIN = "landing.orders", "landing.items", "second.plain"
 CONFIG = LakeConfig.model_validate({**PAPER, "window": 60, "max_lag": 100, "metrics": "cloudwatch"})
+TOPIC = "arn:aws:sns:eu-central-1:123456789012:events"
+ROUTES = CONFIG.model_copy(
+    update={
+        "routes": LakeConfig.model_validate(
+            {
+                **PAPER,
+                "event_types": [{"key": "{type}/**"}],
+                "routes": [
+                    {"name": "idle", "topic": TOPIC},
+                    {"name": "late", "topic": TOPIC, "max_lag": 60, "owners": ["team:search"]},
+                    {"name": "tagged", "queues_tagged": "kind", "unmatched": "nobody"},
+                ],
+            }
+        ).routes
+    }
+)
 ACCESS_DENIED = ClientError({"Error": {"Code": "AccessDenied", "Message": "not allowed"}}, "GetQueueAttributes")
 
 
@@ -233,6 +251,79 @@ def test_what_s3_refuses_is_met_by_each_listing_and_counted_once(
     newest_first = [failed(2, 2), failed(3, 2), failed(4, 3)]
     monkeypatch.setattr(history, "_failed", lambda *_: iter(newest_first))
     assert history.quarantined_since(instance, 0.0) == {"a.t": 2 + 1 + 1}
+
+
+def waiting_routes(objects: Objects) -> Any:
+    """Returns a lake with messages that wait for its routes, and for one that it does not have any more."""
+    of_routes = lake(objects)
+    of_routes.config = ROUTES
+    outbox = of_routes.store.outbox
+    for lane, seconds in [
+        (Lane("late"), (939, 950)),
+        (Lane("tagged", "q1"), (500,)),
+        (Lane("tagged"), (990,)),
+        (Lane("former"), (999,)),
+    ]:
+        outbox.put([(lane, [Outgoing(f"m{second}", None, "g", second * 1000, "{}") for second in seconds])])
+    outbox.keep_undeliverable("idle", [(Outgoing("m1", None, "g", 1, "{}"), "too large")])
+    return of_routes
+
+
+def test_what_waits_for_each_route_is_measured_and_routes_behind_come_first(instance: dg.DagsterInstance) -> None:
+    objects = Objects()
+    health = measure(waiting_routes(objects), instance, now=1000.0)
+    assert health.routes == (
+        RouteHealth("late", 2, 61.0, 60),
+        RouteHealth("former", 1, 1.0, None),
+        RouteHealth("tagged", 2, 500.0, 900),
+        RouteHealth("idle", 0, 0.0, 900, undeliverable=1),
+    )
+    report = HealthReport(health)
+    page = report.page().replace("\u202f", " ").splitlines()
+    assert page[0].startswith("**1970-01-01 00:16 UTC: no table is behind, 2 of 4 routes behind.**")
+    assert page[-4:] == [
+        "| ⚠ `late` | 1m of 1m | 2 | 0 |",
+        "| ⚠ `former` | 1s of no route of lake.yaml | 1 | 0 |",
+        "| `tagged` | 8m of 15m | 2 | 0 |",
+        "| `idle` |  | 0 | 1 |",
+    ]
+    numbers = report.metadata()
+    assert {name: numbers[name] for name in ("to_forward", "oldest_to_forward_seconds", "routes_behind")} == {
+        "to_forward": 5,
+        "oldest_to_forward_seconds": 500.0,
+        "routes_behind": 2,
+    }
+    assert numbers["undeliverable"] == 1
+    check = report.checks(LAKE_HEALTH)[-1]
+    assert (check.check_name, check.passed) == ("every_route_delivers", False)
+    assert "messages wait for former, which lake.yaml does not have" in (check.description or "")
+
+
+def test_a_route_whose_outbox_cannot_be_listed_hides_no_other(instance: dg.DagsterInstance) -> None:
+    class Refusing(Objects):
+        def under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Any]:
+            if "outbox/late/" in prefix:
+                raise ACCESS_DENIED
+            return super().under(bucket, prefix, after)
+
+    health = measure(waiting_routes(Refusing()), instance, now=1000.0)
+    assert [route.messages for route in health.routes if route.name in ("late", "tagged")] == [2, 0]
+    (problem,) = health.unknown
+    assert problem.startswith("route late: ")
+
+
+def test_a_lake_without_routes_lists_no_outbox_and_shows_no_routes(instance: dg.DagsterInstance) -> None:
+    class Strict(Objects):
+        def folders(self, bucket: str, prefix: str) -> list[str]:
+            assert "outbox" not in prefix
+            return super().folders(bucket, prefix)
+
+    report = HealthReport(measure(lake(Strict()), instance, now=1000.0))
+    assert report.health.unknown == ()
+    assert "route" not in report.page()
+    assert "to_forward" not in report.metadata()
+    assert "every_route_delivers" not in {check.check_name for check in report.checks(LAKE_HEALTH)}
+    assert not any("Rout" in datum["MetricName"] for datum in metric_data(report.health, CONFIG))
 
 
 def table(key: str, lag: float = 0.0, files: int = 1) -> TableHealth:
@@ -435,6 +526,22 @@ def test_every_alarm_watches_what_is_published() -> None:
     assert limits == {f"Tidegate lake/root: {name} is behind": 160 for name in ("orders", "items", "plain")}
     theirs = {(alarm["MetricName"], alarm["Dimensions"][0]["Value"]) for alarm in alarms.values() if alarm not in ours}
     assert theirs == {("ApproximateAgeOfOldestMessage", "events"), ("ApproximateAgeOfOldestMessage", "more")}
+
+
+def test_the_alarms_of_routes_watch_what_is_published() -> None:
+    health = Health(0.0, routes=tuple(RouteHealth(route.name, 1, 1.0, 1) for route in ROUTES.routes))
+    published = {(datum["MetricName"], json.dumps(datum["Dimensions"])) for datum in metric_data(health, ROUTES)}
+    made = template(ROUTES)["Resources"]
+    alarms = [resource["Properties"] for name, resource in made.items() if "Route" in name or name == "Undeliverable"]
+    assert {(alarm["MetricName"], json.dumps(alarm["Dimensions"])) for alarm in alarms} <= published
+    assert [(alarm["AlarmName"].partition(": ")[2], alarm["Threshold"]) for alarm in alarms] == [
+        ("a route is behind", 0),
+        ("messages are undeliverable", 0),
+        ("route idle is behind", 900),
+        ("route late is behind", 60),
+        ("route tagged is behind", 900),
+    ]
+    assert "Owners: team:search." in alarms[3]["AlarmDescription"]
 
 
 def test_alarms_fit_into_one_template_however_many_tables_there_are() -> None:

@@ -24,7 +24,7 @@ from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.health.alarms import template
-from tidegate.platform.core.health.measurement import Health, QueueHealth, TableHealth
+from tidegate.platform.core.health.measurement import Health, QueueHealth, RouteHealth, TableHealth
 from tidegate.platform.core.health.metrics import NAMESPACE, metric_data
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -271,9 +271,11 @@ def test_the_page_of_monitoring_names_each_metric_and_each_kind_of_alarm() -> No
             "queues": [{"name": "q", "dlq": "d"}],
             "buckets": ["landing"],
             "tables": [{"name": "t", "prefix": "s3://landing/t/"}],
+            "routes": [{"name": "r", "queue": {"name": "forwarded"}}],
         }
     )
-    health = Health(0.0, (TableHealth("landing.t", "t", 1),), (QueueHealth("q", 0, 0, 0),))
+    queues, routes = (QueueHealth("q", 0, 0, 0),), (RouteHealth("r", 1),)
+    health = Health(0.0, (TableHealth("landing.t", "t", 1),), queues, routes=routes)
     section, alarms = page.split("## Metrics", 1)[1].split("## Alarms", 1)
     assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == {
         datum["MetricName"] for datum in metric_data(health, config)

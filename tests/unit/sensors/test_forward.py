@@ -101,6 +101,7 @@ class Network:
         self.got: dict[str, list[Outgoing]] = {}
         self.down: set[str] = set()
         self.never: set[str] = set()
+        self.later: set[str] = set()
 
     def of(self, route: Any) -> Any:
         return self._at(route.name, ordered=route.fifo)
@@ -116,6 +117,7 @@ class Network:
             if name in self.down:
                 raise EndpointConnectionError(endpoint_url=name)
             refused = [Refusal(place, "never", True) for place, one in enumerate(messages) if one.id in self.never]
+            refused += [Refusal(place, "later", False) for place, one in enumerate(messages) if one.id in self.later]
             places = {one.place for one in refused}
             self.got.setdefault(name, []).extend(one for place, one in enumerate(messages) if place not in places)
             return refused
@@ -290,6 +292,22 @@ def test_a_message_that_is_never_taken_is_quarantined_with_its_reason() -> None:
     assert network.ids("all") == ["m2"]
     kept = {key: json.loads(text) for key, text in lake.store.objects.bodies.items() if "/routes/all/" in key}
     assert [(one["reason"], one["message"]["id"]) for one in kept.values()] == [("never", "m1")]
+
+
+def test_a_message_that_was_sent_is_not_sent_again_although_another_was_divided() -> None:
+    """The two halves of the other make the object as long as it was."""
+    network = Network()
+    lake = make_lake(network)
+    large = json.dumps({"Records": [{"n": 1, "x": "x" * 60_000}, {"n": 2, "x": "x" * 60_000}]})
+    messages = [Outgoing("m1", None, "g", 1_000, "{}"), Outgoing("m2", None, "g", 1_000, large)]
+    lake.store.outbox.put([(Lane("all"), messages)])
+    network.later = {"m2/0", "m2/1"}
+    tick(lake)
+    assert network.ids("all") == ["m1"]
+    network.later = set()
+    tick(lake)
+    assert network.ids("all") == ["m1", "m2/0", "m2/1"]
+    assert lake.store.objects.bodies == {}
 
 
 @pytest.mark.parametrize(
