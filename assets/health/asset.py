@@ -39,7 +39,8 @@ def build_lake_health(config: LakeConfig) -> dg.AssetsDefinition:
         owners=table_owners(config),
         kinds={"s3", "sqs"},
         description="For each table: waiting events, their age, the last commit, and quarantined objects. For each "
-        "queue: its messages. For each route: what waits to be forwarded. The sensor health measures this every five minutes.",
+        "queue: its messages. For each route: what waits to be forwarded. The sensor health measures this every "
+        "five minutes.",
         check_specs=[
             dg.AssetCheckSpec(name, asset=LAKE_HEALTH, description=description)
             for name, description in {**DESCRIPTIONS, **(ROUTE_DESCRIPTIONS if config.routes else {})}.items()

@@ -18,11 +18,11 @@ class Need:
     """
 
     action: str
-    on: Literal["bucket", "object", "source", "queue", "table", "any"]
+    on: Literal["bucket", "object", "source", "queue", "topic", "table", "any"]
     only: Literal["", "versioned", "tagged", "conditional"] = ""
 
 
-def _each(service: str, on: Literal["queue", "table"], *names: str) -> dict[str, tuple[Need, ...]]:
+def _each(service: str, on: Literal["queue", "topic", "table", "any"], *names: str) -> dict[str, tuple[Need, ...]]:
     return {f"{service}:{name}": (Need(f"{service}:{name}", on),) for name in names}
 
 
@@ -65,6 +65,9 @@ CALLS: dict[str, tuple[Need, ...]] = {
     ),
     **_each("sqs", "queue", "GetQueueUrl", "GetQueueAttributes", "ReceiveMessage", "SendMessage"),
     **_each("sqs", "queue", "DeleteMessage", "ChangeMessageVisibility"),
+    **_each("sns", "topic", "GetTopicAttributes"),
+    "sns:PublishBatch": (Need("sns:Publish", "topic"),),
+    **_each("tag", "any", "GetResources"),
     "sqs:SendMessageBatch": (Need("sqs:SendMessage", "queue"),),
     "sqs:DeleteMessageBatch": (Need("sqs:DeleteMessage", "queue"),),
     "sqs:ChangeMessageVisibilityBatch": (Need("sqs:ChangeMessageVisibility", "queue"),),

@@ -263,6 +263,12 @@ class _Needs:
                 "`check`",
             ),
             Statement(
+                "Topics",
+                ("sns:GetTopicAttributes",),
+                tuple(dict.fromkeys(route.topic for route in self.config.routes if route.topic)),
+                "`check`",
+            ),
+            Statement(
                 "DeadLetterQueues",
                 ("sqs:GetQueueUrl",),
                 self._dead_letters(),

@@ -37,11 +37,11 @@ class Statement:
             resource: ARN, without wildcards.
             context: values of the condition keys in the request. None: the conditions are assumed to hold.
         """
-        wanted = ((key, value) for test in self.condition.values() for key, value in test.items())
+        tests = [(test, *pair) for test, pairs in self.condition.items() for pair in pairs.items()]
         return (
             action in self.actions
             and any(_pattern(arn).fullmatch(resource) for arn in self.resources)
-            and (context is None or all(context.get(key) == value for key, value in wanted))
+            and (context is None or all(_holds(test, context.get(key), value) for test, key, value in tests))
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -53,6 +53,11 @@ class Statement:
             "Resource": list(self.resources) if len(self.resources) > 1 else self.resources[0],
             **({"Condition": self.condition} if self.condition else {}),
         }
+
+
+def _holds(test: str, found: str | None, wanted: str) -> bool:
+    """Return whether a condition holds: `Null`, or a comparison of texts."""
+    return (found is None) is (wanted == "true") if test == "Null" else found == wanted
 
 
 def literal(text: str) -> str:

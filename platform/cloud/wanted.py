@@ -84,6 +84,51 @@ class WantedQueue:
 
 
 @dataclass(frozen=True, slots=True)
+class WantedTopic:
+    """A topic to which a route publishes.
+
+    Attributes:
+        arn: ARN of the topic.
+    """
+
+    arn: str
+
+    @property
+    def region(self) -> str:
+        """The region of the topic."""
+        return self.arn.split(":")[3]
+
+    @property
+    def account(self) -> str:
+        """The account that owns the topic."""
+        return self.arn.split(":")[4]
+
+    @property
+    def name(self) -> str:
+        """The topic's name."""
+        return self.arn.split(":")[5]
+
+    def attributes(self) -> dict[str, str]:
+        """Return the topic's attributes, as SNS's CreateTopic takes them."""
+        return {"FifoTopic": "true"} if self.name.endswith(".fifo") else {}
+
+
+@dataclass(frozen=True, slots=True)
+class WantedDestination:
+    """A queue to which a route sends. Its consumer has it, so only what cannot be changed later is stated.
+
+    Attributes:
+        name: name of the queue.
+    """
+
+    name: str
+
+    def attributes(self) -> dict[str, str]:
+        """Return the queue's attributes, as SQS's CreateQueue takes them."""
+        return {"FifoQueue": "true"} if self.name.endswith(".fifo") else {}
+
+
+@dataclass(frozen=True, slots=True)
 class CommitTable:
     """The DynamoDB table through which Delta commits are coordinated. Its keys are those of Delta's S3DynamoDBLogStore.
 
@@ -121,6 +166,8 @@ class Wanted:
         event_queue: the queue that gets the events.
         row_queues: the queues of rows.
         commit_table: the table that coordinates commits.
+        topics: topics of routes.
+        destinations: queues of routes. Queues that a route finds by a tag are not among them.
     """
 
     buckets: tuple[str, ...] = ("landing",)
@@ -128,12 +175,25 @@ class Wanted:
     event_queue: WantedQueue = WantedQueue("tidegate-events", "tidegate-events-dlq")
     row_queues: tuple[WantedQueue, ...] = ()
     commit_table: CommitTable = CommitTable()
+    topics: tuple[WantedTopic, ...] = ()
+    destinations: tuple[WantedDestination, ...] = ()
 
     @classmethod
     def of(cls, config: LakeConfig) -> Wanted:
         """Return what a lake needs. Its first queue gets the events."""
         rows = tuple(WantedQueue.of(spec.row_queue) for spec in config.tables if spec.row_queue)
-        return cls(config.buckets, config.lake.root, WantedQueue.of(config.queues[0]), rows)
+        topics = dict.fromkeys(route.topic for route in config.routes if route.topic)
+        queues = dict.fromkeys(
+            route.queue.name if route.queue else route.unmatched or "" for route in config.routes if not route.topic
+        )
+        return cls(
+            config.buckets,
+            config.lake.root,
+            WantedQueue.of(config.queues[0]),
+            rows,
+            topics=tuple(map(WantedTopic, topics)),
+            destinations=tuple(map(WantedDestination, queues)),
+        )
 
     @property
     def every_bucket(self) -> list[str]:

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.exceptions import ClientError
 
-from tidegate.platform.cloud.wanted import CommitTable, Wanted, WantedQueue
+from tidegate.platform.cloud.wanted import CommitTable, Wanted, WantedDestination, WantedQueue, WantedTopic
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_s3.type_defs import NotificationConfigurationTypeDef
+    from mypy_boto3_sns import SNSClient
     from mypy_boto3_sqs import SQSClient
 
 
 @dataclass(frozen=True)
 class Clients:
-    """The AWS clients that provisioning needs."""
+    """The AWS clients that provisioning needs.
+
+    Attributes:
+        sns: opens a client of SNS for a region and an account. The local AWS takes the account from the access key, so
+            that it has topics of every account that `lake.yaml` names.
+    """
 
     s3: S3Client
     sqs: SQSClient
     dynamodb: DynamoDBClient
+    sns: Callable[[str, str], SNSClient]
 
     @classmethod
     def connect(
@@ -42,6 +49,13 @@ class Clients:
             session.client("s3", endpoint_url=endpoint),
             session.client("sqs", endpoint_url=endpoint),
             session.client("dynamodb", endpoint_url=endpoint),
+            lambda region, account: boto3.client(
+                "sns",
+                region_name=region,
+                endpoint_url=endpoint,
+                aws_access_key_id=account,
+                aws_secret_access_key=secret or account,
+            ),
         )
 
 
@@ -60,6 +74,10 @@ def provision(clients: Clients, wanted: Wanted) -> str:
     _attributes(clients.sqs, url, {"Policy": json.dumps(wanted.queue_policy(arn))})
     for bucket in wanted.buckets:
         _notification(clients.s3, bucket, wanted.notification(arn))
+    for topic in wanted.topics:
+        _topic(clients.sns(topic.region, topic.account), topic)
+    for destination in wanted.destinations:
+        _destination(clients.sqs, destination)
     _commit_table(clients.dynamodb, wanted.commit_table)
     return url
 
@@ -85,6 +103,20 @@ def _queue(sqs: SQSClient, name: str, wanted: dict[str, str]) -> str:
         url = sqs.create_queue(QueueName=name)["QueueUrl"]
     _attributes(sqs, url, wanted)
     return url
+
+
+def _destination(sqs: SQSClient, queue: WantedDestination) -> None:
+    try:
+        sqs.get_queue_url(QueueName=queue.name)
+    except sqs.exceptions.QueueDoesNotExist:
+        sqs.create_queue(QueueName=queue.name, Attributes=queue.attributes())  # type: ignore[arg-type]
+
+
+def _topic(sns: SNSClient, topic: WantedTopic) -> None:
+    try:
+        sns.get_topic_attributes(TopicArn=topic.arn)
+    except sns.exceptions.NotFoundException:
+        sns.create_topic(Name=topic.name, Attributes=topic.attributes())
 
 
 def _attributes(sqs: SQSClient, url: str, wanted: dict[str, str]) -> None:

@@ -38,17 +38,18 @@ class TaggedQueues:
             ClientError: the Tagging API refused the call.
             BotoCoreError: it did not answer.
         """
-        return self._now().get(value, ())
+        return self.by_value().get(value, ())
 
     def has(self, name: str) -> bool:
         """Return whether a queue has the tag, whatever its value. Raises what `of` raises."""
-        return any(name in names for names in self._now().values())
+        return any(name in names for names in self.by_value().values())
 
     def forget(self) -> None:
         """Read the tags again at the next use, because a queue that was found does not exist."""
         self._read_at = None
 
-    def _now(self) -> Mapping[str, tuple[str, ...]]:
+    def by_value(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the names of the queues by the values of the tag. Raises what `of` raises."""
         if self._read_at is None or self._clock() - self._read_at > _REFRESH:
             self._found = self._read()
             self._read_at = self._clock()

@@ -29,6 +29,11 @@ from tidegate.resources.settings import Settings
 LAKE = """
 lake: {{root: s3://lake-{tag}/own}}
 queues: [{{name: q-{tag}, dlq: q-{tag}-dlq}}]
+event_types: [{{key: "{{type}}/**"}}]
+routes:
+- {{name: all, topic: "arn:aws:sns:us-east-1:000000000000:topic-{tag}"}}
+- {{name: search, queue: {{name: search-{tag}}}}}
+- {{name: teams, queues_tagged: kind-{tag}, unmatched: nobody-{tag}}}
 buckets: [landing-{tag}]
 metrics: cloudwatch
 tables:
@@ -40,6 +45,7 @@ tables:
 XML = b"<Error><Code>%s</Code><Message>no</Message></Error>"
 DENIED = XML % b"AccessDenied"
 DENIED_BY_SQS = json.dumps({"__type": "com.amazonaws.sqs#AccessDeniedException", "message": "no"}).encode()
+DENIED_TAGS = json.dumps({"__type": "AccessDeniedException", "message": "no"}).encode()
 ALL = list(EVENTS)
 
 
@@ -68,9 +74,17 @@ class Shore:
         self.bucket, self.lake = f"landing-{self.tag}", f"lake-{self.tag}"
         self.queue, self.dead = f"q-{self.tag}", f"q-{self.tag}-dlq"
         self.clients.s3.create_bucket(Bucket=f"archive-{self.tag}")
+        self.clients.sqs.create_queue(QueueName=f"team-{self.tag}", tags={f"kind-{self.tag}": "orders"})
         self.url = provision(self.clients, Wanted.of(self.config))
         self.arn = f"arn:aws:sqs:{REGION}:{ACCOUNT}:{self.queue}"
         self.store = LakeStore(ObjectStore(self.clients.s3), self.config.lake.root)
+
+    @property
+    def topic(self) -> str:
+        return f"arn:aws:sns:{REGION}:{ACCOUNT}:topic-{self.tag}"
+
+    def queue_url(self, name: str) -> str:
+        return self.clients.sqs.get_queue_url(QueueName=name)["QueueUrl"]
 
     def found(self, target: str = "") -> list[Finding]:
         """The findings, except that no Spark server answers."""
@@ -124,6 +138,10 @@ IN_ORDER = [
     ("queue q: visibility timeout", "120 s"),
     ("queue q: retention", "14 days"),
     ("queue q: dead-letter queue", r"q-\w+-dlq, after 8 receives; 0 messages are in it"),
+    ("route all: topic", r"topic-\w+, with 0 subscriptions"),
+    ("route search: queue", r"search-\w+"),
+    ("route teams: queue", r"nobody-\w+, for events that no tagged queue takes"),
+    ("route teams: tagged queues", r"1 queues have the tag kind-\w+, for 1 types"),
     ("bucket landing: reachable", ""),
     ("bucket landing: objects can be read", "s3:ListBucket, s3:GetObject and s3:GetObjectTagging are allowed"),
     ("bucket landing: notification", "created and removed objects, to the queue"),
@@ -177,7 +195,12 @@ QUEUE_FAULTS: dict[str, tuple[Callable[[Shore], object], dict[str, str]]] = {
     ),
     "GetQueueUrl is denied": (
         lambda at: at.deny_sqs("GetQueueUrl"),
-        {"queue q: reachable": "allow sqs:GetQueueUrl on q-", "bucket landing: notification": "none answered"},
+        {
+            "queue q: reachable": "allow sqs:GetQueueUrl on q-",
+            "route search: queue": "allow sqs:GetQueueUrl on search-",
+            "route teams: queue": "allow sqs:GetQueueUrl on nobody-",
+            "bucket landing: notification": "none answered",
+        },
     ),
     "GetQueueAttributes is denied": (
         lambda at: at.deny_sqs("GetQueueAttributes"),
@@ -206,7 +229,11 @@ QUEUE_FAULTS: dict[str, tuple[Callable[[Shore], object], dict[str, str]]] = {
     ),
     "SendMessage is denied": (
         lambda at: at.deny_sqs("SendMessageBatch"),
-        {"queue q: messages can be sent again": r"sqs:SendMessage on q-\w+; statement SendAgain of"},
+        {
+            "queue q: messages can be sent again": r"sqs:SendMessage on q-\w+; statement SendAgain of",
+            "route search: queue": r"allow sqs:SendMessage on search-\w+; statement Forward of",
+            "route teams: queue": r"allow sqs:SendMessage on nobody-\w+; statement Forward of",
+        },
     ),
     "messages come back too soon": (
         lambda at: at.set_queue(VisibilityTimeout="30"),
@@ -398,7 +425,34 @@ LAKE_FAULTS: dict[str, tuple[Callable[[Shore], object], dict[str, str]]] = {
     ),
 }
 
-FAULTS = QUEUE_FAULTS | BUCKET_FAULTS | LAKE_FAULTS
+ROUTE_FAULTS: dict[str, tuple[Callable[[Shore], object], dict[str, str]]] = {
+    "a topic is not there": (
+        lambda at: at.clients.sns(REGION, ACCOUNT).delete_topic(TopicArn=at.topic),
+        {"route all: topic": r"there is no topic arn:aws:sns:us-east-1:000000000000:topic-\w+: create it"},
+    ),
+    "publishing is denied": (
+        lambda at: at.deny("POST", "/PublishBatch$"),
+        {"route all: topic": r"allow sns:Publish on arn:\S+:topic-\w+; statement Publish of `tidegate policy dagster`"},
+    ),
+    "the attributes of a topic are denied": (
+        lambda at: at.deny("POST", "/GetTopicAttributes$"),
+        {"route all: topic": r"allow sns:GetTopicAttributes on arn:\S+; statement Topics of `tidegate policy op"},
+    ),
+    "the queue of a route is not there": (
+        lambda at: at.clients.sqs.delete_queue(QueueUrl=at.queue_url(f"search-{at.tag}")),
+        {"route search: queue": r"there is no queue search-\w+: create it, or correct `queue` of the route"},
+    ),
+    "the queue for unmatched events is not there": (
+        lambda at: at.clients.sqs.delete_queue(QueueUrl=at.queue_url(f"nobody-{at.tag}")),
+        {"route teams: queue": r"there is no queue nobody-\w+: create it, or correct `unmatched` of the route"},
+    ),
+    "tags are denied": (
+        lambda at: at.deny("POST", "/GetResources$", DENIED_TAGS),
+        {"route teams: tagged queues": r"allow tag:GetResources on \*; statement FindTaggedQueues of"},
+    ),
+}
+
+FAULTS = ROUTE_FAULTS | QUEUE_FAULTS | BUCKET_FAULTS | LAKE_FAULTS
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -410,6 +464,13 @@ def test_each_fault_fails_its_line_and_no_other(fault: str, shore: Shore) -> Non
     for (what, detail), (begins, says) in zip(failed.items(), expected.items(), strict=True):
         assert what.startswith(begins), failed
         assert re.search(says, detail), failed
+
+
+def test_a_tag_that_no_queue_has_is_a_warning(shore: Shore) -> None:
+    shore.clients.sqs.delete_queue(QueueUrl=shore.queue_url(f"team-{shore.tag}"))
+    (finding,) = (finding for finding in shore.found() if finding.warning)
+    assert (finding.what, finding.ok) == ("route teams: tagged queues", True)
+    assert re.match(r"no queue of this account and region has the tag kind-\w+, so every event goes", finding.detail)
 
 
 def test_tags_of_versions_are_a_warning_where_no_object_has_one(shore: Shore) -> None:

@@ -44,11 +44,18 @@ from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.spark.server import SparkServer
 from tidegate.platform.testing import TestLake
 from tidegate.resources.lake import Lake
+from tidegate.sensors.forward.forwarder import Forwarder
 from tidegate.sensors.intake.tick import take_in
 
 NAME = "policed"
 LANDING, VERSIONED, ARCHIVE, INVENTORIES = f"landing-{NAME}", f"versioned-{NAME}", f"archive-{NAME}", f"lists-{NAME}"
 FOLDER = f"{LANDING}/all/"
+TOPIC = f"arn:aws:sns:{REGION}:{ACCOUNT}:topic-{NAME}"
+ROUTES: list[dict[str, Any]] = [
+    {"name": "topic", "topic": TOPIC},
+    {"name": "queue", "queue": {"name": f"queue-{NAME}"}},
+    {"name": "tagged", "queues_tagged": NAME, "unmatched": f"unmatched-{NAME}"},
+]
 TABLES: list[dict[str, Any]] = [
     {"name": "registered", "prefix": "registered/", "format": "parquet"},
     {"name": "loaded", "prefix": "loaded/", "format": "json", "silver": {"keys": ["id"], "order": "id", "every": 10}},
@@ -109,6 +116,7 @@ class Course:
 
     Attributes:
         roles: the statements of each role.
+        forwarded: messages that each route sent. Those of tagged queues are counted by queue.
         said: the output of the commands, by name.
     """
 
@@ -116,6 +124,7 @@ class Course:
     proxy: PolicedAws
     roles: dict[str, Statements]
     rows: dict[str, int]
+    forwarded: dict[str, int]
     unknown: tuple[str, ...]
     said: dict[str, str]
 
@@ -181,6 +190,13 @@ def _dagster(lake: TestLake, handles: Lake) -> tuple[str, ...]:
     return unknown
 
 
+def _forward(handles: Lake) -> dict[str, int]:
+    """Send what waits in the outbox. Returns how many messages each route sent."""
+    results = Forwarder().tick(handles, handles.store.outbox.lanes())
+    assert [result.error for result in results if result.error] == []
+    return {result.lane.route: result.sent for result in results}
+
+
 def _commands(lake: TestLake) -> dict[str, str]:
     """Run every command as an operator. Returns the outputs."""
     said: dict[str, str] = {}
@@ -235,14 +251,18 @@ def course(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Ite
         direct.clients().s3.put_bucket_versioning(Bucket=VERSIONED, VersioningConfiguration={"Status": "Enabled"})
         queue = {"url": direct.aws.queue_url(f"events-{NAME}"), "dlq": f"events-{NAME}-dlq"}
         more = {"buckets": [LANDING, VERSIONED], "queues": [queue], "metrics": "cloudwatch", "discovery": False}
+        more |= {"event_types": [{"key": "{type}/**"}], "routes": ROUTES}
         lake = TestLake(direct, folder, NAME, TABLES, more)  # type: ignore[arg-type]
         # The log store creates its table.
         lake.clients.dynamodb.delete_table(TableName="delta_log")
         roles["dagster"], roles["spark"] = dagster(lake.config), spark(lake.config)
         roles["operator"] = (*dagster(lake.config), *operator(lake.config))
+        lake.clients.sqs.create_queue(QueueName=f"team-{NAME}", tags={NAME: "loaded"})
+        proxy.queue_tagged(f"team-{NAME}", **{NAME: "loaded"})
         _land(lake, proxy)
         handles = stack.enter_context(lake.resource.opened())
         unknown = _dagster(lake, handles)
+        forwarded = _forward(handles)
         rows = {
             spec.name: handles.delta.session.sql(f"SELECT 1 FROM bronze.{spec.name}").count()
             for spec in lake.config.tables
@@ -254,7 +274,7 @@ def course(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Ite
         said = _commands(lake)
         for name in ("registered", "loaded"):
             run_table(handles.table(lake.key(name)), RunOptions(run_id="after", listing=False))
-        yield Course(lake, proxy, roles, rows, unknown, said)
+        yield Course(lake, proxy, roles, rows, forwarded, unknown, said)
 
 
 def test_nothing_that_the_lake_does_is_refused(course: Course) -> None:
@@ -276,6 +296,19 @@ def test_every_table_has_its_rows_and_every_file_is_where_it_has_to_be(course: C
     assert tags == [{"Key": "of", "Value": "producer"}]
     for bucket, key in ((LANDING, "tagged/a.json"), (VERSIONED, "v/a.json")):
         assert s3.get_object_tagging(Bucket=bucket, Key=key)["TagSet"] == [{"Key": "seen", "Value": "yes"}]
+
+
+def test_events_were_forwarded_to_a_topic_a_queue_and_tagged_queues(course: Course) -> None:
+    everything = course.forwarded["topic"]
+    assert everything > 0
+    assert course.forwarded == {"topic": everything, "queue": everything, "tagged": everything}
+    sqs, depths = course.lake.clients.sqs, {}
+    for name in ("queue", "unmatched", "team"):
+        url = sqs.get_queue_url(QueueName=f"{name}-{NAME}")["QueueUrl"]
+        found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"])
+        depths[name] = int(found["Attributes"]["ApproximateNumberOfMessages"])
+    assert depths["queue"] == everything == depths["unmatched"] + depths["team"]
+    assert depths["team"] == 3, "a message for each object below loaded/"
 
 
 def test_the_commands_did_what_they_are_for(course: Course) -> None:

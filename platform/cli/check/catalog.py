@@ -207,6 +207,27 @@ class Check(Enum):
         "fix what the first line of the error names; the table's next run clears the check",
     )
 
+    ROUTE_TOPIC = (
+        "route.topic",
+        "route {}: topic",
+        "the topic of the route exists, and publishing to it is allowed",
+        "create the topic, correct `topic`, or allow `sns:GetTopicAttributes` and `sns:Publish` on it, in its own "
+        "policy too if another account has it",
+    )
+    ROUTE_QUEUE = (
+        "route.queue",
+        "route {}: queue",
+        "the queue of the route, or its `unmatched`, exists, and sending to it is allowed",
+        "create the queue, correct the name, or allow `sqs:GetQueueUrl` and `sqs:SendMessage` on it, in its own policy "
+        "too if another account has it",
+    )
+    ROUTE_TAGS = (
+        "route.tags",
+        "route {}: tagged queues",
+        "queues can be found by their tag; a warning if no queue has it",
+        "allow `tag:GetResources`, or tag a queue with an event type",
+    )
+
     METRICS_PUBLISH = (
         "metrics.publish",
         "{}: metrics can be published",

@@ -30,6 +30,7 @@ from tidegate.platform.cli.check.lake import (
 )
 from tidegate.platform.cli.check.metrics import check_metrics
 from tidegate.platform.cli.check.queues import CheckedQueue, check_queue
+from tidegate.platform.cli.check.routes import check_routes
 from tidegate.platform.cli.check.silver import check_silver
 from tidegate.platform.cli.check.webhooks import check_webhooks
 from tidegate.platform.cli.commands.failed_run import check_runs
@@ -160,6 +161,7 @@ def _findings(
     for queue in config.every_queue:
         yield from check_queue(aws.queues(queue.region), queue, queues)
     yield from check_webhooks(config.webhooks, queues, os.environ)
+    yield from check_routes(config, aws)
     store = LakeStore(ObjectStore(s3), config.lake.root)
     for bucket in config.buckets:
         tables = [spec for spec in config.tables if spec.table_key.bucket == bucket]

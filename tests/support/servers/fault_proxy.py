@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import re
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -42,9 +43,10 @@ class FaultProxy(RunningServer):
     """Forwards everything to `upstream` (an http:// URL), except what its rules catch.
 
     `method` and `path` of a rule are regular expressions. The first must match the whole method. The second is searched
-    in the path with its query, as sent. DynamoDB's single path is followed by the operation, `/PutItem`. The latest
-    rule that catches a request decides. `count` rules also see every request. `times` is the number of requests that a
-    rule catches before it is used up; None for all. DynamoDB's requests go to `dynamodb`, if given.
+    in the path with its query, as sent. The single path of DynamoDB, SQS and SNS is followed by the operation,
+    `/PutItem`. The latest rule that catches a request decides. `count` rules also see every request. `times` is the
+    number of requests that a rule catches before it is used up; None for all. DynamoDB's requests go to `dynamodb`, if
+    given.
     """
 
     def __init__(self, upstream: str, dynamodb: str | None = None) -> None:
@@ -169,7 +171,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _handle(self) -> None:
         body = self._body()
-        rules = self.owner._match(self.command, self.path + self._target.rpartition(".")[2])
+        rules = self.owner._match(self.command, self.path + (self._target.rpartition(".")[2] or self._action(body)))
         for rule in rules:
             rule.before()
         if any(rule.cuts() for rule in rules):
@@ -194,6 +196,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _target(self) -> str:
         """Service and operation of DynamoDB's protocol. Empty for S3."""
         return self.headers.get("X-Amz-Target", "")
+
+    def _action(self, body: bytes) -> str:
+        """Operation of SNS's protocol. Empty for any other."""
+        is_form = self.headers.get("Content-Type", "").startswith("application/x-www-form-urlencoded")
+        found = re.search(rb"(?:^|&)Action=(\w+)", body) if is_form else None
+        return found[1].decode() if found else ""
 
     def _body(self) -> bytes:
         if "chunked" not in self.headers.get("Transfer-Encoding", "").lower():

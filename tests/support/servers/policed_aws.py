@@ -82,6 +82,7 @@ class PolicedAws(FaultProxy):
         self.refused: dict[Asked, None] = {}
         self.unknown: dict[str, None] = {}
         self._tagged: set[str] = set()
+        self._queue_tags: dict[str, dict[str, str]] = {}
         self._noting = threading.Lock()
 
     def answer(self, request: Request, forward: Callable[[], Answer]) -> Answer:
@@ -109,6 +110,10 @@ class PolicedAws(FaultProxy):
         """Record that this object has tags, so that a copy of it needs the permissions for tags."""
         self._tagged.add(f"{bucket}/{key}")
 
+    def queue_tagged(self, queue: str, **tags: str) -> None:
+        """Record the tags of a queue, which conditions may ask for."""
+        self._queue_tags[queue] = {f"aws:ResourceTag/{name}": value for name, value in tags.items()}
+
     def _is_allowed(self, asked: Asked) -> bool:
         allowed = asked.allowed(self._roles.get(asked.role, ()))
         with self._noting:
@@ -119,7 +124,9 @@ class PolicedAws(FaultProxy):
 
     def _needs(self, role: str, request: Request) -> list[Asked]:
         if target := request.headers.get("X-Amz-Target"):
-            return _of_json(role, target, json.loads(request.body))
+            return _of_json(role, target, json.loads(request.body), self._queue_tags)
+        if b"TopicArn=" in request.body:
+            return _of_sns(role, parse_qs(request.body.decode()))
         operation, query = _operation(request)
         bucket, key = _place(request.path)
         source = unquote(request.headers.get("x-amz-copy-source", "")).lstrip("/").partition("?")[0]
@@ -156,17 +163,28 @@ def _place(path: str) -> tuple[str, str]:
     return bucket, key
 
 
-def _of_json(role: str, target: str, body: Mapping[str, str]) -> list[Asked]:
+def _of_sns(role: str, form: Mapping[str, list[str]]) -> list[Asked]:
+    operation = f"sns:{form['Action'][0]}"
+    return [Asked(role, operation, need.action, form["TopicArn"][0]) for need in CALLS[operation]]
+
+
+def _of_json(
+    role: str, target: str, body: Mapping[str, str], queue_tags: Mapping[str, Mapping[str, str]]
+) -> list[Asked]:
     service, _, name = target.rpartition(".")
+    context: Mapping[str, str] = {}
     if service == "AmazonSQS":
         queue = body.get("QueueName") or body["QueueUrl"].rstrip("/").rpartition("/")[2]
         place, kind = f"arn:aws:sqs:{REGION}:{ACCOUNT}:{queue}", "sqs"
+        context = queue_tags.get(queue, {})
     elif service.startswith("DynamoDB"):
         place, kind = f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{body['TableName']}", "dynamodb"
+    elif service.startswith("ResourceGroupsTagging"):
+        place, kind = "*", "tag"
     else:
         place, kind = "*", "cloudwatch"
+        context = {"cloudwatch:namespace": body.get("Namespace", "")}
     needs: tuple[Need, ...] = CALLS[f"{kind}:{name}"]
-    context = {"cloudwatch:namespace": body.get("Namespace", "")}
     return [Asked(role, f"{kind}:{name}", need.action, place, context) for need in needs]
 
 

@@ -126,7 +126,17 @@ def test_queues_have_the_region_and_account_of_their_url_or_of_the_first_one() -
 def test_every_action_is_one_that_some_call_needs() -> None:
     needed = {need.action for needs in CALLS.values() for need in needs}
     tables = [table("orders"), table("tagged", format="json", after_load={"tag": {"a": "b"}})]
-    config = lake(*tables, metrics="cloudwatch", queues=[{"name": "events", "dlq": "dead"}])
+    routes = [
+        {"name": "all", "topic": "arn:aws:sns:eu-west-1:444455556666:events"},
+        {"name": "teams", "queues_tagged": "kind", "unmatched": "nobody"},
+    ]
+    config = lake(
+        *tables,
+        metrics="cloudwatch",
+        queues=[{"name": "events", "dlq": "dead"}],
+        event_types=[{"key": "{type}/**"}],
+        routes=routes,
+    )
     for role in ROLES.values():
         assert {action for statement in role(config) for action in statement.actions} <= needed
 
@@ -149,6 +159,28 @@ def test_the_webhook_server_may_send_to_the_queues_of_its_senders_alone() -> Non
     )
     assert webhook(lake(*tables, webhooks=senders[:1]))[0].actions == ("sqs:SendMessage",)
     assert webhook(lake(*tables)) == ()
+
+
+def test_routes_need_their_destinations_and_tagged_queues_only_with_the_tag() -> None:
+    topic = "arn:aws:sns:eu-west-1:444455556666:events"
+    routes = [
+        {"name": "all", "topic": topic},
+        {"name": "search", "queue": {"name": "search"}},
+        {"name": "teams", "queues_tagged": "kind", "unmatched": "nobody"},
+    ]
+    config = lake(event_types=[{"key": "{type}/**"}], routes=routes)
+    may = dagster(config)
+    assert allowed(may, "sns:Publish", topic)
+    for name in ("search", "nobody"):
+        assert allowed(may, "sqs:SendMessage", f"arn:aws:sqs:eu-west-1:1:{name}")
+    team, tag = "arn:aws:sqs:eu-west-1:1:team", "aws:ResourceTag/kind"
+    for context, holds in (({}, False), ({tag: "orders"}, True)):
+        assert any(one.allows("sqs:SendMessage", team, context) for one in may) is holds
+    found = giving(config, "sns:GetTopicAttributes", topic)
+    assert found is not None
+    assert (found[0], found[1].sid) == ("operator", "Topics")
+    assert [one.sid for one in dagster(lake()) if one.sid in ("Publish", "Forward", "FindTaggedQueues")] == []
+    assert "Topics" not in {one.sid for one in operator(lake())}
 
 
 def test_a_missing_permission_has_a_statement() -> None:

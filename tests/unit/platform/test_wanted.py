@@ -30,6 +30,13 @@ LAKE = LakeConfig.model_validate(
             {"name": "clicks", "row_queue": {"name": "clicks-rows"}},
             {"name": "orders", "prefix": "s3://landing/orders/", "format": "parquet"},
         ],
+        "event_types": [{"key": "{type}/**"}],
+        "routes": [
+            {"name": "all", "topic": "arn:aws:sns:eu-west-1:123456789012:all"},
+            {"name": "ordered", "topic": "arn:aws:sns:eu-west-1:123456789012:ordered.fifo", "group": "table"},
+            {"name": "search", "queue": {"name": "search.fifo"}, "group": "table"},
+            {"name": "teams", "queues_tagged": "kind", "unmatched": "nobody"},
+        ],
     }
 )
 WANTED = Wanted.of(LAKE)
@@ -43,9 +50,21 @@ class Account:
         self.queues: dict[str, dict[str, str]] = {}
         self.tables: dict[str, dict[str, Any]] = {}
         self.expiry: dict[str, Any] = {}
+        self.topics: dict[str, dict[str, str]] = {}
         self.writes = 0
         missing = type("Missing", (Exception,), {})
-        self.exceptions = SimpleNamespace(QueueDoesNotExist=missing, ResourceNotFoundException=missing)
+        self.exceptions = SimpleNamespace(
+            QueueDoesNotExist=missing, ResourceNotFoundException=missing, NotFoundException=missing
+        )
+
+    def clients(self) -> Clients:
+        made: Any = self
+        return Clients(made, made, made, self.sns)
+
+    def sns(self, region: str, account: str) -> Any:
+        """Returns a client of SNS for a region and an account."""
+        self.place = f"{region}:{account}"
+        return self
 
     def head_bucket(self, Bucket: str) -> None:  # noqa: N803
         self.buckets.setdefault(Bucket, {})
@@ -70,9 +89,9 @@ class Account:
             raise self.exceptions.QueueDoesNotExist
         return {"QueueUrl": QueueName}
 
-    def create_queue(self, QueueName: str) -> dict[str, str]:  # noqa: N803
+    def create_queue(self, QueueName: str, Attributes: Any = None) -> dict[str, str]:  # noqa: N803
         self.writes += 1
-        self.queues[QueueName] = {"QueueArn": f"arn:aws:sqs:eu-central-1:1:{QueueName}"}
+        self.queues[QueueName] = {"QueueArn": f"arn:aws:sqs:eu-central-1:1:{QueueName}", **(Attributes or {})}
         return {"QueueUrl": QueueName}
 
     def get_queue_attributes(self, QueueUrl: str, **_: Any) -> dict[str, Any]:  # noqa: N803
@@ -86,6 +105,15 @@ class Account:
         return {}
 
     receive_message = delete_message = change_message_visibility = send_message_batch = _answer
+
+    def get_topic_attributes(self, TopicArn: str) -> dict[str, Any]:  # noqa: N803
+        if TopicArn not in self.topics:
+            raise self.exceptions.NotFoundException
+        return {"Attributes": self.topics[TopicArn]}
+
+    def create_topic(self, Name: str, Attributes: dict[str, str]) -> None:  # noqa: N803
+        self.writes += 1
+        self.topics[f"arn:aws:sns:{self.place}:{Name}"] = Attributes
 
     def describe_table(self, TableName: str) -> dict[str, Any]:  # noqa: N803
         if TableName not in self.tables:
@@ -109,8 +137,8 @@ class Account:
 
 @pytest.fixture(scope="module")
 def account() -> Account:
-    made: Any = Account()
-    assert provision(Clients(made, made, made), WANTED) == "events"
+    made = Account()
+    assert provision(made.clients(), WANTED) == "events"
     return made
 
 
@@ -129,9 +157,16 @@ def test_the_local_platform_makes_what_is_wanted(account: Account) -> None:
     assert account.expiry == WANTED.commit_table.time_to_live()
 
 
+def test_the_local_platform_makes_the_topics_and_queues_of_routes(account: Account) -> None:
+    place = "arn:aws:sns:eu-west-1:123456789012:"
+    assert account.topics == {f"{place}all": {}, f"{place}ordered.fifo": {"FifoTopic": "true"}}
+    fifo = {name: account.queues[name].get("FifoQueue") for name in ("search.fifo", "nobody")}
+    assert fifo == {"search.fifo": "true", "nobody": None}
+
+
 def test_what_is_right_is_not_written_again(account: Account) -> None:
-    before, found = account.writes, account
-    provision(Clients(found, found, found), WANTED)  # type: ignore[arg-type]
+    before = account.writes
+    provision(account.clients(), WANTED)
     assert account.writes == before
 
 
@@ -154,8 +189,8 @@ def _check(account: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("attribute", [VISIBILITY, RETENTION])
 def test_checks_refuse_what_is_out_of_an_attribute_s_bounds(attribute: Any) -> None:
-    account: Any = Account()
-    provision(Clients(account, account, account), WANTED)
+    account = Account()
+    provision(account.clients(), WANTED)
     bounds = [(attribute.min_seconds, True), (attribute.min_seconds - 1, False)]
     if attribute.max_seconds:
         bounds += [(attribute.max_seconds, True), (attribute.max_seconds + 1, False)]
