@@ -38,9 +38,8 @@ def hint_to_dict(hint: Hint, *, with_empty: bool) -> dict[str, Any]:
         hint: the hint.
         with_empty: whether the members of the first version are there even if they are empty, as in batches.
     """
-    members: dict[str, Any] = {"key": hint.key, "size": hint.size, "event_name": hint.cause.name, "redriven": False}
+    members = {"key": hint.key, "size": hint.size, "event_name": hint.cause.name, "redriven": hint.decides_again}
     members |= _members(hint.cause)
-    members["redriven"] = hint.decides_again
     found = {name: members.get(name) for name in _MEMBERS}
     return {
         name: value
@@ -49,13 +48,16 @@ def hint_to_dict(hint: Hint, *, with_empty: bool) -> dict[str, Any]:
     }
 
 
-def hint_from_dict(members: dict[str, Any]) -> Hint:
+def hint_from_dict(members: Any) -> Hint:
     """Read the JSON object of a hint.
 
     Raises:
         ValueError: it has a member that no hint has.
         KeyError: it lacks a member that its cause needs.
+        TypeError: it is no JSON object.
     """
+    if not isinstance(members, dict):
+        raise TypeError("a hint is not a JSON object")
     if unknown := members.keys() - set(_MEMBERS):
         raise ValueError(f"a hint has no member {min(unknown)!r}: a newer Tidegate wrote this lake. Upgrade Tidegate")
     return Hint(members["key"], _cause(members), members.get("size"))

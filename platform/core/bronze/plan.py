@@ -146,7 +146,9 @@ def ledger_row(
     bad_rows: int | None = None,
 ) -> LedgerRow:
     """Return the ledger row of one hint. Fields of the hint and of S3's state fill the columns of the same names."""
-    given = {**hint_to_dict(item.hint, with_empty=False), **(vars(found) if found else {})}
+    # What S3's answer lacks must not erase what the event has: a column keeps the event's version of the object.
+    answered = {name: value for name, value in vars(found).items() if value is not None} if found else {}
+    given = {**hint_to_dict(item.hint, with_empty=False), **answered}
     seen = {name: value for name, value in given.items() if name in _ROW and value is not None}
     return LedgerRow(
         **seen, status=status, reason=bounded(reason), manifest=item.manifest, rows=rows, bad_rows=bad_rows

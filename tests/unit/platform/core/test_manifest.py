@@ -149,6 +149,9 @@ def test_a_manifest_holds_so_many_bytes_of_objects_or_one_object() -> None:
         '{"format":2,"table":"t","id":"x-0","origin":"intake","hints":[]}',
         '{"format":1,"table":"t","id":"x-0","origin":"intake"}',
         '{"format":1,"table":"t","id":"x-0","origin":"intake","hints":[{"kee":"a"}]}',
+        '{"format":1,"table":"t","id":"x-0","origin":"intake","hints":["key"]}',
+        '{"format":1,"table":"t","id":"x-0","origin":"intake","hints":[null]}',
+        '{"format":1,"table":"t","id":"x-0","origin":"after","hints":[{"key":"a","event_name":"AfterLoad"}]}',
     ],
 )
 def test_anything_else_is_an_error_that_names_the_object(body: str) -> None:

@@ -137,6 +137,8 @@ def test_a_row_takes_the_object_s_version_before_the_event_s() -> None:
     assert (row.version_id, row.etag, row.size, row.rows, row.bad_rows) == ("v1", "e1", 10, 4, 1)
     (gone,) = make_plan([hint], {"k": S3Gone()}, {}, registered=False).rows
     assert (gone.version_id, gone.etag, gone.size) == ("of the event", None, None)
+    (candidate,) = make_plan([hint], {"k": S3Found("e1", 10, 5)}, {}, registered=False).candidates
+    assert candidate.row(Status.COMMITTED).version_id == "of the event", "S3's answer names no version"
 
 
 @pytest.mark.parametrize("has_event", [True, False], ids=["S3 sent an event", "no event"])
