@@ -353,5 +353,5 @@ def open_lake(config: LakeConfig, aws: Aws, remote: SparkRemote, connect: Callab
     # next measurement comes in minutes.
     once = replace(aws, max_attempts=0)
     cloudwatch = CloudWatch(lambda: once.client("cloudwatch")) if config.metrics == "cloudwatch" else None
-    destinations = Destinations(config, aws, lambda: store.identity.lake) if config.routes else None
+    destinations = Destinations(config, aws, lambda: store.identity.lake, store.objects) if config.routes else None
     return Lake(config, store, Delta(remote, connect), queues, cloudwatch, destinations)

@@ -27,7 +27,7 @@ def route_assets(config: LakeConfig) -> list[dg.AssetSpec]:
             deps=[queue_key(queue.name) for queue in config.queues],
             group_name="routes",
             owners=list(route.owners),
-            kinds={"sns"} if route.topic else {"sqs"},
+            kinds={"sns"} if route.topic else {"s3"} if route.acts else {"sqs"},
             description=f"{_destination(route)} The sensor `forward` sends the messages of the outbox.",
             metadata={"destination": _address(route), "types": ", ".join(route.types) or "every event"},
         )
@@ -68,6 +68,10 @@ def _destination(route: RouteSpec) -> str:
         return "Events that are published to an SNS topic."
     if route.queue:
         return "Events that are sent to an SQS queue."
+    if route.tag:
+        return "Events whose objects are tagged."
+    if route.unwrap:
+        return f"JSON arrays whose elements are written as JSON lines to {route.unwrap}."
     return (
         f"Events that are sent to each SQS queue whose tag {route.queues_tagged} has the event's type, and to "
         f"{route.unmatched} if there is no such queue."
@@ -77,4 +81,6 @@ def _destination(route: RouteSpec) -> str:
 def _address(route: RouteSpec) -> str:
     if route.queue:
         return route.queue.url or route.queue.name
+    if route.acts:
+        return route.unwrap or ", ".join(route.tag or {})
     return route.topic or f"queues with the tag {route.queues_tagged}"

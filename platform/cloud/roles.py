@@ -141,6 +141,18 @@ class _Needs:
                 for place, tag in enumerate(tags)
             ),
             Statement(
+                "TagObjects",
+                ("s3:PutObjectTagging",),
+                tuple(objects_arn(bucket) for bucket in self.config.buckets if any(route.tag for route in routes)),
+                "routes with `tag`",
+            ),
+            Statement(
+                "WriteLines",
+                ("s3:PutObject",),
+                tuple(folder_arn(route.unwrap) for route in routes if route.unwrap),
+                "routes with `unwrap`",
+            ),
+            Statement(
                 "FindTaggedQueues",
                 ("tag:GetResources",),
                 ("*",) if tags else (),

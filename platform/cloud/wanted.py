@@ -183,9 +183,8 @@ class Wanted:
         """Return what a lake needs. Its first queue gets the events."""
         rows = tuple(WantedQueue.of(spec.row_queue) for spec in config.tables if spec.row_queue)
         topics = dict.fromkeys(route.topic for route in config.routes if route.topic)
-        queues = dict.fromkeys(
-            route.queue.name if route.queue else route.unmatched or "" for route in config.routes if not route.topic
-        )
+        named = (route.queue.name if route.queue else route.unmatched for route in config.routes)
+        queues = dict.fromkeys(name for name in named if name)
         return cls(
             config.buckets,
             config.lake.root,

@@ -11,6 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.core.forwarding.bodies import halves
 from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.forwarding.destination import MAX_ENTRIES, Destination, Refusal
 
 _CALLS_IN_PARALLEL = 8
@@ -111,7 +112,7 @@ class _Sending:
         """Send the messages of one call. Returns those that were refused, or the error of the call."""
         try:
             return self._destination.send([self._pending[place] for place in batch])
-        except (BotoCoreError, ClientError) as error:
+        except (BotoCoreError, ClientError, StoreError) as error:
             return error
 
     def settle(self, batch: Sequence[int], result: list[Refusal] | Exception) -> None:

@@ -10,9 +10,13 @@ from typing import Any
 from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.aws.clients import Aws
+from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.forwarding.destination import Destination, QueueDestination, TopicDestination
+from tidegate.resources.forwarding.object_action import ObjectAction
+from tidegate.resources.forwarding.tag_objects import tag_objects
 from tidegate.resources.forwarding.tagged_queues import TaggedQueues
+from tidegate.resources.forwarding.unwrap_arrays import unwrap_arrays
 
 
 class Destinations:
@@ -22,14 +26,19 @@ class Destinations:
         config: the lake.
         aws: clients.
         lake: returns the lake's UUID.
+        objects: handle on S3.
     """
 
-    def __init__(self, config: LakeConfig, aws: Aws, lake: Callable[[], str]) -> None:
-        self._aws, self._lake = aws, lake
+    def __init__(self, config: LakeConfig, aws: Aws, lake: Callable[[], str], objects: ObjectStore) -> None:
+        self._aws, self._lake, self._objects = aws, lake, objects
         self._own = frozenset(name for queue in config.every_queue for name in queue.names)
 
     def of(self, route: RouteSpec) -> Destination:
-        """Return the topic or the queue of a route that has one."""
+        """Return the destination of a route that has one."""
+        if route.tag:
+            return ObjectAction("the objects' tags", tag_objects(route, self._objects))
+        if route.unwrap:
+            return ObjectAction(route.unwrap, unwrap_arrays(route, self._objects))
         grouped = route.group is not None
         if route.topic:
             client = _client(self._aws, "sns", route.topic_region)

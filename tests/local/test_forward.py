@@ -68,11 +68,11 @@ def cloud(local_aws: LocalAws) -> Cloud:
     return Cloud(local_aws.endpoint)
 
 
-def notification(key: str) -> str:
+def notification(key: str, bucket: str = "landing") -> str:
     record = {
         "eventSource": "aws:s3",
         "eventName": "ObjectCreated:Put",
-        "s3": {"bucket": {"name": "landing"}, "object": {"key": key, "size": 1}},
+        "s3": {"bucket": {"name": bucket}, "object": {"key": key, "size": 1}},
     }
     return json.dumps({"Records": [record]}, indent=1)
 
@@ -141,6 +141,40 @@ def test_events_reach_topics_and_queues_of_every_kind(cloud: Cloud, tmp_path: Pa
     assert {one["Attributes"]["MessageGroupId"] for one in got["ordered"]} == {
         f"s3://landing/events/{name}/" for name in ("orders", "clicks", "returns")
     }
+
+
+def test_objects_are_tagged_and_unwrapped(cloud: Cloud) -> None:
+    for bucket in ("actions-lake", "actions-landing"):
+        cloud.s3.create_bucket(Bucket=bucket)
+    config = LakeConfig.model_validate(
+        {
+            "lake": {"root": "s3://actions-lake/root"},
+            "queues": [{"name": "actions-events"}],
+            "buckets": ["actions-landing"],
+            "event_types": [{"key": "in/{type}/**"}],
+            "routes": [
+                {"name": "tags", "key": "in/{team}/**", "tag": {"team": "{team}", "kind": "{type}"}},
+                {"name": "lines", "unwrap": "s3://actions-landing/lines/"},
+            ],
+        }
+    )
+    lake = open_lake(config, cloud.aws, SparkRemote.parse("sc://localhost:1", None), lambda: pytest.fail("no Spark"))
+    url = cloud.queue("actions-events")
+    place = {"Bucket": "actions-landing", "Key": "in/shop/1.json"}
+    cloud.s3.put_object(**place, Body=b'[{"id": 1.50},\n{"id": 2}]', Tagging="owner=x")
+    for key in ("in/shop/1.json", "lines/in/shop/1.json.jsonl", "in/shop/gone.json"):
+        cloud.sqs.send_message(QueueUrl=url, MessageBody=notification(key, "actions-landing"))
+    for _ in range(2):  # the second time as a redelivery
+        cloud.sqs.send_message(QueueUrl=url, MessageBody=notification("in/shop/1.json", "actions-landing"))
+        take_in(lake, patience=1)
+        results = Forwarder().tick(lake, lake.store.outbox.lanes())
+        assert [(result.error, result.undeliverable) for result in results] == [(None, 0), (None, 0)]
+    tags = {tag["Key"]: tag["Value"] for tag in cloud.s3.get_object_tagging(**place)["TagSet"]}
+    assert tags == {"owner": "x", "team": "shop", "kind": "shop"}
+    listed = cloud.s3.list_objects_v2(Bucket="actions-landing", Prefix="lines/")["Contents"]
+    assert [item["Key"] for item in listed] == ["lines/in/shop/1.json.jsonl"]
+    lines = cloud.s3.get_object(Bucket="actions-landing", Key="lines/in/shop/1.json.jsonl")["Body"].read()
+    assert lines == b'{"id": 1.50}\n{"id": 2}\n'
 
 
 def test_a_topic_that_is_gone_keeps_its_messages_and_says_so(cloud: Cloud) -> None:

@@ -136,7 +136,7 @@ class LakeConfig(TableDefaults):
         own = {name for queue in self.every_queue for name in queue.names}
         problems = [
             *lake_problems(self.lake.root, self.buckets, self.queues, tables, webhooks),
-            *route_problems(self.event_types, self.routes, own),
+            *route_problems(self.event_types, self.routes, own, self.lake.root),
         ]
         if problems:
             raise ValueError("; ".join(str(problem) for problem in problems))

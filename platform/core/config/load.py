@@ -96,6 +96,7 @@ def _problems_of_valid_parts(data: Any) -> Iterator[Problem]:
         valid(tuple[EventTypeRule, ...], data.get("event_types")) or (),
         valid(tuple[RouteSpec, ...], data.get("routes")) or (),
         {name for queue in (*queues, *rows) for name in queue.names},
+        lake.root if lake else None,
     )
 
 

@@ -32,6 +32,7 @@ LAKE = LakeConfig.model_validate(
         ],
         "event_types": [{"key": "{type}/**"}],
         "routes": [
+            {"name": "labels", "tag": {"a": "b"}},
             {"name": "all", "topic": "arn:aws:sns:eu-west-1:123456789012:all"},
             {"name": "ordered", "topic": "arn:aws:sns:eu-west-1:123456789012:ordered.fifo", "group": "table"},
             {"name": "search", "queue": {"name": "search.fifo"}, "group": "table"},

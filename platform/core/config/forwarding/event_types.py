@@ -15,7 +15,8 @@ TYPE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+=-]{0,255}")
 _PART = re.compile(r"\{([^{}]*)\}")
 
 
-def _checked_pattern(text: str) -> str:
+def checked_pattern(text: str) -> str:
+    """Return a pattern of keys. Raises a ValueError if it is none."""
     KeyPattern.parse(text)
     return text
 
@@ -29,7 +30,7 @@ def _checked_attribute(name: str) -> str:
 class EventTypeRule(Model):
     """One rule. It has at most one of `key`, `tag` and `attribute`; a rule with none of them is the last."""
 
-    key: Annotated[Text | None, AfterValidator(lambda text: text and _checked_pattern(text))] = None
+    key: Annotated[Text | None, AfterValidator(lambda text: text and checked_pattern(text))] = None
     """A pattern of the object's key: `{name}` is a part without `/`, `*` any text without `/`, and `**` at the end is
     the rest of the key. The part `{type}` is the event type, unless `type` says otherwise."""
     tag: Annotated[Text | None, Field(max_length=128)] = None

@@ -10,7 +10,7 @@ from tidegate.platform.core.config.yaml_document import Problem
 
 
 def route_problems(
-    rules: Sequence[EventTypeRule], routes: Sequence[RouteSpec], own_queues: Collection[str]
+    rules: Sequence[EventTypeRule], routes: Sequence[RouteSpec], own_queues: Collection[str], root: str | None
 ) -> Iterator[Problem]:
     """Yield the conflicts.
 
@@ -18,6 +18,7 @@ def route_problems(
         rules: the rules of `event_types`.
         routes: the routes.
         own_queues: names of the queues that Tidegate reads, with their dead-letter queues.
+        root: `s3://` address of the lake root; None if it is invalid.
     """
     for index, rule in enumerate(rules[:-1]):
         if rule.is_last:
@@ -34,6 +35,9 @@ def route_problems(
             what = "types" if route.types else "queues_tagged"
             message = "no event has a type, for lake.yaml has no `event_types`; add rules, or remove this"
             yield Problem(("routes", index, what), message)
+        if route.unwrap and root and route.unwrap.startswith(f"{root.rstrip('/')}/"):
+            message = f"{route.unwrap} is below the lake root {root}; write to a folder outside it"
+            yield Problem(("routes", index, "unwrap"), message)
         for field, name in (("queue", route.queue.name if route.queue else None), ("unmatched", route.unmatched)):
             if name in own_queues:
                 message = f"{name!r} is a queue that Tidegate reads, so each event would come back; use another queue"

@@ -7,9 +7,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from tidegate.platform.core.config.fields import Model, Owner, QueueName, Text
-from tidegate.platform.core.config.forwarding.event_types import TYPE_NAME, TYPE_RULE
+from tidegate.platform.core.config.fields import Folder, Model, Owner, QueueName, Text
+from tidegate.platform.core.config.forwarding.event_types import TYPE_NAME, TYPE_RULE, checked_pattern
 from tidegate.platform.core.config.queues import QueueSpec
+from tidegate.platform.core.keys.key_pattern import KeyPattern
 
 _ARN = re.compile(
     r"arn:aws[a-z-]*:sns:(?P<region>[a-z0-9-]+):(?P<account>\d{12}):(?P<name>[A-Za-z0-9_-]{1,256}(\.fifo)?)"
@@ -38,12 +39,14 @@ EventType = Annotated[Text, AfterValidator(_checked_type)]
 
 
 class RouteSpec(Model):
-    """Events that are forwarded to a topic, to a queue, or to the queues that have the event's type as a tag."""
+    """What happens to events: they are sent to a topic or to queues, or their objects are tagged or unwrapped."""
 
     name: Annotated[Text, AfterValidator(_checked_route_name)]
     """Name of the route, and of its asset `routes/<name>`."""
     types: tuple[EventType, ...] = ()
     """Event types that are forwarded; a `*` at the end stands for any text. By default every event is forwarded."""
+    key: Annotated[Text | None, AfterValidator(lambda text: text and checked_pattern(text))] = None
+    """A pattern of keys, as in `event_types`. Only events of such keys are forwarded."""
     topic: Annotated[Text | None, AfterValidator(lambda arn: arn and _checked_topic(arn))] = None
     """ARN of an SNS topic."""
     queue: QueueSpec | None = None
@@ -52,6 +55,10 @@ class RouteSpec(Model):
     """Key of a tag of SQS queues. An event goes to each queue whose tag has the event's type as its value."""
     unmatched: QueueName | None = None
     """Name of the queue for events for which no queue has the tag. Required with `queues_tagged`."""
+    tag: Annotated[dict[Text, Text] | None, Field(min_length=1, max_length=10)] = None
+    """Tags that the object gets. A value may contain `{type}` and parts of `key`."""
+    unwrap: Folder | None = None
+    """`s3://bucket/folder/` to which the elements of a JSON array are written as JSON lines."""
     group: Literal["table"] | None = None
     """`table`: the message group is the table prefix. A FIFO destination keeps the order within a group, and a standard
     queue shares its consumers fairly between the groups."""
@@ -62,9 +69,9 @@ class RouteSpec(Model):
 
     @model_validator(mode="after")
     def _one_destination(self) -> Self:
-        given = [name for name in ("topic", "queue", "queues_tagged") if getattr(self, name) is not None]
-        if len(given) != 1:
-            raise ValueError("give exactly one of topic, queue and queues_tagged")
+        ways = ("topic", "queue", "queues_tagged", "tag", "unwrap")
+        if sum(getattr(self, name) is not None for name in ways) != 1:
+            raise ValueError("give exactly one of topic, queue, queues_tagged, tag and unwrap")
         if (self.queues_tagged is None) != (self.unmatched is None):
             raise ValueError(
                 "`unmatched` is the queue for events that no tagged queue takes; give it with queues_tagged only"
@@ -77,7 +84,18 @@ class RouteSpec(Model):
             raise ValueError("a FIFO destination needs a message group: add `group: table`")
         if self.topic and self.group and not self.fifo:
             raise ValueError("a standard topic has no message groups; remove `group`, or use a FIFO topic")
+        if self.acts and self.group:
+            raise ValueError("`group` is for topics and queues; remove it")
+        known = {"type", *(KeyPattern(self.key).parts if self.key else ())}
+        for value in (self.tag or {}).values():
+            if unknown := [name for name in re.findall(r"\{([^{}]*)\}", value) if name not in known]:
+                raise ValueError(f"`tag` has {{{unknown[0]}}}, which is neither {{type}} nor a part of `key`")
         return self
+
+    @property
+    def acts(self) -> bool:
+        """Whether the route does something with the objects, instead of sending their events on."""
+        return self.tag is not None or self.unwrap is not None
 
     @property
     def fifo(self) -> bool:
@@ -91,8 +109,15 @@ class RouteSpec(Model):
         found = _ARN.fullmatch(self.topic or "")
         return found["region"] if found else ""
 
-    def takes(self, event_type: str | None) -> bool:
-        """Return whether events of a type are forwarded. None is an event without a type."""
+    def takes(self, event_type: str | None, key: str) -> bool:
+        """Return whether an event is forwarded.
+
+        Args:
+            event_type: its type; None is an event without a type.
+            key: decoded key of its object.
+        """
+        if self.key and KeyPattern(self.key).match(key) is None:
+            return False
         if not self.types:
             return True
         return event_type is not None and any(

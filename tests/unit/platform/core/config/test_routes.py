@@ -30,14 +30,17 @@ def test_every_kind_of_route_loads(tmp_path: Path) -> None:
   - {{name: ordered, queue: {{name: ordered.fifo}}, group: table, types: [orders, "returns.*"]}}
   - {{name: fair, queue: {{url: "https://sqs.eu-west-1.amazonaws.com/123456789012/fair"}}, group: table}}
   - {{name: by-tag, queues_tagged: event-type, unmatched: nobody, max_lag: 60, owners: ["team:events"]}}
+  - {{name: tags, key: "in/{{team}}/*.json", tag: {{team: "{{team}}", kind: "x-{{type}}"}}}}
+  - {{name: lines, unwrap: "s3://landing/lines/", types: [orders]}}
 """
     )
     routes = {route.name: route for route in load_lake(tmp_path / "lake.yaml", {}).routes}
     assert [routes[name].fifo for name in ("everything", "ordered", "fair", "by-tag")] == [False, True, False, False]
     assert routes["everything"].topic_region == "eu-central-1"
-    taken = [routes["ordered"].takes(name) for name in ("orders", "returns.late", "returns", "orders.v2", None)]
+    assert [routes["tags"].takes("orders", key) for key in ("in/shop/1.json", "in/1.json")] == [True, False]
+    taken = [routes["ordered"].takes(name, "k") for name in ("orders", "returns.late", "returns", "orders.v2", None)]
     assert taken == [True, True, False, False, False]
-    assert routes["everything"].takes(None)
+    assert routes["everything"].takes(None, "k")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +62,17 @@ def test_every_kind_of_route_loads(tmp_path: Path) -> None:
         ("event_types: [{}]", "give one of key, tag and attribute, or the `type`"),
         ("event_types: [{tag: t, type: x}]", "the value of the tag or attribute is the event type; remove `type`"),
         ("event_types: [{attribute: 'a..b'}]", "'a..b' is no name of a message attribute"),
-        (f"{TYPES}routes: [{{name: a}}]", "routes[0]: give exactly one of topic, queue and queues_tagged"),
+        (f"{TYPES}routes: [{{name: a}}]", "routes[0]: give exactly one of topic, queue, queues_tagged, tag and unwrap"),
+        (
+            f"{TYPES}routes: [{{name: a, key: 'x/**', tag: {{t: '{{y}}'}}}}]",
+            "`tag` has {y}, which is neither",
+        ),
+        (f"{TYPES}routes: [{{name: a, tag: {{t: x}}, group: table}}]", "`group` is for topics and queues"),
+        (
+            f"{TYPES}routes: [{{name: a, unwrap: 's3://lake/root/x/'}}]",
+            ".unwrap: s3://lake/root/x/ is below the lake root",
+        ),
+        (f"{TYPES}routes: [{{name: a, unwrap: 's3://landing'}}]", "is no folder"),
         (f"{TYPES}routes: [{{name: a, topic: events}}]", "'events' is no ARN of an SNS topic"),
         (f"{TYPES}routes: [{{name: A, topic: '{TOPIC}'}}]", "'A': use up to 63 lower-case letters"),
         (f"{TYPES}routes: [{{name: a, queues_tagged: t}}]", "`queues_tagged` needs `unmatched`"),

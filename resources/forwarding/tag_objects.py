@@ -1,0 +1,40 @@
+"""Tags objects, by the parts of their keys and the type of their events."""
+
+from __future__ import annotations
+
+from tidegate.platform.core.config.forwarding.routes import RouteSpec
+from tidegate.platform.core.events.s3_event import S3Event
+from tidegate.platform.core.keys.key_pattern import KeyPattern
+from tidegate.resources.aws.s3 import ObjectStore
+from tidegate.resources.forwarding.object_action import Action, filled
+
+#: S3's limits (user guide, "Categorizing your objects using tags").
+_MAX_TAGS, _MAX_VALUE = 10, 256
+
+
+def tag_objects(route: RouteSpec, objects: ObjectStore) -> Action:
+    """Return the action of a route with `tag`. Tags of other names stay.
+
+    Args:
+        route: the route.
+        objects: handle on S3.
+    """
+    pattern = KeyPattern(route.key) if route.key else None
+
+    def tag(event: S3Event, event_type: str | None) -> None:
+        parts = (pattern.match(event.key) if pattern else None) or {}
+        values = {**parts, **({"type": event_type} if event_type else {})}
+        wanted = {name: filled(template, values) for name, template in (route.tag or {}).items()}
+        for name, value in wanted.items():
+            if "{" in value:
+                raise ValueError(f"the tag {name!r} needs a part that the event does not have: {value}")
+            if len(value) > _MAX_VALUE:
+                raise ValueError(f"the tag {name!r} would have {len(value)} characters, and S3 takes {_MAX_VALUE}")
+        present = objects.tags(event.bucket, event.key)
+        if wanted.items() <= present.items():
+            return
+        if len(present | wanted) > _MAX_TAGS:
+            raise ValueError(f"it would have {len(present | wanted)} tags, and S3 takes {_MAX_TAGS}")
+        objects.put_tags(event.bucket, event.key, present | wanted)
+
+    return tag

@@ -1,0 +1,175 @@
+"""Actions of routes on objects: tags, and arrays that become lines."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+
+from tidegate.platform.core.bronze.object_state import S3Forbidden, S3Found, S3Gone, S3Unavailable
+from tidegate.platform.core.config.forwarding.routes import RouteSpec
+from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.resources.aws.s3 import ObjectForbidden, ObjectGone, StoreError
+from tidegate.resources.forwarding import unwrap_arrays as module
+from tidegate.resources.forwarding.delivery import deliver
+from tidegate.resources.forwarding.object_action import ObjectAction
+from tidegate.resources.forwarding.tag_objects import tag_objects
+from tidegate.resources.forwarding.unwrap_arrays import unwrap_arrays
+
+
+class Bucket:
+    """S3: bodies, tags and refusals by key."""
+
+    def __init__(self) -> None:
+        self.bodies: dict[str, bytes] = {}
+        self.labels: dict[str, dict[str, str]] = {}
+        self.errors: dict[str, Exception] = {}
+        self.probes: dict[str, Any] = {}
+        self.writes = 0
+
+    def tags(self, bucket: str, key: str) -> dict[str, str]:
+        if key in self.errors:
+            raise self.errors[key]
+        return dict(self.labels[key])
+
+    def put_tags(self, bucket: str, key: str, tags: dict[str, str]) -> None:
+        self.writes += 1
+        self.labels[key] = dict(tags)
+
+    def head_with_body(self, bucket: str, key: str, max_bytes: int) -> Any:
+        if key in self.probes:
+            return self.probes[key], None
+        if key not in self.bodies:
+            return S3Gone(), None
+        body = self.bodies[key]
+        return S3Found("e", len(body), 0), body if len(body) <= max_bytes else None
+
+    def put(self, bucket: str, key: str, body: bytes) -> None:
+        self.writes += 1
+        self.bodies[f"{bucket}/{key}"] = body
+
+
+def message(*keys: str, name: str = "ObjectCreated:Put", event_type: str | None = "orders") -> Outgoing:
+    records = [
+        {
+            "eventSource": "aws:s3",
+            "eventName": name,
+            "s3": {"bucket": {"name": "landing"}, "object": {"key": key}},
+        }
+        for key in keys
+    ]
+    return Outgoing(f"m-{keys[0]}", event_type, "g", 1, json.dumps({"Records": records}))
+
+
+def route(**given: Any) -> RouteSpec:
+    return RouteSpec.model_validate({"name": "r", **given})
+
+
+def tagger(bucket: Bucket, **given: Any) -> ObjectAction:
+    return ObjectAction("tags", tag_objects(route(**given), bucket))  # type: ignore[arg-type]
+
+
+def unwrapper(bucket: Bucket) -> ObjectAction:
+    return ObjectAction("lines", unwrap_arrays(route(unwrap="s3://out/lines/"), bucket))  # type: ignore[arg-type]
+
+
+def test_an_object_gets_tags_next_to_those_that_it_has() -> None:
+    bucket = Bucket()
+    bucket.labels["in/shop/1.json"] = {"owner": "x", "team": "old"}
+    action = tagger(bucket, key="in/{team}/*.json", tag={"team": "{team}", "kind": "t-{type}"})
+    for _ in range(2):
+        assert action.send([message("in/shop/1.json")]) == []
+    assert bucket.labels["in/shop/1.json"] == {"owner": "x", "team": "shop", "kind": "t-orders"}
+    assert bucket.writes == 1, "what is there is not written again"
+
+
+def test_an_object_that_is_gone_or_was_removed_needs_no_tag() -> None:
+    bucket = Bucket()
+    bucket.errors["gone"] = ObjectGone("gone")
+    action = tagger(bucket, tag={"a": "b"})
+    assert action.send([message("gone"), message("removed", name="ObjectRemoved:Delete")]) == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "event_type", "reason"),
+    [
+        ({str(n): "x" for n in range(10)}, "orders", "it would have 11 tags, and S3 takes 10"),
+        ({}, None, "the tag 'kind' needs a part that the event does not have: t-{type}"),
+        ({}, "o" * 255, "the tag 'kind' would have 257 characters, and S3 takes 256"),
+    ],
+)
+def test_a_tag_that_s3_never_takes_is_named(labels: dict[str, str], event_type: str | None, reason: str) -> None:
+    bucket = Bucket()
+    bucket.labels["k"] = labels
+    delivery = deliver(
+        tagger(bucket, tag={"kind": "t-{type}"}), [message("k", event_type=event_type)], until=0, clock=lambda: 0
+    )
+    assert [why for _, why in delivery.undeliverable] == [f"s3://landing/k: {reason}"]
+
+
+def test_what_s3_refuses_waits_and_delays_no_other_object() -> None:
+    bucket = Bucket()
+    bucket.errors["no"] = ObjectForbidden("s3://landing/no: denied")
+    bucket.labels["yes"] = {}
+    delivery = deliver(tagger(bucket, tag={"a": "b"}), [message("no"), message("yes")], until=0, clock=lambda: 0)
+    assert (delivery.sent, [one.id for one in delivery.left]) == (1, ["m-no"])
+    assert "denied" in str(delivery.error)
+    bucket.errors["no"] = StoreError("S3 does not answer")
+    delivery = deliver(tagger(bucket, tag={"a": "b"}), [message("no")], until=0, clock=lambda: 0)
+    assert str(delivery.error) == "S3 does not answer"
+
+
+def test_an_array_becomes_lines_under_a_name_of_its_own() -> None:
+    bucket = Bucket()
+    bucket.bodies = {
+        "a.json": b'[{"n": 1.50},\n {"n": 2}]',
+        "b.json.gz": gzip.compress(b"[1, 2]"),
+        "c.jsonl": b"1\n2\n",
+    }
+    action = unwrapper(bucket)
+    written = []
+    for _ in range(2):
+        assert action.send([message("a.json", "b.json.gz", "c.jsonl", "gone.json")]) == []
+        written.append({key: body for key, body in bucket.bodies.items() if key.startswith("out/")})
+    assert written[0] == written[1], "the same bytes, so the same etag"
+    assert written[0]["out/lines/a.json.jsonl"] == b'{"n": 1.50}\n{"n": 2}\n'
+    assert gzip.decompress(written[0]["out/lines/b.json.gz.jsonl.gz"]) == b"1\n2\n"
+    assert written[0]["out/lines/c.jsonl.jsonl"] == b"1\n2\n"
+    assert len(written[0]) == 3
+
+
+@pytest.mark.parametrize(
+    ("key", "body", "reason"),
+    [
+        ("k.json", b"[1, 2", "neither ',' nor ']' follows"),
+        ("k.json", b"\xff\xfe", "can't decode byte"),
+        ("k.json.gz", b"[1]", "not a gzip file"),
+        ("k.json.gz", gzip.compress(b"[1]", mtime=0)[:-9], "the gzip file is cut off"),
+        ("k.json", b" " * 2_000, "it has 2,000 bytes, and an array of more than 1,000 is not unwrapped"),
+        ("k.json.gz", gzip.compress(b" " * 2_000, mtime=0), "it has more than 1,000 bytes when it is unpacked"),
+    ],
+    ids=["open", "not UTF-8", "not gzip", "cut off", "large", "large when unpacked"],
+)
+def test_an_object_that_is_no_array_is_named_with_its_fault(
+    key: str, body: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MAX_BYTES", 1_000)
+    bucket = Bucket()
+    bucket.bodies[key] = body
+    (refusal,) = unwrapper(bucket).send([message(key)])
+    assert refusal.of_the_message
+    assert refusal.reason.startswith(f"s3://landing/{key}: ")
+    assert reason in refusal.reason
+    assert bucket.writes == 0
+
+
+def test_an_object_that_s3_does_not_give_waits() -> None:
+    bucket = Bucket()
+    bucket.probes = {"no": S3Forbidden("denied"), "down": S3Unavailable("slow down")}
+    (refusal,) = unwrapper(bucket).send([message("no")])
+    assert (refusal.of_the_message, "denied" in refusal.reason) == (False, True)
+    with pytest.raises(StoreError):
+        unwrapper(bucket).send([message("down")])
+    assert bucket.writes == 0
