@@ -1,7 +1,5 @@
 """External assets: the routes, each after the queues whose events it forwards."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 

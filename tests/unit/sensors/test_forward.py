@@ -19,9 +19,12 @@ from tidegate.assets.routes.asset import route_key
 from tidegate.assets.routes.report import route_state
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.platform.definitions import build_definitions
+from tidegate.resources.aws.dagster_resource import AwsResource
 from tidegate.resources.aws.s3 import ObjectForbidden, ObjectGone
 from tidegate.resources.aws.sqs import Message
 from tidegate.resources.forwarding.destination import Refusal
+from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root.outbox import Lane
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.sensors.forward import lane as lane_module
@@ -369,3 +372,26 @@ def test_a_route_is_materialized_once_a_minute_and_its_check_when_it_changes() -
     assert log == [[("passed", True), ("sent", 2)], [], [("sent", 7)], [("passed", False)], [("passed", True)]]
     late = route_state(lake.store.outbox, route, 2_000, [Lane("all")], {Lane("all"): "refused"})
     assert late.check(route_key("all")).description == f"the oldest event for {TOPIC} waits for 1999 s: refused"
+
+
+def test_the_definitions_of_a_lake_with_routes_load_and_a_tick_and_a_check_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    network = Network()
+    lake = make_lake(network)
+    take(lake, message("m1", body("events/orders/1.json")))
+    network.down = {"ordered"}
+    resource = LakeResource(lake_yaml="", spark_remote="sc://127.0.0.1:1", aws=AwsResource())
+    monkeypatch.setattr(LakeResource, "open", lambda _: lake)
+    definitions = build_definitions(CONFIG, resource)
+    dg.Definitions.validate_loadable(definitions)
+    graph = definitions.resolve_asset_graph()
+    assert {key.to_user_string() for key in graph.get(route_key("all")).parent_keys} == {"sqs/events"}
+    with (
+        dg.DagsterInstance.ephemeral() as instance,
+        dg.build_sensor_context(instance=instance, definitions=definitions, resources={"lake": resource}) as context,
+    ):
+        done = definitions.resolve_sensor_def("forward").evaluate_tick(context)
+        events = {type(event): event for event in done.asset_events if event.asset_key == route_key("all")}
+        assert events[dg.AssetMaterialization].metadata["sent"].value == 1
+        assert "sent 2 messages" in (done.skip_message or "")
