@@ -178,6 +178,20 @@ def policy(
 
 
 @app.command()
+def subscribe(
+    route: Annotated[str, typer.Argument(help="Name of a route of your lake.yaml.")],
+    account: Annotated[str, typer.Option(help="AWS account of the team that wants the events.")],
+    queue: Annotated[str, typer.Option(help="Name of the team's queue; default: made of the destination.")] = "",
+    types: Annotated[str, typer.Option(help="Event types, separated by commas; default: those of the route.")] = "",
+    lake: LakeFile = None,
+) -> None:
+    """Print the policies and calls with which another team gets the events of a route."""
+    from tidegate.platform.cli.commands.subscribe import run_subscribe
+
+    run_subscribe(route, account, queue, types, _lake(lake))
+
+
+@app.command()
 def trace(
     address: Annotated[str, typer.Argument(help="s3://bucket/key of one object.")],
     lake: LakeFile = None,

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tidegate.platform.cloud.subscription import subscription
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.resources.aws.clients import Aws
+from tidegate.resources.forwarding.destination import TopicDestination
+from tidegate.resources.forwarding.destinations import Destinations
 from tidegate.resources.lake import open_lake
 from tidegate.resources.spark.remote import SparkRemote
 from tidegate.sensors.forward.forwarder import Forwarder
@@ -202,3 +209,61 @@ def test_a_topic_that_is_gone_keeps_its_messages_and_says_so(cloud: Cloud) -> No
     now[0] = 1_000.0
     assert [result.error for result in forwarder.tick(lake, lake.store.outbox.lanes())] == [None, None]
     assert len(cloud.drain(url)) == 1
+
+
+def test_another_account_gets_events_by_what_subscribe_prints(cloud: Cloud) -> None:
+    team = "444455556666"
+    topic = cloud.sns.create_topic(Name="subscribed")["TopicArn"]
+    config = LakeConfig.model_validate(
+        {
+            "lake": {"root": "s3://subscribed-lake/root"},
+            "queues": [{"name": "subscribed-events"}],
+            "buckets": ["landing"],
+            "event_types": [{"key": "{type}/**"}],
+            "routes": [{"name": "all", "topic": topic}],
+        }
+    )
+    statement, policy, call = (
+        part.text for part in subscription(config, config.routes[0], team, "theirs", ["orders", "returns.*"])
+    )
+    found = json.loads(cloud.sns.get_topic_attributes(TopicArn=topic)["Attributes"]["Policy"])
+    found["Statement"].append(json.loads(statement))
+    cloud.sns.set_topic_attributes(TopicArn=topic, AttributeName="Policy", AttributeValue=json.dumps(found))
+    # The local AWS takes the account from the access key.
+    theirs = replace(cloud.aws, aws_access_key_id=team)
+    url = theirs.client("sqs").create_queue(QueueName="theirs", Attributes={"Policy": policy})["QueueUrl"]
+    words = shlex.split(call)
+    options = {name: value for name, value in pairwise(words) if name.startswith("--")}
+    theirs.client("sns").subscribe(
+        TopicArn=options["--topic-arn"],
+        Protocol=options["--protocol"],
+        Endpoint=options["--notification-endpoint"],
+        Attributes=json.loads(options["--attributes"]),
+    )
+    to_topic = TopicDestination(cloud.sns, topic, "lake-id", grouped=False)
+    types = ("orders", "clicks", "returns.eu", None)
+    sent = [Outgoing(f"m{n}", kind, "g", 1, f'{{"n": {n}}}') for n, kind in enumerate(types)]
+    assert to_topic.send(sent) == []
+    answer = theirs.client("sqs").receive_message(QueueUrl=url, MaxNumberOfMessages=10, WaitTimeSeconds=5)
+    assert sorted(message["Body"] for message in answer["Messages"]) == ['{"n": 0}', '{"n": 2}']
+
+
+def test_a_queue_gets_events_by_the_tag_that_subscribe_prints(cloud: Cloud) -> None:
+    config = LakeConfig.model_validate(
+        {
+            "lake": {"root": "s3://tagged-lake/root"},
+            "queues": [{"name": "tagged-events"}],
+            "buckets": ["landing"],
+            "event_types": [{"key": "{type}/**"}],
+            "routes": [{"name": "teams", "queues_tagged": "printed-kind", "unmatched": "tagged-nobody"}],
+        }
+    )
+    policy, call = (part.text for part in subscription(config, config.routes[0], ACCOUNT, "tagged-team", ["orders"]))
+    url = cloud.queue("tagged-team", Policy=policy)
+    words = shlex.split(call)
+    cloud.sqs.tag_queue(QueueUrl=url, Tags=json.loads(words[words.index("--tags") + 1]))
+    destinations = Destinations(config, cloud.aws, lambda: "lake-id")
+    route = config.routes[0]
+    (name,) = destinations.tagged(route).of("orders")
+    assert destinations.queue(route, name).send([Outgoing("m1", "orders", "g", 1, "{}")]) == []
+    assert [message["Body"] for message in cloud.drain(url)] == ["{}"]

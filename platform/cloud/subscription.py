@@ -1,0 +1,169 @@
+"""What another team needs to get the events of a route: statements for policies, and calls of the AWS command line."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tidegate.platform.cloud.address import Address
+from tidegate.platform.core.config.forwarding.routes import RouteSpec
+from tidegate.platform.core.config.lake import LakeConfig
+
+#: Values and bytes that a filter policy of SNS may have (AWS: "Subscription filter policy constraints in Amazon SNS").
+_MAX_VALUES, _MAX_BYTES = 150, 256 * 1024
+#: Stand for a region and an account that `lake.yaml` does not have.
+REGION, ACCOUNT = "YOUR-REGION", "TIDEGATE-ACCOUNT"
+_TYPE_ATTRIBUTE = "event_type"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A text to copy.
+
+    Attributes:
+        title: what it is for, as one line.
+        text: JSON, or a call of the AWS command line.
+    """
+
+    title: str
+    text: str
+
+
+def subscription(
+    config: LakeConfig, route: RouteSpec, account: str, queue: str = "", types: Sequence[str] = ()
+) -> list[Part]:
+    """Return what a team needs to get the events of a route in a queue of its own.
+
+    Args:
+        config: the lake.
+        route: the route.
+        account: the team's AWS account.
+        queue: name of the team's queue. Empty: a name is made of the route's destination.
+        types: event types, with a `*` at the end for any text. Empty: those of the route.
+
+    Raises:
+        ValueError: the route cannot give this. The message says what to do.
+    """
+    if not re.fullmatch(r"\d{12}", account):
+        raise ValueError(f"{account!r} is no AWS account: give its 12 digits")
+    if route.acts:
+        raise ValueError(f"the route {route.name} sends no events, so nobody can subscribe to it: use another route")
+    for one in types:
+        if not _forwards(route, one):
+            raise ValueError(f"the route {route.name} does not forward {one!r}: its types are {', '.join(route.types)}")
+    if route.topic:
+        return _of_topic(route.topic, route, account, queue, types)
+    address = Address.of(config)
+    ours = ACCOUNT if address.account == "*" else address.account
+    if route.queues_tagged:
+        return _of_tag(route, account, ours, _known(address.region), queue, types)
+    return _of_queue(route, account, ours, _known(address.region), queue, types)
+
+
+def _of_topic(topic: str, route: RouteSpec, account: str, queue: str, types: Sequence[str]) -> list[Part]:
+    region, owner, name = topic.split(":")[3:]
+    endpoint = f"arn:aws:sqs:{region}:{account}:{queue or name}"
+    parts = []
+    if account != owner:
+        statement = {
+            "Sid": f"Subscribe{account}",
+            "Effect": "Allow",
+            "Principal": {"AWS": f"arn:aws:iam::{account}:root"},
+            "Action": "sns:Subscribe",
+            "Resource": topic,
+            "Condition": {"StringEquals": {"sns:Protocol": "sqs", "sns:Endpoint": endpoint}},
+        }
+        parts.append(Part(f"a statement for the policy of the topic, in account {owner}", _json(statement)))
+    policy = _policy({"Service": "sns.amazonaws.com"}, endpoint, {"ArnEquals": {"aws:SourceArn": topic}})
+    parts.append(Part(f"the policy of the queue, in account {account}", _json(policy)))
+    attributes = {"RawMessageDelivery": "true", **_filter(types or route.types)}
+    call = ["aws", "sns", "subscribe", "--region", region, "--topic-arn", topic, "--protocol", "sqs"]
+    call += ["--notification-endpoint", endpoint, "--attributes", json.dumps(attributes)]
+    return [*parts, Part(f"the subscription, with the credentials of account {account}", shlex.join(call))]
+
+
+def _of_queue(route: RouteSpec, account: str, ours: str, region: str, queue: str, types: Sequence[str]) -> list[Part]:
+    assert route.queue is not None
+    if types:
+        raise ValueError(f"a queue has no filter: give `types` to the route {route.name} of lake.yaml instead")
+    if queue and queue != route.queue.name:
+        raise ValueError(f"the route {route.name} sends to {route.queue.name}: give that queue, or add a route")
+    arn = f"arn:aws:sqs:{route.queue.region or region}:{account}:{route.queue.name}"
+    parts = [Part(f"the policy of the queue, in account {account}", _json(_policy(_role_of(ours), arn)))]
+    if route.queue.given_name and account != ours:
+        url = f"https://sqs.{route.queue.region or region}.amazonaws.com/{account}/{route.queue.name}"
+        parts.append(Part("the queue of the route in lake.yaml, if it is in another account", f"queue: {{url: {url}}}"))
+    return parts
+
+
+def _of_tag(route: RouteSpec, account: str, ours: str, region: str, queue: str, types: Sequence[str]) -> list[Part]:
+    if account != ours and ours != ACCOUNT:
+        raise ValueError(
+            f"the route {route.name} finds the queues of account {ours} only: use a topic, or a route to a queue"
+        )
+    if len(types) != 1 or types[0].endswith("*"):
+        raise ValueError(f"the tag {route.queues_tagged} of a queue has one event type: give one with --types")
+    name = queue or f"{re.sub(r'[^A-Za-z0-9_-]', '-', types[0])}-events"[:80]
+    arn = f"arn:aws:sqs:{region}:{account}:{name}"
+    tag = json.dumps({route.queues_tagged: types[0]})
+    call = ["aws", "sqs", "tag-queue", "--queue-url", f"https://sqs.{region}.amazonaws.com/{account}/{name}"]
+    return [
+        Part(f"the policy of the queue, in account {account}", _json(_policy(_role_of(account), arn))),
+        Part("the tag of the queue", shlex.join([*call, "--tags", tag])),
+    ]
+
+
+def _forwards(route: RouteSpec, wanted: str) -> bool:
+    """Return whether a route forwards events of a type, or some of the types that a pattern stands for."""
+    if not route.types or wanted in route.types:
+        return True
+    text = wanted.removesuffix("*")
+    return any(
+        (name.endswith("*") and text.startswith(name[:-1])) or (wanted.endswith("*") and name.startswith(text))
+        for name in route.types
+    )
+
+
+def _filter(types: Sequence[str]) -> dict[str, str]:
+    values: list[Any] = [
+        ({"prefix": name[:-1]} if name != "*" else {"exists": True}) if name.endswith("*") else name for name in types
+    ]
+    if not values:
+        return {}
+    policy = json.dumps({_TYPE_ATTRIBUTE: values})
+    if len(values) > _MAX_VALUES or len(policy.encode()) > _MAX_BYTES:
+        raise ValueError(
+            f"a filter policy of SNS has up to {_MAX_VALUES} values and {_MAX_BYTES // 1024} KB, and {len(values)} "
+            "types were given: use prefixes such as returns.*, or a route with `queues_tagged`"
+        )
+    return {"FilterPolicy": policy}
+
+
+def _policy(
+    principal: Mapping[str, str], queue: str, condition: Mapping[str, Mapping[str, str]] | None = None
+) -> dict[str, Any]:
+    statement = {
+        "Sid": "TidegateMaySend",
+        "Effect": "Allow",
+        "Principal": principal,
+        "Action": "sqs:SendMessage",
+        "Resource": queue,
+        **({"Condition": condition} if condition else {}),
+    }
+    return {"Version": "2012-10-17", "Statement": [statement]}
+
+
+def _role_of(account: str) -> dict[str, str]:
+    return {"AWS": f"arn:aws:iam::{account}:root"}
+
+
+def _known(region: str) -> str:
+    return REGION if region == "*" else region
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2)
