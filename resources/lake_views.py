@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
+from tidegate.platform.core.bronze.older_reasons import FOLDER_IN_REASON
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.unrouted import ROW_FIELDS
@@ -24,9 +25,6 @@ _OBJECTS = {
     "messages": ("quarantine/messages", "event_id STRING, reason STRING, body STRING"),
     "rows": ("quarantine/rows", "_source_path STRING, reason STRING, raw STRING"),
 }
-#: A folder of quarantined rows, as paths and the ledger's reasons name it.
-_FOLDER = "'[0-9]{20}-[0-9A-HJKMNP-TV-Z]{26}'"
-
 #: The counts of intake: a row for each event that intake logged, and one row for the other events of a tick.
 _INTAKE = """
 WITH logged AS (
@@ -43,6 +41,10 @@ UNION ALL
 SELECT at, outcome, events, NULL, NULL, NULL, NULL, NULL, NULL FROM others WHERE events > 0
 """
 
+#: Ledgers of older versions lack the column `bad_rows_folder`. Spark takes a column of the table first, and then one of
+#: the same SELECT: there the name is that of a null.
+_OLDER = "CAST(NULL AS STRING) AS bad_rows_folder, bad_rows_folder AS folder"
+
 #: Messages and objects that could not be ingested, for each arrival, and the bad rows of an object's last reading.
 #: Each ledger is read once, and all of them are sorted together: a sort for each of hundreds would take minutes.
 _QUARANTINE = """
@@ -53,9 +55,12 @@ WITH logged AS (
     FROM (SELECT *, n = max(n) OVER (PARTITION BY table_name, key, etag) AS counts FROM logged)
     WHERE status = 'quarantined' OR bad_rows > 0
 ), told AS (
-    SELECT * FROM decided WHERE (kind = 'object' AND status = 'quarantined') OR (kind = 'row' AND counts)
+    SELECT *, substring_index(coalesce(folder, {older_folder}), '/', -1) AS folder_name
+    FROM decided WHERE (kind = 'object' AND status = 'quarantined') OR (kind = 'row' AND counts)
 ), apart AS (
-    SELECT _source_path, reason, raw, _metadata.file_path AS path FROM lake_objects.rows
+    SELECT _source_path, reason, raw, _metadata.file_path AS path,
+        split_part(_metadata.file_path, '/', -2) AS folder_name
+    FROM lake_objects.rows
 )
 SELECT 'message' AS kind, CAST(NULL AS STRING) AS table_name, CAST(NULL AS STRING) AS key, reason, body AS raw,
     _metadata.file_modification_time AS at, _metadata.file_path AS address
@@ -63,7 +68,7 @@ FROM lake_objects.messages
 UNION ALL
 SELECT kind, table_name, key, if(kind = 'row', apart.reason, told.reason), raw, at, coalesce(path, object)
 FROM told LEFT JOIN apart
-ON kind = 'row' AND object = _source_path AND regexp_substr(path, {folder}) = regexp_substr(told.reason, {folder})
+ON kind = 'row' AND object = _source_path AND apart.folder_name = told.folder_name
 WHERE kind = 'object' OR _source_path IS NOT NULL
 """
 
@@ -113,7 +118,8 @@ def quarantine_query(ledgers: Sequence[tuple[str, str, str]]) -> str:
     Args:
         ledgers: table key, SQL name of the table, and SQL name of the ledger.
     """
-    return _QUARANTINE.format(logged=_logged(ledgers), folder=_FOLDER)
+    # Rows of older versions name the folder in their reason.
+    return _QUARANTINE.format(logged=_logged(ledgers), older_folder=f"regexp_extract(reason, '{FOLDER_IN_REASON}', 1)")
 
 
 def _logged(ledgers: Sequence[tuple[str, str, str]]) -> str:
@@ -121,14 +127,16 @@ def _logged(ledgers: Sequence[tuple[str, str, str]]) -> str:
     none = (
         "SELECT CAST(NULL AS STRING) AS table_name, CAST(NULL AS STRING) AS bucket, CAST(NULL AS STRING) AS status, "
         "CAST(NULL AS STRING) AS key, CAST(NULL AS STRING) AS etag, CAST(NULL AS STRING) AS reason, "
-        "CAST(NULL AS TIMESTAMP) AS at, CAST(NULL AS BIGINT) AS n, CAST(NULL AS BIGINT) AS bad_rows WHERE false"
+        "CAST(NULL AS TIMESTAMP) AS at, CAST(NULL AS BIGINT) AS n, CAST(NULL AS BIGINT) AS bad_rows, "
+        f"{_OLDER} WHERE false"
     )
     return "\n    UNION ALL ".join(
         [
             none,
             *(
                 f"SELECT '{name}', '{S3Address(TableKey.decode(table_key).bucket)}', status, key, etag, reason, "
-                f"recorded_at, n, bad_rows FROM {ledger} WHERE kind = 'row' AND status IN ('committed', 'quarantined')"
+                f"recorded_at, n, bad_rows, {_OLDER} FROM {ledger} WHERE kind = 'row' "
+                "AND status IN ('committed', 'quarantined')"
                 for table_key, name, ledger in ledgers
             ),
         ]

@@ -235,8 +235,7 @@ class Ledger:
             ]
         if batch.n == 1:
             self._create()
-        if any("checksum" in row for row in rows):
-            self._add_columns()
+        self._add_columns()
         self._delta.append(self.location, rows, self._app_id, batch.n)
 
     def _create(self) -> None:
@@ -300,11 +299,12 @@ def _lacking(state: TableState) -> list[str]:
 
 
 def _state(row: Row) -> LastState:
-    return LastState(**{**{name: row[name] for name in _STATE}, "status": Status(row["status"])})
+    return LastState.from_row({name: row[name] for name in _STATE})
 
 
 def _plain(row: LedgerRow) -> dict[str, Any]:
-    # Batches of older versions have reasons of any length, and must be recorded.
+    # Batches of older versions have reasons of any length, and must be recorded. With `replace`, cause and folder that
+    # were read from such a reason are recorded too.
     body = replace(row, reason=bounded(row.reason)).to_dict()
     if row.event_time:
         body["event_time"] = to_micros(parse_time(row.event_time))

@@ -17,7 +17,7 @@ from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.assets.presentation.volume import volume
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
-from tidegate.platform.core.bronze.ledger import OVERWRITTEN, LedgerRow, Status
+from tidegate.platform.core.bronze.ledger import Cause, LedgerRow, Status
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_object import RowObject
 
@@ -137,7 +137,7 @@ class TableReport:
         """Return the results of the checks of `check_specs` for one asset."""
         bad = _bad(self._judged)
         quarantined = [row for row in bad if row.status == Status.QUARANTINED]
-        overwritten = [row.key for row in quarantined if (row.reason or "").startswith(OVERWRITTEN)]
+        overwritten = [row.key for row in quarantined if row.cause is Cause.OVERWRITTEN]
         counts = {"objects": len(quarantined), "rows": sum(row.bad_rows or 0 for row in bad)}
         # An object without a state, such as one to which S3 denies access, is found again by each listing.
         if stateless := sum(row.etag is None for row in quarantined):
@@ -262,4 +262,5 @@ def _as_table(bad: Sequence[LedgerRow]) -> dg.MetadataValue[Any]:
 
 def _reason(row: LedgerRow) -> str:
     reason = row.reason or "no reason was given"
-    return reason if len(reason) <= _REASON_CHARACTERS_MAX else f"{reason[:_REASON_CHARACTERS_MAX]}…"
+    short = reason if len(reason) <= _REASON_CHARACTERS_MAX else f"{reason[:_REASON_CHARACTERS_MAX]}…"
+    return f"{short}; see {row.bad_rows_folder}" if row.bad_rows_folder else short

@@ -170,6 +170,8 @@ def _decision_detail(way: _Way, decision: Decision) -> str:
     if row.etag:
         parts.append(f"etag {row.etag}")
     parts.append(f"{row.event_name or 'no event'} {row.event_id or ''}".strip() + f", manifest {row.manifest}")
+    if row.bad_rows_folder:
+        parts.append(f"its bad rows are in {row.bad_rows_folder}")
     return "; ".join(parts) + (f": {row.reason}" if row.reason else "")
 
 

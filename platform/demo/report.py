@@ -221,7 +221,7 @@ def show_report(console: Console, report: Report, seconds: float) -> None:
         f"{report.events_sent} events sent, {sum(report.outcomes.values())} accounted for: {outcomes or 'none'}"
     )
     for key, reason in report.redriven.items():
-        console.print(f"Out of quarantine: {key}. It was there because: {reason.split('; see ')[0]}", highlight=False)
+        console.print(f"Out of quarantine: {key}. It was there because: {reason}", highlight=False)
     if report.ok:
         console.print(f"[bold green]Every count is what the oracle computed from the source files[/] ({seconds:.0f} s)")
     for problem in report.problems:

@@ -44,9 +44,9 @@ class Way:
         """Write the object. Returns its etag."""
         return str(self.s3.put_object(Bucket=self.bucket, Key=KEY, Body=body)["ETag"].strip('"'))
 
-    def decided(self, status: Status, etag: str | None) -> None:
+    def decided(self, status: Status, etag: str | None, **more: Any) -> None:
         n = len(self.decisions) + 1
-        self.decisions.append(Decision(Stamp("row", n, "r", n, 0, 0), LedgerRow(KEY, status, etag=etag)))
+        self.decisions.append(Decision(Stamp("row", n, "r", n, 0, 0), LedgerRow(KEY, status, etag=etag, **more)))
 
     def trace(self, after_load: Any = "keep") -> Trace:
         spec = {"name": "sales", "prefix": f"s3://{self.bucket}/sales/", "format": "csv", "after_load": after_load}
@@ -129,6 +129,12 @@ def test_bytes_that_are_in_the_table_and_bytes_that_came_since(way: Way) -> None
     assert way.trace().verdict == "its present bytes are in bronze.sales since version 1"
     way.put("id\n2\n")
     assert way.trace().verdict.startswith("its present bytes are not in bronze.sales, and no event announced them. ")
+
+
+def test_a_decision_names_the_folder_of_its_bad_rows(way: Way) -> None:
+    way.decided(Status.COMMITTED, way.put("id\n1\n"), reason="1 of its 2 rows", bad_rows_folder="s3a://l/x")
+    (decision,) = [stop.detail for stop in way.trace().stops if "1 of its 2 rows" in stop.detail]
+    assert decision.endswith("; its bad rows are in s3a://l/x: 1 of its 2 rows")
 
 
 def test_rows_of_a_registered_table_leave_with_their_file(way: Way) -> None:

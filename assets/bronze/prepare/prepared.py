@@ -39,18 +39,26 @@ class PreparedBatch:
     obstacle: str | None = None
 
     def commit(
-        self, candidate: Candidate, *, rows: int, bad_rows: int | None = None, reason: str | None = None
+        self,
+        candidate: Candidate,
+        *,
+        rows: int,
+        bad_rows: int | None = None,
+        reason: str | None = None,
+        bad_rows_folder: str | None = None,
     ) -> None:
         """Record that a candidate's rows are among the adds. `reason` says why its bad rows are bad."""
-        self._end(candidate, candidate.row(Status.COMMITTED, reason, rows=rows, bad_rows=bad_rows))
+        row = candidate.row(Status.COMMITTED, reason, rows=rows, bad_rows=bad_rows, bad_rows_folder=bad_rows_folder)
+        self._end(candidate, row)
 
-    def quarantine(self, candidate: Candidate, reason: str) -> None:
+    def quarantine(self, candidate: Candidate, reason: str, bad_rows_folder: str | None = None) -> None:
         """Record that a candidate cannot be ingested.
 
-        Its rows that are in the table already stay, and it can be redriven again.
+        Its rows that are in the table already stay, and it can be redriven again. Then the rows that its last reading
+        quarantined stay too, and `bad_rows_folder` is not recorded.
         """
         if candidate.replaces is None:
-            self._end(candidate, candidate.row(Status.QUARANTINED, reason))
+            self._end(candidate, candidate.row(Status.QUARANTINED, reason, bad_rows_folder=bad_rows_folder))
         else:
             self._end_without_state(candidate, f"read again, and refused: {reason}; its rows in the table stay")
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
+
+from tidegate.platform.core.bronze import older_reasons
 
 
 class Status(StrEnum):
@@ -19,6 +22,13 @@ class Status(StrEnum):
     PREEXISTING = "preexisting"
 
 
+class Cause(StrEnum):
+    """Why an object is in quarantine, where later batches or checks depend on it."""
+
+    #: A write-once key of a registered table was overwritten. It stays in quarantine, whatever its bytes are.
+    OVERWRITTEN = "overwritten"
+
+
 #: States in which the object's present bytes are accounted for: another event with the same etag is a duplicate.
 SETTLED = frozenset({Status.COMMITTED, Status.DUPLICATE, Status.MOVED, Status.PREEXISTING})
 #: States of a key whose last bytes are in the table.
@@ -29,14 +39,10 @@ PRESENT = SETTLED - {Status.MOVED}
 
 #: Characters of the longest reason. Its text can come from a producer's file, the rows of a batch go to the Spark
 #: server in one message of at most 128 MiB, and every run reads the ledger.
-_REASON_CHARACTERS_MAX = 1_000
-_REASON_END_CHARACTERS = 700
+_REASON_CHARACTERS_MAX = 900
+_REASON_END_CHARACTERS = 600
 
-#: First word of the quarantine reason for an overwritten write-once key.
-OVERWRITTEN = "overwritten"
-
-
-_SQL_TYPES = {"str": "STRING", "int": "BIGINT", "Status": "STRING"}
+_SQL_TYPES = {"str": "STRING", "int": "BIGINT", "Status": "STRING", "Cause": "STRING"}
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,8 @@ class Stamp:
 def bounded(reason: str | None) -> str | None:
     """Shorten a reason to the length that batches and the ledger accept.
 
-    The middle is cut out, because the end names the folder of the bad rows.
+    The middle is cut out: it quotes the producer's file. The end says what to do, and in a reason of an older version
+    it names the folder of the bad rows.
     """
     if reason is None or len(reason) <= _REASON_CHARACTERS_MAX:
         return reason
@@ -75,10 +82,13 @@ class LedgerRow:
 
     Attributes:
         key: decoded object key.
+        reason: a sentence for people. Programs read the other fields.
         etag: etag of the object when it was decided. If the object was gone: None, or, where the table keeps its rows,
             the etag of the bytes that the rows came from. `size`, `checksum` and `bad_rows` are of the same bytes.
         size: bytes.
         checksum: algorithm and value, as in `CRC64NVME:nuCUKjhVRg8=`. None if S3 has none.
+        cause: None if nothing depends on the cause.
+        bad_rows_folder: `s3a://` URI of the folder that the object's quarantined rows are in.
         event_id: `<SQS message id>#<record index>`; None if the hint does not come from an event.
         event_time: ISO 8601.
         rows: number of rows that this decision added to bronze.
@@ -98,15 +108,26 @@ class LedgerRow:
     rows: int | None = None
     bad_rows: int | None = None
     checksum: str | None = None
+    cause: Cause | None = None
+    bad_rows_folder: str | None = None
+    _from_reason: bool = field(default=False, init=False, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values as plain JSON, without empty values."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        values = {name: getattr(self, name) for name in columns_of(LedgerRow)}
+        if self._from_reason:
+            # The digest of the batch covers its rows as the older version wrote them. A row that was changed by
+            # `replace` has all values again.
+            del values["cause"], values["bad_rows_folder"]
+        return {name: value for name, value in values.items() if value is not None}
 
     @classmethod
     def from_dict(cls, body: dict[str, Any]) -> LedgerRow:
-        """Make a row from the result of `to_dict`."""
-        return cls(**{**body, "status": Status(body["status"])})
+        """Make a row from the result of `to_dict`. Cause and folder of an older version's row are in its reason."""
+        row = cls(**{**body, "status": Status(body["status"]), **_facts(body)})
+        if row.cause != body.get("cause") or row.bad_rows_folder != body.get("bad_rows_folder"):
+            object.__setattr__(row, "_from_reason", True)
+        return row
 
 
 @dataclass(frozen=True)
@@ -120,6 +141,13 @@ class LastState:
     bad_rows: int | None = None
     size: int | None = None
     checksum: str | None = None
+    cause: Cause | None = None
+    bad_rows_folder: str | None = None
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> LastState:
+        """Make a state from the columns of a ledger row. Cause and folder of an older row are in its reason."""
+        return cls(**{**row, "status": Status(row["status"]), **_facts(row)})
 
     @property
     def in_table(self) -> bool:
@@ -154,6 +182,20 @@ def columns_of(*rows: type[Stamp | LedgerRow | LastState | Header]) -> dict[str,
         column.name: column.metadata.get("sql") or _SQL_TYPES[str(column.type).removesuffix(" | None")]
         for row in rows
         for column in fields(row)
+        if column.init
+    }
+
+
+def _facts(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return cause and folder of a row that is read."""
+    cause, folder, reason = row.get("cause"), row.get("bad_rows_folder"), row.get("reason")
+    if cause is not None or folder is not None:
+        return {"cause": None if cause is None else Cause(cause), "bad_rows_folder": folder}
+    # Versions that had no columns for cause and folder put them into the reason.
+    overwritten = older_reasons.is_overwritten(reason)
+    return {
+        "cause": Cause.OVERWRITTEN if overwritten else None,
+        "bad_rows_folder": older_reasons.bad_rows_folder(reason),
     }
 
 

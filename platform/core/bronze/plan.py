@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from tidegate.platform.core.bronze.hint import Hint, TakenAway
 from tidegate.platform.core.bronze.hint_json import hint_to_dict
 from tidegate.platform.core.bronze.ledger import (
-    OVERWRITTEN,
     SETTLED,
+    Cause,
     LastState,
     LedgerRow,
     Status,
@@ -60,9 +60,11 @@ class Candidate:
         *,
         rows: int | None = None,
         bad_rows: int | None = None,
+        bad_rows_folder: str | None = None,
     ) -> LedgerRow:
         """Return the ledger row that decides this candidate."""
-        return ledger_row(self.taken, status, reason, self.found, rows=rows, bad_rows=bad_rows)
+        row = ledger_row(self.taken, status, reason, self.found, rows=rows, bad_rows=bad_rows)
+        return replace(row, bad_rows_folder=bad_rows_folder)
 
 
 @dataclass
@@ -166,7 +168,7 @@ def _wants(probe: S3Found, state: LastState | None, items: Sequence[TakenHint], 
         return True
     # Quarantined: the same bytes stay in quarantine until a redrive. An overwritten write-once key stays there,
     # whatever its bytes are.
-    return not same_bytes(probe, state) and not (registered and (state.reason or "").startswith(OVERWRITTEN))
+    return not same_bytes(probe, state) and not (registered and state.cause is Cause.OVERWRITTEN)
 
 
 def _settles(state: LastState, registered: bool) -> bool:
@@ -232,16 +234,22 @@ def _decide(plan: Plan, key: str, probe: Probe, state: LastState | None, lead: T
                 plan.rows.append(ledger_row(lead, Status.DUPLICATE, None, probe))
         case S3Found() if live:
             reason = (
-                f"{OVERWRITTEN}: keys of a registered table are write-once; the old rows were removed. "
+                "overwritten: keys of a registered table are write-once; the old rows were removed. "
                 "Write the new content under a new key"
             )
-            row = ledger_row(lead, Status.QUARANTINED, reason, probe)
+            row = replace(ledger_row(lead, Status.QUARANTINED, reason, probe), cause=Cause.OVERWRITTEN)
             plan.drop[key] = (row, row)
         case S3Found():
             if lead.hint.event_id:
-                plan.rows.append(ledger_row(lead, Status.QUARANTINED, state.reason if state else None, probe))
+                plan.rows.append(_quarantined_again(lead, state, probe))
         case S3Unavailable():
             raise AssertionError("unavailable keys are deferred before they are decided")
+
+
+def _quarantined_again(item: TakenHint, state: LastState | None, found: S3Found) -> LedgerRow:
+    """Return the row of a further event of bytes that are in quarantine."""
+    row = ledger_row(item, Status.QUARANTINED, state.reason if state else None, found)
+    return replace(row, cause=state.cause, bad_rows_folder=state.bad_rows_folder) if state else row
 
 
 def _duplicates(items: Sequence[TakenHint], found: S3Found | None) -> list[LedgerRow]:

@@ -6,7 +6,6 @@ import io
 import itertools
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -446,10 +445,11 @@ class Watched:
         read = [row for row in ledger if row["status"] in ("committed", "quarantined")]
         last = {(row["key"], row["etag"]): row for row in sorted(read, key=lambda row: (row["n"], row["position"]))}
         for row in last.values():
-            if not (said := re.search(r"; see s3a://([^/]+)/(.+)$", row["reason"] or "")):
+            if not row["bad_rows_folder"]:
                 continue
-            for item in s3.list_objects_v2(Bucket=said[1], Prefix=f"{said[2]}/").get("Contents", []):
-                body = s3.get_object(Bucket=said[1], Key=item["Key"])["Body"].read().decode()
+            bucket, folder = S3Address.parse_s3a(row["bad_rows_folder"])
+            for item in s3.list_objects_v2(Bucket=bucket, Prefix=f"{folder}/").get("Contents", []):
+                body = s3.get_object(Bucket=bucket, Key=item["Key"])["Body"].read().decode()
                 for bad in map(json.loads, body.splitlines()):
                     if bad["_source_path"].endswith(f"/{row['key']}"):
                         yield row["key"], bad["raw"]

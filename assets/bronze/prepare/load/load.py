@@ -39,9 +39,10 @@ from tidegate.resources.lake import Table
 def prepare_load(table: Table, work: BatchDraft) -> PreparedBatch:
     """Stage the rows of all candidates as Parquet in the table's directory, uncommitted.
 
-    Rows that do not fit are quarantined below `quarantine/rows` with their source, reason and raw text. The reason in
-    the ledger names their folder. Files that cannot be read are quarantined. Files that changed while they were read
-    are deferred. If a redrive or a rebuild reads a file again, the batch removes the rows that the table has of it.
+    Rows that do not fit are quarantined below `quarantine/rows` with their source, reason and raw text. The ledger's
+    column `bad_rows_folder` names their folder. Files that cannot be read are quarantined. Files that changed while
+    they were read are deferred. If a redrive or a rebuild reads a file again, the batch removes the rows that the table
+    has of it.
 
     Raises:
         StoreError: S3 did not answer.
@@ -70,7 +71,7 @@ class _Load:
             self._stage(file_set)
         for folder in [*self.prepared.folders]:
             # If files were read again, with other columns or in another way, no row names the folder of the first read.
-            if not any(folder in (row.reason or "") for row in self.prepared.rows):
+            if folder not in {row.bad_rows_folder for row in self.prepared.rows}:
                 self.table.lake.store.remove_folder(folder)
                 self.prepared.folders.remove(folder)
         if self.table.spec.row_queue:
@@ -353,13 +354,17 @@ class _Load:
         }
 
     def _end(self, candidate: Candidate, counted: RowCounts, apart: str) -> None:
-        reason = f"{counted.bad_rows_reason()}; see {apart}" if counted.bad else None
         candidate = candidate.seen_as(self.seen.get(candidate.key))
-        if counted.good or reason is None:
-            self.prepared.commit(candidate, rows=counted.good, bad_rows=counted.bad or None, reason=reason)
+        if not counted.bad:
+            self.prepared.commit(candidate, rows=counted.good)
+            return
+        reason = counted.bad_rows_reason()
+        if counted.good:
+            self.prepared.commit(
+                candidate, rows=counted.good, bad_rows=counted.bad, reason=reason, bad_rows_folder=apart
+            )
         else:
-            # If rows of the last reading stay in the table, the rows that it quarantined stay too, and not these.
-            self.prepared.quarantine(candidate, reason if candidate.replaces is None else counted.bad_rows_reason())
+            self.prepared.quarantine(candidate, reason, apart)
 
 
 def _has_no_digest(found: S3Found) -> bool:

@@ -18,7 +18,7 @@ from tidegate.assets.bronze.report import MAX_LISTED_OBJECTS, SAID_BEFORE, Table
 from tidegate.assets.bronze.run import BatchResult
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.platform.core.bronze.batch import Add, Batch, Remove
-from tidegate.platform.core.bronze.ledger import LedgerRow, Status
+from tidegate.platform.core.bronze.ledger import Cause, LedgerRow, Status
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -29,7 +29,14 @@ from tidegate.resources.spark.results import CommitResult, TableState
 ORDERS, PAGE = "landing.orders", dg.AssetKey(["bronze", "orders"])
 GOOD = LedgerRow("orders/good.json", Status.COMMITTED, rows=2)
 BAD = LedgerRow("orders/bad.json", Status.QUARANTINED, "none of its 3 rows fits the table")
-PARTLY = LedgerRow("orders/partly.json", Status.COMMITTED, "2 rows are in quarantine/rows/x", rows=1, bad_rows=2)
+PARTLY = LedgerRow(
+    "orders/partly.json",
+    Status.COMMITTED,
+    "2 of its 3 rows do not fit",
+    rows=1,
+    bad_rows=2,
+    bad_rows_folder="s3a://l/x",
+)
 DUPLICATE = LedgerRow("orders/good.json", Status.DUPLICATE)
 GONE = LedgerRow("orders/gone.json", Status.REMOVED)
 ADD = Add("a.parquet", {}, 10, 0, '{"numRecords": 2}')
@@ -93,6 +100,12 @@ def test_an_idle_run_is_good_and_its_checks_speak_of_the_last_batch() -> None:
     assert not TableReport([], EMPTY, last=done(BAD).batch).materializes, "nothing has ever got in"
 
 
+def test_an_overwritten_key_fails_its_check_whatever_its_reason_says() -> None:
+    overwritten = replace(BAD, cause=Cause.OVERWRITTEN)
+    assert "write_once_keys" in failed(TableReport([done(overwritten, GOOD)], NOW))
+    assert "write_once_keys" not in failed(TableReport([done(replace(BAD, reason="overwritten: so"), GOOD)], NOW))
+
+
 def test_what_a_void_batch_says_is_not_shown() -> None:
     report = TableReport([done(BAD, outcome="void")], NOW)
     assert report.materializes
@@ -106,7 +119,7 @@ def test_bad_objects_are_listed_up_to_a_limit() -> None:
     report = TableReport([done(GOOD, PARTLY, *many)], NOW)
     lines = report.warnings()
     assert len(lines) == MAX_LISTED_OBJECTS + 1
-    assert lines[0] == "quarantined 2 rows of orders/partly.json: 2 rows are in quarantine/rows/x"
+    assert lines[0] == "quarantined 2 rows of orders/partly.json: 2 of its 3 rows do not fit; see s3a://l/x"
     assert lines[1].startswith("quarantined orders/0.json: rrr")
     assert lines[-1] == "and 5 more, see ledger.orders"
     records = report.metadata("dagster/row_count")["quarantine"].records

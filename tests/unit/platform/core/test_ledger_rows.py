@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidegate.platform.core.bronze import older_reasons
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.hint import Event, Hint
-from tidegate.platform.core.bronze.ledger import COLUMNS, SETTLED, LedgerRow, Status, bounded
+from tidegate.platform.core.bronze.ledger import COLUMNS, SETTLED, Cause, LedgerRow, Status, bounded
 from tidegate.platform.core.bronze.plan import TakenHint, ledger_row
 from tidegate.resources.ledger import Ledger
 from tidegate.resources.spark.delta import Delta
@@ -33,6 +34,8 @@ TEXT = st.text(max_size=10)
         etag=st.none() | TEXT,
         size=st.none() | st.integers(),
         rows=st.none() | st.integers(),
+        cause=st.none() | st.sampled_from(Cause),
+        bad_rows_folder=st.none() | TEXT,
     )
 )
 def test_a_row_survives_its_dictionary(row: LedgerRow) -> None:
@@ -58,8 +61,8 @@ def test_the_columns_of_a_ledger_are_those_that_people_s_queries_and_older_ledge
     was = """
     kind STRING, n BIGINT, position INT, key STRING, etag STRING, size BIGINT, version_id STRING, event_id STRING,
     event_name STRING, event_time TIMESTAMP, manifest STRING, run_id STRING, status STRING, reason STRING, rows BIGINT,
-    bad_rows BIGINT, checksum STRING, digest STRING, outcome STRING, generation STRING, bronze_version BIGINT,
-    recorded_at TIMESTAMP
+    bad_rows BIGINT, checksum STRING, cause STRING, bad_rows_folder STRING, digest STRING, outcome STRING,
+    generation STRING, bronze_version BIGINT, recorded_at TIMESTAMP
     """
     assert dict(part.split() for part in was.split(",")) == COLUMNS
 
@@ -69,7 +72,7 @@ def batch() -> Batch:
     """Make a batch with one row that has every field, and one that has only the required fields."""
     full = LedgerRow(
         "a", Status.COMMITTED, "why", "etag", 10, "v1", "m#0", "ObjectCreated:Put", "2024-01-02T03:04:05.123456+00:00",
-        "manifest", 3, 1, "CRC64NVME:nuCUKjhVRg8=",
+        "manifest", 3, 1, "CRC64NVME:nuCUKjhVRg8=", Cause.OVERWRITTEN, "s3a://b/quarantine/rows/t/2-X",
     )  # fmt: skip
     rows = (full, LedgerRow("b", Status.REMOVED))
     return Batch(
@@ -77,20 +80,28 @@ def batch() -> Batch:
     ).sealed()
 
 
+def _state() -> Any:
+    fields = [SimpleNamespace(name=name) for name in COLUMNS]
+    return SimpleNamespace(version=1, exists=True, txn=1, schema=SimpleNamespace(fields=fields))
+
+
+def _appended(batch: Batch, outcome: str) -> list[dict[str, Any]]:
+    """Return the rows that are appended to the ledger."""
+    appended: list[dict[str, Any]] = []
+    delta = SimpleNamespace(
+        append=lambda location, rows, app_id, number: appended.extend(rows),
+        table_state=lambda location, app_id: _state(),
+    )
+    landed = CommitResult(7, outcome, batch.digest, None if outcome == "committed" else "a file is gone", False)
+    Ledger(delta, "s3a://lake/ledger/t", "t").append(batch, landed, "run")  # type: ignore[arg-type]
+    return appended
+
+
 @pytest.mark.parametrize("outcome", ["committed", "void"])
 def test_what_is_appended_has_columns_and_types_of_the_ledger(outcome: str, batch: Batch) -> None:
     """`append_rows` refuses other columns and types, in the middle of a run."""
     types = {str: "STRING", int: "BIGINT"}
-    appended: list[dict[str, Any]] = []
-    fields = [SimpleNamespace(name=name) for name in COLUMNS]
-    delta = SimpleNamespace(
-        append=lambda location, rows, app_id, number: appended.extend(rows),
-        table_state=lambda location, app_id: SimpleNamespace(
-            version=1, exists=True, txn=1, schema=SimpleNamespace(fields=fields)
-        ),
-    )
-    landed = CommitResult(7, outcome, batch.digest, None if outcome == "committed" else "a file is gone", False)
-    Ledger(delta, "s3a://lake/ledger/t", "t").append(batch, landed, "run")  # type: ignore[arg-type]
+    appended = _appended(batch, outcome)
     assert [row["kind"] for row in appended] == [
         "header",
         *["row"] * (len(batch.rows) if outcome == "committed" else 0),
@@ -104,16 +115,19 @@ def test_what_is_appended_has_columns_and_types_of_the_ledger(outcome: str, batc
 
 
 def test_the_longest_batch_goes_to_the_server_in_one_message(batch: Batch) -> None:
-    """10,000 files have the longest key and a very long reason. Spark Connect accepts 128 MiB."""
-    key, folder = "é" * 512, "; see s3a://lake/quarantine/rows/t/1-X/"
+    """10,000 files have the longest key and folder and a very long reason. Spark Connect accepts 128 MiB."""
+    key, end = "é" * 512, "; its rows in the table stay"
+    folder = f"s3a://lake/quarantine/rows/{'~c3' * 320}/1-X"
     hint = TakenHint(Hint(key, Event("m" * 60, version_id="v" * 1024)), "m" * 60)
-    row = ledger_row(hint, Status.QUARANTINED, "é" * 300_000 + folder, None)
-    assert len(row.reason or "") <= 1_000
-    assert (row.reason or "").endswith(folder)
+    row = ledger_row(hint, Status.QUARANTINED, "é" * 300_000 + end, None)
+    assert len(row.reason or "") <= 900
+    assert (row.reason or "").endswith(end)
+    row = replace(row, bad_rows_folder=folder)
     older = replace(row, reason="é" * 300_000)  # decided by a version without the limit
     sent: list[str] = []
     delta = Delta(SparkRemote.parse("sc://localhost:1"), lambda: None)  # type: ignore[arg-type, return-value]
     delta._procedures.call_one = lambda name, rows, **_: sent.append(rows) or {"version": 1}  # type: ignore[method-assign]
+    delta.table_state = lambda *_: _state()  # type: ignore[assignment, method-assign]
     for long_row in (row, older):
         sent.clear()
         some = replace(batch, rows=(long_row,) * 10)
@@ -125,12 +139,43 @@ def test_the_longest_batch_goes_to_the_server_in_one_message(batch: Batch) -> No
 
 def test_a_reason_that_is_not_long_stays_as_it_is() -> None:
     assert bounded(None) is None
-    assert bounded("x" * 1_000) == "x" * 1_000
-    assert bounded("a" * 300 + "b" * 701) == "a" * 299 + "…" + "b" * 700
+    assert bounded("x" * 900) == "x" * 900
+    assert bounded("a" * 300 + "b" * 601) == "a" * 299 + "…" + "b" * 600
+
+
+FOLDER = "s3a://lake/root/quarantine/rows/landing.sales/00000000000000000002-01JDGZ5T6R8W9Q0M1N2P3S4T5V"
 
 
 @pytest.mark.parametrize(
-    "body", [{}, {"key": "a"}, {"key": "a", "status": "done"}, {"key": "a", "status": "moved", "x": 1}]
+    ("reason", "folder"),
+    [
+        (f"1 of its 2 rows do not fit the table, such as: a value; see {FOLDER}", FOLDER),
+        (f"none of its 1 rows fits the table, such as: ; see s3a://a/b; see {FOLDER}", FOLDER),
+        (f"1 of its 3 rows do not fit; see {FOLDER}; 1 of its rows were in the table already", FOLDER),
+        ("none of its 1 rows fits the table, such as: ; see s3a://a/b", None),
+        (None, None),
+    ],
+)
+def test_the_folder_in_a_reason_of_an_older_version_is_found(reason: str | None, folder: str | None) -> None:
+    assert older_reasons.bad_rows_folder(reason) == folder
+
+
+def test_columns_are_read_before_reasons() -> None:
+    said = {"key": "a", "status": "quarantined", "reason": f"overwritten: a; see {FOLDER}"}
+    row = LedgerRow.from_dict({**said, "bad_rows_folder": "s3a://b/f"})
+    assert (row.cause, row.bad_rows_folder) == (None, "s3a://b/f")
+    assert LedgerRow.from_dict(row.to_dict()) == row
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"key": "a"},
+        {"key": "a", "status": "done"},
+        {"key": "a", "status": "moved", "x": 1},
+        {"key": "a", "status": "moved", "cause": "other"},
+    ],
 )
 def test_other_rows_are_refused(body: dict[str, object]) -> None:
     with pytest.raises((KeyError, ValueError, TypeError)):

@@ -15,16 +15,15 @@ from tidegate.platform.core.bronze.hint import (
     Replacement,
     TakenAway,
 )
-from tidegate.platform.core.bronze.ledger import OVERWRITTEN, LastState, LedgerRow, Status
+from tidegate.platform.core.bronze.ledger import Cause, LastState, LedgerRow, Status
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.core.bronze.plan import Plan, TakenHint, candidate_hints, followers_rows, make_plan
 
 SAME, OTHER = S3Found("e1", 10, 1, "v1"), S3Found("e2", 20, 2)
-OVERWROTE = f"{OVERWRITTEN}: keys of a registered table are write-once"
 STATES: dict[str, LastState | None] = {
     "new": None,
     **{str(status): LastState(status, "e1", 3, "why") for status in Status},
-    "overwritten": LastState(Status.QUARANTINED, "e1", 3, OVERWROTE),
+    "overwritten": LastState(Status.QUARANTINED, "e1", 3, "why", cause=Cause.OVERWRITTEN),
     "removed, of old": LastState(Status.REMOVED, None, 3),
 }
 PROBES: dict[str, Probe] = {
@@ -98,12 +97,20 @@ def test_a_redriven_hint_does_not_add_a_committed_key_again() -> None:
     assert outcome(plan) == "duplicate"
 
 
-def test_a_quarantined_key_keeps_its_reason() -> None:
+def test_a_quarantined_key_keeps_its_reason_cause_and_folder() -> None:
     taken = [TakenHint(Hint("k", Event("m#0")), "m")]
-    plan = make_plan(
-        taken, {"k": SAME}, {"k": STATES["quarantined"] or LastState(Status.REMOVED, None, 0)}, registered=True
-    )
-    assert [row.reason for row in plan.rows] == ["why"]
+    state = LastState(Status.QUARANTINED, "e1", 3, "why", cause=Cause.OVERWRITTEN, bad_rows_folder="s3a://b/f")
+    (row,) = make_plan(taken, {"k": SAME}, {"k": state}, registered=True).rows
+    assert (row.reason, row.cause, row.bad_rows_folder) == ("why", Cause.OVERWRITTEN, "s3a://b/f")
+
+
+def test_an_overwritten_key_stays_in_quarantine_by_its_cause_whatever_its_reason_says() -> None:
+    taken = [TakenHint(Hint("k", Event("m#0")), "m")]
+    plan = make_plan(taken, {"k": OTHER}, {"k": LastState(Status.COMMITTED, "e1", 3)}, registered=True)
+    rows = plan.drop["k"]
+    assert [row.cause for row in rows] == [Cause.OVERWRITTEN] * 2
+    said = LastState(Status.QUARANTINED, "e1", 3, "overwritten: or so it says")
+    assert outcome(make_plan(taken, {"k": OTHER}, {"k": said}, registered=True)) == "add"
 
 
 def test_a_listing_s_hint_of_a_settled_key_leaves_no_row() -> None:

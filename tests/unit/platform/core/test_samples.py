@@ -13,7 +13,16 @@ from tests.support.lakes import samples
 from tests.support.lakes.objects import Objects
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.birth import Birth
-from tidegate.platform.core.bronze.ledger import COLUMNS, Header, LedgerRow, Stamp, Status, columns_of
+from tidegate.platform.core.bronze.ledger import (
+    COLUMNS,
+    Cause,
+    Header,
+    LastState,
+    LedgerRow,
+    Stamp,
+    Status,
+    columns_of,
+)
 from tidegate.platform.core.bronze.manifest import Manifest, tally_of
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.ledger import Ledger
@@ -82,7 +91,9 @@ def test_a_batch_is_recorded_as_it_was(name: str, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Ledger, "_create", lambda ledger: None)  # asks Spark
     recorded = samples.body("ledgers", name)
     appended = _appended(Batch.from_json(samples.read("batches", name), "s3://lake/batches/x"), recorded[0])
-    assert [{**row, "recorded_at": 0} for row in appended] == [{**row, "recorded_at": 0} for row in recorded]
+    assert [{**row, "recorded_at": 0} for row in appended] == [
+        _with_facts(row) | {"recorded_at": 0} for row in recorded
+    ]
 
 
 @pytest.mark.parametrize("name", samples.LEDGERS)
@@ -95,6 +106,15 @@ def test_rows_of_a_ledger_are_read(name: str) -> None:
         assert stamp.n == batch.n
         read = LedgerRow.from_dict({**row, "event_time": decided.event_time})  # microseconds, here in ISO 8601
         assert read == decided
+
+
+@pytest.mark.parametrize("name", samples.LEDGERS)
+def test_cause_and_folder_are_read_from_columns_or_from_the_reason_of_an_older_version(name: str) -> None:
+    for row in samples.body("ledgers", name)[1:]:
+        state = LastState.from_row({column: row.get(column) for column in columns_of(LastState)})
+        facts = _with_facts(row)
+        assert (state.cause, state.bad_rows_folder) == (facts.get("cause"), facts.get("bad_rows_folder"))
+        assert state.cause is None or type(state.cause) is Cause
 
 
 @pytest.mark.parametrize("name", samples.OTHERS["births"])
@@ -136,6 +156,14 @@ def test_a_note_of_after_load_is_written_as_it_was_read(name: str, store: LakeSt
     notes.delete([note.id])
     notes.put(note.keys, size)
     assert _written(store, "after/") == json.loads(text)
+
+
+def _with_facts(row: dict[str, Any]) -> dict[str, Any]:
+    """Returns a row of a ledger with the columns that an older version lacked, whose content it put into the reason."""
+    reason = row.get("reason") or ""
+    cause = {"cause": "overwritten"} if reason.startswith("overwritten: ") else {}
+    folder = {"bad_rows_folder": reason[reason.index("s3a://") :]} if "; see s3a://" in reason else {}
+    return {**row, **cause, **folder}
 
 
 def _appended(batch: Batch, header: dict[str, Any]) -> list[dict[str, Any]]:

@@ -29,10 +29,10 @@ import org.apache.spark.sql.types.StructType;
 /** Writes rows to one Parquet file, with Delta's statistics of them: strings, integers, longs and timestamps. */
 final class RowFile {
   /**
-   * Columns of sentences, by which no query skips files. Their bounds would only lengthen the log, which every run
-   * reads.
+   * Columns of sentences and folders, by which no query skips files. Their bounds would only lengthen the log, which
+   * every run reads.
    */
-  private static final Set<String> WITHOUT_BOUNDS = Set.of("reason");
+  private static final Set<String> WITHOUT_BOUNDS = Set.of("reason", "bad_rows_folder");
 
   private final long rows;
   private final Map<String, Object> min = new TreeMap<>();

@@ -9,6 +9,7 @@ import org.apache.parquet.example.data.Group;
  *
  * @param n the batch
  * @param position orders the rows of one batch; null in its header
+ * @param cause null where nothing depends on it; in rows of older versions it is in the reason, as the folder is
  */
 public record LedgerRow(
     String kind,
@@ -21,14 +22,16 @@ public record LedgerRow(
     Long badRows,
     Long size,
     String checksum,
+    String cause,
+    String badRowsFolder,
     String digest,
     String outcome,
     String generation,
     Long bronzeVersion) {
   static final List<String> COLUMNS =
       List.of(
-          "kind", "n", "position", "key", "status", "etag", "reason", "bad_rows", "size", "checksum", "digest", "outcome",
-          "generation", "bronze_version");
+          "kind", "n", "position", "key", "status", "etag", "reason", "bad_rows", "size", "checksum", "cause",
+          "bad_rows_folder", "digest", "outcome", "generation", "bronze_version");
 
   /** Orders the decisions on one key. */
   static final Comparator<LedgerRow> IN_ORDER =
@@ -47,6 +50,8 @@ public record LedgerRow(
         has(group, "bad_rows") ? group.getLong("bad_rows", 0) : null,
         has(group, "size") ? group.getLong("size", 0) : null,
         text(group, "checksum"),
+        text(group, "cause"),
+        text(group, "bad_rows_folder"),
         text(group, "digest"),
         text(group, "outcome"),
         text(group, "generation"),

@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.StructType;
  */
 final class LedgerMemoryProcedure extends LocalProcedure {
   private static final Object[] ASK_SPARK = {
-    "ask_spark", null, null, null, null, null, null, null, null, null, null, null, null
+    "ask_spark", null, null, null, null, null, null, null, null, null, null, null, null, null, null
   };
 
   LedgerMemoryProcedure() {
@@ -33,6 +33,8 @@ final class LedgerMemoryProcedure extends LocalProcedure {
             .add("bad_rows", LongType)
             .add("size", LongType)
             .add("checksum", StringType)
+            .add("cause", StringType)
+            .add("bad_rows_folder", StringType)
             .add("digest", StringType)
             .add("outcome", StringType)
             .add("generation", StringType)

@@ -75,8 +75,14 @@ class LedgerMemoryTest {
         row.put("etag", "e" + random.nextInt(3));
         row.put("bad_rows", random.nextInt(3));
         row.put("size", random.nextInt(3));
-        if (hasChecksums()) {
+        if (has("checksum")) {
           row.put("checksum", "CRC64NVME:" + random.nextInt(3));
+        }
+        if (has("cause")) {
+          row.put("cause", "overwritten");
+        }
+        if (has("bad_rows_folder")) {
+          row.put("bad_rows_folder", "s3a://lake/quarantine/rows/t/" + random.nextInt(3));
         }
       }
       rows.add(row);
@@ -84,8 +90,12 @@ class LedgerMemoryTest {
     record(n, rows);
   }
 
-  private boolean hasChecksums() {
-    return List.of(TableView.open(spark, root).snapshot().schema().fieldNames()).contains("checksum");
+  private boolean has(String column) {
+    return List.of(TableView.open(spark, root).snapshot().schema().fieldNames()).contains(column);
+  }
+
+  private String orNull(String column) {
+    return has(column) ? column : "NULL";
   }
 
   private long version() {
@@ -99,8 +109,8 @@ class LedgerMemoryTest {
   /** All rows, as Spark reads them. */
   private List<Row> queried() {
     return spark.sql(
-        "SELECT kind, n, key, status, etag, reason, bad_rows, size, " + (hasChecksums() ? "checksum" : "NULL")
-            + ", digest, outcome, generation, bronze_version, position FROM delta.`" + root + "`").collectAsList();
+        "SELECT kind, n, key, status, etag, reason, bad_rows, size, " + orNull("checksum") + ", " + orNull("cause")
+            + ", " + orNull("bad_rows_folder") + ", digest, outcome, generation, bronze_version, position FROM delta.`" + root + "`").collectAsList();
   }
 
   /** The header and the last states among some rows. */
@@ -110,12 +120,12 @@ class LedgerMemoryTest {
         .filter(row -> "row".equals(row.getString(0)) && keys.contains(row.getString(2)))
         .filter(row -> !row.getString(3).equals("duplicate"))
         .filter(row -> !(row.getString(3).equals("quarantined") && row.isNullAt(4)))
-        .sorted(Comparator.<Row>comparingLong(row -> row.getLong(1)).thenComparingInt(row -> row.getInt(13)))
+        .sorted(Comparator.<Row>comparingLong(row -> row.getLong(1)).thenComparingInt(row -> row.getInt(15)))
         .forEach(row -> last.put(row.getString(2), row));
     List<Row> rows = new ArrayList<>(last.values());
     all.stream().filter(row -> "header".equals(row.getString(0)) && row.getLong(1) == n).forEach(rows::add);
     return sorted(
-        rows.stream().map(row -> scala.jdk.javaapi.CollectionConverters.asJava(row.toSeq()).subList(0, 13))
+        rows.stream().map(row -> scala.jdk.javaapi.CollectionConverters.asJava(row.toSeq()).subList(0, 15))
             .map(values -> (List<Object>) new ArrayList<Object>(values)).toList());
   }
 
@@ -140,6 +150,9 @@ class LedgerMemoryTest {
       if (n == 7) { // an older ledger lacks this column
         spark.sql("ALTER TABLE delta.`" + root + "` ADD COLUMNS (checksum STRING)");
       }
+      if (n == 9) {
+        spark.sql("ALTER TABLE delta.`" + root + "` ADD COLUMNS (cause STRING, bad_rows_folder STRING)");
+      }
       recordAnything(n);
       if (n == 4 || n % 16 < 2) {
         check(n);
@@ -153,7 +166,7 @@ class LedgerMemoryTest {
     assertEquals(last, view.lastTxn(APP));
     assertEquals(view.snapshot().numOfFiles(), view.liveFiles().size());
     assertEquals(last + 1, spark.read().format("delta").load(root).where("kind IN ('header', 'other')").count());
-    long merging = spark.sql("DESCRIBE HISTORY delta.`" + root + "`").count() - 3 - last;
+    long merging = spark.sql("DESCRIBE HISTORY delta.`" + root + "`").count() - 4 - last;
     assertEquals(2, merging, "commits beside the appends");
     DeltaLog.clearCache();
     LedgerMemory.forget();

@@ -1,0 +1,23 @@
+"""Reads the facts that older versions wrote into reasons, and for which ledgers have columns today."""
+
+from __future__ import annotations
+
+import re
+
+#: Where a reason names the folder of the bad rows. SQL uses this pattern too.
+FOLDER_IN_REASON = "; see (s3a://.*/[0-9]{20}-[0-9A-HJKMNP-TV-Z]{26})"
+
+# The last match: an earlier one can be a text of a producer's row, which the reason quotes.
+_LAST_FOLDER = re.compile(f".*{FOLDER_IN_REASON}", re.DOTALL)
+_OVERWRITTEN = "overwritten: "
+
+
+def is_overwritten(reason: str | None) -> bool:
+    """Return whether the reason is that of an overwritten write-once key."""
+    return (reason or "").startswith(_OVERWRITTEN)
+
+
+def bad_rows_folder(reason: str | None) -> str | None:
+    """Return the `s3a://` URI of the folder that the reason names. None if it names none."""
+    match = _LAST_FOLDER.match(reason or "")
+    return match[1] if match else None
