@@ -48,6 +48,11 @@ def _rows(status: str, *fields: str, reason: str = "", **more: bool) -> _Class:
 _LOADED = "/bronze/"
 _FOLDER_OF_ROWS = "; see s3a://"
 
+#: Event names of hints that come from no event of S3.
+_CAUSES = {
+    "Listed", "Missing", "Redriven", "Rebuild", "ServerLost", "ServerLostAlone", "AfterLoad", "RowsSent",
+}  # fmt: skip
+
 MANIFESTS: dict[str, _Class] = {
     "event": _hint("intake", "event_id", "event_time", "sequencer", "size"),
     "event_of_a_version": _hint("intake", "event_id", "version_id"),
@@ -63,6 +68,7 @@ MANIFESTS: dict[str, _Class] = {
     "lost": _hint("lost", "read", name="ServerLost"),
     "lost_alone": _hint("lost", "read", name="ServerLostAlone"),
     "after_load": _hint("after", "taken", name="AfterLoad"),
+    "every_cause": lambda body: {hint["event_name"] for hint in body["hints"]} >= _CAUSES,
     "first_version": lambda body: body["id"].count("-") == 1,
     "first_version_deferred": lambda body: body["id"].startswith("deferred-") and body["id"].count("-") == 2,
 }
@@ -93,12 +99,13 @@ BATCHES: dict[str, _Class] = {
     "duplicate_in_a_versioned_bucket": _rows("duplicate", "event_id", "version_id"),
     "rebuild": lambda body: body["manifests"][0].startswith("rebuild-") and body["adds"],
     "deferred": lambda body: body["deferred"],
+    "every_cause_deferred": lambda body: {hint["event_name"] for hint in body["deferred"]} >= _CAUSES,
     "nothing": lambda body: not body["rows"] and not body["adds"] and not body["deferred"],
     "first_version": lambda body: body["create"] and body["deferred"] and len(body["deferred"][0]) == 7,
 }
 
 #: What was appended to the ledgers when these batches were recorded.
-LEDGERS = [name for name in BATCHES if name != "first_version"]
+LEDGERS = [name for name in BATCHES if name not in ("first_version", "every_cause_deferred")]
 
 #: Other kinds of objects under the root.
 OTHERS: dict[str, dict[str, _Class]] = {

@@ -1,14 +1,15 @@
-"""Manifests and a batch that an earlier version wrote: each is read, and written again byte for byte."""
+"""Hints that an earlier version wrote, one of each cause and shape, are read as what they are.
+
+That they are written again byte for byte is a test of all samples (`test_samples.py`).
+"""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import get_args
 
 import pytest
 
-from tidegate.platform.core.bronze.batch import Batch
+from tests.support.lakes import samples
 from tidegate.platform.core.bronze.hint import (
     Event,
     Hint,
@@ -25,8 +26,6 @@ from tidegate.platform.core.bronze.hint import (
 from tidegate.platform.core.bronze.hint_json import hint_from_dict
 from tidegate.platform.core.bronze.manifest import Manifest
 
-STORED = Path(__file__).parents[2] / "data" / "formats"
-MANIFESTS = (STORED / "manifests.jsonl").read_text(encoding="utf-8").splitlines()
 TIME = "2026-01-02T03:04:05+00:00"
 HINTS = (
     Hint("orders/a ü.csv", Event("m1#0", "ObjectCreated:Put", TIME, "v1", "00A1"), 7),
@@ -50,25 +49,11 @@ HINTS = (
 )
 
 
-@pytest.mark.parametrize("text", MANIFESTS)
-def test_a_stored_manifest_is_written_again_as_it_was(text: str) -> None:
-    assert Manifest.from_json(text, "s3://x/y").to_json() == text
-
-
-def test_the_stored_manifests_have_every_cause() -> None:
-    *single, deferred = (Manifest.from_json(text, "s3://x/y") for text in MANIFESTS)
-    assert tuple(hint for manifest in single for hint in manifest.hints) == HINTS == deferred.hints
+def test_stored_hints_are_read_as_their_causes() -> None:
+    manifest = Manifest.from_json(samples.read("manifests", "every_cause"), "s3://x/y")
+    assert manifest.hints == HINTS
     assert {type(hint.cause) for hint in HINTS} == set(get_args(HintCause))
-
-
-def test_a_stored_batch_is_written_again_as_it_was() -> None:
-    text = (STORED / "batch-with-deferred-hints.json").read_text(encoding="utf-8").rstrip("\n")
-    batch = Batch.from_json(text, "s3://x/y")
-    assert batch.deferred == HINTS
-    assert batch.to_json() == text
-    # The first versions wrote a hint without the members that came later.
-    early = [{name: value for name, value in hint.items() if value} for hint in json.loads(text)["deferred"]]
-    assert tuple(map(hint_from_dict, early))[:2] == HINTS[:2]
+    assert tuple(map(hint_from_dict, samples.body("batches", "every_cause_deferred")["deferred"])) == HINTS
 
 
 def test_hints_of_versions_before_causes_are_understood() -> None:
