@@ -13,6 +13,7 @@ from tidegate.assets.operations.redrive import (
     redrive_messages,
     redrive_objects,
 )
+from tidegate.assets.operations.redrive_routes import redrive_route, undeliverable_messages
 from tidegate.platform.core.times import parse_time
 from tidegate.resources.lake_resource import LakeResource
 
@@ -26,6 +27,7 @@ class RedriveConfig(dg.Config):
     table: str = Field("", description="Table key (the partition). Empty: every table.")
     messages: bool = Field(False, description="Messages that could not be understood, instead of objects.")
     dead_letters: bool = Field(False, description="Messages of dead-letter queues, instead of objects.")
+    route: str = Field("", description="Messages that the destination of this route did not take, instead of objects.")
     queue: str = Field("", description="Queue, or dead-letter queue, of the dead letters. Empty: every queue.")
     reason: str = Field("", description="Part of the reason.")
     key: str = Field("*", description="Glob over object keys, or over event ids of messages.")
@@ -51,6 +53,13 @@ def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: Lake
                     log(f"{name}: {letter.keys[0]}: {letter.reason}")
             if not config.dry_run:
                 log(redrive_dead_letters(handles, letters, choice, by=by, rate=config.rate, log=log))
+        return
+    if config.route:
+        undeliverable = undeliverable_messages(handles, config.route, choice)
+        for kept in undeliverable[:20]:
+            log(f"{kept.message.id}: {kept.reason}")
+        if undeliverable and not config.dry_run:
+            log(redrive_route(handles, config.route, undeliverable, choice, by=by, rate=config.rate, log=log))
         return
     counts: dict[str, int] = {}
     partly = 0

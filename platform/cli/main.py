@@ -271,6 +271,9 @@ def redrive(
             "--dlq", help="Redrive messages of dead-letter queues, instead of objects. The argument is a queue."
         ),
     ] = False,
+    route: Annotated[
+        str | None, typer.Option(help="Redrive messages that the destination of this route did not take.")
+    ] = None,
     reason: Annotated[str, typer.Option(help="Only entries whose reason contains this text.")] = "",
     key: Annotated[str, typer.Option(help="Glob over object keys, or over event ids of messages.")] = "*",
     since: Annotated[
@@ -284,13 +287,22 @@ def redrive(
     lake: LakeFile = None,
     home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
 ) -> None:
-    """Retry quarantined objects or dead letters after you have fixed the cause."""
-    from tidegate.platform.cli.commands.redrive import choice_of, run_redrive, run_redrive_dead_letters
+    """Retry quarantined objects or messages, or dead letters, after you have fixed the cause."""
+    from tidegate.platform.cli.commands.redrive import (
+        choice_of,
+        run_redrive,
+        run_redrive_dead_letters,
+        run_redrive_route,
+    )
 
-    if dlq and messages:
-        raise CommandError("--messages and --dlq exclude each other: give one of them")
+    if sum((dlq, messages, route is not None)) > 1:
+        raise CommandError("--messages, --dlq and --route exclude each other: give one of them")
+    if route is not None and table is not None:
+        raise CommandError("--route redrives messages of a route, not of a table: leave the argument out")
     choice = choice_of(reason, key, since, until)
-    if dlq:
+    if route is not None:
+        run_redrive_route(_console(), route, choice, lake, home, rate=rate, yes=yes)
+    elif dlq:
         run_redrive_dead_letters(_console(), table, choice, lake, home, rate=rate, yes=yes)
     else:
         run_redrive(_console(), table, choice, lake, home, messages=messages, rate=rate, yes=yes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -158,13 +159,18 @@ class Outbox:
         """Delete an object whose messages were delivered, or are kept elsewhere."""
         self._root.objects.delete(self._root.bucket, [self._key(found)])
 
-    def keep_undeliverable(self, route: str, messages: Sequence[tuple[Outgoing, str]]) -> None:
-        """Keep messages that their destination never takes, with the reasons, in `quarantine/routes/<route>/`."""
+    def keep_undeliverable(self, found: OutboxObject, messages: Sequence[tuple[Outgoing, str]]) -> None:
+        """Keep messages of an object that their destination never takes, with the reasons, in quarantine.
+
+        A message that a redrive brought back has the place of another object. So it does not replace itself in
+        quarantine, from where the redrive may just be deleting it.
+        """
 
         def keep(item: tuple[Outgoing, str]) -> None:
             message, reason = item
             content = json.dumps({"reason": reason, "message": json.loads(message.to_json())}, ensure_ascii=False)
-            key = f"{self._quarantine(route)}{message.deduplication_id}.json"
+            digest = hashlib.sha256(f"{message.id}\0{message.to}".encode()).hexdigest()
+            key = f"{self._quarantine(found.lane.route)}{digest}-{found.name.ulid}.json"
             self._root.objects.put(self._root.bucket, key, content)
 
         for _ in parallel(keep, messages):
@@ -193,10 +199,20 @@ class Outbox:
                     yield self._undeliverable(item.key, body, datetime.fromtimestamp(item.modified, UTC))
 
     def send_again(self, route: str, messages: Sequence[Undeliverable]) -> None:
-        """Move messages from the quarantine of a route to its outbox. A message is deleted there after it is here."""
-        self.put([(Lane(route), [kept.message for kept in messages])])
+        """Move messages from the quarantine of a route to its outbox.
+
+        They are read again, and deleted in quarantine after they are in the outbox.
+        """
+        objects, bucket = self._root.objects, self._root.bucket
+        bodies = list(parallel(lambda kept: objects.get(bucket, kept.key), messages))
+        by_lane: dict[Lane, list[Outgoing]] = {}
+        for kept, body in zip(messages, bodies, strict=True):
+            if body is not None:
+                message = self._undeliverable(kept.key, body, kept.at).message
+                by_lane.setdefault(Lane(route, message.to), []).append(message)
+        self.put(by_lane.items())
         seam("redrive-sent")
-        self._root.objects.delete(self._root.bucket, [kept.key for kept in messages])
+        objects.delete(bucket, [kept.key for kept in messages])
 
     def _undeliverable(self, key: str, body: bytes, at: datetime) -> Undeliverable:
         try:

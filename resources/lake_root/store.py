@@ -15,7 +15,7 @@ The layout never changes; docs/internals/architecture.md describes it::
     intake/<yyyy-mm-dd>/<ULID>.json         what was received and leads to no table
     outbox/<route>/<ULID>-<messages>-<oldest>.jsonl     messages that wait to be forwarded
     outbox/<route>/to/<queue>/                          those that one of a route's queues could not take
-    quarantine/routes/<route>/<digest>.json             those that the destination never takes
+    quarantine/routes/<route>/<digest>-<ULID>.json      those that the destination never takes
     operations/<yyyy-mm-dd>/<ULID>.json     requested operations
     reconcile.json                          times of each table's last listing
 """

@@ -43,7 +43,7 @@ def deliver_lane(outbox: Outbox, lane: Lane, destination: Destination, until: fl
     for found in outbox.waiting(lane):
         delivery = deliver(destination, outbox.read(found), until=until)
         seam("forward-sent")
-        outbox.keep_undeliverable(lane.route, delivery.undeliverable)
+        outbox.keep_undeliverable(found, delivery.undeliverable)
         if not delivery.left:
             outbox.delete(found)
         elif delivery.sent or delivery.undeliverable:

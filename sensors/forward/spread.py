@@ -12,7 +12,7 @@ from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.resources.forwarding.delivery import Delivery, deliver
 from tidegate.resources.forwarding.destinations import Destinations
 from tidegate.resources.forwarding.tagged_queues import TaggedQueues
-from tidegate.resources.lake_root.outbox import Lane, Outbox
+from tidegate.resources.lake_root.outbox import Lane, Outbox, OutboxObject
 from tidegate.resources.side_by_side import SideBySide
 from tidegate.sensors.forward.lane import LaneResult, deliver_lane
 
@@ -41,7 +41,9 @@ def spread_lane(
     for found in outbox.waiting(result.lane):
         by_queue = _by_queue(outbox.read(found), destinations.tagged(route), route.unmatched or "")
         left = {name: messages for name, messages in by_queue.items() if name in waiting}
-        left |= _send(outbox, route, destinations, {name: by_queue[name] for name in by_queue.keys() - waiting}, result)
+        left |= _send(
+            outbox, found, route, destinations, {name: by_queue[name] for name in by_queue.keys() - waiting}, result
+        )
         seam("forward-sent")
         outbox.put(((Lane(route.name, name), messages) for name, messages in left.items()), found.name.ulid)
         seam("forward-moved")
@@ -75,6 +77,7 @@ def _by_queue(messages: Sequence[Outgoing], tagged: TaggedQueues, unmatched: str
 
 def _send(
     outbox: Outbox,
+    found: OutboxObject,
     route: RouteSpec,
     destinations: Destinations,
     by_queue: dict[str, list[Outgoing]],
@@ -93,7 +96,7 @@ def _send(
         delivery = outcome.value or Delivery(left=by_queue[outcome.item])
         result.sent += delivery.sent
         result.undeliverable += len(delivery.undeliverable)
-        outbox.keep_undeliverable(route.name, delivery.undeliverable)
+        outbox.keep_undeliverable(found, delivery.undeliverable)
         if delivery.left:
             left[outcome.item] = delivery.left
             destinations.tagged(route).forget()

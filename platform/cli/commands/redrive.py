@@ -18,6 +18,7 @@ from tidegate.assets.operations.redrive import (
     redrive_messages,
     redrive_objects,
 )
+from tidegate.assets.operations.redrive_routes import redrive_route, undeliverable_messages
 from tidegate.platform.cli.commands.table_named import table_named
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
@@ -91,10 +92,54 @@ def run_redrive(
                 _show(console, table_key, _PARTLY, [(item.key, item.reason) for item in found if item.partly])
                 if found and yes:
                     say(f"logged as {redrive_objects(opened, table_key, found, choice, by=by, rate=rate, log=say)}")
+        routes = [] if messages or name else opened.store.outbox.routes_with_undeliverable()
+        for route in routes:
+            undeliverable = opened.store.outbox.undeliverable_count(route)
+            say(f"route {route}: {undeliverable} messages are undeliverable: tidegate redrive --route {route}")
     if not total:
         say("nothing in quarantine matches")
     elif not yes:
         console.print(Text("\nNothing was changed. To do it, repeat the command with --yes", style="bold"))
+
+
+def run_redrive_route(
+    console: Console, route: str, choice: Choice, lake: Path | None, home: Path | None, *, rate: int, yes: bool
+) -> None:
+    """Print the messages that the destination of a route did not take, or move them back to the outbox.
+
+    Args:
+        console: takes the output.
+        route: name of the route.
+        choice: the messages to send.
+        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
+        home: home of a running local platform; None takes a running default one, else the environment.
+        rate: messages per second.
+        yes: retry; without it, only what would be retried is printed.
+
+    Raises:
+        CommandError: there is no such route, or an object in its quarantine is not one of Tidegate's.
+    """
+
+    def say(line: str) -> None:
+        console.print(Text(line))
+
+    using = client(home, lake)
+    with using.reaching_spark(), using.settings.opened() as opened:
+        known = [spec.name for spec in opened.config.routes]
+        if route not in known:
+            raise CommandError(f"lake.yaml has no route {route!r}; its routes: {', '.join(known) or 'none'}")
+        try:
+            found = undeliverable_messages(opened, route, choice)
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+        _show(console, f"route {route}", "undeliverable", [(kept.message.id, kept.reason) for kept in found])
+        if not found:
+            say("nothing in quarantine matches")
+        elif yes:
+            by = getpass.getuser()
+            say(f"logged as {redrive_route(opened, route, found, choice, by=by, rate=rate, log=say)}")
+        else:
+            console.print(Text("\nNothing was changed. To do it, repeat the command with --yes", style="bold"))
 
 
 def run_redrive_dead_letters(

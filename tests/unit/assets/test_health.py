@@ -30,7 +30,7 @@ from tidegate.platform.cli.main import app
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.platform.core.forwarding.outgoing import OutboxName, Outgoing
 from tidegate.platform.core.health.alarms import PERIOD, template
 from tidegate.platform.core.health.measurement import Health, QueueHealth, RouteHealth, TableHealth
 from tidegate.platform.core.health.metrics import metric_data, requests
@@ -38,7 +38,7 @@ from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.cloudwatch import CloudWatch
 from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake import open_lake
-from tidegate.resources.lake_root.outbox import Lane
+from tidegate.resources.lake_root.outbox import Lane, OutboxObject
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.resources.side_by_side import SideBySide
 from tidegate.resources.spark.remote import SparkRemote
@@ -265,7 +265,8 @@ def waiting_routes(objects: Objects) -> Any:
         (Lane("former"), (999,)),
     ]:
         outbox.put([(lane, [Outgoing(f"m{second}", None, "g", second * 1000, "{}") for second in seconds])])
-    outbox.keep_undeliverable("idle", [(Outgoing("m1", None, "g", 1, "{}"), "too large")])
+    refused = Outgoing("m1", None, "g", 1, "{}")
+    outbox.keep_undeliverable(OutboxObject(Lane("idle"), OutboxName.of([refused])), [(refused, "too large")])
     return of_routes
 
 

@@ -15,6 +15,8 @@ from botocore.exceptions import EndpointConnectionError
 
 from tests.support.lakes.objects import Objects
 from tests.support.lakes.seams import dying_in
+from tidegate.assets.operations.redrive import Choice
+from tidegate.assets.operations.redrive_routes import redrive_route, undeliverable_messages
 from tidegate.assets.routes.asset import route_key
 from tidegate.assets.routes.report import route_state
 from tidegate.platform.core.config.lake import LakeConfig
@@ -25,6 +27,7 @@ from tidegate.resources.aws.s3 import ObjectForbidden, ObjectGone
 from tidegate.resources.aws.sqs import Message
 from tidegate.resources.forwarding.destination import Refusal
 from tidegate.resources.lake_resource import LakeResource
+from tidegate.resources.lake_root import outbox as outbox_module
 from tidegate.resources.lake_root.outbox import Lane
 from tidegate.resources.lake_root.store import LakeStore
 from tidegate.sensors.forward import lane as lane_module
@@ -105,6 +108,7 @@ class Network:
         self.down: set[str] = set()
         self.never: set[str] = set()
         self.later: set[str] = set()
+        self.picky: set[str] = set()
 
     def of(self, route: Any) -> Any:
         return self._at(route.name, ordered=route.fifo)
@@ -119,7 +123,8 @@ class Network:
         def send(messages: Sequence[Outgoing]) -> list[Refusal]:
             if name in self.down:
                 raise EndpointConnectionError(endpoint_url=name)
-            refused = [Refusal(place, "never", True) for place, one in enumerate(messages) if one.id in self.never]
+            never = self.never if not self.picky or name in self.picky else set()
+            refused = [Refusal(place, "never", True) for place, one in enumerate(messages) if one.id in never]
             refused += [Refusal(place, "later", False) for place, one in enumerate(messages) if one.id in self.later]
             places = {one.place for one in refused}
             self.got.setdefault(name, []).extend(one for place, one in enumerate(messages) if place not in places)
@@ -295,6 +300,60 @@ def test_a_message_that_is_never_taken_is_quarantined_with_its_reason() -> None:
     assert network.ids("all") == ["m2"]
     kept = {key: json.loads(text) for key, text in lake.store.objects.bodies.items() if "/routes/all/" in key}
     assert [(one["reason"], one["message"]["id"]) for one in kept.values()] == [("never", "m1")]
+
+
+def redriven(lake: Any, choice: Choice | None = None) -> list[str]:
+    """Redrives the route `tagged`. Returns the reasons of its messages."""
+    choice = choice or Choice()
+    found = undeliverable_messages(lake, "tagged", choice)
+    redrive_route(lake, "tagged", found, choice, by="me", sleep=lambda _: None)
+    return [kept.reason for kept in found]
+
+
+def undeliverable_keys(lake: Any) -> set[str]:
+    return {key for key in lake.store.objects.bodies if "quarantine/routes/tagged/" in key}
+
+
+def lake_with_undeliverable(network: Network) -> Any:
+    """Returns a lake with a message that two of three queues of its type did not take."""
+    network.tags.queues = {"orders": ["q1", "q2", "q3"]}
+    network.never, network.picky = {"m1"}, {"q1", "q2"}
+    lake = make_lake(network)
+    take(lake, message("m1", body("events/orders/1.json")), message("m2", body("events/orders/2.json")))
+    tick(lake)
+    return lake
+
+
+def test_undeliverable_messages_are_redriven_to_the_queue_that_did_not_take_them() -> None:
+    network = Network()
+    lake = lake_with_undeliverable(network)
+    assert len(undeliverable_keys(lake)) == 2, "one for each queue"
+    assert redriven(lake, Choice(reason="another")) == []
+    assert redriven(lake) == ["never", "never"]
+    assert undeliverable_keys(lake) == set()
+    network.never = set()
+    tick(lake)
+    assert (network.ids("q1"), network.ids("q2"), network.ids("q3")) == (["m2", "m1"], ["m2", "m1"], ["m1", "m2"])
+    entries = [entry for entry in lake.store.operations.entries() if entry["messages"]]
+    assert [(entry["operation"], entry["route"], entry["by"], len(entry["messages"])) for entry in entries] == [
+        ("redrive-route", "tagged", "me", 2)
+    ]
+
+
+def test_a_redrive_that_dies_or_meets_the_same_refusal_loses_nothing() -> None:
+    network = Network()
+    lake = lake_with_undeliverable(network)
+    before = undeliverable_keys(lake)
+    with dying_in(outbox_module, "redrive-sent"):
+        redriven(lake)
+    tick(lake)
+    again = undeliverable_keys(lake)
+    assert before < again, "what is refused again has a new object, which the end of the first redrive does not delete"
+    assert len(again) == 4
+    network.never = set()
+    redriven(lake)
+    tick(lake)
+    assert (set(network.ids("q1")), undeliverable_keys(lake)) == ({"m1", "m2"}, set())
 
 
 def test_a_message_that_was_sent_is_not_sent_again_although_another_was_divided() -> None:

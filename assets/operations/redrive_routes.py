@@ -1,0 +1,67 @@
+"""Redrive of routes: messages that their destination did not take are sent again, after the cause was fixed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from tidegate.assets.operations.redrive import RATE, Choice
+from tidegate.platform.core.failpoints import seam
+from tidegate.resources.lake import Lake
+from tidegate.resources.lake_root.outbox import Undeliverable
+
+#: Messages that are moved at a time. Each has up to a megabyte.
+_AT_ONCE = 20
+
+
+def undeliverable_messages(lake: Lake, route: str, choice: Choice) -> list[Undeliverable]:
+    """Return the chosen messages in the quarantine of a route, without their bodies."""
+    return [
+        replace(kept, message=replace(kept.message, body=""))
+        for kept in lake.store.outbox.undeliverable(route)
+        if choice.includes(kept.message.id, kept.reason, kept.at)
+    ]
+
+
+def redrive_route(
+    lake: Lake,
+    route: str,
+    found: Sequence[Undeliverable],
+    choice: Choice,
+    *,
+    by: str,
+    rate: int = RATE,
+    log: Callable[[str], None] = lambda _: None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> str:
+    """Move quarantined messages of a route to its outbox. Returns the address of the entry in the operations log.
+
+    A message leaves the quarantine after it is in the outbox, from which the sensor `forward` sends it. A message that
+    a queue did not take goes only to that queue.
+
+    Args:
+        lake: the lake.
+        route: name of the route.
+        found: the messages.
+        choice: the choice that selected them, for the log.
+        by: the user or run that requests it.
+        rate: messages per second.
+        log: called with each line of progress.
+        sleep: waits, in seconds.
+    """
+    address = lake.store.operations.put(
+        "redrive-route",
+        by,
+        route=route,
+        choice=choice.plain(),
+        messages=[kept.key for kept in found],
+    )
+    seam("redrive-log")
+    for start in range(0, len(found), _AT_ONCE):
+        some = found[start : start + _AT_ONCE]
+        lake.store.outbox.send_again(route, some)
+        log(f"{start + len(some)} of {len(found)} messages of {route} are in the outbox")
+        if start + len(some) < len(found):
+            sleep(len(some) / rate)
+    return address
