@@ -2,9 +2,10 @@
 
 Bare Spark reads with a given schema and appends to a Delta table; a first load is compared with bare Spark that infers
 the schema. Clean rows are loaded twice before the measurement, so that the server is warm for both. The data are the
-same each time. Ours is the whole run, from step 1 (look) to the ledger; `loading` is the part up to the commit.
+same each time. JSON objects that become VARIANTs are compared with bare Spark's `parse_json`. Ours is the whole run,
+from step 1 (look) to the ledger; `loading` is the part up to the commit.
 
-    python -m benchmarks.load [--rows 1000000] [--files 20] [--megabytes 256]
+    python -m benchmarks.load [--rows 1000000] [--files 20] [--megabytes 256] [--only variant]
 """
 
 from __future__ import annotations
@@ -144,9 +145,49 @@ class _CountedCalls:
         return dict(self._made)
 
 
+def _drifting(rows: Iterable[tuple[Any, ...]]) -> bytes:
+    """Returns objects of which each has another type of price than the one before, and every third has more fields."""
+    names = _HEADER.split(",")
+    lines = []
+    for n, row in enumerate(rows):
+        event = dict(zip(names, row, strict=True))
+        price = event["price"]
+        event["price"] = (price, f"{price} EUR", {"amount": price, "currency": "EUR"})[n % 3]
+        if n % 3 == 2:
+            event["tags"] = ["new", n, {"deep": None}]
+        lines.append(json.dumps(event, ensure_ascii=False))
+    return "\n".join([*lines, ""]).encode()
+
+
+def _variants(machine: Machine, rows: int, files: int) -> dict[str, Any]:
+    """Measure objects that become VARIANTs: alone, and with two columns of their own."""
+    two = {"id": "bigint", "at": "timestamp"}
+    kinds = {"whole": {}, "columns": two}
+    tables = [
+        {"name": name, "prefix": f"{name}/", "format": "json", "schema": "variant", "columns": columns}
+        for name, columns in kinds.items()
+    ]
+    lake = machine.lake("variant", tables)
+    found = {}
+    for name, columns in kinds.items():
+        for seed, share in ((1, 10), (2, 1), (3, 1)):
+            keys = [f"{name}/{seed}-{part}.json" for part in range(files)]
+            for part, key in enumerate(keys):
+                lake.put(key, _drifting(_rows(rows // share // files, seed * 100 + part)))
+            announce(lake, name, keys)
+            with spending() as bare:
+                lines = lake.lake.delta.session.read.text([f"s3a://{lake.bucket}/{key}" for key in keys])
+                own = [f"variant_get(data, '$.{column}', '{kind}') AS {column}" for column, kind in columns.items()]
+                frame = lines.selectExpr("parse_json(value) AS data").selectExpr(*own, "data")
+                frame.write.format("delta").mode("append").save(f"s3a://{lake.lake_bucket}/bare/{name}")
+            ours = _ours(lake, name)
+        found[f"variant, {name}"] = _compared(bare, ours)
+    return found
+
+
 def measure(machine: Machine, rows: int, files: int, megabytes: int) -> dict[str, Any]:
     """Returns the ratios of bare Spark's seconds to ours, by format."""
-    found: dict[str, Any] = {"rows": rows, "files": files}
+    found: dict[str, Any] = {"rows": rows, "files": files, **_variants(machine, rows, files)}
     tables = [
         {"name": f"{form}_{kind}", "prefix": f"{form}_{kind}/", "format": form, **options}
         for form in FORMATS
@@ -196,9 +237,13 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--files", type=int, default=20)
     parser.add_argument("--megabytes", type=int, default=256, help="size of the one large CSV file")
+    parser.add_argument("--only", choices=["variant"], help="measure only these")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as home, Machine(Path(home)) as machine:
-        print(json.dumps(measure(machine, chosen.rows, chosen.files, chosen.megabytes), indent=2))
+        if chosen.only:
+            print(json.dumps(_variants(machine, chosen.rows, chosen.files), indent=2))
+        else:
+            print(json.dumps(measure(machine, chosen.rows, chosen.files, chosen.megabytes), indent=2))
 
 
 if __name__ == "__main__":

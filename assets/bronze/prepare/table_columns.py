@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from tidegate.assets.bronze.prepare.load.spark_errors import columns_refused
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.plan import Candidate
+from tidegate.platform.core.config.drift import other_objects
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
 from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.platform.core.schema.names import VARIANT_COLUMN
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Table
 
@@ -39,7 +41,29 @@ def unborn_schema(table: Table, candidates: Iterable[Candidate]) -> TableSchema:
             continue  # Its path makes the file itself a misfit later.
         break
     ours = ROW_COLUMNS if table.spec.row_queue else {}
-    return TableSchema.unborn({**ours, **table.spec.columns}, paths)
+    objects = {VARIANT_COLUMN: "variant"} if table.spec.policy == "variant" else {}
+    if clash := [name for name in paths if name.lower() in objects]:
+        raise RuntimeError(
+            f"the folders of {table.key.uri} have values of {clash[0]}, which is the column of whole objects "
+            "(`schema: variant`): use another name for the folders, or remove `schema`"
+        )
+    return TableSchema.unborn({**ours, **table.spec.columns, **objects}, paths)
+
+
+def with_configured(table: Table, work: BatchDraft, schema: TableSchema) -> TableSchema:
+    """Return the columns of a table that exists, and the new ones of `columns` if its rows bring no columns.
+
+    Raises:
+        RuntimeError: the table does not go together with its `schema` in lake.yaml, or Delta refuses new columns.
+    """
+    if differs := other_objects(table.spec, schema):
+        raise RuntimeError(differs)
+    if table.spec.policy != "variant":
+        return schema
+    wider = schema.adding(TableSchema.unborn(table.spec.columns, {}).fields)
+    if wider != schema and (reason := refusal(table, work, wider)):
+        raise RuntimeError(f"`columns` of {table.spec.name} in lake.yaml cannot join the table: {reason}")
+    return wider
 
 
 def refusal(table: Table, work: BatchDraft, schema: TableSchema) -> str | None:

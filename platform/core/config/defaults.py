@@ -22,7 +22,8 @@ class TableDefaults(Model):
     reconcile_interval: Annotated[int, Field(ge=60)] | None = None
     """Seconds between two listings of the prefix, which find objects without an event."""
     policy: Annotated[Policy, Field(alias="schema")] = "evolve"
-    """What a file with new columns does. `evolve`: they are added to the table. `strict`: the file is quarantined."""
+    """What a file with new columns does. `evolve`: they are added to the table. `strict`: the file is quarantined.
+    `variant`: each JSON object becomes one value of the column `data`, next to the columns of `columns`."""
 
     @property
     def lag_limit(self) -> int:

@@ -4,8 +4,31 @@ from __future__ import annotations
 
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_types import unmapped
+from tidegate.platform.core.schema.names import VARIANT_COLUMN
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.table_schema import TableSchema
+
+
+def other_objects(spec: TableSpec, began: TableSchema) -> str | None:
+    """Why `schema: variant` and the columns of a table do not go together, with the remedy; None if they do.
+
+    Args:
+        spec: the table's configuration.
+        began: columns of the table.
+    """
+    wanted = spec.policy == "variant"
+    # A column `data` of the type VARIANT that lake.yaml itself declares is an ordinary column.
+    if began.holds_objects == wanted or VARIANT_COLUMN in (name.lower() for name in spec.columns):
+        return None
+    ways = (
+        ("columns for the fields of its rows", "variant")
+        if wanted
+        else (f"whole objects in its column {VARIANT_COLUMN}", spec.policy)
+    )
+    return (
+        f"bronze.{spec.name} was born with {ways[0]}, and its `schema` in lake.yaml is {ways[1]}: a table cannot have "
+        f"both. Undo the change, or let `tidegate reset {spec.name}` start the table over. Until then its files wait"
+    )
 
 
 def drift(spec: TableSpec | None, registered: bool, began: TableSchema | None) -> list[str]:
@@ -25,6 +48,8 @@ def drift(spec: TableSpec | None, registered: bool, began: TableSchema | None) -
         found.append(f"{table} was born with mode {ways[0]}, lake.yaml says {ways[1]}{no_effect}")
     if began is None or not began.fields:
         return found
+    if differs := other_objects(spec, began):
+        found.append(differs)
     for name, kind in {**spec.columns, **(spec.partition_columns or {})}.items():
         field = began.named(name)
         if field is not None and unmapped(field.type) != any_type(kind):

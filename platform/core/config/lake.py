@@ -83,6 +83,8 @@ class LakeConfig(TableDefaults):
 
     model_config = ConfigDict(json_schema_extra=described_as_defaults)
 
+    policy: Annotated[Literal["evolve", "strict"], Field(alias="schema")] = "evolve"
+    """What a file with new columns does. `evolve`: they are added to the table. `strict`: the file is quarantined."""
     lake: LakeSpec
     """The location of the lake."""
     queues: Annotated[tuple[QueueSpec, ...], Field(min_length=1)]

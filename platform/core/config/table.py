@@ -24,6 +24,7 @@ from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName, Mode, mode_of, with_mode
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.schema.names import SOURCE_COLUMNS, VARIANT_COLUMN
 
 
 def _either_source(schema: dict[str, Any]) -> None:
@@ -65,6 +66,24 @@ class TableSpec(TableDefaults):
     silver: SilverSpec | None = None
     """The silver table; none when absent."""
 
+    @field_validator("format")
+    @classmethod
+    def _holds_objects(cls, format: FormatName | None, info: ValidationInfo) -> FormatName | None:
+        if info.data.get("policy") == "variant" and format != "json":
+            raise ValueError("`schema: variant` is for JSON: use `format: json`, or remove `schema`")
+        return format
+
+    @field_validator("columns", "partition_columns")
+    @classmethod
+    def _not_of_objects(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        clash = [name for name in columns if name.lower() == VARIANT_COLUMN]
+        if clash and info.data.get("policy") == "variant":
+            raise ValueError(
+                f"{clash[0]} is the column that has the whole objects (`schema: variant`); remove it here. A field of "
+                f"that name is in the objects: {VARIANT_COLUMN}:{VARIANT_COLUMN}"
+            )
+        return columns
+
     @field_validator("format", "mode", "csv", "partition_columns")
     @classmethod
     def _not_of_rows(cls, value: Any, info: ValidationInfo) -> Any:
@@ -96,6 +115,28 @@ class TableSpec(TableDefaults):
             able = " and ".join(with_mode(mode))
             raise ValueError(f"only {able} files can be registered, {format} files must be loaded: use `mode: load`")
         return mode
+
+    @field_validator("silver")
+    @classmethod
+    def _merges_columns(cls, silver: SilverSpec | None, info: ValidationInfo) -> SilverSpec | None:
+        given = info.data
+        if silver is None or given.get("policy") != "variant":
+            return silver
+        named = (*given.get("columns", {}), *given.get("partition_columns", {}), *SOURCE_COLUMNS)
+        known = {name.lower() for name in (*named, *(ROW_COLUMNS if given.get("row_queue") else ()))}
+        missing = [name for name in (*silver.keys, silver.order) if name.lower() not in known]
+        if missing:
+            raise ValueError(
+                f"{missing[0]} is only in the objects (`schema: variant`), and silver needs it as a column: give it a "
+                "type under `columns`"
+            )
+        return silver
+
+    @model_validator(mode="after")
+    def _is_json(self) -> Self:
+        if self.policy == "variant" and self.format is None and not self.row_queue:
+            raise ValueError("`schema: variant` needs `format: json`: files of other formats cannot enter such a table")
+        return self
 
     @model_validator(mode="after")
     def _files_may_go(self) -> Self:

@@ -207,7 +207,8 @@ def _lies_below(inner: Location, outer: Location) -> bool:
 
 def _field_names(model: type[BaseModel]) -> list[str]:
     """The fields as `lake.yaml` spells them: those of the section, then those that it shares with others."""
-    own_first = sorted(model.model_fields.items(), key=lambda named: named[0] not in model.__annotations__)
+    shared = {name for base in model.__bases__ for name in getattr(base, "model_fields", ())}
+    own_first = sorted(model.model_fields.items(), key=lambda named: named[0] in shared)
     return [field.alias or name for name, field in own_first]
 
 

@@ -11,6 +11,9 @@ from tidegate.platform.core.schema.misfit import Misfit
 #: Columns that Tidegate adds to loaded tables.
 SOURCE_COLUMNS = ("_source_path", "_source_etag", "_source_event_time", "_ingested_at", "_batch")
 
+#: The column of whole JSON objects in a table of `schema: variant`. `VariantRows` of platform/jvm has the same name.
+VARIANT_COLUMN = "data"
+
 #: Spark's own column of every file it reads: a column of that name would hide it.
 _HIDDEN = "_metadata"
 #: Maximum number of fields, nested ones too, that rows of text bring to a table at once. If keys of objects are data,

@@ -55,6 +55,8 @@ def any_type(sql: str) -> Type:
     Raises:
         ValueError: not a type of Spark SQL.
     """
+    if sql.strip().lower() == "variant":
+        return Simple("variant")
     try:
         return simple_type(sql)
     except ValueError:

@@ -22,11 +22,15 @@ from tidegate.platform.core.schema.column_types import (
     widens,
 )
 from tidegate.platform.core.schema.misfit import Misfit
-from tidegate.platform.core.schema.names import check_names, needs_mapping
+from tidegate.platform.core.schema.names import VARIANT_COLUMN, check_names, needs_mapping
 from tidegate.platform.core.schema.sql_types import any_type, simple_type
 
-#: Effect of a file's new columns: `evolve` adds them, `strict` refuses the file.
-Policy = Literal["evolve", "strict"]
+#: Effect of a file's new columns: `evolve` adds them, `strict` refuses the file. A file of `variant` brings none: each
+#: JSON object is one value of the column `data`.
+Policy = Literal["evolve", "strict", "variant"]
+
+#: The type of values without a common type.
+VARIANT = Simple("variant")
 
 #: Delta's property of a table that maps its columns by name.
 BY_NAME = {"delta.columnMapping.mode": "name"}
@@ -88,6 +92,12 @@ class TableSchema:
     def mapped(self) -> bool:
         """Whether the table maps its columns."""
         return any(inner.id is not None for inner in self._all())
+
+    @property
+    def holds_objects(self) -> bool:
+        """Whether the table has whole JSON objects in its column `data`, as `schema: variant` makes it."""
+        data = self.named(VARIANT_COLUMN)
+        return data is not None and data.type == VARIANT
 
     def missing(self, fields: Iterable[Field]) -> Iterator[tuple[tuple[str, ...], Type]]:
         """The fields, nested ones too, that the schema lacks: path and type, in the form of ADD COLUMNS."""

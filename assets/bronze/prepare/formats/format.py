@@ -209,4 +209,6 @@ def refusal(policy: Policy) -> str:
     """Return why unknown fields keep a row out of the table."""
     if policy == "strict":
         return "fields that are not in the table, and its `schema` in lake.yaml is strict"
+    if policy == "variant":
+        return "fields that the type of their column in lake.yaml does not have"
     return "fields that cannot become columns; write them under other names, or as text"

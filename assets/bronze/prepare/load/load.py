@@ -20,7 +20,13 @@ from tidegate.assets.bronze.prepare.load.source_columns import SOURCE_FIELDS, so
 from tidegate.assets.bronze.prepare.load.spark_errors import Fault, explained, fault_of
 from tidegate.assets.bronze.prepare.load.unreadable import broken, misread
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
-from tidegate.assets.bronze.prepare.table_columns import present_schema, refusal, require_columns, unborn_schema
+from tidegate.assets.bronze.prepare.table_columns import (
+    present_schema,
+    refusal,
+    require_columns,
+    unborn_schema,
+    with_configured,
+)
 from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.object_state import S3Found
@@ -101,7 +107,7 @@ class _Load:
         """Set the schema to the table's, or before its birth to the columns of lake.yaml and of the first path."""
         self.prepared.base = present_schema(self.table, self.work)
         if self.prepared.base:
-            self.prepared.schema = self.prepared.base
+            self.prepared.schema = with_configured(self.table, self.work, self.prepared.base)
             return
         unborn = unborn_schema(self.table, [file.candidate for file in files])
         self.prepared.schema = unborn.led_by(SOURCE_FIELDS)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.platform.core.config.drift import drift
+from tidegate.platform.core.config.drift import drift, other_objects
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_types import Decimal, Field, Simple
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -41,6 +41,41 @@ def test_what_has_no_effect_is_reported(given: dict[str, Any], parts: list[str])
     for line, part in zip(found, parts, strict=True):
         assert part in line
         assert "`tidegate reset orders` starts the table over" in line
+
+
+OBJECTS = TableSchema((Field("id", Simple("long")), Field("data", Simple("variant"))))
+FIELDS = TableSchema((Field("id", Simple("long")), Field("data", Simple("string"))))
+
+
+@pytest.mark.parametrize(
+    ("given", "began", "part"),
+    [
+        ({"format": "json", "schema": "variant"}, OBJECTS, None),
+        ({"format": "json", "schema": "variant", "columns": {"new": "int"}}, OBJECTS, None),
+        ({}, FIELDS, None),
+        ({"schema": "strict", "columns": {"Data": "variant"}}, OBJECTS, None),
+        ({}, OBJECTS, "born with whole objects in its column data, and its `schema` in lake.yaml is evolve"),
+        (
+            {"schema": "strict"},
+            OBJECTS,
+            "born with whole objects in its column data, and its `schema` in lake.yaml is st",
+        ),
+        (
+            {"format": "json", "schema": "variant"},
+            FIELDS,
+            "born with columns for the fields of its rows, and its `schema` in lake.yaml is variant",
+        ),
+    ],
+)
+def test_fields_and_whole_objects_do_not_go_together(
+    given: dict[str, Any], began: TableSchema, part: str | None
+) -> None:
+    spec = TableSpec.model_validate({"name": "orders", "prefix": "s3://landing/orders/", **given})
+    found = drift(spec, False, began)
+    assert [part in line and "let `tidegate reset orders` start" in line for line in found] == [True] * bool(part), (
+        found
+    )
+    assert other_objects(spec, began) == (found[0] if found else None)
 
 
 def test_a_discovered_table_or_one_without_columns_has_none() -> None:

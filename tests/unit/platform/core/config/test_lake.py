@@ -252,6 +252,49 @@ def test_new_columns_are_taken_unless_the_table_or_the_lake_is_strict(tmp_path: 
     assert load(tmp_path, "schema: strict\n" + SMALL + TABLE + "    schema: evolve\n").tables[0].policy == "evolve"
 
 
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ("    schema: variant\n", "5: tables[0]: `schema: variant` needs `format: json`"),
+        (
+            "    schema: variant\n    format: csv\n",
+            "8: tables[0].format: `schema: variant` is for JSON: use `format: json`",
+        ),
+        (
+            "    schema: variant\n    format: parquet\n    mode: register\n",
+            "8: tables[0].format: `schema: variant` is for",
+        ),
+        ("    schema: variant\n    format: json\n    mode: register\n", "9: tables[0].mode: only parquet files can be"),
+        (
+            "    schema: variant\n    format: json\n    columns: {id: int, Data: string}\n",
+            "9: tables[0].columns: Data is the column that has the whole objects (`schema: variant`); remove it here",
+        ),
+        (
+            "    schema: variant\n    format: json\n    partition_columns: {data: date}\n",
+            "9: tables[0].partition_columns: data is the column that has the whole objects",
+        ),
+        (
+            "    schema: variant\n    format: json\n    columns: {a: int}\n"
+            "    silver: {keys: [a], order: b, every: 9}\n",
+            "10: tables[0].silver: b is only in the objects (`schema: variant`), and silver needs it",
+        ),
+    ],
+)
+def test_whole_objects_are_for_json_and_silver_needs_columns(tmp_path: Path, fields: str, expected: str) -> None:
+    (problem,) = problems(tmp_path, SMALL + TABLE + fields)
+    assert problem.startswith(f"lake.yaml:{expected}"), problem
+
+
+def test_a_lake_does_not_make_whole_objects_of_all_tables(tmp_path: Path) -> None:
+    (problem,) = problems(tmp_path, "schema: variant\n" + SMALL)
+    assert problem.startswith("lake.yaml:1: schema: "), problem
+    rows = SMALL + "tables:\n  - name: clicks\n    row_queue: {name: clicks}\n    schema: variant\n"
+    columns = "    silver: {keys: [_message_id], order: _sent_at, every: 9}\n"
+    assert load(tmp_path, rows + columns).tables[0].policy == "variant"
+    columns = "    columns: {id: int}\n    silver: {keys: [ID], order: _batch, every: 9}\n"
+    assert load(tmp_path, SMALL + TABLE + "    format: json\n    schema: variant\n" + columns).tables[0].silver
+
+
 def test_csv_options(tmp_path: Path) -> None:
     written = (
         "{delimiter: ';', encoding: windows-1252, decimal: ',', nulls: [NA], header: false, comment: '#', skip: 2}"

@@ -29,9 +29,10 @@ import scala.collection.immutable.Map$;
  * Reads rows of JSON lines: the plainest by {@link FlatJson}, the others by Spark's parser under a {@link JsonWatch}.
  */
 final class JsonRows extends RowReader {
-  private static final String NO_OBJECT = "not a JSON object; write one a line";
-  private static final String NOT_ALONE = "more than one JSON object in a line";
-  private static final String NO_UNICODE = "a text with half of a surrogate pair, which no Unicode text has";
+  static final String NO_OBJECT = "not a JSON object; write one a line";
+  static final String NOT_ALONE = "more than one JSON object in a line";
+  static final String NO_UTF8 = "not UTF-8; its bytes are here in base64";
+  static final String NO_UNICODE = "a text with half of a surrogate pair, which no Unicode text has";
 
   private final StructField[] columns;
   private final FlatJson plain;
@@ -76,7 +77,7 @@ final class JsonRows extends RowReader {
     }
     utf8 = Ascii.is(line) || text.isValid();
     if (!utf8) {
-      bad = "not UTF-8; its bytes are here in base64";
+      bad = NO_UTF8;
     } else if (!plain.read(line, values)) {
       parse();
     }
@@ -93,7 +94,21 @@ final class JsonRows extends RowReader {
 
   @Override
   String raw() {
+    return raw(line, utf8);
+  }
+
+  static String raw(byte[] line, boolean utf8) {
     return utf8 ? new String(line, UTF_8) : Base64.getEncoder().encodeToString(line);
+  }
+
+  /** Returns the reason of a row with a field that an object has twice. */
+  static String repeated(String name) {
+    return "a field that is there twice: " + name + "; write each name once";
+  }
+
+  /** Returns a parser of a line that takes no other spelling than JSON's. */
+  JsonParser parserOf(byte[] bytes) throws IOException {
+    return factory.createParser(bytes);
   }
 
   private boolean parsed() {
@@ -123,7 +138,7 @@ final class JsonRows extends RowReader {
     if (broken != null) {
       bad = broken;
     } else if (watch.repeated != null) {
-      bad = "a field that is there twice: " + watch.repeated + "; write each name once";
+      bad = repeated(watch.repeated);
     } else if (unknown) {
       bad = refusal + ": " + Reason.names(watch.unknown);
     } else if (!watch.changed.isEmpty()) {
@@ -151,11 +166,17 @@ final class JsonRows extends RowReader {
 
   /** Records what is too long, or nested too deep, for the parser. */
   private void note(Throwable error) {
-    for (Throwable cause = error; cause != null && excess == null; cause = cause.getCause()) {
+    excess = excess == null ? excess(error) : excess;
+  }
+
+  /** Returns what is too long, or nested too deep, for the parser; null when the error has another cause. */
+  static String excess(Throwable error) {
+    for (Throwable cause = error; cause != null; cause = cause.getCause()) {
       if (cause instanceof StreamConstraintsException) {
-        excess = "more than is read: " + limit(cause.getMessage());
+        return "more than is read: " + limit(cause.getMessage());
       }
     }
+    return null;
   }
 
   private static String limit(String message) {
@@ -202,7 +223,7 @@ final class JsonRows extends RowReader {
   }
 
   /** Whether the line has an escape of a surrogate: "\\ud800" to "\\udfff". */
-  private static boolean mayHaveHalves(byte[] line) {
+  static boolean mayHaveHalves(byte[] line) {
     for (int i = 0; i + 2 < line.length; i++) {
       if (line[i] == '\\' && line[i + 1] == 'u' && (line[i + 2] == 'd' || line[i + 2] == 'D')) {
         return true;
@@ -211,7 +232,7 @@ final class JsonRows extends RowReader {
     return false;
   }
 
-  private static boolean isBlank(byte[] line) {
+  static boolean isBlank(byte[] line) {
     for (byte character : line) {
       if (character != ' ') {
         return false;
@@ -223,7 +244,7 @@ final class JsonRows extends RowReader {
   /**
    * Whether the line begins like UTF-16 or UTF-32, or with a byte order mark: Jackson would read it in that encoding.
    */
-  private static boolean hasMark(byte[] line) {
+  static boolean hasMark(byte[] line) {
     for (int i = 0; i < Math.min(4, line.length); i++) {
       if (line[i] == 0) {
         return true;

@@ -14,6 +14,7 @@ import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
+import org.apache.spark.sql.types.VariantType;
 
 /** Whether a JSON value keeps its meaning in a column of a type. {@link Cell} is the rule for CSV. */
 interface JsonRule {
@@ -45,6 +46,9 @@ interface JsonRule {
     }
     if (type instanceof BinaryType) {
       return (token, at) -> token != JsonToken.VALUE_STRING || isBase64(at.getText());
+    }
+    if (type instanceof VariantType) {
+      return (token, at) -> !token.isNumeric() || VariantNumber.isKeptBySpark(at.getText());
     }
     return null;
   }

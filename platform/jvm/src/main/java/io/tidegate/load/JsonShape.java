@@ -7,6 +7,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.VariantType;
 
 /** What a column's type expects at one place of a JSON object. */
 final class JsonShape {
@@ -47,7 +48,18 @@ final class JsonShape {
     this.rule = rule;
   }
 
+  /** The shape of a VARIANT: any value with any values in it, each of which has to keep its meaning. */
+  private JsonShape(JsonRule rule) {
+    this.fields = null;
+    this.inside = this;
+    this.isMap = true;
+    this.rule = rule;
+  }
+
   static JsonShape of(DataType type) {
+    if (type instanceof VariantType) {
+      return new JsonShape(JsonRule.of(type));
+    }
     if (type instanceof StructType struct) {
       Map<String, Field> fields = new HashMap<>();
       for (StructField field : struct.fields()) {

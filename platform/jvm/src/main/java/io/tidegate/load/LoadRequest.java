@@ -22,7 +22,7 @@ public record LoadRequest(
    * Files of one format, and of one header.
    *
    * @param reader name of a {@link ReaderKind}, in lower case
-   * @param names a CSV file's columns, in its order
+   * @param names a CSV file's columns, in its order; for VARIANT, members that Tidegate added to the lines
    * @param declared lower-case names of columns whose type is configured: 007 is a number there
    * @param csv how CSV is written; null for other formats
    * @param refusal why a row with a field that the table does not have is refused

@@ -10,6 +10,8 @@ import java.util.stream.Collectors;
 enum ReaderKind {
   /** JSON, an object in each line. */
   JSON(null),
+  /** JSON, an object in each line, which is one VARIANT. */
+  VARIANT(null),
   /** CSV whose rows are lines. */
   CSV_LINES(null),
   /** CSV that is read as a whole, because line ends may be in its cells. */

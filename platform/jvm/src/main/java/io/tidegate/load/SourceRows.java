@@ -61,6 +61,7 @@ final class SourceRows implements Iterator<InternalRow> {
     ZoneId zoneId = ZoneId.of(zone);
     return switch (group.kind()) {
       case JSON -> new JsonRows(columns.inFiles, paths, group.refusal(), zone);
+      case VARIANT -> new VariantRows(columns.inFiles, paths, group.names(), group.refusal(), zone);
       case CSV_LINES -> new CsvLines(group, columns.inFiles, paths, zoneId);
       case CSV_CELLS -> new CsvCells(group, columns.inFiles, paths, zoneId);
       case PARQUET, ORC, AVRO -> new TypedRows(columns.inFiles, paths.length);

@@ -1,0 +1,165 @@
+"""`schema: variant`: events without a common schema become one table, and each value keeps its meaning."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from rich.console import Console
+
+from tests.support.foreign.others import by_delta_rs, by_duckdb, copied_down
+from tidegate.assets.maintenance import compaction
+from tidegate.assets.operations.redrive import Choice, quarantined_objects, redrive_objects
+from tidegate.platform.cli.commands.sql import run_sql
+from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.testing import TestLake
+
+MakeLake = Callable[..., TestLake]
+EVENTS = {
+    "name": "events",
+    "prefix": "events/",
+    "format": "json",
+    "schema": "variant",
+    "columns": {"id": "bigint", "at": "timestamp"},
+    "silver": {"keys": ["id"], "order": "at", "every": 60},
+}
+
+#: Each event contradicts the types of the events before it.
+_LINES = [
+    '{"id": 1, "at": "2026-01-01T00:00:00Z", "v": 1}',
+    '{"id": 2, "at": "2026-01-01T00:00:00Z", "v": "text \\u00e9\\ud83d\\ude00", "deep": {"a": [1, {"b": [[], {}]}]}}',
+    '{"id": 3, "at": "2026-01-01T00:00:00Z", "v": {"id": "not the id"}, "deep": [1.50, null, true]}',
+    '{"id": 4, "at": "2026-01-01T00:00:00Z", "v": 123456789012345678901234567890.12345678, "data": {"data": -1}}',
+    '{"id": 5, "at": "2026-01-01T00:00:00Z", "v": 9223372036854775808, "ID": "another field", "x y": 0.1, "": ""}',
+    '{"id": 6, "v": 1e300, "at": "2026-01-01T00:00:00Z", "_source_path": "theirs"}',
+    "{}",
+]
+
+
+def _parsed(text: str) -> Any:
+    return json.loads(text, parse_float=Decimal, parse_int=Decimal)
+
+
+def _plain(value: Any) -> Any:
+    """The value with numbers in one spelling, and fields in one order."""
+    if isinstance(value, Decimal):
+        return value.normalize()
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in sorted(value.items())}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+def _objects(lake: TestLake, kit: Any, table: str = "events") -> list[Any]:
+    texts = [row[0] for row in kit.bronze(lake, table, "to_json(data)")]
+    return sorted((_plain(_parsed(text)) for text in texts), key=repr)
+
+
+def _configure(lake: TestLake, **table: Any) -> None:
+    body = yaml.safe_load(lake.path.read_text())
+    body["tables"][0] = {name: value for name, value in {**body["tables"][0], **table}.items() if value is not None}
+    lake.path.write_text(yaml.safe_dump(body))
+    lake.config = lake.lake.config = load_lake(lake.path)
+
+
+def test_drifting_events_are_one_table_whose_values_are_those_of_the_source(
+    tidegate_lake: MakeLake,
+    kit: Any,
+    tmp_path: Path,
+    environment: Callable[[TestLake], None],
+    console: Console,
+    said: Callable[[], str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lake = tidegate_lake([EVENTS])
+    lake.put("events/1.json", "\n".join(_LINES[:3]))
+    lake.put("events/2.json.gz", gzip.compress("\n".join(_LINES[3:5]).encode()))
+    lake.put("events/3.json", f"[{_LINES[5]}, {_LINES[6]}]")
+    (first,) = kit.run(lake, "events")
+    assert first.batch.create is not None
+    assert [field.name for field in first.batch.create.schema.fields][5:] == ["id", "at", "data"]
+    state = kit.state(lake, "events")
+    assert _objects(lake, kit) == sorted((_plain(_parsed(line)) for line in _LINES), key=repr)
+    assert kit.bronze(lake, "events", "id, variant_get(data, '$.id', 'string')") == [
+        *((id, str(id)) for id in range(1, 7)),
+        (None, None),
+    ]
+
+    # New fields and types change nothing of the table. A value that no VARIANT keeps makes its row bad, and no other.
+    bad = '{"id": 8, "v": 1e400}\n{"id": "eight"}\n{"id": 8, "v": {"a": 1, "a": 2}}\n'
+    lake.put("events/4.json", '{"id": 7, "at": "2026-01-02T00:00:00Z", "new": {"v": []}}\n' + bad)
+    (second,) = kit.run(lake, "events")
+    assert (second.batch.create, second.batch.evolve) == (None, None)
+    assert kit.state(lake, "events").schema == state.schema
+    assert kit.fate(lake, "events")["4.json"][0] == "committed"
+    assert [row["bad_rows"] for row in kit.ledger(lake, "events")] == [None, None, None, 3]
+    assert kit.run(lake, "events") == [], "a listing has nothing new"
+
+    # A file that comes again, and a file that is redriven: each row is once in the table.
+    expected = [*_LINES, '{"id": 7, "at": "2026-01-02T00:00:00Z", "new": {"v": []}}']
+    lake.put("events/1.json", "\n".join(_LINES[:3]))
+    kit.run(lake, "events")
+    kit.merge(lake, "events")
+    monkeypatch.setattr(compaction, "EVERY", 1)
+    choice = Choice(key="events/4.json")
+    found = quarantined_objects(lake.lake, lake.key("events"), choice)
+    redrive_objects(lake.lake, lake.key("events"), found, choice, by="somebody")
+    (again,) = kit.run(lake, "events")
+    assert (len(again.batch.removes), again.batch.rows[0].bad_rows) == (1, 3)
+    assert kit.state(lake, "events").files == 1, "the run compacted the table"
+    assert _objects(lake, kit) == sorted((_plain(_parsed(line)) for line in expected), key=repr)
+
+    # Silver merges by the columns, and the VARIANT passes through.
+    lake.put("events/5.json", '{"id": 7, "at": "2026-01-03T00:00:00Z", "new": "later"}')
+    kit.run(lake, "events")
+    kit.merge(lake, "events")
+    assert kit.silver(lake, "events", "id, to_json(data:v), to_json(data:new)")[-1] == (7, None, '"later"')
+    assert len(kit.silver(lake, "events", "id")) == 7
+
+    environment(lake)
+    run_sql(console, "SELECT data FROM bronze.events WHERE id = 3", None, 10)
+    assert '{"at":"2026-01-01T00:00:00Z","deep":[1.5,null,true],"id":3,"v":{"id":"not the id"}}' in said()
+
+    # The table has one feature more, and no shredding. Other readers read it, as `docs/guides/variant.md` says.
+    location = kit.location(lake, "events")
+    (detail,) = kit.query(lake, "DESCRIBE DETAIL {t}", t=location)
+    assert "variantType" in detail["tableFeatures"]
+    assert not [feature for feature in detail["tableFeatures"] if "hredding" in feature]
+    copy = copied_down(lake.clients, location, tmp_path)
+    assert sorted(row["id"] or 0 for row in by_delta_rs(copy)) == [0, 1, 2, 3, 4, 5, 6, 7, 7]
+    assert sorted(row["id"] or 0 for row in by_duckdb(copy)) == [0, 1, 2, 3, 4, 5, 6, 7, 7]
+
+
+def test_a_table_cannot_change_between_fields_and_objects(tidegate_lake: MakeLake, kit: Any) -> None:
+    plain = {name: value for name, value in EVENTS.items() if name not in ("columns", "silver")}
+    lake = tidegate_lake([plain])
+    lake.put("events/1.json", '{"id": 1}')
+    kit.run(lake, "events")
+    lake.put("events/2.json", '{"id": "two"}')
+    _configure(lake, schema="evolve")
+    with pytest.raises(
+        RuntimeError, match=r"born with whole objects in its column data, and its `schema` .* is evolve"
+    ):
+        kit.run(lake, "events")
+    assert [row["key"] for row in kit.ledger(lake, "events")] == ["events/1.json"]
+    # The change is undone, and the waiting file is loaded. A column that lake.yaml gets later joins the table.
+    _configure(lake, schema="variant", columns={"id": "string"})
+    (done,) = kit.run(lake, "events")
+    assert done.batch.evolve is not None
+    assert kit.bronze(lake, "events", "id, to_json(data)") == [("two", '{"id":"two"}'), (None, '{"id":1}')]
+
+
+def test_messages_of_a_row_queue_are_whole_objects_without_tidegates_members(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([{"name": "clicks", "row_queue": {"name": "clicks"}, "schema": "variant"}])
+    queue = lake.lake.queues[1]
+    for body in ('{"id": 1}', '{"id": {"n": 12345678901234567890.25}}'):
+        queue.send(body)
+    lake.intake()
+    kit.run(lake, "clicks")
+    found = kit.bronze(lake, "clicks", "to_json(data), _message_id IS NOT NULL, _sent_at IS NOT NULL")
+    assert found == [('{"id":1}', True, True), ('{"id":{"n":12345678901234567890.25}}', True, True)]
