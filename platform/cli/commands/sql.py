@@ -11,7 +11,9 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 from pyspark.errors import PySparkException
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.functions import col, to_json
+from pyspark.sql.types import VariantType
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
@@ -95,8 +97,19 @@ def _named(lake: Lake, query: str) -> tuple[str, list[Unnamed], bool]:
 def _run(session: SparkSession, query: str, limit: int) -> tuple[list[str], list[Row], int]:
     """Returns columns, rows, and how many more rows there are."""
     frame = session.sql(reach_silver(query))
-    rows = frame.limit(limit + 1).collect()
+    rows = _variants_as_json(frame.limit(limit + 1)).collect()
     return frame.columns, rows, frame.count() - limit if len(rows) > limit else 0
+
+
+def _variants_as_json(frame: DataFrame) -> DataFrame:
+    """Returns the rows with JSON in place of VARIANTs. PySpark rounds the decimals of a VARIANT to 28 digits."""
+    if not any(isinstance(field.dataType, VariantType) for field in frame.schema):
+        return frame
+    names = [f"c{index}" for index in range(len(frame.columns))]
+    columns = zip(names, frame.schema, strict=True)
+    return frame.toDF(*names).select(
+        *(to_json(name) if isinstance(field.dataType, VariantType) else col(name) for name, field in columns)
+    )
 
 
 def _show(console: Console, columns: list[str], rows: list[Row]) -> None:
