@@ -34,8 +34,8 @@ def by_delta_rs(folder: Path) -> Sequence[Row]:
     return list(pa.table(batches).to_pylist())
 
 
-def by_duckdb(folder: Path) -> Sequence[Row]:
+def by_duckdb(folder: Path, columns: str = "*") -> Sequence[Row]:
     """The rows as DuckDB's Delta extension reads them."""
     with duckdb.connect() as db:
         db.load_extension(str(_EXTENSION))
-        return list(db.sql(f"SELECT * FROM delta_scan('{folder}')").to_arrow_table().to_pylist())
+        return list(db.sql(f"SELECT {columns} FROM delta_scan('{folder}')").to_arrow_table().to_pylist())
