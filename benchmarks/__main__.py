@@ -32,6 +32,7 @@ MEASUREMENTS: dict[str, tuple[str, ...]] = {
     "commit_requests": (),
     "row_queue": (),
     "webhook": (),
+    "forwarding": (),
 }
 
 

@@ -168,7 +168,8 @@ class Outbox:
 
         def keep(item: tuple[Outgoing, str]) -> None:
             message, reason = item
-            content = json.dumps({"reason": reason, "message": json.loads(message.to_json())}, ensure_ascii=False)
+            # Only escaped, because the text of a body may have half of a surrogate pair.
+            content = json.dumps({"reason": reason, "message": json.loads(message.to_json())})
             digest = hashlib.sha256(f"{message.id}\0{message.to}".encode()).hexdigest()
             key = f"{self._quarantine(found.lane.route)}{digest}-{found.name.ulid}.json"
             self._root.objects.put(self._root.bucket, key, content)

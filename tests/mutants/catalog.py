@@ -34,6 +34,7 @@ _LOAD, _PREPARE = "assets/bronze/prepare/load/load.py", "assets/bronze/prepare/p
 _PLANNING, _INTAKE = "platform/core/bronze/plan.py", "sensors/intake/sensor.py"
 _DRAIN, _TROUBLED = "sensors/intake/fair_drain.py", "tests/unit/sensors/test_troubled_queues.py::"
 _DELETE = "sensors/intake/store_and_delete.py"
+_FORWARD, _DELIVERY = "tests/unit/sensors/test_forward.py::", "tests/unit/resources/test_delivery.py::"
 _MERGE, _MERGE_SQL, _PENDING = (f"assets/silver/{name}.py" for name in ("merge", "merge_sql", "pending"))
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
@@ -667,5 +668,58 @@ MUTANTS = (
         (
             "tests/unit/assets/test_redrive.py::test_a_file_that_a_rebuild_refused_is_read_again_in_the_place_of_its_rows",
         ),
+    ),
+    Mutant(
+        "what routes forward is written to the outbox after its message is deleted",
+        1,
+        _DELETE,
+        "    _store(lake, queue.name, intake)\n    queue.delete(messages)\n",
+        "    later, intake.outgoing = intake.outgoing, {}\n"
+        "    _store(lake, queue.name, intake)\n"
+        "    queue.delete(messages)\n"
+        "    lake.store.outbox.put((Lane(route), found) for route, found in later.items())\n",
+        (f"{_FORWARD}test_a_message_is_deleted_after_the_outbox_has_it",),
+    ),
+    Mutant(
+        "a call to a route's FIFO destination has two messages of a group",
+        1,
+        "resources/forwarding/delivery.py",
+        "            groups.add(message.group_id)\n",
+        "",
+        (f"{_DELIVERY}test_order_is_kept_within_a_group_and_a_refusal_stops_its_group_only",),
+    ),
+    Mutant(
+        "a route's events are sent to a queue of the lake itself, which has the tag",
+        1,
+        "resources/forwarding/tagged_queues.py",
+        " and name not in self._excluded",
+        "",
+        (f"{_DELIVERY}test_queues_are_found_by_their_tag_on_all_pages",),
+    ),
+    Mutant(
+        "an object of a route's outbox is deleted before what is left of it is stored",
+        1,
+        "resources/lake_root/outbox.py",
+        "        self.put([(found.lane, left)], found.name.ulid)\n",
+        "        self.delete(found)\n        self.put([(found.lane, left)], found.name.ulid)\n",
+        (f"{_FORWARD}test_what_is_left_of_an_object_is_stored_before_the_object_is_deleted",),
+    ),
+    Mutant(
+        "a route's event whose tags S3 refuses is forwarded without its type",
+        1,
+        "sensors/intake/forwards.py",
+        "        except ObjectGone:\n",
+        "        except RuntimeError:\n",
+        (f"{_FORWARD}test_tags_that_s3_refuses_leave_the_message_in_its_queue",),
+    ),
+    Mutant(
+        "an undeliverable message of a route is deleted in quarantine before the outbox has it",
+        1,
+        "resources/lake_root/outbox.py",
+        "        self.put(by_lane.items())\n",
+        "        objects.delete(bucket, [kept.key for kept in messages])\n"
+        '        seam("redrive-sent")\n'
+        "        self.put(by_lane.items())\n",
+        (f"{_FORWARD}test_a_redrive_that_dies_or_meets_the_same_refusal_loses_nothing",),
     ),
 )

@@ -36,7 +36,9 @@ from tidegate.sensors.forward.forwarder import Forwarder
 from tidegate.sensors.forward.lane import LaneResult
 from tidegate.sensors.forward.sensor import forward_events
 from tidegate.sensors.intake.forwards import Forwards
+from tidegate.sensors.intake.intake_result import IntakeResult
 from tidegate.sensors.intake.message_routing import parse_messages
+from tidegate.sensors.intake.store_and_delete import store_and_delete
 
 TOPIC = "arn:aws:sns:eu-central-1:123456789012:events"
 CONFIG = LakeConfig.model_validate(
@@ -221,6 +223,31 @@ def test_tags_that_s3_refuses_leave_the_message_in_its_queue() -> None:
         made(lake, message("m1", body("z/1.json")))
 
 
+def test_a_message_is_deleted_after_the_outbox_has_it() -> None:
+    lake, present = make_lake(), []
+    queue: Any = SimpleNamespace(name="events", delete=lambda _: present.extend(lake.store.objects.bodies))
+    received = [message("m1", body("events/orders/1.json"))]
+    store_and_delete(lake, queue, received, IntakeResult(outgoing=made(lake, *received)))
+    assert {key.split("/")[2] for key in present if key.startswith("root/outbox/")} == {"all", "ordered", "tagged"}
+
+
+def test_what_is_left_of_an_object_is_stored_before_the_object_is_deleted() -> None:
+    network = Network()
+    lake = make_lake(network)
+    take(lake, *(message(f"m{n}", body(f"x/{n}.json"), kind="a") for n in range(3)))
+    network.later = {"m1"}
+    write = lake.store.objects.put
+
+    def dies(*_: Any) -> None:
+        raise ConnectionError("S3 does not answer")
+
+    lake.store.objects.put = dies
+    assert isinstance(tick(lake)["all"].error, ConnectionError)
+    lake.store.objects.put, network.later = write, set()
+    tick(lake)
+    assert set(network.ids("all")) == {"m0", "m1", "m2"}
+
+
 def test_messages_reach_every_destination_once() -> None:
     network = Network(orders=["q1", "q2"], clicks=["q1"])
     lake = make_lake(network)
@@ -338,6 +365,18 @@ def test_undeliverable_messages_are_redriven_to_the_queue_that_did_not_take_them
     assert [(entry["operation"], entry["route"], entry["by"], len(entry["messages"])) for entry in entries] == [
         ("redrive-route", "tagged", "me", 2)
     ]
+
+
+def test_a_body_with_half_of_a_surrogate_pair_is_quarantined_and_comes_back() -> None:
+    network = Network()
+    network.never = {"m1"}
+    lake = make_lake(network)
+    one = Outgoing("m1", None, "g", 1, "\ud800")
+    lake.store.outbox.put([(Lane("all"), [one])])
+    assert tick(lake)["all"].undeliverable == 1
+    for text in lake.store.objects.bodies.values():
+        text.encode()
+    assert [kept.message for kept in lake.store.outbox.undeliverable("all")] == [one]
 
 
 def test_a_redrive_that_dies_or_meets_the_same_refusal_loses_nothing() -> None:

@@ -1,0 +1,73 @@
+"""`tidegate redrive --route`: what it prints, and what it moves."""
+
+from __future__ import annotations
+
+import io
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from tests.support.lakes.objects import Objects
+from tidegate.assets.operations.redrive import Choice
+from tidegate.platform.cli.commands import redrive
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.main import app
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.forwarding.outgoing import OutboxName, Outgoing
+from tidegate.resources.lake_root.outbox import Lane, OutboxObject
+from tidegate.resources.lake_root.store import LakeStore
+
+
+@pytest.fixture
+def lake(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A lake with a message that the queue of a route does not take."""
+    config = LakeConfig.model_validate(
+        {
+            "lake": {"root": "s3://lake/root"},
+            "queues": [{"name": "events"}],
+            "buckets": ["landing"],
+            "routes": [{"name": "search", "queue": {"name": "search"}}],
+        }
+    )
+    made = SimpleNamespace(config=config, store=LakeStore(Objects(), config.lake.root), quarantining=list)  # type: ignore[arg-type]
+    refused = Outgoing("m1", "orders", "g", 1, "{}")
+    made.store.outbox.keep_undeliverable(
+        OutboxObject(Lane("search"), OutboxName.of([refused])), [(refused, "too large")]
+    )
+    using = SimpleNamespace(reaching_spark=nullcontext, settings=SimpleNamespace(opened=lambda: nullcontext(made)))
+    monkeypatch.setattr(redrive, "client", lambda *_: using)
+    return made
+
+
+def said(call: Any, *given: Any, **options: Any) -> str:
+    console = Console(file=io.StringIO(), width=200, no_color=True)
+    call(console, *given, Choice(), None, None, **options)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_a_redrive_of_everything_names_the_routes_with_undeliverable_messages(lake: Any) -> None:
+    text = said(redrive.run_redrive, None, messages=False, rate=500, yes=True)
+    assert "route search: 1 messages are undeliverable: tidegate redrive --route search" in text
+    assert lake.store.outbox.lanes() == []
+
+
+def test_a_route_is_redriven_only_with_yes(lake: Any) -> None:
+    text = said(redrive.run_redrive_route, "search", rate=500, yes=False)
+    assert "route search: 1 undeliverable" in text
+    assert "too large" in text
+    assert "Nothing was changed" in text
+    assert lake.store.outbox.lanes() == []
+    assert "logged as s3://lake/root/operations/" in said(redrive.run_redrive_route, "search", rate=500, yes=True)
+    assert lake.store.outbox.lanes() == [Lane("search")]
+    assert "nothing in quarantine matches" in said(redrive.run_redrive_route, "search", rate=500, yes=True)
+
+
+def test_a_route_that_lake_yaml_does_not_have_is_refused(lake: Any) -> None:
+    with pytest.raises(CommandError, match="no route 'x'; its routes: search"):
+        said(redrive.run_redrive_route, "x", rate=500, yes=True)
+    with pytest.raises(CommandError, match="--messages, --dlq and --route exclude each other"):
+        app(["redrive", "--route", "search", "--dlq"], standalone_mode=False)
