@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from tidegate.assets.operations.forwarded import forwarded
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.ledger import SETTLED, Status
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
@@ -92,6 +93,8 @@ def trace(lake: Lake, bucket: str, key: str) -> Trace:
     known = {TableKey.decode(table_key) for table_key in lake.store.table_keys()}
     found = rows_route(bucket, key, lake.config) or route(bucket, key, lake.config, known)
     stops.append(Stop("route", found.why))
+    if events := forwarded(lake.config, bucket, key, lake.store.objects.tags):
+        stops += [Stop("event type", events.type), Stop("forwarded", events.routes)]
     if not isinstance(found, Routed):
         stops += _missed(lake, bucket, key)
         return Trace(tuple(stops), "it belongs to no table, see the route")

@@ -11,11 +11,11 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.events.s3_event import S3Event
 from tidegate.platform.core.forwarding.bodies import Body, inner_body, parts_of
 from tidegate.platform.core.forwarding.outgoing import Outgoing
-from tidegate.platform.core.keys.object_key import conventional_prefix, is_of_a_commit
-from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.keys.object_key import conventional_prefix
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.routing.eligible import is_forwarded, route_takes
 from tidegate.platform.core.routing.event_type import EventTypes, TagsNeeded, Typed, text_attributes
-from tidegate.platform.core.routing.prefixes import after_load_folder, table_holding
+from tidegate.platform.core.routing.prefixes import table_holding
 from tidegate.resources.aws.s3 import ObjectGone
 from tidegate.resources.forwarding.destination import LAKE_ATTRIBUTE
 from tidegate.resources.lake import Lake
@@ -94,9 +94,7 @@ def forwardable(parsed: Sequence[Parsed], config: LakeConfig, lake: str) -> list
         events = {
             int(event.event_id.rpartition("#")[2]): event
             for event in message.body.events
-            if event.bucket in config.buckets
-            and not is_of_a_commit(event.key)
-            and not after_load_folder(event.bucket, event.key, config)
+            if is_forwarded(event.bucket, event.key, config)
         }
         if not events:
             continue
@@ -147,7 +145,7 @@ def outgoing_messages(
             taken = [
                 place
                 for place, event in message.events.items()
-                if route.takes(types[event.event_id], event.key) and not (route.unwrap and _is_unwrapped(event, config))
+                if route_takes(route, event.bucket, event.key, types[event.event_id], config)
             ]
             if taken:
                 made = _messages(route, message, taken, types, config, message.sent_at or now)
@@ -170,12 +168,6 @@ def _messages(
     for place, part in parts_of(message.body, places, message.whole, group):
         event = message.events[place]
         yield Outgoing(part.id, types[event.event_id], _prefix_of(event, config), sent_at, part.text)
-
-
-def _is_unwrapped(event: S3Event, config: LakeConfig) -> bool:
-    """Return whether a route wrote the object. It is not unwrapped again: two routes could do so for ever."""
-    address = S3Address(event.bucket, event.key).s3
-    return any(address.startswith(route.unwrap) for route in config.routes if route.unwrap)
 
 
 def _prefix_of(event: S3Event, config: LakeConfig) -> str:

@@ -14,6 +14,7 @@ from botocore.exceptions import NoCredentialsError, NoRegionError
 from rich.console import Console
 from rich.text import Text
 
+from tidegate.assets.operations.forwarded import Forwarded, forwarded
 from tidegate.platform.cli.check.after_load import check_after_load
 from tidegate.platform.cli.check.buckets import check_bucket
 from tidegate.platform.cli.check.catalog import Check
@@ -93,7 +94,8 @@ def run_check(
         for hint in hints:
             console.print(Text(hint))
         if config is not None and target is not None:
-            _explain(console, config, known, *target)
+            tags = ObjectStore(using.settings.aws.client("s3")).tags
+            _explain(console, config, known, forwarded(config, *target, tags), *target)
         _conclude(console, [finding for finding in found if not finding.ok])
     return all(finding.ok for finding in found)
 
@@ -236,7 +238,9 @@ def parse_address(text: str) -> tuple[str, str]:
     return bucket, key
 
 
-def _explain(console: Console, config: LakeConfig, known: set[TableKey], bucket: str, key: str) -> None:
+def _explain(
+    console: Console, config: LakeConfig, known: set[TableKey], events: Forwarded | None, bucket: str, key: str
+) -> None:
     found = route(bucket, key, config, known)
     console.print(Text(f"\n{S3Address(bucket, key)}"))
     if isinstance(found, Routed):
@@ -245,3 +249,5 @@ def _explain(console: Console, config: LakeConfig, known: set[TableKey], bucket:
     else:
         console.print(Text("  goes to no table", style="bold"))
     console.print(Text(f"  because {found.why}"))
+    if events:
+        console.print(Text(f"  event type: {events.type}\n  routes: {events.routes}"))

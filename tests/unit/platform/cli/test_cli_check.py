@@ -448,13 +448,16 @@ def test_without_region_or_credentials_nothing_is_asked_of_aws(
         if name not in missing:
             monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "lake.yaml").write_text("lake: {root: s3://lake/x}\nqueues: [{name: q}]\nbuckets: [landing]\n")
+    routes = 'event_types: [{key: "{type}/**"}]\nroutes: [{name: all, queue: {name: forwarded}}]\n'
+    lake = f"lake: {{root: s3://lake/x}}\nqueues: [{{name: q}}]\nbuckets: [landing]\n{routes}"
+    (tmp_path / "lake.yaml").write_text(lake)
     console = Console(file=io.StringIO(), width=1000, no_color=True)
     assert not run_check(console, tmp_path / "lake.yaml", None, "s3://landing/flights/a.parquet")
     said = console.file.getvalue()  # type: ignore[attr-defined]
     assert f"FAILED AWS: region and credentials [aws.credentials]  {remedy}" in said
     assert "ok     configuration [lake-yaml.valid]  0 tables, 1 queues" in said
     assert "queue q" not in said
-    # The table of the key is still printed.
+    # The table, the event type and the routes of the key are still printed.
     assert "goes to bronze." in said
+    assert "  event type: flights, by the rule for keys like {type}/**\n  routes: all\n" in said
     assert said.endswith("\n1 check failed: aws.credentials\n")
