@@ -22,6 +22,7 @@ from tidegate.platform.core.bronze.ledger import (
     Status,
     bounded,
     columns_of,
+    for_people,
 )
 from tidegate.platform.core.times import from_micros, parse_time, to_micros
 from tidegate.resources.spark.delta import Delta
@@ -40,12 +41,19 @@ class Quarantined:
     Attributes:
         at: time of its record in the ledger.
         partly: whether only some of its rows are in quarantine, and the others in the table.
+        bad_rows_folder: `s3a://` URI of the folder of its quarantined rows. None if the object was refused as a whole.
     """
 
     key: str
     reason: str
     at: datetime
     partly: bool = False
+    bad_rows_folder: str | None = None
+
+    @property
+    def reason_and_folder(self) -> str:
+        """The reason for people, with the folder of its quarantined rows if there is one."""
+        return for_people(self.reason, self.bad_rows_folder)
 
 
 @dataclass(frozen=True)
@@ -194,16 +202,13 @@ class Ledger:
         if version < 0:
             return []
         decided = (F.col("kind") == "row") & (F.col("status") != str(Status.DUPLICATE))
-        decision = F.struct("status", "reason", "bad_rows", F.col("recorded_at").cast("double").alias("at"))
+        decision = F.struct(*_STATE, F.col("recorded_at").cast("double").alias("at"))
         last = F.max_by(decision, F.struct("n", "position")).alias("last")
         found = self._at(version).where(decided).groupBy("key").agg(last)
         wholly = F.col("last.status") == str(Status.QUARANTINED)
         partly = (F.col("last.status") == str(Status.COMMITTED)) & (F.col("last.bad_rows") > 0)
         rows = found.where(wholly | partly).select("key", "last.*", partly.alias("partly")).orderBy("key").collect()
-        return [
-            Quarantined(row["key"], row["reason"] or "", datetime.fromtimestamp(row["at"], UTC), row["partly"])
-            for row in rows
-        ]
+        return [_quarantined(row) for row in rows]
 
     def history(self, version: int, key: str) -> list[Decision]:
         """All decisions on a key, as of a ledger version, in order."""
@@ -300,6 +305,11 @@ def _lacking(state: TableState) -> list[str]:
 
 def _state(row: Row) -> LastState:
     return LastState.from_row({name: row[name] for name in _STATE})
+
+
+def _quarantined(row: Row) -> Quarantined:
+    state, at = _state(row), datetime.fromtimestamp(row["at"], UTC)
+    return Quarantined(row["key"], state.reason or "", at, row["partly"], state.bad_rows_folder)
 
 
 def _plain(row: LedgerRow) -> dict[str, Any]:

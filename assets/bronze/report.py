@@ -17,7 +17,7 @@ from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.assets.presentation.volume import volume
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
-from tidegate.platform.core.bronze.ledger import Cause, LedgerRow, Status
+from tidegate.platform.core.bronze.ledger import Cause, LedgerRow, Status, for_people
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_object import RowObject
 
@@ -261,6 +261,4 @@ def _as_table(bad: Sequence[LedgerRow]) -> dg.MetadataValue[Any]:
 
 
 def _reason(row: LedgerRow) -> str:
-    reason = row.reason or "no reason was given"
-    short = reason if len(reason) <= _REASON_CHARACTERS_MAX else f"{reason[:_REASON_CHARACTERS_MAX]}…"
-    return f"{short}; see {row.bad_rows_folder}" if row.bad_rows_folder else short
+    return for_people(row.reason or "no reason was given", row.bad_rows_folder, _REASON_CHARACTERS_MAX)

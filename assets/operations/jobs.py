@@ -73,7 +73,7 @@ def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: Lake
         counts[table_key] = len(objects)
         partly += sum(found.partly for found in objects)
         for found in objects[:20]:
-            log(f"{found.key}{', rows of it' if found.partly else ''}: {found.reason}")
+            log(f"{found.key}{', rows of it' if found.partly else ''}: {found.reason_and_folder}")
         if objects and not config.dry_run:
             redrive_objects(handles, table_key, objects, choice, by=by, rate=config.rate, log=log)
     context.add_output_metadata(

@@ -79,6 +79,12 @@ def test_an_older_ledger_and_batch_are_read_and_the_next_batches_follow(
     assert quarantined() == {("sales/a.csv", "one"), ("sales/b.csv", "two"), ("sales/c.csv", "three")}
     assert kit.bronze(lake, "sales", "id") == [(1,), (2,), (3,)]
 
+    sales = lake.lake.table(lake.key("sales")).ledger
+    held = sales.quarantined(sales.clock().version)
+    assert [(found.key, found.reason_and_folder.count("; see s3a://")) for found in held] == [
+        ("sales/a.csv", 1), ("sales/b.csv", 1), ("sales/c.csv", 1),
+    ]  # fmt: skip
+
     # The reason of the older version keeps the key in quarantine, and the next row has its cause.
     lake.put("orders/a.parquet", kit.parquet([{"id": 3}]))
     lake.intake()

@@ -86,10 +86,9 @@ def run_redrive(
             for table_key in every:
                 found = quarantined_objects(opened, table_key, choice)
                 total += len(found)
-                _show(
-                    console, table_key, "in quarantine", [(item.key, item.reason) for item in found if not item.partly]
-                )
-                _show(console, table_key, _PARTLY, [(item.key, item.reason) for item in found if item.partly])
+                for what, partly in (("in quarantine", False), (_PARTLY, True)):
+                    shown = [(item.key, item.reason_and_folder) for item in found if item.partly is partly]
+                    _show(console, table_key, what, shown)
                 if found and yes:
                     say(f"logged as {redrive_objects(opened, table_key, found, choice, by=by, rate=rate, log=say)}")
         routes = [] if messages or name else opened.store.outbox.routes_with_undeliverable()

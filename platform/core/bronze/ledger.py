@@ -76,6 +76,20 @@ def bounded(reason: str | None) -> str | None:
     return f"{reason[: _REASON_CHARACTERS_MAX - _REASON_END_CHARACTERS - 1]}…{reason[-_REASON_END_CHARACTERS:]}"
 
 
+def for_people(reason: str, bad_rows_folder: str | None, max_characters: int | None = None) -> str:
+    """Return a reason, and after it the folder of the bad rows if there is one.
+
+    Args:
+        reason: of a row of any version.
+        bad_rows_folder: as in `LedgerRow`.
+        max_characters: a longer reason is cut off.
+    """
+    text = older_reasons.without_folder(reason) if bad_rows_folder else reason
+    if max_characters is not None and len(text) > max_characters:
+        text = f"{text[:max_characters]}…"
+    return f"{text}; see {bad_rows_folder}" if bad_rows_folder else text
+
+
 @dataclass(frozen=True)
 class LedgerRow:
     """One decision on a source object. Fields have the names of the columns of `ledger.<table>`.

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tidegate.platform.core.bronze import older_reasons
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.hint import Event, Hint
-from tidegate.platform.core.bronze.ledger import COLUMNS, SETTLED, Cause, LedgerRow, Status, bounded
+from tidegate.platform.core.bronze.ledger import COLUMNS, SETTLED, Cause, LedgerRow, Status, bounded, for_people
 from tidegate.platform.core.bronze.plan import TakenHint, ledger_row
 from tidegate.resources.ledger import Ledger
 from tidegate.resources.spark.delta import Delta
@@ -158,6 +158,15 @@ FOLDER = "s3a://lake/root/quarantine/rows/landing.sales/00000000000000000002-01J
 )
 def test_the_folder_in_a_reason_of_an_older_version_is_found(reason: str | None, folder: str | None) -> None:
     assert older_reasons.bad_rows_folder(reason) == folder
+
+
+def test_people_read_the_folder_once_after_the_reason_of_any_version() -> None:
+    for reason in ("1 of its 2 rows", f"1 of its 2 rows; see {FOLDER}"):
+        assert for_people(reason, FOLDER) == f"1 of its 2 rows; see {FOLDER}"
+        assert for_people(reason, FOLDER, 4) == f"1 of…; see {FOLDER}"
+    both = f"such as: ; see s3a://a/b; see {FOLDER}; 1 came again"
+    assert for_people(both, FOLDER) == f"such as: ; see s3a://a/b; 1 came again; see {FOLDER}"
+    assert for_people("not CSV", None, 100) == "not CSV"
 
 
 def test_columns_are_read_before_reasons() -> None:
