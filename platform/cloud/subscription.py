@@ -52,9 +52,11 @@ def subscription(
         raise ValueError(f"{account!r} is no AWS account: give its 12 digits")
     if route.acts:
         raise ValueError(f"the route {route.name} sends no events, so nobody can subscribe to it: use another route")
-    for one in types:
-        if not _forwards(route, one):
-            raise ValueError(f"the route {route.name} does not forward {one!r}: its types are {', '.join(route.types)}")
+    for event_type in types:
+        if not _forwards(route, event_type):
+            raise ValueError(
+                f"the route {route.name} does not forward {event_type!r}: its types are {', '.join(route.types)}"
+            )
     if route.topic:
         return _of_topic(route.topic, route, account, queue, types)
     address = Address.of(config)

@@ -138,7 +138,7 @@ def _secrets(webhooks: Sequence[WebhookSpec], environ: Mapping[str, str]) -> dic
     found, problems = {}, []
     for webhook in webhooks:
         found[webhook.name], wrong = secret_values(webhook, environ)
-        problems += [f"webhook {webhook.name}: {one}" for one in wrong]
+        problems += [f"webhook {webhook.name}: {problem}" for problem in wrong]
     if problems:
         raise MissingSecrets("\n".join(problems))
     return found

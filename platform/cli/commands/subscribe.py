@@ -30,7 +30,7 @@ def run_subscribe(name: str, account: str, queue: str, types: str, lake: Path) -
         known = ", ".join(route.name for route in config.routes) or "none"
         raise CommandError(f"{lake} has no route {name!r}; its routes: {known}")
     try:
-        parts = subscription(config, route, account, queue, [one.strip() for one in types.split(",") if one.strip()])
+        parts = subscription(config, route, account, queue, [name.strip() for name in types.split(",") if name.strip()])
     except ValueError as error:
         raise CommandError(str(error)) from None
     print("\n\n".join(f"# {part.title}\n{part.text}" for part in parts))

@@ -109,7 +109,7 @@ class OutboxName:
     @classmethod
     def of(cls, messages: list[Outgoing], ulid: str = "") -> Self:
         """Return the name for some messages, with a new place in the order or with a given one."""
-        return cls(ulid or str(ULID()), len(messages), min((one.sent_at for one in messages), default=0))
+        return cls(ulid or str(ULID()), len(messages), min((message.sent_at for message in messages), default=0))
 
     def __str__(self) -> str:
         return f"{self.ulid}-{self.messages}-{self.oldest}.jsonl"

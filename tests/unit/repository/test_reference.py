@@ -1,102 +1,65 @@
-"""The pages of tables and of metadata have what the code has."""
+"""The pages of commands and of procedures agree with the code that they describe."""
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
-import pytest
-import sqlglot
+from tidegate.platform.cli.reference import reference_text
 
-from tests.support.tracked import ROOT
-from tidegate.platform.core.bronze.ledger import COLUMNS, Status
-from tidegate.platform.core.events.row_message import ROW_COLUMNS
-from tidegate.platform.core.schema.names import SOURCE_COLUMNS
-from tidegate.platform.core.silver.columns import SILVER_COLUMNS
-from tidegate.resources import lake_views
-
+ROOT = Path(__file__).resolve().parents[3]
 REFERENCE = ROOT / "docs" / "reference"
+JAVA = ROOT / "platform" / "jvm" / "src" / "main" / "java" / "io" / "tidegate"
+#: Types of Spark, as the page writes them. Text has no name there.
+TYPES = {"StringType": "", "LongType": " bigint", "BooleanType": " boolean"}
 
 
-def section(page: str, heading: str) -> str:
-    """The text below a heading, up to the next heading."""
-    found = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", (REFERENCE / page).read_text(), re.M | re.S)
-    assert found, f"docs/reference/{page} has no section {heading}"
-    return found[1]
+def test_the_page_of_commands_is_printed_from_their_code() -> None:
+    assert (REFERENCE / "cli.md").read_text(encoding="utf-8") == reference_text(), "run: make commands"
 
 
-def names(text: str) -> list[str]:
-    """The names in the first cells of all tables."""
-    cells = re.findall(r"^\| (`[^|]*) \|", text, re.MULTILINE)
-    return [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
+def fields(struct: str) -> list[str]:
+    """Names and types of a Java `new StructType().add(…)…`."""
+    return [f"{name}{TYPES[kind]}" for name, kind in re.findall(r'\.add\("(\w+)", (\w+)', struct)]
 
 
-@pytest.mark.parametrize(
-    ("heading", "columns"),
-    [
-        ("`bronze.<name>`", [*SOURCE_COLUMNS, *ROW_COLUMNS]),
-        ("`silver.<name>_with_tombstones`", list(SILVER_COLUMNS)),
-        ("`lake.intake`", sqlglot.parse_one(lake_views._INTAKE, read="spark").named_selects),
-        ("`lake.quarantine`", sqlglot.parse_one(lake_views.quarantine_query([]), read="spark").named_selects),
-    ],
-)
-def test_the_columns_of_a_table_are_on_its_page(heading: str, columns: list[str]) -> None:
-    assert names(section("tables.md", heading)) == columns
+def procedures() -> dict[str, tuple[list[str], list[str]]]:
+    """Arguments and returned columns of each procedure that the catalog has, by its name."""
+    catalog = (JAVA / "procedures" / "Procedures.java").read_text(encoding="utf-8")
+    found = {}
+    for name in re.findall(r"new (\w+Procedure)\(\)", catalog):
+        source = (JAVA / "procedures" / f"{name}.java").read_text(encoding="utf-8")
+        call = re.search(r'super\(\s*"(\w+)",(.*?)\);', source, re.DOTALL)
+        assert call, name
+        _, arguments, returned = call[2].split("new StructType()")
+        found[call[1]] = (fields(arguments), fields(returned))
+    return found
 
 
-def test_the_columns_and_states_of_a_ledger_are_on_its_page() -> None:
-    text = section("tables.md", "`ledger.<name>`")
-    columns = dict(re.findall(r"^\| `(\w+)` \| (string|bigint|int|timestamp) \|", text, re.MULTILINE))
-    assert columns == {name: kind.lower() for name, kind in COLUMNS.items()}
-    assert set(names(text)) - columns.keys() == {str(status) for status in Status}
+def test_the_page_of_procedures_has_each_with_its_arguments_and_columns() -> None:
+    page = (REFERENCE / "procedures.md").read_text(encoding="utf-8")
+    listed = {
+        name: (arguments.split(", ") if arguments else [], re.findall(r"`([^`]+)`", returned))
+        for name, arguments, returned in re.findall(r"^\| `(\w+)\((.*?)\)` \| (.*?) \| .+ \|$", page, re.MULTILINE)
+    }
+    assert len(listed) > 10
+    assert listed == procedures()
 
 
-def keys_of(path: str, *functions: str) -> set[str]:
-    """The names of metadata that functions write: keys of dictionaries and of assignments."""
-    tree = ast.parse((ROOT / path).read_text())
-    bodies = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name in functions]
-    assert {node.name for node in bodies} == set(functions)
-    keys = [
-        key
-        for body in bodies
-        for node in ast.walk(body)
-        for key in (
-            node.keys if isinstance(node, ast.Dict) else [node.slice] if isinstance(node, ast.Subscript) else []
-        )
-    ]
-    return {key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
+def test_the_page_of_procedures_has_each_refusal() -> None:
+    page = (REFERENCE / "procedures.md").read_text(encoding="utf-8")
+    kinds = (JAVA / "TidegateException.java").read_text(encoding="utf-8").split("enum Kind {")[1].split("}")[0]
+    assert re.findall(r"^\| `TIDEGATE_(\w+)` \|", page, re.MULTILINE) == re.findall(
+        r"^ +([A-Z]+),?$", kinds, re.MULTILINE
+    )
 
 
-VOLUME = {"files", "rows", "bytes", "oldest_event_age_seconds"}
-
-
-@pytest.mark.parametrize(
-    ("heading", "expected"),
-    [
-        (
-            "Bronze: `bronze` by partition, and the page `bronze/<name>` of a configured table",
-            VOLUME
-            | {"dagster/partition_row_count", "dagster/row_count"}
-            | keys_of("assets/bronze/report.py", "metadata"),
-        ),
-        ("Silver: `silver_<name>`", VOLUME | keys_of("assets/silver/report.py", "merge_metadata", "table_metadata")),
-        ("Health: `lake_health`", keys_of("assets/health/report.py", "metadata")),
-        ("Routes: `routes/<name>`", keys_of("assets/routes/report.py", "metadata")),
-    ],
-)
-def test_the_metadata_of_an_asset_are_on_the_page(heading: str, expected: set[str]) -> None:
-    assert set(names(section("metadata.md", heading))) == expected
-
-
-def test_volume_has_the_names_that_the_page_says() -> None:
-    assert keys_of("assets/presentation/volume.py", "as_volume") == {"files", "rows", "bytes"}
-
-
-def test_every_check_and_every_run_tag_is_on_the_page() -> None:
-    sources = [path.read_text() for folder in ("assets", "sensors") for path in Path(ROOT / folder).rglob("*.py")]
-    checks = {name for source in sources for name in re.findall(r'^(?:\w+_)?CHECK = "(\w+)"', source, re.MULTILINE)}
-    listed = re.findall(r"^\|[^|]*\| `(\w+)` \|", section("metadata.md", "Checks"), re.MULTILINE)
-    assert set(listed) == checks
-    tags = {tag for source in sources for tag in re.findall(r'^\w+_TAG = "(tidegate/[\w-]+)"', source, re.MULTILINE)}
-    assert set(names(section("metadata.md", "Tags of runs"))) == tags
+def test_no_other_page_lists_the_procedures() -> None:
+    for page in (
+        ROOT / "CHANGELOG.md",
+        ROOT / "platform" / "jvm" / "README.md",
+        ROOT / "docs/internals/architecture.md",
+    ):
+        named = {name for name in procedures() if f"`{name}`" in page.read_text(encoding="utf-8")}
+        assert len(named) < 4, f"{page.name} lists {named}; docs/reference/procedures.md does so"
+        assert "procedures.md" in page.read_text(encoding="utf-8")
