@@ -17,6 +17,7 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.resources.aws.clients import Aws
+from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.forwarding.destination import TopicDestination
 from tidegate.resources.forwarding.destinations import Destinations
 from tidegate.resources.lake import open_lake
@@ -262,7 +263,7 @@ def test_a_queue_gets_events_by_the_tag_that_subscribe_prints(cloud: Cloud) -> N
     url = cloud.queue("tagged-team", Policy=policy)
     words = shlex.split(call)
     cloud.sqs.tag_queue(QueueUrl=url, Tags=json.loads(words[words.index("--tags") + 1]))
-    destinations = Destinations(config, cloud.aws, lambda: "lake-id")
+    destinations = Destinations(config, cloud.aws, lambda: "lake-id", ObjectStore(cloud.s3))
     route = config.routes[0]
     (name,) = destinations.tagged(route).of("orders")
     assert destinations.queue(route, name).send([Outgoing("m1", "orders", "g", 1, "{}")]) == []
