@@ -24,7 +24,7 @@ from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.platform.definitions import build_definitions
 from tidegate.resources.aws.dagster_resource import AwsResource
 from tidegate.resources.aws.s3 import ObjectForbidden, ObjectGone
-from tidegate.resources.aws.sqs import Message
+from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.forwarding.destination import Refusal
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.lake_root import outbox as outbox_module
@@ -35,10 +35,12 @@ from tidegate.sensors.forward import spread as spread_module
 from tidegate.sensors.forward.forwarder import Forwarder
 from tidegate.sensors.forward.lane import LaneResult
 from tidegate.sensors.forward.sensor import forward_events
+from tidegate.sensors.intake import store_and_delete as storing
 from tidegate.sensors.intake.forwards import Forwards
 from tidegate.sensors.intake.intake_result import IntakeResult
 from tidegate.sensors.intake.message_routing import parse_messages
 from tidegate.sensors.intake.store_and_delete import store_and_delete
+from tidegate.sensors.intake.tick import take_in
 
 TOPIC = "arn:aws:sns:eu-central-1:123456789012:events"
 CONFIG = LakeConfig.model_validate(
@@ -493,3 +495,40 @@ def test_the_definitions_of_a_lake_with_routes_load_and_a_tick_and_a_check_work(
         events = {type(event): event for event in done.asset_events if event.asset_key == route_key("all")}
         assert events[dg.AssetMaterialization].metadata["sent"].value == 1
         assert "sent 2 messages" in (done.skip_message or "")
+
+
+class Sqs:
+    """A queue whose messages are hidden once they are received, and come again if they are not deleted."""
+
+    def __init__(self, *bodies: str) -> None:
+        self.bodies = {f"m{number}": text for number, text in enumerate(bodies)}
+        self.hidden: set[str] = set()
+
+    def receive_message(self, **_: Any) -> dict[str, Any]:
+        found = [id for id in self.bodies if id not in self.hidden][:10]
+        self.hidden.update(found)
+        return {"Messages": [{"MessageId": id, "Body": self.bodies[id], "ReceiptHandle": id} for id in found]}
+
+    def delete_message_batch(self, **given: Any) -> dict[str, Any]:
+        for entry in given["Entries"]:
+            self.bodies.pop(entry["ReceiptHandle"], None)
+        return {}
+
+    def get_queue_attributes(self, **_: Any) -> dict[str, Any]:
+        return {"Attributes": {"VisibilityTimeout": "120"}}
+
+
+def test_a_death_before_messages_are_deleted_forwards_them_again_and_loses_none() -> None:
+    sqs, network = Sqs(*(body(f"events/orders/{number}.json") for number in range(5))), Network()
+    lake = make_lake(network)
+    lake.queues = [Queue(sqs, "https://sqs/1/events")]  # type: ignore[arg-type]
+    with dying_in(storing, "intake-stored"):
+        take_in(lake, seconds=10)
+    assert len(sqs.bodies) == 5
+    sqs.hidden.clear()
+    tick(lake)
+    assert sorted(network.ids("all")) == [f"m{number}" for number in range(5)], "the outbox has them already"
+    assert take_in(lake, seconds=10).received == 5
+    tick(lake)
+    assert sqs.bodies == {}
+    assert Counter(network.ids("all")) == {f"m{number}": 2 for number in range(5)}
