@@ -121,7 +121,7 @@ class _Needs:
             Statement(
                 "Publish",
                 ("sns:Publish",),
-                tuple(dict.fromkeys(route.topic for route in routes if route.topic)),
+                tuple(dict.fromkeys(topic for route in routes for topic in route.topics)),
                 "routes with a `topic`",
             ),
             Statement(
@@ -277,7 +277,7 @@ class _Needs:
             Statement(
                 "Topics",
                 ("sns:GetTopicAttributes",),
-                tuple(dict.fromkeys(route.topic for route in self.config.routes if route.topic)),
+                tuple(dict.fromkeys(topic for route in self.config.routes for topic in route.topics)),
                 "`check`",
             ),
             Statement(

@@ -58,7 +58,7 @@ def subscription(
                 f"the route {route.name} does not forward {event_type!r}: its types are {', '.join(route.types)}"
             )
     if route.topic:
-        return _of_topic(route.topic, route, account, queue, types)
+        return _of_topics(route, account, queue, types or route.types)
     address = Address.of(config)
     ours = ACCOUNT if address.account == "*" else address.account
     if route.queues_tagged:
@@ -66,26 +66,41 @@ def subscription(
     return _of_queue(route, account, ours, _known(address.region), queue, types)
 
 
-def _of_topic(topic: str, route: RouteSpec, account: str, queue: str, types: Sequence[str]) -> list[Part]:
-    region, owner, name = topic.split(":")[3:]
+def _of_topics(route: RouteSpec, account: str, queue: str, types: Sequence[str]) -> list[Part]:
+    region, owner, name = (route.topic or "").split(":")[3:]
     endpoint = f"arn:aws:sqs:{region}:{account}:{queue or name}"
+    topics = _topics_of(route, types)
     parts = []
     if account != owner:
-        statement = {
-            "Sid": f"Subscribe{account}",
-            "Effect": "Allow",
-            "Principal": {"AWS": f"arn:aws:iam::{account}:root"},
-            "Action": "sns:Subscribe",
-            "Resource": topic,
-            "Condition": {"StringEquals": {"sns:Protocol": "sqs", "sns:Endpoint": endpoint}},
-        }
-        parts.append(Part(f"a statement for the policy of the topic, in account {owner}", _json(statement)))
-    policy = _policy({"Service": "sns.amazonaws.com"}, endpoint, {"ArnEquals": {"aws:SourceArn": topic}})
+        for topic in topics:
+            statement = {
+                "Sid": f"Subscribe{account}",
+                "Effect": "Allow",
+                "Principal": {"AWS": f"arn:aws:iam::{account}:root"},
+                "Action": "sns:Subscribe",
+                "Resource": topic,
+                "Condition": {"StringEquals": {"sns:Protocol": "sqs", "sns:Endpoint": endpoint}},
+            }
+            which = "the topic" if len(topics) == 1 else topic.rpartition(":")[2]
+            parts.append(Part(f"a statement for the policy of {which}, in account {owner}", _json(statement)))
+    sources = next(iter(topics)) if len(topics) == 1 else list(topics)
+    policy = _policy({"Service": "sns.amazonaws.com"}, endpoint, {"ArnEquals": {"aws:SourceArn": sources}})
     parts.append(Part(f"the policy of the queue, in account {account}", _json(policy)))
-    attributes = {"RawMessageDelivery": "true", **_filter(types or route.types)}
-    call = ["aws", "sns", "subscribe", "--region", region, "--topic-arn", topic, "--protocol", "sqs"]
-    call += ["--notification-endpoint", endpoint, "--attributes", json.dumps(attributes)]
-    return [*parts, Part(f"the subscription, with the credentials of account {account}", shlex.join(call))]
+    for topic, own in topics.items():
+        attributes = {"RawMessageDelivery": "true", **_filter(own)}
+        call = ["aws", "sns", "subscribe", "--region", region, "--topic-arn", topic, "--protocol", "sqs"]
+        call += ["--notification-endpoint", endpoint, "--attributes", json.dumps(attributes)]
+        parts.append(Part(f"the subscription, with the credentials of account {account}", shlex.join(call)))
+    return parts
+
+
+def _topics_of(route: RouteSpec, types: Sequence[str]) -> dict[str, list[str]]:
+    """Return the topics that get events of some types, each with these types. No types: all events of all topics."""
+    topics: dict[str, list[str]] = {} if types else {topic: [] for topic in route.topics}
+    for name in types:
+        for topic in route.topics if name.endswith("*") else [route.topic_of(name)]:
+            topics.setdefault(topic, []).append(name)
+    return topics
 
 
 def _of_queue(route: RouteSpec, account: str, ours: str, region: str, queue: str, types: Sequence[str]) -> list[Part]:
@@ -146,7 +161,7 @@ def _filter(types: Sequence[str]) -> dict[str, str]:
 
 
 def _policy(
-    principal: Mapping[str, str], queue: str, condition: Mapping[str, Mapping[str, str]] | None = None
+    principal: Mapping[str, str], queue: str, condition: Mapping[str, Mapping[str, Any]] | None = None
 ) -> dict[str, Any]:
     statement = {
         "Sid": "TidegateMaySend",

@@ -182,7 +182,7 @@ class Wanted:
     def of(cls, config: LakeConfig) -> Wanted:
         """Return what a lake needs. Its first queue gets the events."""
         rows = tuple(WantedQueue.of(spec.row_queue) for spec in config.tables if spec.row_queue)
-        topics = dict.fromkeys(route.topic for route in config.routes if route.topic)
+        topics = dict.fromkeys(topic for route in config.routes for topic in route.topics)
         named = (route.queue.name if route.queue else route.unmatched for route in config.routes)
         queues = dict.fromkeys(name for name in named if name)
         return cls(

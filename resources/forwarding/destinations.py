@@ -14,6 +14,7 @@ from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.forwarding.destination import Destination, QueueDestination, TopicDestination
 from tidegate.resources.forwarding.object_action import ObjectAction
+from tidegate.resources.forwarding.sharded_topics import ShardedTopics
 from tidegate.resources.forwarding.tag_objects import tag_objects
 from tidegate.resources.forwarding.tagged_queues import TaggedQueues
 from tidegate.resources.forwarding.unwrap_arrays import unwrap_arrays
@@ -42,7 +43,8 @@ class Destinations:
         grouped = route.group is not None
         if route.topic:
             client = _client(self._aws, "sns", route.topic_region)
-            return TopicDestination(client, route.topic, self._lake(), grouped=grouped)
+            topics = {arn: TopicDestination(client, arn, self._lake(), grouped=grouped) for arn in route.topics}
+            return ShardedTopics(route, topics) if route.shards > 1 else topics[route.topic]
         assert route.queue is not None
         return self._queue(route.queue.url or route.queue.name, route.queue.region or "", grouped=grouped)
 

@@ -31,7 +31,8 @@ def check_routes(config: LakeConfig, aws: Aws) -> Iterator[Finding]:
     for route in config.routes:
         if route.topic:
             sns = replace(aws, region_name=route.topic_region).client("sns")
-            yield checked(Check.ROUTE_TOPIC, route.name, partial(_topic, sns, route.topic))
+            for arn in route.topics:
+                yield checked(Check.ROUTE_TOPIC, route.name, partial(_topic, sns, arn))
         queue = route.queue or (QueueSpec.model_validate({"name": route.unmatched}) if route.unmatched else None)
         if queue:
             yield checked(Check.ROUTE_QUEUE, route.name, partial(_queue, aws.queues(queue.region), queue, route))

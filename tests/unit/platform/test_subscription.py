@@ -25,6 +25,7 @@ LAKE: dict[str, Any] = {
     "event_types": [{"key": "{type}/**"}],
     "routes": [
         {"name": "all", "topic": TOPIC},
+        {"name": "many", "topic": TOPIC, "shards": 21},
         {"name": "some", "topic": TOPIC, "types": ["orders", "returns.*"]},
         {"name": "search", "queue": {"name": "search"}},
         {"name": "teams", "queues_tagged": "kind", "unmatched": "nobody"},
@@ -55,6 +56,23 @@ def test_another_account_may_subscribe_one_queue_to_a_topic() -> None:
     assert not lets_send(json.loads(policy), queue, "sns.amazonaws.com", f"{TOPIC}2")
     assert (filter_of(call), queue in call) == (None, True)
     assert len(printed("all", "111122223333")) == 2, "the topic's own account needs no statement"
+
+
+def test_a_type_has_one_topic_of_many_and_a_pattern_has_all() -> None:
+    statement, policy, call = printed("many", queue="mine", types=["orders"])
+    queue = f"arn:aws:sqs:eu-central-1:{TEAM}:mine"
+    assert json.loads(statement)["Resource"] == f"{TOPIC}-5"
+    assert lets_send(json.loads(policy), queue, "sns.amazonaws.com", f"{TOPIC}-5")
+    assert not lets_send(json.loads(policy), queue, "sns.amazonaws.com", f"{TOPIC}-6")
+    assert (f"{TOPIC}-5" in call, filter_of(call)) == (True, {"event_type": ["orders"]})
+    for types in ([], ["returns.*"]):
+        texts = printed("many", queue="mine", types=types)
+        assert len(texts) == 21 + 1 + 21
+        assert all(lets_send(json.loads(texts[21]), queue, "sns.amazonaws.com", f"{TOPIC}-{n}") for n in range(21))
+    both = printed("many", queue="mine", types=["orders", "returns.*"])
+    filters = {shlex.split(call)[6]: filter_of(call)["event_type"] for call in both if call.startswith("aws")}
+    assert filters[f"{TOPIC}-5"] == ["orders", {"prefix": "returns."}]
+    assert filters[f"{TOPIC}-6"] == [{"prefix": "returns."}]
 
 
 @pytest.mark.parametrize(
@@ -116,5 +134,5 @@ def test_the_command_prints_each_part_and_what_lake_yaml_does_not_say(
     assert out.startswith(f"# the policy of the queue, in account {TEAM}\n{{")
     assert "replace YOUR-REGION" in err
     assert "replace TIDEGATE-ACCOUNT" in err
-    with pytest.raises(CommandError, match="no route 'none'; its routes: all, some, search, teams, owners"):
+    with pytest.raises(CommandError, match="no route 'none'; its routes: all, many, some, search, teams, owners"):
         run_subscribe("none", TEAM, "", "", path)

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
+from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.resources.forwarding.delivery import deliver
 from tidegate.resources.forwarding.destination import QueueDestination, Refusal, TopicDestination
+from tidegate.resources.forwarding.sharded_topics import ShardedTopics
 from tidegate.resources.forwarding.tagged_queues import TaggedQueues
 
 
@@ -131,6 +133,22 @@ def test_a_body_that_is_too_large_is_divided_and_a_single_record_is_kept() -> No
     (kept, why), *_ = delivery.undeliverable
     assert (kept.id, len(delivery.undeliverable)) == ("m2", 1)
     assert "bytes, and a message of fake at most 400" in why
+
+
+def test_a_topic_that_fails_keeps_only_the_messages_of_its_types() -> None:
+    route = RouteSpec.model_validate({"name": "r", "topic": "arn:aws:sns:x:123456789012:t", "shards": 3})
+    topics = {arn: Fake() for arn in route.topics}
+    down = route.topic_of("type-1")
+    topics[down].answer = lambda *_: "down"
+    given = [Outgoing(f"m{n}", f"type-{n}", "g", n, "b") for n in range(30)]
+    delivery = deliver(ShardedTopics(route, topics), given, until=0, clock=lambda: 0)
+    for arn, topic in topics.items():
+        own = [one.id for one in given if route.topic_of(one.event_type) == arn]
+        assert own, "each topic has some of the types"
+        assert sorted(one.id for one in topic.took) == ([] if arn == down else sorted(own))
+    assert [route.topic_of(one.event_type) for one in delivery.left] == [down] * len(delivery.left)
+    assert delivery.sent + len(delivery.left) == 30
+    assert down in str(delivery.error)
 
 
 class Client:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from binascii import crc32
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -49,6 +50,9 @@ class RouteSpec(Model):
     """A pattern of keys, as in `event_types`. Only events of such keys are forwarded."""
     topic: Annotated[Text | None, AfterValidator(lambda arn: arn and _checked_topic(arn))] = None
     """ARN of an SNS topic."""
+    shards: Annotated[int, Field(ge=1, le=100)] = 1
+    """Number of topics among which the event types are divided: `<topic>-0`, `<topic>-1`, …. SNS lets 200 subscriptions
+    of a topic have a filter policy."""
     queue: QueueSpec | None = None
     """An SQS queue."""
     queues_tagged: Annotated[Text | None, Field(max_length=128)] = None
@@ -82,6 +86,8 @@ class RouteSpec(Model):
             raise ValueError("`dlq` is for queues that Tidegate reads; the consumer of this queue has its dead letters")
         if self.fifo and not self.group:
             raise ValueError("a FIFO destination needs a message group: add `group: table`")
+        if self.shards > 1 and not self.topic:
+            raise ValueError("`shards` divides the event types among topics; give it with `topic` only")
         if self.topic and self.group and not self.fifo:
             raise ValueError("a standard topic has no message groups; remove `group`, or use a FIFO topic")
         if self.acts and self.group:
@@ -102,6 +108,18 @@ class RouteSpec(Model):
         """Whether the destination keeps an order. A queue that is found by its tag says so by its own name."""
         name = self.queue.name if self.queue else self.topic or self.unmatched or ""
         return name.endswith(".fifo")
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The ARNs of its topics; none if it sends elsewhere."""
+        if self.topic is None or self.shards == 1:
+            return (self.topic,) if self.topic else ()
+        name, ending = self.topic.removesuffix(".fifo"), ".fifo" if self.fifo else ""
+        return tuple(f"{name}-{number}{ending}" for number in range(self.shards))
+
+    def topic_of(self, event_type: str | None) -> str:
+        """Return the ARN of the topic that gets events of a type. It depends on the type and on `shards` only."""
+        return self.topics[crc32((event_type or "").encode()) % self.shards]
 
     @property
     def topic_region(self) -> str:

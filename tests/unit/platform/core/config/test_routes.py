@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
 
 BASE = """\
@@ -67,6 +69,10 @@ def test_every_kind_of_route_loads(tmp_path: Path) -> None:
             f"{TYPES}routes: [{{name: a, key: 'x/**', tag: {{t: '{{y}}'}}}}]",
             "`tag` has {y}, which is neither",
         ),
+        (
+            f"{TYPES}routes: [{{name: a, queue: {{name: q}}, shards: 2}}]",
+            "`shards` divides the event types",
+        ),
         (f"{TYPES}routes: [{{name: a, tag: {{t: x}}, group: table}}]", "`group` is for topics and queues"),
         (
             f"{TYPES}routes: [{{name: a, unwrap: 's3://lake/root/x/'}}]",
@@ -103,3 +109,15 @@ def test_a_conflict_is_found_next_to_an_invalid_part(tmp_path: Path) -> None:
     found = problems(tmp_path, "routes: [{name: a, queue: {name: events}}]\ntables: [{name: 1}]")
     assert "'events' is a queue that Tidegate reads" in found
     assert "tables[0]" in found
+
+
+def test_event_types_are_divided_among_topics_evenly_and_for_ever() -> None:
+    route = RouteSpec.model_validate({"name": "a", "topic": TOPIC, "shards": 21})
+    assert (len(route.topics), route.topics[0]) == (21, f"{TOPIC}-0")
+    of = Counter(route.topic_of(f"type-{number}") for number in range(4200))
+    assert set(of) == set(route.topics)
+    assert max(of.values()) < 260
+    assert (route.topic_of("orders"), route.topic_of(None)) == (f"{TOPIC}-5", f"{TOPIC}-0")
+    fifo = {"name": "a", "topic": f"{TOPIC}.fifo", "shards": 2, "group": "table"}
+    assert RouteSpec.model_validate(fifo).topics == (f"{TOPIC}-0.fifo", f"{TOPIC}-1.fifo")
+    assert RouteSpec.model_validate({"name": "a", "topic": TOPIC}).topics == (TOPIC,)
