@@ -12,6 +12,7 @@ from tidegate.assets.operations.forwarded import forwarded
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.ledger import SETTLED, Status
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
+from tidegate.platform.core.bronze.older_reasons import without_folder
 from tidegate.platform.core.bronze.same_bytes import same_bytes
 from tidegate.platform.core.config.after_load import moves_to
 from tidegate.platform.core.first_line import first_line
@@ -173,9 +174,11 @@ def _decision_detail(way: _Way, decision: Decision) -> str:
     if row.etag:
         parts.append(f"etag {row.etag}")
     parts.append(f"{row.event_name or 'no event'} {row.event_id or ''}".strip() + f", manifest {row.manifest}")
+    reason = row.reason or ""
     if row.bad_rows_folder:
         parts.append(f"its bad rows are in {row.bad_rows_folder}")
-    return "; ".join(parts) + (f": {row.reason}" if row.reason else "")
+        reason = without_folder(reason)
+    return "; ".join(parts) + (f": {reason}" if reason else "")
 
 
 def _verdict(lake: Lake, way: _Way, key: str) -> str:

@@ -242,8 +242,12 @@ public final class LedgerMemory {
 
   private static long weight(LedgerFile file) {
     return ROW + Stream.concat(file.headers().stream(), file.last().values().stream())
-        .mapToLong(row -> ROW + (row.reason() == null ? 0 : row.reason().length()))
+        .mapToLong(row -> ROW + length(row.reason()) + length(row.badRowsFolder()))
         .sum();
+  }
+
+  private static int length(String text) {
+    return text == null ? 0 : text.length();
   }
 
   private static List<LedgerFile> inParallel(List<Callable<LedgerFile>> reads) throws IOException {
