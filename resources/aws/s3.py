@@ -159,7 +159,7 @@ class ObjectStore:
         except ClientError as error:
             if _status(error) == 404:
                 return False
-            raise StoreError(f"{S3Address(bucket)}: {first_line(error)}") from error
+            raise StoreError(f"s3://{bucket}: {first_line(error)}") from error
         return True
 
     def tail(self, version: S3Object, length: int) -> bytes:

@@ -68,7 +68,7 @@ def _folders(objects: ObjectStore, bucket: str, prefix: str) -> list[str]:
     except ClientError as error:
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
         if status == 403:
-            raise InventoryError(f"{S3Address(bucket)} may not be listed: allow s3:ListBucket on it") from error
+            raise InventoryError(f"s3://{bucket} may not be listed: allow s3:ListBucket on it") from error
         if status == 404:
             raise InventoryError(f"there is no bucket {bucket}, which `inventory` names") from error
         raise StoreError(f"{S3Address(bucket, prefix)}: {first_line(error)}") from error

@@ -299,19 +299,19 @@ def test_f13_what_was_acknowledged_is_there_once_and_in_order(
     logs = [DeltaLog(clients, f"{log.location}{i}") for i in range(scale.tables)]
     with Foreign(logs, scale.commits) as foreign:
         lives = _race(arena, log.location, scale, random.Random(seed))
-    for log in logs:
-        settling = arena.store(log.location).wait_ready()
+    for table_log in logs:
+        settling = arena.store(table_log.location).wait_ready()
         assert settling.ask("list", DEADLINE) == f"listed {list(range(scale.commits))}", f"seed {seed}"
 
     attempts = {
         attempt.content: attempt for said in lives for attempt in _attempts(said, log.location)
     } | foreign.attempts
     doctor = LogDoctor(ObjectStore(clients.s3), CommitTable(clients.dynamodb, CommitTableAddress(ENTRIES)), grace=0)
-    for log in logs:
-        where = f"seed {seed}, {log.location}"
-        tried = [attempt for attempt in attempts.values() if attempt.table == log.location]
-        _check(log, tried, foreign, where)
-        _check_entries(log, tried, doctor, where)
+    for table_log in logs:
+        where = f"seed {seed}, {table_log.location}"
+        tried = [attempt for attempt in attempts.values() if attempt.table == table_log.location]
+        _check(table_log, tried, foreign, where)
+        _check_entries(table_log, tried, doctor, where)
     outcomes = Counter((attempt.writer, attempt.outcome) for attempt in attempts.values())
     print(f"seed {seed}: {dict(Counter(attempt.outcome or 'killed' for attempt in attempts.values()))}")
     for writer in {attempt.writer for attempt in attempts.values()}:

@@ -27,7 +27,7 @@ def doubts(body: bytes | StoreError, born: dict[str, str], key: str = "t/a.csv",
             raise body
         return body[:count]
 
-    said = {"format": None, "columns": {}, "csv": CsvOptions(), **spec}
+    said = {"format": None, "columns": {}, "csv": CsvOptions(), "policy": "evolve", **spec}
     source = Bucket(SimpleNamespace(first_bytes=first_bytes), "b")  # type: ignore[arg-type]
     table: Any = SimpleNamespace(source=source, spec=SimpleNamespace(**said))
     size = 1 if isinstance(body, StoreError) else len(body)
