@@ -25,6 +25,7 @@ MAX_LINES_OF_A_FUNCTION = 60
 SINGLE_MODULES = {"platform/jvm": "Java, and the script that records its classes"}
 #: Modules that are longer, and why.
 LONG_MODULES = {"platform/demo/oracle.py": "it runs alone, in a Python without Tidegate"}
+LONG_CLASSES = {"CommitProtocol.java": "the steps of a commit, which are read, and explored by a test, as one protocol"}
 
 
 def test_platform_is_no_package_of_its_own() -> None:
@@ -105,6 +106,12 @@ def test_modules_and_functions_are_short() -> None:
     assert modules == sorted(LONG_MODULES)
     functions = [name for name, lines in function_lines(ROOT, PACKAGES).items() if lines > MAX_LINES_OF_A_FUNCTION]
     assert functions == []
+
+
+def test_classes_of_java_are_short() -> None:
+    classes = {path.name: path.read_text().count("\n") for path in (ROOT / "platform/jvm/src/main").rglob("*.java")}
+    assert len(classes) > 100
+    assert sorted(name for name, lines in classes.items() if lines > MAX_LINES_OF_A_MODULE) == sorted(LONG_CLASSES)
 
 
 def test_no_module_imports_itself_through_others() -> None:

@@ -159,7 +159,6 @@ final class OrcFiles implements DeclaredFormat {
     private final List<TypeDescription> types;
     /** The name of each column and of each part of a column, by the id of its type. */
     private final String[] names;
-
     private final ZoneId zone;
     private int row;
 
