@@ -128,7 +128,7 @@ class LedgerRow:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values as plain JSON, without empty values."""
-        values = {name: getattr(self, name) for name in columns_of(LedgerRow)}
+        values = {name: getattr(self, name) for name in ROW_COLUMNS}
         if self._from_reason:
             # The digest of the batch covers its rows as the older version wrote them. A row that was changed by
             # `replace` has all values again.
@@ -213,5 +213,7 @@ def _facts(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+#: The columns of a decision.
+ROW_COLUMNS = tuple(columns_of(LedgerRow))
 #: The columns of a ledger table, with their SQL types.
 COLUMNS = columns_of(Stamp, LedgerRow, Header)

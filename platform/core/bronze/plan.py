@@ -8,21 +8,19 @@ from dataclasses import dataclass, field, replace
 from tidegate.platform.core.bronze.hint import Hint, TakenAway
 from tidegate.platform.core.bronze.hint_json import hint_to_dict
 from tidegate.platform.core.bronze.ledger import (
+    ROW_COLUMNS,
     SETTLED,
     Cause,
     LastState,
     LedgerRow,
     Status,
     bounded,
-    columns_of,
 )
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.core.bronze.same_bytes import same_bytes
 
 #: Bytes in S3 that one batch loads. The rest waits for the next batch, so that a run does not take too long.
 BATCH_BYTES = 4 << 30
-
-_ROW = columns_of(LedgerRow)
 
 
 @dataclass(frozen=True)
@@ -151,7 +149,7 @@ def ledger_row(
     # What S3's answer lacks must not erase what the event has: a column keeps the event's version of the object.
     answered = {name: value for name, value in vars(found).items() if value is not None} if found else {}
     given = {**hint_to_dict(item.hint, with_empty=False), **answered}
-    seen = {name: value for name, value in given.items() if name in _ROW and value is not None}
+    seen = {name: value for name, value in given.items() if name in ROW_COLUMNS and value is not None}
     return LedgerRow(
         **seen, status=status, reason=bounded(reason), manifest=item.manifest, rows=rows, bad_rows=bad_rows
     )
