@@ -22,7 +22,7 @@ from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.cloudwatch import CloudWatch
 from tidegate.resources.aws.s3 import ObjectStore
-from tidegate.resources.aws.sqs import Queue
+from tidegate.resources.aws.sqs import Queue, queue_urls
 from tidegate.resources.forwarding.destinations import Destinations
 from tidegate.resources.lake_root.after_notes import AfterNotes
 from tidegate.resources.lake_root.batches import Batches
@@ -327,12 +327,6 @@ def silver_query(relation: str) -> str:
     return f"SELECT * EXCEPT ({', '.join(SILVER_COLUMNS)}) FROM {relation} WHERE NOT {DELETED}"
 
 
-@cache
-def _queue_urls(aws: Aws, endpoint: str) -> dict[str, str]:
-    """The URLs that this process has looked up with these credentials at this endpoint. A queue keeps its URL."""
-    return {}
-
-
 def open_lake(config: LakeConfig, aws: Aws, remote: SparkRemote, connect: Callable[[], SparkSession]) -> Lake:
     """Handles on a lake.
 
@@ -348,7 +342,7 @@ def open_lake(config: LakeConfig, aws: Aws, remote: SparkRemote, connect: Callab
     queues = []
     for spec in config.every_queue:
         client = sqs(spec.region)
-        queues.append(Queue(client, spec.url or spec.name, _queue_urls(aws, client.meta.endpoint_url)))
+        queues.append(Queue(client, spec.url or spec.name, queue_urls(aws, client.meta.endpoint_url)))
     # No retries: without a route to CloudWatch, for example in a private network, they would take a whole tick, and the
     # next measurement comes in minutes.
     once = replace(aws, max_attempts=0)

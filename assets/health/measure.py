@@ -106,7 +106,8 @@ def _route(lake: Lake, name: str, now: float) -> RouteHealth:
 
 
 def _max_lag(lake: Lake, name: str) -> int | None:
-    return next((route.max_lag for route in lake.config.routes if route.name == name), None)
+    route = lake.config.route(name)
+    return route.max_lag if route else None
 
 
 def _table(lake: Lake, table_key: str, now: float, backlog: Backlog | None = None) -> TableHealth:

@@ -64,12 +64,17 @@ class Aws:
         )
 
     def queues(self, region: str | None) -> Any:
-        """A client of SQS in a region; None for the region of the credentials.
+        """A client of SQS in a region; None for the region of the credentials."""
+        return self.quick("sqs", region)
 
-        It tries twice, so that a queue that does not answer is recognized within half a minute, and usually at once.
+    def quick(self, service: str, region: str | None = None) -> Any:
+        """A client of a service in a region; None for the region of the credentials.
+
+        It tries twice, so that a queue or topic that does not answer is recognized within half a minute, and usually
+        at once.
         """
         here = replace(self, region_name=region) if region else self
-        return replace(here, max_attempts=min(1, self.max_attempts)).client("sqs")
+        return replace(here, max_attempts=min(1, self.max_attempts)).client(service)
 
     def elsewhere(self, region: str, endpoint: str | None) -> Aws:
         """The same credentials in another region, at another endpoint."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
@@ -19,6 +19,8 @@ from tidegate.resources.aws.held_messages import HeldMessages
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
+
+    from tidegate.resources.aws.clients import Aws
 
 _MAX_PER_CALL = 10  # SQS's limit for receives and calls on many messages
 #: Bytes of bodies and attributes that one call may send. SQS takes a larger message in a call of its own.
@@ -352,6 +354,12 @@ class Queue:
                 # The rest would fail as well, each after its client's timeouts.
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+
+
+@cache
+def queue_urls(aws: Aws, endpoint: str) -> dict[str, str]:
+    """The URLs that this process has looked up with these credentials at this endpoint. A queue keeps its URL."""
+    return {}
 
 
 def _message(item: Mapping[str, Any]) -> Message:

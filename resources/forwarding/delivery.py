@@ -83,6 +83,7 @@ class _Sending:
     def __init__(self, destination: Destination, outcome: Delivery, messages: Sequence[Outgoing]) -> None:
         self._destination, self._outcome = destination, outcome
         self._pending = dict(enumerate(self._fitting(messages)))
+        self._groups = {place: message.group_id for place, message in self._pending.items()}
         self._attempts = dict.fromkeys(self._pending, 0)
         self._stopped: set[str] = set()
         self.refusal = ""
@@ -96,15 +97,16 @@ class _Sending:
         batch: list[int] = []
         size, groups = 0, set(self._stopped)
         for place in sorted(self._pending):
-            message = self._pending[place]
-            if self._attempts[place] == _ATTEMPTS or (self._destination.ordered and message.group_id in groups):
+            group = self._groups[place]
+            if self._attempts[place] == _ATTEMPTS or (self._destination.ordered and group in groups):
                 continue
-            groups.add(message.group_id)
-            if batch and (len(batch) == MAX_ENTRIES or size + message.size > self._destination.max_bytes):
+            groups.add(group)
+            added = self._pending[place].size
+            if batch and (len(batch) == MAX_ENTRIES or size + added > self._destination.max_bytes):
                 yield batch
                 batch, size = [], 0
             batch.append(place)
-            size += message.size
+            size += added
         if batch:
             yield batch
 
@@ -132,17 +134,18 @@ class _Sending:
                 self.refusal = refusal.reason
                 self._attempts[place] += 1
                 if self._attempts[place] == _ATTEMPTS:
-                    self._stopped.add(self._pending[place].group_id)
+                    self._stopped.add(self._groups[place])
 
     def _fitting(self, messages: Sequence[Outgoing]) -> Iterator[Outgoing]:
         """Yield messages that the destination has room for. A body with several records is divided if necessary."""
         for message in messages:
-            if message.size <= self._destination.max_bytes:
+            size = message.size
+            if size <= self._destination.max_bytes:
                 yield message
                 continue
             parts = halves(message.body)
             if not parts:
-                why = f"its body has {message.size:,} bytes, and a message of {self._destination.name} at most "
+                why = f"its body has {size:,} bytes, and a message of {self._destination.name} at most "
                 self._outcome.undeliverable.append((message, f"{why}{self._destination.max_bytes:,}"))
             for place, part in enumerate(parts):
                 yield from self._fitting([replace(message, id=f"{message.id}/{place}", body=part)])

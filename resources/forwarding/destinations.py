@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -11,7 +10,7 @@ from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.s3 import ObjectStore
-from tidegate.resources.aws.sqs import Queue
+from tidegate.resources.aws.sqs import Queue, queue_urls
 from tidegate.resources.forwarding.destination import Destination, QueueDestination, TopicDestination
 from tidegate.resources.forwarding.object_action import ObjectAction
 from tidegate.resources.forwarding.sharded_topics import ShardedTopics
@@ -58,19 +57,14 @@ class Destinations:
 
     def _queue(self, address: str, region: str, *, grouped: bool) -> Destination:
         client = _client(self._aws, "sqs", region)
-        return QueueDestination(client, Queue(client, address, _urls(self._aws, region)), self._lake(), grouped=grouped)
+        queue = Queue(client, address, queue_urls(self._aws, client.meta.endpoint_url))
+        return QueueDestination(client, queue, self._lake(), grouped=grouped)
 
 
 # A sensor opens the lake at each tick. What follows is kept from tick to tick.
 @cache
 def _client(aws: Aws, service: str, region: str) -> Any:
-    here = replace(aws, region_name=region) if region else aws
-    return replace(here, max_attempts=min(1, here.max_attempts)).client(service)
-
-
-@cache
-def _urls(aws: Aws, region: str) -> dict[str, str]:
-    return {}
+    return aws.quick(service, region)
 
 
 @cache

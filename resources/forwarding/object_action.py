@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from tidegate.platform.core.bronze.hint import REMOVALS
 from tidegate.platform.core.events.s3_event import S3Event, parse_body
 from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.platform.core.keys.s3_address import S3Address
@@ -12,7 +13,6 @@ from tidegate.resources.forwarding.destination import Refusal
 
 #: Does the action for an object, given the event and its type. Raises a ValueError if it is never possible.
 Action = Callable[[S3Event, str | None], None]
-_REMOVALS = ("ObjectRemoved", "LifecycleExpiration")
 
 
 class ObjectAction:
@@ -43,7 +43,7 @@ class ObjectAction:
 
     def _refusal(self, place: int, message: Outgoing) -> Refusal | None:
         for event in parse_body(message.body, message.id).events:
-            if event.event_name.startswith(_REMOVALS):
+            if event.event_name.startswith(REMOVALS):
                 continue
             address = S3Address(event.bucket, event.key)
             try:

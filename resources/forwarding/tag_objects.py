@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.events.s3_event import S3Event
-from tidegate.platform.core.keys.key_pattern import KeyPattern
 from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.forwarding.object_action import Action, filled
 
@@ -19,10 +18,9 @@ def tag_objects(route: RouteSpec, objects: ObjectStore) -> Action:
         route: the route.
         objects: handle on S3.
     """
-    pattern = KeyPattern(route.key) if route.key else None
 
     def tag(event: S3Event, event_type: str | None) -> None:
-        parts = (pattern.match(event.key) if pattern else None) or {}
+        parts = (route.pattern.match(event.key) if route.pattern else None) or {}
         values = {**parts, **({"type": event_type} if event_type else {})}
         wanted = {name: filled(template, values) for name, template in (route.tag or {}).items()}
         for name, value in wanted.items():

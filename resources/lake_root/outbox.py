@@ -169,7 +169,7 @@ class Outbox:
         def keep(item: tuple[Outgoing, str]) -> None:
             message, reason = item
             # Only escaped, because the text of a body may have half of a surrogate pair.
-            content = json.dumps({"reason": reason, "message": json.loads(message.to_json())})
+            content = json.dumps({"reason": reason, "message": message.to_dict()})
             digest = hashlib.sha256(f"{message.id}\0{message.to}".encode()).hexdigest()
             key = f"{self._quarantine(found.lane.route)}{digest}-{found.name.ulid}.json"
             self._root.objects.put(self._root.bucket, key, content)
@@ -218,7 +218,7 @@ class Outbox:
     def _undeliverable(self, key: str, body: bytes, at: datetime) -> Undeliverable:
         try:
             content = json.loads(body)
-            return Undeliverable(key, at, content["reason"], Outgoing.from_json(json.dumps(content["message"])))
+            return Undeliverable(key, at, content["reason"], Outgoing.from_dict(content["message"]))
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(
                 f"{self._root.address(key)} is no message that Tidegate quarantined ({error}); move the object away"

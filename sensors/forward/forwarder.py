@@ -100,7 +100,7 @@ class Forwarder:
 
 
 def _serve(lake: Lake, lane: Lane, behind: set[str]) -> LaneResult:
-    route = next((route for route in lake.config.routes if route.name == lane.route), None)
+    route = lake.config.route(lane.route)
     if route is None or lake.destinations is None:
         why = f"messages wait for the route {lane.route!r}, which is not in lake.yaml; add it again to send them"
         return LaneResult(lane, error=LookupError(why))

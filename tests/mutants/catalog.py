@@ -684,7 +684,7 @@ MUTANTS = (
         "a call to a route's FIFO destination has two messages of a group",
         1,
         "resources/forwarding/delivery.py",
-        "            groups.add(message.group_id)\n",
+        "            groups.add(group)\n",
         "",
         (f"{_DELIVERY}test_order_is_kept_within_a_group_and_a_refusal_stops_its_group_only",),
     ),

@@ -25,7 +25,7 @@ def run_subscribe(name: str, account: str, queue: str, types: str, lake: Path) -
         LakeConfigError: the lake.yaml is wrong.
     """
     config = load_lake(lake)
-    route = next((route for route in config.routes if route.name == name), None)
+    route = config.route(name)
     if route is None:
         known = ", ".join(route.name for route in config.routes) or "none"
         raise CommandError(f"{lake} has no route {name!r}; its routes: {known}")

@@ -109,7 +109,7 @@ class ServerLoss:
 
 HintCause = Event | RowsSent | Listed | Missing | Redriven | Rebuild | TakenAway | ServerLoss
 #: Beginnings of S3's names of events after which an object is gone.
-_REMOVALS = ("ObjectRemoved", "LifecycleExpiration")
+REMOVALS = ("ObjectRemoved", "LifecycleExpiration")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class Hint:
         """Whether the object is gone according to the hint."""
         match self.cause:
             case Event(name=name):
-                return name.startswith(_REMOVALS)
+                return name.startswith(REMOVALS)
             case Missing():
                 return True
             case _:

@@ -161,6 +161,10 @@ class LakeConfig(TableDefaults):
         """The table whose rows come in the queue of that name, or are its dead letters; None for a queue of events."""
         return next((spec for spec in self.tables if (rows := spec.row_queue) and queue in (rows.name, rows.dlq)), None)
 
+    def route(self, name: str) -> RouteSpec | None:
+        """The route of that name, if there is one."""
+        return next((route for route in self.routes if route.name == name), None)
+
     def keys(self) -> dict[TableKey, TableSpec]:
         """The configured tables by table key."""
         return dict(self._tables_by_key)

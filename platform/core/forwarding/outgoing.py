@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 from ulid import ULID
 
@@ -54,8 +54,8 @@ class Outgoing:
         """Bytes of the body."""
         return len(self.body.encode(errors="replace"))
 
-    def to_json(self) -> str:
-        """Return the message as one line of JSON."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the message as a JSON object."""
         content = {
             "id": self.id,
             "type": self.event_type,
@@ -63,17 +63,25 @@ class Outgoing:
             "sent_at": self.sent_at,
             "body": self.body,
         }
-        return json.dumps({**content, "to": self.to} if self.to else content, separators=(",", ":"))
+        return {**content, "to": self.to} if self.to else content
+
+    def to_json(self) -> str:
+        """Return the message as one line of JSON."""
+        return json.dumps(self.to_dict(), separators=(",", ":"))
 
     @classmethod
     def from_json(cls, line: str) -> Self:
-        """Read a line that `to_json` wrote.
+        """Read a line that `to_json` wrote. Raises what `from_dict` raises."""
+        return cls.from_dict(json.loads(line))
+
+    @classmethod
+    def from_dict(cls, content: Any) -> Self:
+        """Read what `to_dict` returned.
 
         Raises:
-            ValueError: it is another text.
+            ValueError: it is something else.
         """
         try:
-            content = json.loads(line)
             return cls(
                 content["id"],
                 content["type"],
@@ -120,10 +128,11 @@ def in_objects(messages: Iterable[Outgoing]) -> Iterator[list[Outgoing]]:
     content: list[Outgoing] = []
     size = 0
     for message in messages:
-        if content and (len(content) == MAX_MESSAGES or size + message.size > MAX_BYTES):
+        added = message.size
+        if content and (len(content) == MAX_MESSAGES or size + added > MAX_BYTES):
             yield content
             content, size = [], 0
         content.append(message)
-        size += message.size
+        size += added
     if content:
         yield content

@@ -73,11 +73,10 @@ class EventTypes:
         if not self._rules:
             return Untyped("lake.yaml has no `event_types`")
         missed: list[str] = []
-        for place in self._candidates(key):
-            rule = self._rules[place]
+        for rule, parts in self._candidates(key):
             if rule.tag and tags is None:
                 return TagsNeeded()
-            found = self._apply(place, rule, key, attributes, tags or {})
+            found = _apply(rule, parts, attributes, tags or {})
             if isinstance(found, str) and TYPE_NAME.fullmatch(found):
                 return Typed(found, _why(rule))
             if found is not None:
@@ -86,36 +85,33 @@ class EventTypes:
                 )
         return Untyped("; ".join(["no rule of `event_types` matches it", *missed]))
 
-    def _candidates(self, key: str) -> Iterator[int]:
-        places = [
-            place
-            for length in self._lengths
-            if length <= len(key)
-            for place in self._by_literal.get(key[:length], ())
-            if self._patterns[place].match(key) is not None
-        ]
-        yield from sorted([*places, *self._others])
+    def _candidates(self, key: str) -> Iterator[tuple[EventTypeRule, Mapping[str, str]]]:
+        """Yield the rules that the key does not exclude, in their order, with the parts of the key."""
+        parts: dict[int, Mapping[str, str]] = {place: {} for place in self._others}
+        for length in self._lengths:
+            for place in self._by_literal.get(key[:length], ()) if length <= len(key) else ():
+                matched = self._patterns[place].match(key)
+                if matched is not None:
+                    parts[place] = matched
+        for place in sorted(parts):
+            yield self._rules[place], parts[place]
 
-    def _apply(
-        self,
-        place: int,
-        rule: EventTypeRule,
-        key: str,
-        attributes: Mapping[str, str | None],
-        tags: Mapping[str, str] | str,
-    ) -> str | Untyped | None:
-        """Return the type that a rule gives, a reason why it cannot, or None if it does not match."""
-        if rule.attribute:
-            if rule.attribute not in attributes:
-                return None
-            text = attributes[rule.attribute]
-            return Untyped(f"its attribute {rule.attribute!r} is no text") if text is None else text
-        if rule.tag:
-            return Untyped(f"its tags are not readable: {tags}") if isinstance(tags, str) else tags.get(rule.tag)
-        parts = (self._patterns[place].match(key) or {}) if rule.key else {}
-        if rule.type is None:
-            return parts["type"]
-        return rule.type.format_map(parts)
+
+def _apply(
+    rule: EventTypeRule,
+    parts: Mapping[str, str],
+    attributes: Mapping[str, str | None],
+    tags: Mapping[str, str] | str,
+) -> str | Untyped | None:
+    """Return the type that a rule gives, a reason why it cannot, or None if it does not match."""
+    if rule.attribute:
+        if rule.attribute not in attributes:
+            return None
+        text = attributes[rule.attribute]
+        return Untyped(f"its attribute {rule.attribute!r} is no text") if text is None else text
+    if rule.tag:
+        return Untyped(f"its tags are not readable: {tags}") if isinstance(tags, str) else tags.get(rule.tag)
+    return parts["type"] if rule.type is None else rule.type.format_map(parts)
 
 
 def text_attributes(attributes: Mapping[str, object], names: Iterable[str]) -> dict[str, str | None]:

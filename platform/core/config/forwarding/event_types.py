@@ -15,8 +15,7 @@ TYPE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+=-]{0,255}")
 _PART = re.compile(r"\{([^{}]*)\}")
 
 
-def checked_pattern(text: str) -> str:
-    """Return a pattern of keys. Raises a ValueError if it is none."""
+def _checked_pattern(text: str) -> str:
     KeyPattern.parse(text)
     return text
 
@@ -27,15 +26,20 @@ def _checked_attribute(name: str) -> str:
     return name
 
 
+#: A pattern of keys, as text.
+Pattern = Annotated[Text, AfterValidator(_checked_pattern)]
+AttributeName = Annotated[Text, AfterValidator(_checked_attribute)]
+
+
 class EventTypeRule(Model):
     """One rule. It has at most one of `key`, `tag` and `attribute`; a rule with none of them is the last."""
 
-    key: Annotated[Text | None, AfterValidator(lambda text: text and checked_pattern(text))] = None
+    key: Pattern | None = None
     """A pattern of the object's key: `{name}` is a part without `/`, `*` any text without `/`, and `**` at the end is
     the rest of the key. The part `{type}` is the event type, unless `type` says otherwise."""
     tag: Annotated[Text | None, Field(max_length=128)] = None
     """Key of an object tag. Its value is the event type. Each event costs one request to S3."""
-    attribute: Annotated[Text | None, AfterValidator(lambda name: name and _checked_attribute(name))] = None
+    attribute: AttributeName | None = None
     """Name of a message attribute of SQS or SNS. Its text is the event type."""
     type: Text | None = None
     """The event type. It may contain parts of `key`, such as `{team}.{name}`."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from binascii import crc32
+from functools import cached_property
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from tidegate.platform.core.config.fields import Folder, Model, Owner, QueueName, Text
-from tidegate.platform.core.config.forwarding.event_types import TYPE_NAME, TYPE_RULE, checked_pattern
+from tidegate.platform.core.config.forwarding.event_types import TYPE_NAME, TYPE_RULE, Pattern
 from tidegate.platform.core.config.queues import QueueSpec
 from tidegate.platform.core.keys.key_pattern import KeyPattern
 
@@ -37,18 +38,20 @@ def _checked_type(text: str) -> str:
 
 
 EventType = Annotated[Text, AfterValidator(_checked_type)]
+RouteName = Annotated[Text, AfterValidator(_checked_route_name)]
+TopicArn = Annotated[Text, AfterValidator(_checked_topic)]
 
 
 class RouteSpec(Model):
     """What happens to events: they are sent to a topic or to queues, or their objects are tagged or unwrapped."""
 
-    name: Annotated[Text, AfterValidator(_checked_route_name)]
+    name: RouteName
     """Name of the route, and of its asset `routes/<name>`."""
     types: tuple[EventType, ...] = ()
     """Event types that are forwarded; a `*` at the end stands for any text. By default every event is forwarded."""
-    key: Annotated[Text | None, AfterValidator(lambda text: text and checked_pattern(text))] = None
+    key: Pattern | None = None
     """A pattern of keys, as in `event_types`. Only events of such keys are forwarded."""
-    topic: Annotated[Text | None, AfterValidator(lambda arn: arn and _checked_topic(arn))] = None
+    topic: TopicArn | None = None
     """ARN of an SNS topic."""
     shards: Annotated[int, Field(ge=1, le=100)] = 1
     """Number of topics among which the event types are divided: `<topic>-0`, `<topic>-1`, …. SNS lets 200 subscriptions
@@ -92,11 +95,16 @@ class RouteSpec(Model):
             raise ValueError("a standard topic has no message groups; remove `group`, or use a FIFO topic")
         if self.acts and self.group:
             raise ValueError("`group` is for topics and queues; remove it")
-        known = {"type", *(KeyPattern(self.key).parts if self.key else ())}
+        known = {"type", *(self.pattern.parts if self.pattern else ())}
         for value in (self.tag or {}).values():
             if unknown := [name for name in re.findall(r"\{([^{}]*)\}", value) if name not in known]:
                 raise ValueError(f"`tag` has {{{unknown[0]}}}, which is neither {{type}} nor a part of `key`")
         return self
+
+    @cached_property
+    def pattern(self) -> KeyPattern | None:
+        """The pattern of `key`."""
+        return KeyPattern(self.key) if self.key else None
 
     @property
     def acts(self) -> bool:
@@ -134,7 +142,7 @@ class RouteSpec(Model):
             event_type: its type; None is an event without a type.
             key: decoded key of its object.
         """
-        if self.key and KeyPattern(self.key).match(key) is None:
+        if self.pattern and self.pattern.match(key) is None:
             return False
         if not self.types:
             return True
