@@ -2,41 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
 from rich.console import Console
 
+from tidegate.assets.bronze.prepare.formats.registry import READABLE
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.infer.guess import Entry, Guess, as_lake_yaml, guess_tables
-from tidegate.platform.core.infer.sniff import (
-    SAMPLE,
-    Sniffed,
-    check_names,
-    format_of_bytes,
-    sniff_csv,
-    sniff_json,
-    unpacked,
-)
-from tidegate.platform.core.keys.file_format import FORMATS, FormatName
+from tidegate.platform.core.infer.sniff import FileSample, check_names, format_of_bytes
+from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.s3_object import S3Object
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.s3 import ObjectStore
-from tidegate.resources.parquet.footers import read_footers
 
 #: Objects of the listing that are read.
 MAX_FILES = 100_000
-#: Bytes read at the end of a Parquet file: footers of some thousand columns fit.
-_TAIL = 1 << 20
-
-
-class _Sniffer(Protocol):
-    def __call__(self, head: bytes, *, whole: bool) -> Sniffed: ...
 
 
 class Files(Protocol):
@@ -98,17 +84,18 @@ def _look(guess: Guess, files: Files) -> None:
     """Read some files of a table."""
     differing: set[str] = set()
     for entry in guess.samples:
+        sample = FileSample(entry.size, partial(files.first_bytes, entry.key), partial(files.last_bytes, entry.key))
         try:
             if guess.format is None:
-                guess.format = format_of_bytes(unpacked(files.first_bytes(entry.key, SAMPLE)))
-            sniffed = _sniffed(guess, entry, files)
+                guess.format = format_of_bytes(sample.text()[0])
+            sniffed = READABLE[guess.format].sniff(sample)
         except ValueError as error:
             guess.problems.append(f"{entry.key}: {error}")
             continue
         said = sniffed.problems
         guess.problems += [f"{entry.key}: {problem}" for problem in said]
         guess.options.update(sniffed.options)
-        if guess.format and FORMATS[guess.format].exact_names:
+        if FORMATS[guess.format].exact_names:
             spelled = list(dict.fromkeys([*guess.columns, *sniffed.columns]))
             guess.problems += [
                 f"{entry.key}: {problem}" for problem in check_names(spelled, loaded=False) if problem not in said
@@ -120,41 +107,6 @@ def _look(guess: Guess, files: Files) -> None:
     guess.problems += [
         f"column {name} has different types in different files; configure its type" for name in sorted(differing)
     ]
-
-
-def _sniffed(guess: Guess, entry: Entry, files: Files) -> Sniffed:
-    return LOOKS[guess.format](entry, files) if guess.format else Sniffed()
-
-
-def _parquet(entry: Entry, files: Files) -> Sniffed:
-    (footer,) = read_footers([(files.last_bytes(entry.key, _TAIL), entry.size)])
-    if isinstance(footer, BadParquet):
-        raise footer
-    columns = {field.name: field.type.sql() for field in footer.fields}
-    return Sniffed(columns, problems=check_names(list(columns), loaded=False))
-
-
-def _declared(entry: Entry, files: Files) -> Sniffed:
-    """The file itself declares its columns, and the Spark server reads them."""
-    return Sniffed()
-
-
-def _text(sniff: _Sniffer) -> Callable[[Entry, Files], Sniffed]:
-    def look(entry: Entry, files: Files) -> Sniffed:
-        head = unpacked(files.first_bytes(entry.key, SAMPLE))
-        return sniff(head, whole=entry.size <= SAMPLE and len(head) < SAMPLE)
-
-    return look
-
-
-#: Functions that infer columns from the content of a file, by format.
-LOOKS: Mapping[FormatName, Callable[[Entry, Files], Sniffed]] = {
-    "parquet": _parquet,
-    "csv": _text(sniff_csv),
-    "json": _text(sniff_json),
-    "orc": _declared,
-    "avro": _declared,
-}
 
 
 class _Bucket:

@@ -8,7 +8,7 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -41,6 +41,30 @@ class Sniffed:
     columns: dict[str, str] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class FileSample:
+    """A file of which some bytes can be read.
+
+    Attributes:
+        size: bytes of the file.
+        first_bytes: returns the first bytes of the file, up to a number.
+        last_bytes: returns the last bytes of the file, up to a number.
+    """
+
+    size: int
+    first_bytes: Callable[[int], bytes]
+    last_bytes: Callable[[int], bytes]
+
+    def text(self) -> tuple[bytes, bool]:
+        """Returns the first bytes, unpacked, and whether they are the whole file.
+
+        Raises:
+            ValueError: it begins like gzip but is not gzip.
+        """
+        head = unpacked(self.first_bytes(SAMPLE))
+        return head, self.size <= SAMPLE and len(head) < SAMPLE
 
 
 def unpacked(head: bytes) -> bytes:

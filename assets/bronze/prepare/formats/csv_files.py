@@ -15,6 +15,7 @@ from tidegate.assets.bronze.prepare.formats.format import HEAD_BYTES, Format, Lo
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts
+from tidegate.platform.core.infer.sniff import FileSample, Sniffed, sniff_csv
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.column_types import Field, Simple
 from tidegate.platform.core.schema.misfit import Misfit
@@ -57,6 +58,11 @@ class Csv(Format):
         plain = options.encoding in _SPARK_READS and not options.skip
         line_end = next(filter(None, reversed(ends)), None)
         return Look(names, None if plain else _Plain(options), seems_by_line(head, whole, options), line_end)
+
+    def sniff(self, sample: FileSample) -> Sniffed:
+        """Return columns, the options that the file needs, and problems, from its first rows."""
+        head, whole = sample.text()
+        return sniff_csv(head, whole=whole)
 
     def doubts(self, key: str, head: bytes, whole: bool, spec: TableSpec, schema: TableSchema) -> list[str]:
         """Return doubts about a header that looks like values, and columns that are text because of a few cells."""

@@ -10,6 +10,7 @@ from tidegate.assets.bronze.prepare.formats.format import Format, Look, SourceFi
 from tidegate.assets.bronze.prepare.formats.json_shape import OneObjectALine, needs_rewrite
 from tidegate.assets.bronze.prepare.formats.json_values import check_keys
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.infer.sniff import FileSample, Sniffed, sniff_json
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.column_types import MAX_LEVELS, Field, field_from_json
 from tidegate.platform.core.schema.names import usable
@@ -31,6 +32,11 @@ class Json(Format):
         if needs_rewrite(head, whole=whole):
             return Look(rewrite=OneObjectALine())
         return Look(names=_first_names(head))
+
+    def sniff(self, sample: FileSample) -> Sniffed:
+        """Return columns and problems from the first objects."""
+        head, whole = sample.text()
+        return sniff_json(head, whole=whole)
 
     def infer(self, delta: Delta, files: Sequence[SourceFile], spec: TableSpec) -> list[Field]:
         """Return the columns of all objects. A field that is null everywhere has no type yet and is left out.

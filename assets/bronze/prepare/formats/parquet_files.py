@@ -13,10 +13,15 @@ from tidegate.assets.bronze.prepare.path_columns import check_both
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.prepare.scratch_object import scratch_object
 from tidegate.platform.core.files.parquet.bad import BadParquet
+from tidegate.platform.core.infer.sniff import FileSample, Sniffed, check_names
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.resources.lake import Table
 from tidegate.resources.parquet.copies import copy_parquet
+from tidegate.resources.parquet.footers import read_footers
+
+#: Bytes read at the end of a sample: footers of some thousand columns fit.
+_TAIL_BYTES = 1 << 20
 
 
 class Parquet(DeclaredColumns):
@@ -24,6 +29,14 @@ class Parquet(DeclaredColumns):
 
     file_format = FORMATS["parquet"]
     readers = ("parquet",)
+
+    def sniff(self, sample: FileSample) -> Sniffed:
+        """Return the columns that the footer declares, and problems of their names."""
+        (footer,) = read_footers([(sample.last_bytes(_TAIL_BYTES), sample.size)])
+        if isinstance(footer, BadParquet):
+            raise footer
+        columns = {field.name: field.type.sql() for field in footer.fields}
+        return Sniffed(columns, problems=check_names(list(columns), loaded=False))
 
     def declared(self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
         """Return the files with their footers. Spark reads a copy instead of a file that it would misread."""

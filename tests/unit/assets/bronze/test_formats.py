@@ -8,7 +8,6 @@ import pytest
 
 from tidegate.assets.bronze.prepare.formats.format import Format
 from tidegate.assets.bronze.prepare.formats.registry import READABLE
-from tidegate.platform.cli.commands.infer import LOOKS
 from tidegate.platform.core.infer.sniff import format_of_bytes
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName, format_of, mode_of, with_mode
 
@@ -17,7 +16,7 @@ EACH = pytest.mark.parametrize("format", READABLE.values(), ids=READABLE)
 
 def test_every_place_has_all_formats() -> None:
     names = set(get_args(FormatName))
-    assert set(FORMATS) == set(READABLE) == set(LOOKS) == names
+    assert set(FORMATS) == set(READABLE) == names
     assert all(name == format.name for name, format in [*FORMATS.items(), *READABLE.items()])
 
 
