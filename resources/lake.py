@@ -140,7 +140,7 @@ class Lake:
         key = TableKey.decode(table_key)
         birth = self.store.births.read(table_key)
         spec = self._spec(key)
-        folder = (birth.folder if birth else "") or table_key
+        folder = (birth.generation_folder if birth else "") or table_key
         ledger = Ledger(self.delta, self.store.uri("ledger", folder), table_key)
         return Table(self, key, table_key, spec, birth, self.store.batches(folder), ledger)
 

@@ -137,7 +137,7 @@ def _land(table: Table, batch: Batch, options: RunOptions, log: Callable[[str], 
 def _list(table: Table, clock: Clock, options: RunOptions, listener: RunListener, *, lists: bool) -> bool:
     """Turn a listing or an inventory into hints, where this run should. Returns whether it did."""
     log, uri, after = listener.log, table.key.uri, options.after
-    if clock.n == 0 and table.birth and table.birth.folder:
+    if clock.n == 0 and table.birth and table.birth.generation_folder:
         # A new generation needs every file. An inventory lacks the newest files, and the key in the run's tags belongs
         # to a listing of an earlier generation.
         log(f"listing {uri}: {list_prefix(table, clock)} keys differ from the ledger")

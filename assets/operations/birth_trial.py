@@ -49,7 +49,7 @@ def why_no_birth(table: Table, birth: Birth, files: Sequence[Listed]) -> str | N
     if not keys or table.spec.row_queue:
         return None
     location = table.lake.store.uri("staging", table.table_key, str(ULID()))
-    trial = replace(birth, location=location, folder="", after_version=-1)
+    trial = replace(birth, location=location, generation_folder="", after_version=-1)
     taken = [TakenHint(Hint(key), "trial") for key in keys]
     plan = make_plan(taken, probes(table, keys, {}, sizes), {}, registered=birth.registered)
     work = BatchDraft(1, trial, None, (), plan, {})

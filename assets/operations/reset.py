@@ -226,7 +226,7 @@ def _begin(lake: Lake, plan: ResetPlan, by: str, log: Callable[[str], None]) -> 
 def _is_new(plan: ResetPlan) -> bool:
     """Whether a reset died after it wrote the birth record: the new generation is as planned and has no batch."""
     as_wanted = (plan.birth.registered, plan.birth.location) == (plan.registered, plan.location)
-    return bool(plan.birth.folder) and as_wanted and plan.n == 0 and not plan.table.batches.is_decided(1)
+    return bool(plan.birth.generation_folder) and as_wanted and plan.n == 0 and not plan.table.batches.is_decided(1)
 
 
 def _registers(table: Table, birth: Birth, present: Sequence[Listed]) -> bool:

@@ -12,6 +12,9 @@ from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.aws.s3 import Listed, StoreError
 from tidegate.resources.lake_root.root import LakeRoot, is_table_key
 
+#: Names in the object of fields that have another name here.
+_ON_DISK = {"generation_folder": "folder"}
+
 
 class Births:
     """`tables/<table key>.json`."""
@@ -27,8 +30,8 @@ class Births:
         """
         body = self._root.objects.get(self._root.bucket, self._key(table))
         try:
-            return Birth(**json.loads(body)) if body is not None else None
-        except (TypeError, ValueError) as error:
+            return _from_json(body) if body is not None else None
+        except (AttributeError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{self._root.address(self._key(table))} is not a birth record ({error}): restore its first version"
             ) from error
@@ -38,7 +41,7 @@ class Births:
         key = TableKey.decode(table)
         location = S3Address(key.bucket, key.prefix).s3a.rstrip("/") if registered else self._root.uri("bronze", table)
         birth = Birth(str(uuid.uuid4()), location, name, registered)
-        self._root.objects.put_if_absent(self._root.bucket, self._key(table), json.dumps(vars(birth)))
+        self._root.objects.put_if_absent(self._root.bucket, self._key(table), _to_json(birth))
         found = self.read(table)
         if found is None:
             raise StoreError(f"the birth record of {table} vanished right after it was written")
@@ -46,7 +49,7 @@ class Births:
 
     def replace(self, table: str, birth: Birth) -> None:
         """Write the birth record of the next generation. Only the end of a reset does that."""
-        self._root.objects.put(self._root.bucket, self._key(table), json.dumps(vars(birth)))
+        self._root.objects.put(self._root.bucket, self._key(table), _to_json(birth))
 
     def tables(self) -> list[str]:
         """Table keys of all tables that were born."""
@@ -71,6 +74,15 @@ class Births:
 
     def _key(self, table: str) -> str:
         return self._root.key("tables", f"{table}.json")
+
+
+def _to_json(birth: Birth) -> str:
+    return json.dumps({_ON_DISK.get(name, name): value for name, value in vars(birth).items()})
+
+
+def _from_json(body: str | bytes) -> Birth:
+    values = json.loads(body)
+    return Birth(**{name: values.pop(stored) for name, stored in _ON_DISK.items() if stored in values}, **values)
 
 
 def _is_birth(name: str) -> bool:

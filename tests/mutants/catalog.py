@@ -580,14 +580,6 @@ MUTANTS = (
         ("tests/unit/platform/core/test_samples.py",),
     ),
     Mutant(
-        "a batch of an older version is written back with the columns that it lacked",
-        2,
-        "platform/core/bronze/ledger.py",
-        "        if self._from_reason:\n",
-        "        if False:\n",
-        ("tests/unit/platform/core/test_samples.py",),
-    ),
-    Mutant(
         "an overwritten key enters again once it has other bytes",
         2,
         _PLANNING,

@@ -72,7 +72,7 @@ def test_a_wedged_table_begins_anew_and_a_reset_that_dies_is_finished_by_repeati
             with pytest.raises((GenerationRetired, PySparkException)):
                 kit.run(lake, "orders")
     found = _reset(lake, "orders")
-    assert found.table.birth.folder, "the birth record was there before the last repetition"
+    assert found.table.birth.generation_folder, "the birth record was there before the last repetition"
 
     (done,) = kit.run(lake, "orders", listing=False)
     assert (done.batch.n, done.landed.outcome) == (1, "committed")

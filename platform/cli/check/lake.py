@@ -121,7 +121,7 @@ def _as_born(store: LakeStore, spec: TableSpec) -> str:
     if birth is None:
         return "not born yet"
     try:
-        began = store.batches(birth.folder or table_key).birth()
+        began = store.batches(birth.generation_folder or table_key).birth()
     except GenerationRetired as retired:
         raise Failed(str(retired)) from None
     if differences := drift(spec, birth.registered, began):

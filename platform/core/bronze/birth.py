@@ -14,8 +14,8 @@ class Birth:
         location: `s3a://` URI of the bronze table.
         name: SQL name in the schema `bronze`.
         registered: whether the table registers its source files instead of loading their rows.
-        folder: folder of its batches and its ledger, under `batches/` and `ledger/`. If empty, the table key is the
-            folder.
+        generation_folder: folder of its batches and its ledger, under `batches/` and `ledger/`. If empty, the table key
+            is the folder.
         after_version: Delta version of the reset that began this generation. -1 if no reset did.
     """
 
@@ -23,5 +23,5 @@ class Birth:
     location: str
     name: str
     registered: bool
-    folder: str = ""
+    generation_folder: str = ""
     after_version: int = -1

@@ -124,24 +124,15 @@ class LedgerRow:
     checksum: str | None = None
     cause: Cause | None = None
     bad_rows_folder: str | None = None
-    _from_reason: bool = field(default=False, init=False, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values as plain JSON, without empty values."""
-        values = {name: getattr(self, name) for name in ROW_COLUMNS}
-        if self._from_reason:
-            # The digest of the batch covers its rows as the older version wrote them. A row that was changed by
-            # `replace` has all values again.
-            del values["cause"], values["bad_rows_folder"]
-        return {name: value for name, value in values.items() if value is not None}
+        return {name: value for name, value in vars(self).items() if value is not None}
 
     @classmethod
     def from_dict(cls, body: dict[str, Any]) -> LedgerRow:
         """Make a row from the result of `to_dict`. Cause and folder of an older version's row are in its reason."""
-        row = cls(**{**body, "status": Status(body["status"]), **_facts(body)})
-        if row.cause != body.get("cause") or row.bad_rows_folder != body.get("bad_rows_folder"):
-            object.__setattr__(row, "_from_reason", True)
-        return row
+        return cls(**{**body, "status": Status(body["status"]), **_facts(body)})
 
 
 @dataclass(frozen=True)
@@ -196,7 +187,6 @@ def columns_of(*rows: type[Stamp | LedgerRow | LastState | Header]) -> dict[str,
         column.name: column.metadata.get("sql") or _SQL_TYPES[str(column.type).removesuffix(" | None")]
         for row in rows
         for column in fields(row)
-        if column.init
     }
 
 

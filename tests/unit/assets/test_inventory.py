@@ -255,7 +255,7 @@ def test_a_generation_that_a_reset_began_lists_its_prefix_from_the_beginning(
     done: list[str] = []
     table: Any = SimpleNamespace(
         table_key="t",
-        birth=SimpleNamespace(folder=folder),
+        birth=SimpleNamespace(generation_folder=folder),
         key=SimpleNamespace(uri="s3://l/t/"),
         spec=SimpleNamespace(inventory=FOLDER),
         ledger=SimpleNamespace(clock=lambda: Clock(1, n)),

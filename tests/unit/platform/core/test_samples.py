@@ -78,11 +78,10 @@ def test_a_manifest_is_written_as_it_was_read(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", samples.BATCHES)
-def test_a_batch_is_written_as_it_was_read_and_its_digest_is_right(name: str) -> None:
-    text = samples.read("batches", name)
-    batch = Batch.from_json(text, "s3://lake/batches/x")
-    assert batch.to_json() == text
-    assert batch.sealed() == batch
+def test_a_batch_is_read_whole_and_its_digest_is_right(name: str) -> None:
+    stored = samples.body("batches", name)
+    batch = Batch.from_json(samples.read("batches", name), "s3://lake/batches/x")
+    assert json.loads(batch.to_json()) == {**stored, "rows": [_with_facts(row) for row in stored["rows"]]}
 
 
 @pytest.mark.parametrize("name", samples.LEDGERS)
@@ -122,7 +121,8 @@ def test_a_birth_is_read(name: str, store: LakeStore) -> None:
     text = samples.read("births", name)
     store.objects.put("lake", "root/tables/landing.orders.json", text)
     birth = store.births.read("landing.orders")
-    assert birth == Birth(**json.loads(text))
+    stored = json.loads(text)
+    assert birth == Birth(generation_folder=stored.pop("folder", ""), **stored)
     store.births.replace("landing.orders", birth)
     later = {"folder": "", "after_version": -1}
     assert _written(store, "tables/") == {**later, **json.loads(text)}
