@@ -54,10 +54,10 @@ WITH logged AS (
     SELECT *, concat(bucket, key) AS object, explode(array('object', 'row')) AS kind
     FROM (SELECT *, n = max(n) OVER (PARTITION BY table_name, key, etag) AS counts FROM logged)
     WHERE status = 'quarantined' OR bad_rows > 0
-), told AS (
+), decisions AS (
     SELECT *, substring_index(coalesce(folder, {older_folder}), '/', -1) AS folder_name
     FROM decided WHERE (kind = 'object' AND status = 'quarantined') OR (kind = 'row' AND counts)
-), apart AS (
+), quarantined_rows AS (
     SELECT _source_path, reason, raw, _metadata.file_path AS path,
         split_part(_metadata.file_path, '/', -2) AS folder_name
     FROM lake_objects.rows
@@ -66,9 +66,10 @@ SELECT 'message' AS kind, CAST(NULL AS STRING) AS table_name, CAST(NULL AS STRIN
     _metadata.file_modification_time AS at, _metadata.file_path AS address
 FROM lake_objects.messages
 UNION ALL
-SELECT kind, table_name, key, if(kind = 'row', apart.reason, told.reason), raw, at, coalesce(path, object)
-FROM told LEFT JOIN apart
-ON kind = 'row' AND object = _source_path AND apart.folder_name = told.folder_name
+SELECT kind, table_name, key, if(kind = 'row', quarantined_rows.reason, decisions.reason), raw, at,
+    coalesce(path, object)
+FROM decisions LEFT JOIN quarantined_rows
+ON kind = 'row' AND object = _source_path AND quarantined_rows.folder_name = decisions.folder_name
 WHERE kind = 'object' OR _source_path IS NOT NULL
 """
 

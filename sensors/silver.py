@@ -10,7 +10,7 @@ from tidegate.assets.silver.asset import silver_key
 from tidegate.assets.silver.pending import BronzeGone, pending_merge
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.resources.lake import Lake, Table
+from tidegate.resources.lake import Table
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.resources.spark.session import SparkUnreachable
 from tidegate.sensors.run_history import backoff_seconds_left, is_active
@@ -66,7 +66,7 @@ def silver_request(instance: dg.DagsterInstance, lake: LakeResource, spec: Table
     try:
         with lake.opened() as handles:
             table = handles.table(spec.table_key.encode())
-            if _unchanged(handles, table, spec, held):
+            if _unchanged(table, held):
                 return Verdict(everything, held)
             recorded = table.ledger.clock().n
             work = pending_merge(handles, spec)
@@ -77,14 +77,14 @@ def silver_request(instance: dg.DagsterInstance, lake: LakeResource, spec: Table
     return Verdict(dg.RunRequest(tags={"tidegate/silver": f"{work.mark or 0}..{work.n}"}))
 
 
-def _unchanged(lake: Lake, table: Table, spec: TableSpec, held: str) -> bool:
+def _unchanged(table: Table, held: str) -> bool:
     """Return whether the batch that silver holds is still the last of its table, and silver still exists."""
-    store, (generation, _, n) = lake.store, held.rpartition(":")
+    store, (generation, _, n) = table.lake.store, held.rpartition(":")
     if table.birth is None or table.birth.generation != generation:
         return False
     if table.batches.is_decided(int(n) + 1) or not table.batches.is_decided(int(n)):
         return False
-    return not store.objects.is_empty(store.bucket, store.key("silver", spec.name, "_delta_log/"))
+    return not store.objects.is_empty(store.bucket, store.key("silver", table.spec.name, "_delta_log/"))
 
 
 def build_silver_triggers(config: LakeConfig) -> list[dg.ScheduleDefinition | dg.SensorDefinition]:

@@ -94,12 +94,11 @@ def _routes(lake: Lake) -> Sequence[str]:
 
 def _route(lake: Lake, name: str, now: float) -> RouteHealth:
     outbox = lake.store.outbox
-    backlogs = [backlog for lane in outbox.lanes_of(name) if (backlog := outbox.backlog(lane)).messages]
-    oldest = min((backlog.oldest for backlog in backlogs), default=0)
+    backlogs = outbox.backlogs(outbox.lanes_of(name)).values()
     return RouteHealth(
         name,
         sum(backlog.messages for backlog in backlogs),
-        max(0.0, now - oldest / 1000) if backlogs else 0.0,
+        max((backlog.age(now) for backlog in backlogs), default=0.0),
         _max_lag(lake, name),
         outbox.undeliverable_count(name),
     )

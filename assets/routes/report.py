@@ -121,10 +121,8 @@ def route_state(
         lanes: the lanes of the route in which something may wait.
         errors: the errors of the last deliveries.
     """
-    waiting = []
-    for lane in lanes:
-        backlog = outbox.backlog(lane)
-        if backlog.messages:
-            error = one_line((errors or {}).get(lane, ""))
-            waiting.append(Waiting(lane.queue, backlog.messages, max(0.0, now - backlog.oldest / 1000), error))
+    waiting = [
+        Waiting(lane.queue, backlog.messages, backlog.age(now), one_line((errors or {}).get(lane, "")))
+        for lane, backlog in outbox.backlogs(lanes).items()
+    ]
     return RouteState(route, tuple(sorted(waiting, key=lambda found: -found.age)))

@@ -56,6 +56,14 @@ class OutboxBacklog:
     messages: int
     oldest: int
 
+    def age(self, now: float) -> float:
+        """Return the seconds since the oldest event was sent to the lake's queue.
+
+        Args:
+            now: epoch seconds.
+        """
+        return max(0.0, now - self.oldest / 1000)
+
 
 @dataclass(frozen=True, slots=True)
 class Undeliverable:
@@ -123,7 +131,11 @@ class Outbox:
             elif not lane.queue and item.key.startswith(f"{folder}to/"):
                 return
 
-    def backlog(self, lane: Lane) -> OutboxBacklog:
+    def backlogs(self, lanes: Iterable[Lane]) -> dict[Lane, OutboxBacklog]:
+        """Return what waits in those of some lanes in which something waits."""
+        return {lane: backlog for lane in lanes if (backlog := self._backlog(lane)).messages}
+
+    def _backlog(self, lane: Lane) -> OutboxBacklog:
         """Return what waits in a lane, by the names of its first objects."""
         messages = oldest = 0
         for place, found in enumerate(self.waiting(lane)):

@@ -53,6 +53,8 @@ class Forwarder:
             lake: the lake.
             lanes: the lanes in which something waits.
         """
+        for gone in self._rests.keys() - set(lanes):
+            del self._rests[gone]
         due = [lane for lane in lanes if self._begin(lane)]
         calls = SideBySide(lambda lane: self._serve(lake, lane, lanes), due, _LANES_IN_PARALLEL)
         calls.wait(WAIT_SECONDS)

@@ -35,7 +35,7 @@ class Forwards:
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
-        self._rules = EventTypes(lake.config.event_types)
+        self._rules = lake.config.typing
 
     @property
     def attributes(self) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.events.row_object import rows_prefix
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.routing.event_type import EventTypes
 
 
 class LakeSpec(Model):
@@ -185,6 +186,11 @@ class LakeConfig(TableDefaults):
     @cached_property
     def _tables_by_key(self) -> dict[TableKey, TableSpec]:
         return {spec.table_key: spec for spec in self.tables}
+
+    @cached_property
+    def typing(self) -> EventTypes:
+        """The rules that give events their types."""
+        return EventTypes(self.event_types)
 
     @cached_property
     def after_load_folders(self) -> list[str]:

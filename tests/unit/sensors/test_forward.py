@@ -299,6 +299,8 @@ def test_a_lane_rests_longer_after_each_failure() -> None:
     assert served[:6] == [0, 5, 15, 35, 75, 155]
     assert max(later - earlier for earlier, later in itertools.pairwise(served)) == 300
     assert "name or service" not in forwarder.errors()[Lane("all")]
+    forwarder.tick(lake, [])
+    assert forwarder.errors() == {}, "a lane that is gone is forgotten"
 
 
 def test_a_queue_that_lost_its_tag_is_unmatched_and_nothing_is_dropped() -> None:

@@ -38,11 +38,13 @@ def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             objects=SimpleNamespace(is_empty=lambda bucket, prefix: not answer["log"]),
         )
         table = SimpleNamespace(
+            lake=SimpleNamespace(store=store),
+            spec=SimpleNamespace(name="items"),
             birth=SimpleNamespace(generation=answer["generation"]),
             batches=SimpleNamespace(is_decided=lambda n: n <= answer["decided"]),
             ledger=SimpleNamespace(clock=lambda: Clock(0, answer["recorded"])),
         )
-        yield SimpleNamespace(store=store, table=lambda table_key: table)
+        yield SimpleNamespace(table=lambda table_key: table)
 
     def pending_merge(lake: Any, spec: Any) -> Any:
         answer["looks"] += 1
