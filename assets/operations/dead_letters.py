@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tidegate.assets.operations.redrive import RATE, Choice
+from tidegate.assets.operations.redrive import Choice, RedriveRequest
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.events.row_message import row_of
 from tidegate.platform.core.events.s3_event import parse_body
@@ -134,16 +133,7 @@ def peek(lake: Lake, letters: DeadLetters, limit: int) -> list[DeadLetter]:
     return list(map(_reader(lake, letters), seen.values()))
 
 
-def redrive_dead_letters(
-    lake: Lake,
-    letters: DeadLetters,
-    choice: Choice,
-    *,
-    by: str,
-    rate: int = RATE,
-    log: Callable[[str], None] = lambda _: None,
-    sleep: Callable[[float], None] = time.sleep,
-) -> str:
+def redrive_dead_letters(lake: Lake, letters: DeadLetters, request: RedriveRequest) -> str:
     """Send the chosen messages to the queue that they came from. Returns the address of its operations log entry.
 
     A message is sent before it is deleted, so a death between leaves a duplicate, which changes nothing. A message that
@@ -152,16 +142,13 @@ def redrive_dead_letters(
     Args:
         lake: the lake.
         letters: the queues.
-        choice: the messages to send.
-        by: the user or run that requests it.
-        rate: messages per second.
-        log: called with each line of progress.
-        sleep: waits, in seconds.
+        request: what was asked for.
     """
     source, dead = letters.source, letters.queue
+    choice, rate = request.choice, request.rate
     about = {"queue": source.name, "dead_letters": dead.name}
     address = lake.store.operations.put(
-        "redrive-dead-letters", by, **about, choice=choice.plain(), depth=dead.depth()[0], rate=rate
+        "redrive-dead-letters", request.by, **about, choice=choice.plain(), depth=dead.depth()[0], rate=rate
     )
     seam("redrive-log")
     read, left, own = _reader(lake, letters), dict[str, Message](), set[str]()
@@ -174,7 +161,7 @@ def redrive_dead_letters(
             chosen = [message for message in new if read(message).is_chosen(choice)]
             for part in (chosen[i : i + size] for i in range(0, len(chosen), size)):
                 if last:
-                    sleep(last / rate)
+                    request.sleep(last / rate)
                 sent = source.send_again(part, as_first=rows)
                 seam("redrive-sent")
                 dead.delete([message for message in part if message.id in sent])
@@ -183,15 +170,19 @@ def redrive_dead_letters(
                 batch = [message for message in batch if message.id not in sent]
             left.update((message.id, replace(message, body="")) for message in batch)
             if moved - logged >= rate:
-                log(f"{moved} messages of {dead.name} are in {source.name}")
+                request.log(f"{moved} messages of {dead.name} are in {source.name}")
                 logged = moved
     finally:
         dead.hide(left.values(), 0)
-        lake.store.operations.put("redriven-dead-letters", by, **about, asked=address, moved=moved, left=len(left))
-    log(f"{moved} messages of {dead.name} are in {source.name}; {len(left)} stay")
+        lake.store.operations.put(
+            "redriven-dead-letters", request.by, **about, asked=address, moved=moved, left=len(left)
+        )
+    request.log(f"{moved} messages of {dead.name} are in {source.name}; {len(left)} stay")
     if refused:
         why = ": a row's message gets two more attributes, and SQS accepts ten" if rows else ""
-        log(f"SQS refused {refused} of these{why}. Turn on the sensor `dead_letters`, which reads them from there")
+        request.log(
+            f"SQS refused {refused} of these{why}. Turn on the sensor `dead_letters`, which reads them from there"
+        )
     return address
 
 

@@ -8,6 +8,7 @@ from tidegate.assets.operations.rebuild import plan_rebuild, rebuild_table
 from tidegate.assets.operations.redrive import (
     RATE,
     Choice,
+    RedriveRequest,
     quarantined_messages,
     quarantined_objects,
     redrive_messages,
@@ -43,7 +44,8 @@ def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: Lake
     handles = lake.open()
     since, until = (parse_time(text) if text else None for text in (config.since, config.until))
     choice = Choice(config.reason, config.key, since, until)
-    by, log = f"run {context.run_id}", context.log.info
+    log = context.log.info
+    request = RedriveRequest(f"run {context.run_id}", choice, config.rate, log)
     if config.dead_letters:
         for letters in dead_letter_queues(handles, config.queue or None):
             name = letters.queue.name
@@ -52,14 +54,14 @@ def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: Lake
                 if letter.is_chosen(choice):
                     log(f"{name}: {letter.keys[0]}: {letter.reason}")
             if not config.dry_run:
-                log(redrive_dead_letters(handles, letters, choice, by=by, rate=config.rate, log=log))
+                log(redrive_dead_letters(handles, letters, request))
         return
     if config.route:
         undeliverable = undeliverable_messages(handles, config.route, choice)
         for kept in undeliverable[:20]:
             log(f"{kept.message.id}: {kept.reason}")
         if undeliverable and not config.dry_run:
-            log(redrive_route(handles, config.route, undeliverable, choice, by=by, rate=config.rate, log=log))
+            log(redrive_route(handles, config.route, undeliverable, request))
         return
     counts: dict[str, int] = {}
     partly = 0
@@ -67,7 +69,7 @@ def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: Lake
         messages = quarantined_messages(handles, choice)
         counts["messages"] = len(messages)
         if messages and not config.dry_run:
-            redrive_messages(handles, messages, choice, by=by, rate=config.rate, log=log)
+            redrive_messages(handles, messages, request)
     for table_key in [] if config.messages else [config.table] if config.table else handles.store.births.tables():
         objects = quarantined_objects(handles, table_key, choice)
         counts[table_key] = len(objects)
@@ -75,7 +77,7 @@ def redrive_op(context: dg.OpExecutionContext, config: RedriveConfig, lake: Lake
         for found in objects[:20]:
             log(f"{found.key}{', rows of it' if found.partly else ''}: {found.reason_and_folder}")
         if objects and not config.dry_run:
-            redrive_objects(handles, table_key, objects, choice, by=by, rate=config.rate, log=log)
+            redrive_objects(handles, table_key, objects, request)
     context.add_output_metadata(
         {"dry_run": config.dry_run, "redriven": counts, "objects": sum(counts.values()), "partly": partly}
     )

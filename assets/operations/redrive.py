@@ -10,7 +10,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
@@ -72,6 +72,25 @@ class Choice:
         }
 
 
+@dataclass(frozen=True)
+class RedriveRequest:
+    """A redrive that a person asked for.
+
+    Attributes:
+        by: the user or run that asked.
+        choice: what is tried again.
+        rate: hints or messages per second.
+        log: called with each line of progress.
+        sleep: waits, in seconds.
+    """
+
+    by: str
+    choice: Choice = Choice()
+    rate: int = RATE
+    log: Callable[[str], None] = field(default=lambda _: None, repr=False)
+    sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+
+
 def quarantined_objects(lake: Lake, table_key: str, choice: Choice) -> list[Quarantined]:
     """Returns the chosen objects of a table that are in quarantine now, as a whole or with some rows, by key."""
     ledger = lake.table(table_key).ledger
@@ -79,17 +98,7 @@ def quarantined_objects(lake: Lake, table_key: str, choice: Choice) -> list[Quar
     return [found for found in ledger.quarantined(version) if choice.includes(found.key, found.reason, found.at)]
 
 
-def redrive_objects(
-    lake: Lake,
-    table_key: str,
-    found: Sequence[Quarantined],
-    choice: Choice,
-    *,
-    by: str,
-    rate: int = RATE,
-    log: Callable[[str], None] = lambda _: None,
-    sleep: Callable[[float], None] = time.sleep,
-) -> str:
+def redrive_objects(lake: Lake, table_key: str, found: Sequence[Quarantined], request: RedriveRequest) -> str:
     """Put hints of quarantined objects into the inbox, so that the next run decides them again.
 
     Returns the address of the entry in the operations log.
@@ -98,21 +107,17 @@ def redrive_objects(
         lake: the lake.
         table_key: key of the table.
         found: the objects.
-        choice: the choice that selected them, for the log.
-        by: the user or run that requests it.
-        rate: hints per second.
-        log: called with each line of progress.
-        sleep: waits, in seconds.
+        request: what was asked for.
     """
     table = lake.table(table_key)
-    size = min(rate, table.spec.max_files)
+    size = min(request.rate, table.spec.max_files)
     hints = _hints(table, found)
     manifests = list(chunked(table_key, "redrive", hints, size))
     address = lake.store.operations.put(
         "redrive",
-        by,
+        request.by,
         table=table_key,
-        choice=choice.plain(),
+        choice=request.choice.plain(),
         objects=len(found),
         manifests=[manifest.id for manifest in manifests],
     )
@@ -120,11 +125,11 @@ def redrive_objects(
     done = 0
     for manifest in manifests:
         if done:
-            sleep(size / rate)
+            request.sleep(size / request.rate)
         lake.store.inbox.put([manifest])
         seam("redrive-manifest")
         done += len(manifest.hints)
-        log(f"{done} of {len(found)} objects of {table_key} are in the inbox")
+        request.log(f"{done} of {len(found)} objects of {table_key} are in the inbox")
     return address
 
 
@@ -154,16 +159,7 @@ def quarantined_messages(lake: Lake, choice: Choice) -> list[KeptMessage]:
     ]
 
 
-def redrive_messages(
-    lake: Lake,
-    found: Sequence[KeptMessage],
-    choice: Choice,
-    *,
-    by: str,
-    rate: int = RATE,
-    log: Callable[[str], None] = lambda _: None,
-    sleep: Callable[[float], None] = time.sleep,
-) -> str:
+def redrive_messages(lake: Lake, found: Sequence[KeptMessage], request: RedriveRequest) -> str:
     """Send quarantined messages to their queue again. Returns the address of the entry in the operations log.
 
     Messages with S3 events go to the lake's first queue. Messages of a row queue go to their queue, with their original
@@ -173,11 +169,7 @@ def redrive_messages(
     Args:
         lake: the lake.
         found: the messages.
-        choice: the choice that selected them, for the log.
-        by: the user or run that requests it.
-        rate: messages per second.
-        log: called with each line of progress.
-        sleep: waits, in seconds.
+        request: what was asked for.
 
     Raises:
         ClientError: SQS refuses not only a message, but the caller or the queue.
@@ -187,11 +179,13 @@ def redrive_messages(
     ready = [message for message in found if not message.origin or message.queue in queues]
     without_table = Counter(message.queue for message in found if message.origin and message.queue not in queues)
     for name, kept in without_table.items():
-        log(f"{kept} messages of {name} stay in quarantine: lake.yaml has no table with this row queue any more")
+        request.log(
+            f"{kept} messages of {name} stay in quarantine: lake.yaml has no table with this row queue any more"
+        )
     address = lake.store.operations.put(
         "redrive-messages",
-        by,
-        choice=choice.plain(),
+        request.by,
+        choice=request.choice.plain(),
         queue=", ".join(dict.fromkeys(message.queue or lake.queues[0].name for message in ready)),
         messages=[message.key for message in ready],
     )
@@ -199,14 +193,14 @@ def redrive_messages(
     sent = 0
     for done, kept_message in enumerate(ready, 1):
         message = lake.store.quarantine.message(kept_message)
-        if message and _send(queues.get(message.queue), lake, message, log):
+        if message and _send(queues.get(message.queue), lake, message, request.log):
             seam("redrive-sent")
             lake.store.quarantine.release(message)
             sent += 1
-        if done % rate == 0 and done < len(ready):
-            log(f"{sent} of {len(ready)} messages were sent again")
-            sleep(1.0)
-    log(f"{sent} of {len(ready)} messages were sent again")
+        if done % request.rate == 0 and done < len(ready):
+            request.log(f"{sent} of {len(ready)} messages were sent again")
+            request.sleep(1.0)
+    request.log(f"{sent} of {len(ready)} messages were sent again")
     return address
 
 

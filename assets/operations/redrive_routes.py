@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from tidegate.assets.operations.redrive import RATE, Choice
+from tidegate.assets.operations.redrive import Choice, RedriveRequest
 from tidegate.platform.core.failpoints import seam
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_root.outbox import Undeliverable
@@ -24,17 +23,7 @@ def undeliverable_messages(lake: Lake, route: str, choice: Choice) -> list[Undel
     ]
 
 
-def redrive_route(
-    lake: Lake,
-    route: str,
-    found: Sequence[Undeliverable],
-    choice: Choice,
-    *,
-    by: str,
-    rate: int = RATE,
-    log: Callable[[str], None] = lambda _: None,
-    sleep: Callable[[float], None] = time.sleep,
-) -> str:
+def redrive_route(lake: Lake, route: str, found: Sequence[Undeliverable], request: RedriveRequest) -> str:
     """Move quarantined messages of a route to its outbox. Returns the address of the entry in the operations log.
 
     A message leaves the quarantine after it is in the outbox, from which the sensor `forward` sends it. A message that
@@ -44,24 +33,20 @@ def redrive_route(
         lake: the lake.
         route: name of the route.
         found: the messages.
-        choice: the choice that selected them, for the log.
-        by: the user or run that requests it.
-        rate: messages per second.
-        log: called with each line of progress.
-        sleep: waits, in seconds.
+        request: what was asked for.
     """
     address = lake.store.operations.put(
         "redrive-route",
-        by,
+        request.by,
         route=route,
-        choice=choice.plain(),
+        choice=request.choice.plain(),
         messages=[kept.key for kept in found],
     )
     seam("redrive-log")
     for start in range(0, len(found), _AT_ONCE):
         some = found[start : start + _AT_ONCE]
         lake.store.outbox.send_again(route, some)
-        log(f"{start + len(some)} of {len(found)} messages of {route} are in the outbox")
+        request.log(f"{start + len(some)} of {len(found)} messages of {route} are in the outbox")
         if start + len(some) < len(found):
-            sleep(len(some) / rate)
+            request.sleep(len(some) / request.rate)
     return address

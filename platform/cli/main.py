@@ -288,24 +288,16 @@ def redrive(
     home: Annotated[Path | None, typer.Option(help="Home of a running local platform.")] = None,
 ) -> None:
     """Retry quarantined objects or messages, or dead letters, after you have fixed the cause."""
-    from tidegate.platform.cli.commands.redrive import (
-        choice_of,
-        run_redrive,
-        run_redrive_dead_letters,
-        run_redrive_route,
-    )
+    from tidegate.platform.cli.commands.redrive import Kind, choice_of, run_redrive
 
     if sum((dlq, messages, route is not None)) > 1:
         raise CommandError("--messages, --dlq and --route exclude each other: give one of them")
     if route is not None and table is not None:
         raise CommandError("--route redrives messages of a route, not of a table: leave the argument out")
+    flags = {Kind.ROUTE: route is not None, Kind.DEAD_LETTERS: dlq, Kind.MESSAGES: messages}
+    kind = next((kind for kind, given in flags.items() if given), Kind.OBJECTS)
     choice = choice_of(reason, key, since, until)
-    if route is not None:
-        run_redrive_route(_console(), route, choice, lake, home, rate=rate, yes=yes)
-    elif dlq:
-        run_redrive_dead_letters(_console(), table, choice, lake, home, rate=rate, yes=yes)
-    else:
-        run_redrive(_console(), table, choice, lake, home, messages=messages, rate=rate, yes=yes)
+    run_redrive(_console(), kind, route or table, choice, lake, home, rate=rate, yes=yes)
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from tidegate.assets.operations.redrive import Choice, quarantined_objects, redrive_objects
+from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.platform.core.routing.prefixes import table_holding
 from tidegate.platform.demo import lake_file
 from tidegate.platform.demo.operations import BUCKET, Operation
@@ -39,7 +39,7 @@ def mend(lake: Lake, lake_yaml: Path, done: Operation) -> str:
     assert spec is not None, done["key"]
     table, choice = spec.table_key.encode(), Choice(key=done["key"])
     if found := quarantined_objects(lake, table, choice):
-        redrive_objects(lake, table, found, choice, by="demo")
+        redrive_objects(lake, table, found, RedriveRequest("demo", choice))
     return f"`{option}` in lake.yaml, then what `tidegate redrive {spec.name} --yes` does"
 
 

@@ -19,7 +19,7 @@ from tidegate.assets.operations.dead_letters import (
     peek,
     redrive_dead_letters,
 )
-from tidegate.assets.operations.redrive import Choice
+from tidegate.assets.operations.redrive import Choice, RedriveRequest
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.times import parse_time
 from tidegate.platform.local.aws import REGION, LocalAws
@@ -123,7 +123,7 @@ def test_dead_letters_are_looked_at_chosen_and_taken_in(make_lake: MakeLake) -> 
         assert seen == dict.fromkeys(["orders/a.csv", "orders/b.csv", "orders/c.csv"], UNDERSTOOD)
 
     def redriven(**choice: Any) -> list[Message]:
-        redrive_dead_letters(lake, letters, Choice(**choice), by="somebody", sleep=lambda _: None)
+        redrive_dead_letters(lake, letters, RedriveRequest("somebody", Choice(**choice), sleep=lambda _: None))
         got = source.receive(hidden=30, wait=1)
         source.delete(got)
         return got
@@ -155,7 +155,9 @@ def test_dead_letters_of_a_row_queue_are_rows_and_keep_what_tells_them_apart(mak
     seen = peek(lake, letters, 10)
     assert sorted(letter.reason.split(":")[0] for letter in seen) == [UNDERSTOOD.split(":")[0], "the row is not JSON"]
 
-    redrive_dead_letters(lake, letters, Choice(reason="received too often"), by="somebody", sleep=lambda _: None)
+    redrive_dead_letters(
+        lake, letters, RedriveRequest("somebody", Choice(reason="received too often"), sleep=lambda _: None)
+    )
     (again,) = source.receive(hidden=0, wait=1)
     (first,) = [letter.message.origin for letter in seen if letter.reason == UNDERSTOOD]
     assert (again.origin, again.id != first.message_id) == (first, True)
@@ -193,7 +195,7 @@ def test_f31_ten_thousand_dead_letters_go_back_once_at_a_rate_and_on_record(
             raise Died
 
     def go() -> str:
-        return redrive_dead_letters(lake, letters, Choice(), by="somebody", rate=500, sleep=slept.append)
+        return redrive_dead_letters(lake, letters, RedriveRequest("somebody", rate=500, sleep=slept.append))
 
     with monkeypatch.context() as patch:
         patch.setattr(dead_letters, "seam", die_at_the_third_send)

@@ -27,13 +27,13 @@ from tidegate.assets.bronze.run import run_table
 from tidegate.assets.bronze.small_objects import SMALL_BYTES
 from tidegate.assets.health.asset import report_health
 from tidegate.assets.operations.dead_letters import dead_letter_queues, peek, redrive_dead_letters
-from tidegate.assets.operations.redrive import Choice, quarantined_messages, redrive_messages
+from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_messages, redrive_messages
 from tidegate.assets.runs.options import RunOptions
 from tidegate.assets.silver.merge import merge_table
 from tidegate.platform.cli.check.check import run_check
 from tidegate.platform.cli.commands.object_trace import run_trace
 from tidegate.platform.cli.commands.rebuild import run_rebuild
-from tidegate.platform.cli.commands.redrive import run_redrive, run_redrive_dead_letters
+from tidegate.platform.cli.commands.redrive import Kind, run_redrive
 from tidegate.platform.cli.commands.reset import run_reset
 from tidegate.platform.cli.commands.sql import run_sql
 from tidegate.platform.cli.doctor.doctor import run_doctor
@@ -183,10 +183,10 @@ def _dagster(lake: TestLake, handles: Lake) -> tuple[str, ...]:
     merge_table(handles, lake.spec("loaded"))
     with dg.DagsterInstance.ephemeral() as instance:
         unknown = report_health(handles, instance, time.time()).health.unknown
-    redrive_messages(handles, quarantined_messages(handles, Choice()), Choice(), by="test")
+    redrive_messages(handles, quarantined_messages(handles, Choice()), RedriveRequest("test"))
     for letters in dead_letter_queues(handles):
         peek(handles, letters, 1)
-        redrive_dead_letters(handles, letters, Choice(), by="test")
+        redrive_dead_letters(handles, letters, RedriveRequest("test"))
     return unknown
 
 
@@ -214,9 +214,9 @@ def _commands(lake: TestLake) -> dict[str, str]:
     run("check", run_check, lake.path, None, f"s3://{LANDING}/loaded/a.json")
     run("trace", run_trace, f"s3://{LANDING}/loaded/a.json", lake.path, None)
     run("sql", run_sql, "SELECT count(*) AS n FROM bronze.loaded", None, 10)
-    run("redrive", run_redrive, None, choice, lake.path, None, messages=False, rate=500, yes=True)
-    run("redrive --messages", run_redrive, None, choice, lake.path, None, messages=True, rate=500, yes=True)
-    run("redrive --dlq", run_redrive_dead_letters, None, choice, lake.path, None, rate=500, yes=True)
+    run("redrive", run_redrive, Kind.OBJECTS, None, choice, lake.path, None, rate=500, yes=True)
+    run("redrive --messages", run_redrive, Kind.MESSAGES, None, choice, lake.path, None, rate=500, yes=True)
+    run("redrive --dlq", run_redrive, Kind.DEAD_LETTERS, None, choice, lake.path, None, rate=500, yes=True)
     run("rebuild", run_rebuild, "loaded", lake.path, None, yes=True)
     run("reset", run_reset, "registered", lake.path, None, yes=True, accept_loss=False)
     _leave_staged_bytes(lake)

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from tests.support.lakes.seams import dying_at, seams_watched
 from tidegate.assets.bronze.run import run_table
-from tidegate.assets.operations.redrive import Choice, quarantined_objects, redrive_objects
+from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.assets.operations.trace import trace
 from tidegate.assets.runs.options import RunOptions
 from tidegate.platform.cli.commands.object_trace import run_trace
@@ -72,7 +72,9 @@ def test_an_object_is_followed_to_its_table(
     assert (
         verdict == f"it is in quarantine; fix the cause, then: tidegate redrive {table_key} --key 'orders/a.json' --yes"
     )
-    redrive_objects(lake.lake, table_key, quarantined_objects(lake.lake, table_key, Choice()), Choice(), by="somebody")
+    redrive_objects(
+        lake.lake, table_key, quarantined_objects(lake.lake, table_key, Choice()), RedriveRequest("somebody")
+    )
     stops, _ = trail()
     assert stops[4].startswith("inbox: Redriven waits in manifest ")
     assert stops[4].endswith("from redrive")

@@ -10,8 +10,8 @@ import yaml
 from rich.console import Console
 
 from tidegate.assets.maintenance import compaction
-from tidegate.assets.operations.redrive import Choice, quarantined_objects, redrive_objects
-from tidegate.platform.cli.commands.redrive import choice_of, run_redrive
+from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
+from tidegate.platform.cli.commands.redrive import Kind, choice_of, run_redrive
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.testing import TestLake
 
@@ -35,7 +35,7 @@ def _configure(lake: TestLake, **table: Any) -> None:
 def _redrive(lake: TestLake, key: str = "*") -> int:
     table_key, choice = lake.key("sales"), Choice(key=f"sales/{key}")
     found = quarantined_objects(lake.lake, table_key, choice)
-    redrive_objects(lake.lake, table_key, found, choice, by="somebody")
+    redrive_objects(lake.lake, table_key, found, RedriveRequest("somebody", choice))
     return len(found)
 
 
@@ -64,10 +64,10 @@ def test_a_redriven_file_replaces_its_rows_in_one_commit(
     monkeypatch.setattr(compaction, "EVERY", usual)
     _configure(lake, csv={"decimal": ","})
     environment(lake)
-    run_redrive(console, "sales", choice_of("", "*/odd.csv", "", ""), None, None, messages=False, rate=9, yes=False)
+    run_redrive(console, Kind.OBJECTS, "sales", choice_of("", "*/odd.csv", "", ""), None, None, rate=9, yes=False)
     assert "1 partly in quarantine: they are read again" in said()
     assert "sales/odd.csv  1 of its 2 rows do not fit the table" in said()
-    run_redrive(console, "sales", choice_of("", "*/odd.csv", "", ""), None, None, messages=False, rate=9, yes=True)
+    run_redrive(console, Kind.OBJECTS, "sales", choice_of("", "*/odd.csv", "", ""), None, None, rate=9, yes=True)
     (done,) = kit.run(lake, "sales", listing=False)
 
     assert (done.landed.outcome, done.batch.n, len(done.batch.removes)) == ("committed", 2, 1)

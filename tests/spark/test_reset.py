@@ -17,7 +17,7 @@ from tidegate.assets.operations import reset
 from tidegate.assets.operations.jobs import redrive_job
 from tidegate.assets.operations.reset import SEAMS, ResetRefused, plan_reset, reset_table
 from tidegate.assets.runs.options import RunOptions
-from tidegate.platform.cli.commands.redrive import choice_of, run_redrive
+from tidegate.platform.cli.commands.redrive import Kind, choice_of, run_redrive
 from tidegate.platform.cli.commands.reset import run_reset
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.testing import TestLake
@@ -225,8 +225,8 @@ def test_quarantined_objects_are_looked_at_again_once_their_cause_is_mended(
     environment(lake)
 
     def redrive(key: str, **options: Any) -> None:
-        given = {"messages": False, "rate": 100, "yes": False, **options}
-        run_redrive(console, "orders", choice_of("parquet", key, "2020-01-01", ""), None, None, **given)
+        given = {"rate": 100, "yes": False, **options}
+        run_redrive(console, Kind.OBJECTS, "orders", choice_of("parquet", key, "2020-01-01", ""), None, None, **given)
 
     redrive("*/1.json")
     run_reset(console, "orders", None, None, yes=False, accept_loss=False)

@@ -11,7 +11,13 @@ import pytest
 from tests.support.lakes.seams import Died
 from tests.support.servers.client import wait_until
 from tidegate.assets.operations.rebuild import rebuild_table
-from tidegate.assets.operations.redrive import Choice, quarantined_messages, redrive_messages, redrive_objects
+from tidegate.assets.operations.redrive import (
+    Choice,
+    RedriveRequest,
+    quarantined_messages,
+    redrive_messages,
+    redrive_objects,
+)
 from tidegate.assets.operations.redrive import quarantined_objects as quarantined
 from tidegate.assets.reconcile.listing import own_objects
 from tidegate.platform.core.events.row_message import RowOrigin
@@ -140,7 +146,7 @@ def test_what_is_no_row_comes_back_as_the_message_that_it_was(tidegate_lake: Mak
     store.quarantine.keep_message(kept.event_id, '{"id": 2}', kept.reason, kept.queue, kept.origin)
     (fixed,) = quarantined_messages(lake.lake, Choice())
     _queue(lake).send('{"id": 2}', kept.origin)
-    redrive_messages(lake.lake, [fixed], Choice(), by="somebody")
+    redrive_messages(lake.lake, [fixed], RedriveRequest("somebody"))
     assert quarantined_messages(lake.lake, Choice()) == []
     _take_in(lake, 2)
     kit.run(lake, "clicks", listing=False)
@@ -149,7 +155,7 @@ def test_what_is_no_row_comes_back_as_the_message_that_it_was(tidegate_lake: Mak
 
     # A row that did not fit is redriven with its object. Its other rows do not count as duplicates of themselves.
     table_key, key = lake.key("clicks"), Choice()
-    redrive_objects(lake.lake, table_key, quarantined(lake.lake, table_key, key), key, by="somebody")
+    redrive_objects(lake.lake, table_key, quarantined(lake.lake, table_key, key), RedriveRequest("somebody", key))
     kit.run(lake, "clicks", listing=False)
     assert _ids(lake, kit) == [1, 2]
 

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from tests.support.foreign.others import by_delta_rs, by_duckdb, copied_down
 from tidegate.assets.maintenance import compaction
-from tidegate.assets.operations.redrive import Choice, quarantined_objects, redrive_objects
+from tidegate.assets.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.platform.cli.commands.sql import run_sql
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.testing import TestLake
@@ -109,7 +109,7 @@ def test_drifting_events_are_one_table_whose_values_are_those_of_the_source(
     monkeypatch.setattr(compaction, "EVERY", 1)
     choice = Choice(key="events/4.json")
     found = quarantined_objects(lake.lake, lake.key("events"), choice)
-    redrive_objects(lake.lake, lake.key("events"), found, choice, by="somebody")
+    redrive_objects(lake.lake, lake.key("events"), found, RedriveRequest("somebody", choice))
     (again,) = kit.run(lake, "events")
     assert (len(again.batch.removes), again.batch.rows[0].bad_rows) == (1, 3)
     assert kit.state(lake, "events").files == 1, "the run compacted the table"

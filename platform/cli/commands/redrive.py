@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import getpass
 from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from rich.console import Console
@@ -13,6 +15,7 @@ from tidegate.assets.operations.dead_letters import dead_letter_queues, peek, re
 from tidegate.assets.operations.jobs import MAX_PEEKED
 from tidegate.assets.operations.redrive import (
     Choice,
+    RedriveRequest,
     quarantined_messages,
     quarantined_objects,
     redrive_messages,
@@ -24,6 +27,7 @@ from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.times import parse_time
+from tidegate.resources.lake import Lake
 
 _SHOWN = 20
 _PARTLY = "partly in quarantine: they are read again, and their rows in the table are replaced in one commit"
@@ -42,14 +46,23 @@ def choice_of(reason: str, key: str, since: str, until: str) -> Choice:
     return Choice(reason, key, after, before)
 
 
+class Kind(StrEnum):
+    """What is retried. The name that a user gives is that of a table, a route or a queue; messages have none."""
+
+    OBJECTS = "objects"
+    MESSAGES = "messages"
+    ROUTE = "route"
+    DEAD_LETTERS = "dead letters"
+
+
 def run_redrive(
     console: Console,
+    kind: Kind,
     name: str | None,
     choice: Choice,
     lake: Path | None,
     home: Path | None,
     *,
-    messages: bool,
     rate: int,
     yes: bool,
 ) -> None:
@@ -57,137 +70,108 @@ def run_redrive(
 
     Args:
         console: takes the output.
-        name: SQL name, key or `s3://` prefix of the table; None for every table.
+        kind: what is retried.
+        name: of objects, the SQL name, key or `s3://` prefix of their table; of dead letters, their queue or its
+            dead-letter queue; None for all. Of a route, its name.
         choice: the entries of the quarantine to retry.
         lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
         home: home of a running local platform; None takes a running default one, else the environment.
-        messages: retry messages that could not be parsed, instead of objects.
         rate: hints or messages per second.
         yes: retry; without it, only what would be retried is printed.
 
     Raises:
-        CommandError: there is no such table, or Spark does not answer.
+        CommandError: there is no such table, route or queue, an object in the quarantine of a route is not one of
+            Tidegate's, or Spark does not answer.
     """
-    by, total = getpass.getuser(), 0
-
-    def say(line: str) -> None:
-        console.print(Text(line))
-
+    request = RedriveRequest(getpass.getuser(), choice, rate, lambda line: console.print(Text(line)))
     using = client(home, lake)
     with using.reaching_spark(), using.settings.opened() as opened:
-        if messages:
-            kept = quarantined_messages(opened, choice)
-            total += len(kept)
-            _show(console, "messages", "in quarantine", [(message.event_id, message.reason) for message in kept])
-            if kept and yes:
-                say(f"logged as {redrive_messages(opened, kept, choice, by=by, rate=rate, log=say)}")
-        else:
-            every = [table_named(opened, name)] if name else [table.table_key for table in opened.quarantining()]
-            for table_key in every:
-                found = quarantined_objects(opened, table_key, choice)
-                total += len(found)
-                for what, partly in (("in quarantine", False), (_PARTLY, True)):
-                    shown = [(item.key, item.reason_and_folder) for item in found if item.partly is partly]
-                    _show(console, table_key, what, shown)
-                if found and yes:
-                    say(f"logged as {redrive_objects(opened, table_key, found, choice, by=by, rate=rate, log=say)}")
-        routes = [] if messages or name else opened.store.outbox.routes_with_undeliverable()
-        for route in routes:
-            undeliverable = opened.store.outbox.undeliverable_count(route)
-            say(f"route {route}: {undeliverable} messages are undeliverable: tidegate redrive --route {route}")
-    if not total:
-        say("nothing in quarantine matches")
-    elif not yes:
+        redriving = _Redriving(console, opened, request, yes)
+        match kind:
+            case Kind.OBJECTS:
+                found = redriving.objects(name)
+            case Kind.MESSAGES:
+                found = redriving.messages()
+            case Kind.ROUTE:
+                found = redriving.route(name or "")
+            case Kind.DEAD_LETTERS:
+                found = redriving.dead_letters(name)
+    if found and not yes:
         console.print(Text("\nNothing was changed. To do it, repeat the command with --yes", style="bold"))
+    elif not found and kind is not Kind.DEAD_LETTERS:
+        request.log("nothing in quarantine matches")
 
 
-def run_redrive_route(
-    console: Console, route: str, choice: Choice, lake: Path | None, home: Path | None, *, rate: int, yes: bool
-) -> None:
-    """Print the messages that the destination of a route did not take, or move them back to the outbox.
+@dataclass(frozen=True)
+class _Redriving:
+    """One call of the command. Each method shows one kind, retries it if `yes`, and returns how much there is."""
 
-    Args:
-        console: takes the output.
-        route: name of the route.
-        choice: the messages to send.
-        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
-        home: home of a running local platform; None takes a running default one, else the environment.
-        rate: messages per second.
-        yes: retry; without it, only what would be retried is printed.
+    console: Console
+    lake: Lake
+    request: RedriveRequest
+    yes: bool
 
-    Raises:
-        CommandError: there is no such route, or an object in its quarantine is not one of Tidegate's.
-    """
+    def objects(self, name: str | None) -> int:
+        total = 0
+        every = [table_named(self.lake, name)] if name else [table.table_key for table in self.lake.quarantining()]
+        for table_key in every:
+            found = quarantined_objects(self.lake, table_key, self.request.choice)
+            total += len(found)
+            for what, partly in (("in quarantine", False), (_PARTLY, True)):
+                shown = [(item.key, item.reason_and_folder) for item in found if item.partly is partly]
+                _show(self.console, table_key, what, shown)
+            if found and self.yes:
+                self._logged(redrive_objects(self.lake, table_key, found, self.request))
+        for route in [] if name else self.lake.store.outbox.routes_with_undeliverable():
+            undeliverable = self.lake.store.outbox.undeliverable_count(route)
+            self.request.log(
+                f"route {route}: {undeliverable} messages are undeliverable: tidegate redrive --route {route}"
+            )
+        return total
 
-    def say(line: str) -> None:
-        console.print(Text(line))
+    def messages(self) -> int:
+        kept = quarantined_messages(self.lake, self.request.choice)
+        _show(self.console, "messages", "in quarantine", [(message.event_id, message.reason) for message in kept])
+        if kept and self.yes:
+            self._logged(redrive_messages(self.lake, kept, self.request))
+        return len(kept)
 
-    using = client(home, lake)
-    with using.reaching_spark(), using.settings.opened() as opened:
-        known = [spec.name for spec in opened.config.routes]
-        if route not in known:
-            raise CommandError(f"lake.yaml has no route {route!r}; its routes: {', '.join(known) or 'none'}")
+    def route(self, name: str) -> int:
+        known = [spec.name for spec in self.lake.config.routes]
+        if name not in known:
+            raise CommandError(f"lake.yaml has no route {name!r}; its routes: {', '.join(known) or 'none'}")
         try:
-            found = undeliverable_messages(opened, route, choice)
+            found = undeliverable_messages(self.lake, name, self.request.choice)
         except ValueError as error:
             raise CommandError(str(error)) from None
-        _show(console, f"route {route}", "undeliverable", [(kept.message.id, kept.reason) for kept in found])
-        if not found:
-            say("nothing in quarantine matches")
-        elif yes:
-            by = getpass.getuser()
-            say(f"logged as {redrive_route(opened, route, found, choice, by=by, rate=rate, log=say)}")
-        else:
-            console.print(Text("\nNothing was changed. To do it, repeat the command with --yes", style="bold"))
+        _show(self.console, f"route {name}", "undeliverable", [(kept.message.id, kept.reason) for kept in found])
+        if found and self.yes:
+            self._logged(redrive_route(self.lake, name, found, self.request))
+        return len(found)
 
-
-def run_redrive_dead_letters(
-    console: Console, name: str | None, choice: Choice, lake: Path | None, home: Path | None, *, rate: int, yes: bool
-) -> None:
-    """Print what is in dead-letter queues, or send it back to the source queues.
-
-    Args:
-        console: takes the output.
-        name: a queue or its dead-letter queue; None for every queue.
-        choice: the messages to send.
-        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
-        home: home of a running local platform; None takes a running default one, else the environment.
-        rate: messages per second.
-        yes: retry; without it, only what would be retried is printed.
-
-    Raises:
-        CommandError: there is no such queue.
-    """
-    by, waiting = getpass.getuser(), 0
-
-    def say(line: str) -> None:
-        console.print(Text(line))
-
-    using = client(home, lake)
-    with using.reaching_spark(), using.settings.opened() as opened:
+    def dead_letters(self, name: str | None) -> int:
         try:
-            queues = dead_letter_queues(opened, name)
+            queues = dead_letter_queues(self.lake, name)
         except ValueError as error:
             raise CommandError(str(error)) from None
+        if not queues:
+            self.request.log("no queue has a dead-letter queue")
+        total = 0
         for letters in queues:
             dead = letters.queue
-            depth = dead.depths()
-            waiting += depth.waiting
-            say(f"{dead.name}: {depth.waiting} messages, dead letters of {letters.source.name}")
-            seen = peek(opened, letters, MAX_PEEKED) if depth.waiting else []
-            selected = [letter for letter in seen if letter.is_chosen(choice)]
-            _show(
-                console,
-                dead.name,
-                f"selected, of {len(seen)} read",
-                [(letter.keys[0], letter.reason) for letter in selected],
-            )
-            if depth.waiting and yes:
-                say(f"logged as {redrive_dead_letters(opened, letters, choice, by=by, rate=rate, log=say)}")
-    if not queues:
-        say("no queue has a dead-letter queue")
-    elif waiting and not yes:
-        console.print(Text("\nNothing was changed. To do it, repeat the command with --yes", style="bold"))
+            waiting = dead.depths().waiting
+            total += waiting
+            self.request.log(f"{dead.name}: {waiting} messages, dead letters of {letters.source.name}")
+            seen = peek(self.lake, letters, MAX_PEEKED) if waiting else []
+            selected = [letter for letter in seen if letter.is_chosen(self.request.choice)]
+            shown = [(letter.keys[0], letter.reason) for letter in selected]
+            _show(self.console, dead.name, f"selected, of {len(seen)} read", shown)
+            if waiting and self.yes:
+                self._logged(redrive_dead_letters(self.lake, letters, self.request))
+        return total
+
+    def _logged(self, address: str) -> None:
+        self.request.log(f"logged as {address}")
 
 
 def _show(console: Console, what: str, how: str, found: list[tuple[str, str]]) -> None:

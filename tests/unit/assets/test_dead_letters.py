@@ -15,7 +15,7 @@ from tests.unit.conftest import PAPER
 from tidegate.assets.health.report import HealthReport
 from tidegate.assets.operations import dead_letters
 from tidegate.assets.operations.dead_letters import DeadLetter, DeadLetters, dead_letter_queues, redrive_dead_letters
-from tidegate.assets.operations.redrive import Choice
+from tidegate.assets.operations.redrive import RedriveRequest
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.health.measurement import Health, QueueHealth
 from tidegate.platform.definitions import build_definitions
@@ -182,12 +182,12 @@ def test_a_dead_letter_is_deleted_after_it_was_sent_and_only_if_it_was(monkeypat
     pair = DeadLetters(SimpleNamespace(name="events", send_again=send), queue)  # type: ignore[arg-type]
 
     with dying_in(dead_letters, "redrive-sent"):
-        redrive_dead_letters(handles, pair, Choice(), by="somebody")
+        redrive_dead_letters(handles, pair, RedriveRequest("somebody"))
     assert done == ["send m0", "send m2"]
     next(received)
     done.clear()
     log: list[str] = []
-    redrive_dead_letters(handles, pair, Choice(), by="somebody", log=log.append)
+    redrive_dead_letters(handles, pair, RedriveRequest("somebody", log=log.append))
     assert done == ["send m0", "send m2", "delete m0", "delete m2", "give back m1"]
     assert log[-1].startswith("SQS refused 1 of these. Turn on the sensor `dead_letters`")
 
@@ -205,5 +205,5 @@ def test_what_comes_back_while_it_is_redriven_is_not_sent_a_second_time() -> Non
         name="dead", depth=lambda: (1, 0), receive=lambda **_: waiting[-1:], delete=lambda _: None, hide=lambda *_: None
     )
     pair = DeadLetters(SimpleNamespace(name="events", send_again=send), queue)  # type: ignore[arg-type]
-    redrive_dead_letters(handles, pair, Choice(), by="somebody", sleep=lambda _: None)
+    redrive_dead_letters(handles, pair, RedriveRequest("somebody", sleep=lambda _: None))
     assert sent == ["m0"]

@@ -15,6 +15,7 @@ from tests.support.lakes.seams import dying_in
 from tidegate.assets.operations import redrive
 from tidegate.assets.operations.redrive import (
     Choice,
+    RedriveRequest,
     as_message,
     quarantined_messages,
     redrive_messages,
@@ -79,7 +80,7 @@ def test_what_is_meant(choice: Choice, meant: bool) -> None:
 def test_a_file_that_a_rebuild_refused_is_read_again_in_the_place_of_its_rows(lake: Any) -> None:
     """Its rows are in the table, so a hint that only asked for a new decision would change nothing."""
     found = [Quarantined(key, "read again, and refused", NOON) for key in STATES]
-    redrive_objects(lake, ORDERS, found, Choice(), by="somebody")
+    redrive_objects(lake, ORDERS, found, RedriveRequest("somebody"))
     ids = [manifest.id for manifest in lake.store.inbox.waiting(ORDERS)]
     taken = [
         TakenHint(hint, manifest.id) for manifest in lake.store.inbox.of(ORDERS).read(ids) for hint in manifest.hints
@@ -99,7 +100,7 @@ def test_objects_become_hints_at_the_rate_that_was_asked_for(lake: Any, monkeypa
     slept: list[float] = []
 
     def go() -> str:
-        return redrive_objects(lake, ORDERS, found, Choice(), by="somebody", rate=50, sleep=slept.append)
+        return redrive_objects(lake, ORDERS, found, RedriveRequest("somebody", rate=50, sleep=slept.append))
 
     go()
     waiting = lake.store.inbox.waiting(ORDERS)
@@ -129,7 +130,7 @@ def test_messages_leave_the_quarantine_after_they_were_sent(lake: Any, monkeypat
     keep("m3#0", "[]", "no object")
 
     def go() -> None:
-        redrive_messages(lake, quarantined_messages(lake, choice), choice, by="somebody")
+        redrive_messages(lake, quarantined_messages(lake, choice), RedriveRequest("somebody", choice))
 
     choice = Choice(reason="not json")
     with dying_in(redrive, "redrive-sent"):
@@ -157,14 +158,14 @@ def test_a_message_that_sqs_does_not_take_stays_and_the_others_go_on(lake: Any) 
     lake.queues[0].send = send
     found = quarantined_messages(lake, Choice())
     assert [message.body for message in found] == ["", "", ""]
-    redrive_messages(lake, found, Choice(), by="somebody", log=log.append)
+    redrive_messages(lake, found, RedriveRequest("somebody", log=log.append))
     assert lake.sent == ["body 0", "body 2"]
     assert [message.event_id for message in quarantined_messages(lake, Choice())] == ["m1#0"]
     assert log[0].startswith("m1#0 stays in quarantine because SQS refuses it: ")
     assert log[-1] == "2 of 3 messages were sent again"
     code = "AccessDenied"
     with pytest.raises(ClientError):
-        redrive_messages(lake, quarantined_messages(lake, Choice()), Choice(), by="somebody")
+        redrive_messages(lake, quarantined_messages(lake, Choice()), RedriveRequest("somebody"))
 
 
 def test_many_kept_messages_are_read_a_few_at_a_time(lake: Any) -> None:
@@ -188,7 +189,7 @@ def test_a_row_queue_s_message_goes_back_to_its_queue_as_what_it_was(lake: Any) 
     keep("m2#0", "?", "the row is not JSON", "a queue of no table any more", first)
     keep("m3#0", "?", "the body is not JSON", "events")
     keep("m4#0", "{ no JSON", "the row is not JSON", "clicks", webhook)
-    redrive_messages(lake, quarantined_messages(lake, Choice()), Choice(), by="somebody", log=log.append)
+    redrive_messages(lake, quarantined_messages(lake, Choice()), RedriveRequest("somebody", log=log.append))
     assert (again, lake.sent) == ([("{ no JSON", first), ("{ no JSON", webhook)], ["?"])
     assert [message.event_id for message in quarantined_messages(lake, Choice())] == ["m2#0"]
     assert "1 messages of a queue of no table any more stay in quarantine" in log[0]

@@ -15,7 +15,7 @@ from botocore.exceptions import EndpointConnectionError
 
 from tests.support.lakes.objects import Objects
 from tests.support.lakes.seams import dying_in
-from tidegate.assets.operations.redrive import Choice
+from tidegate.assets.operations.redrive import Choice, RedriveRequest
 from tidegate.assets.operations.redrive_routes import redrive_route, undeliverable_messages
 from tidegate.assets.routes.asset import route_key
 from tidegate.assets.routes.report import route_state
@@ -337,7 +337,7 @@ def redriven(lake: Any, choice: Choice | None = None) -> list[str]:
     """Redrives the route `tagged`. Returns the reasons of its messages."""
     choice = choice or Choice()
     found = undeliverable_messages(lake, "tagged", choice)
-    redrive_route(lake, "tagged", found, choice, by="me", sleep=lambda _: None)
+    redrive_route(lake, "tagged", found, RedriveRequest("me", choice, sleep=lambda _: None))
     return [kept.reason for kept in found]
 
 

@@ -13,6 +13,7 @@ from rich.console import Console
 from tests.support.lakes.objects import Objects
 from tidegate.assets.operations.redrive import Choice
 from tidegate.platform.cli.commands import redrive
+from tidegate.platform.cli.commands.redrive import Kind, run_redrive
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.main import app
 from tidegate.platform.core.config.lake import LakeConfig
@@ -42,32 +43,32 @@ def lake(monkeypatch: pytest.MonkeyPatch) -> Any:
     return made
 
 
-def said(call: Any, *given: Any, **options: Any) -> str:
+def said(kind: Kind, name: str | None, *, yes: bool) -> str:
     console = Console(file=io.StringIO(), width=200, no_color=True)
-    call(console, *given, Choice(), None, None, **options)
+    run_redrive(console, kind, name, Choice(), None, None, rate=500, yes=yes)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
 
 def test_a_redrive_of_everything_names_the_routes_with_undeliverable_messages(lake: Any) -> None:
-    text = said(redrive.run_redrive, None, messages=False, rate=500, yes=True)
+    text = said(Kind.OBJECTS, None, yes=True)
     assert "route search: 1 messages are undeliverable: tidegate redrive --route search" in text
     assert lake.store.outbox.lanes() == []
 
 
 def test_a_route_is_redriven_only_with_yes(lake: Any) -> None:
-    text = said(redrive.run_redrive_route, "search", rate=500, yes=False)
+    text = said(Kind.ROUTE, "search", yes=False)
     assert "route search: 1 undeliverable" in text
     assert "too large" in text
     assert "Nothing was changed" in text
     assert lake.store.outbox.lanes() == []
-    assert "logged as s3://lake/root/operations/" in said(redrive.run_redrive_route, "search", rate=500, yes=True)
+    assert "logged as s3://lake/root/operations/" in said(Kind.ROUTE, "search", yes=True)
     assert lake.store.outbox.lanes() == [Lane("search")]
-    assert "nothing in quarantine matches" in said(redrive.run_redrive_route, "search", rate=500, yes=True)
+    assert "nothing in quarantine matches" in said(Kind.ROUTE, "search", yes=True)
 
 
 def test_a_route_that_lake_yaml_does_not_have_is_refused(lake: Any) -> None:
     with pytest.raises(CommandError, match="no route 'x'; its routes: search"):
-        said(redrive.run_redrive_route, "x", rate=500, yes=True)
+        said(Kind.ROUTE, "x", yes=True)
     with pytest.raises(CommandError, match="--messages, --dlq and --route exclude each other"):
         app(["redrive", "--route", "search", "--dlq"], standalone_mode=False)
