@@ -19,6 +19,7 @@ from tidegate.assets.health.report import (
     HealthReport,
     keeps_up,
 )
+from tidegate.assets.presentation.check_of_each import check_of_each
 from tidegate.assets.runs.failed_runs import failed_runs
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.config.lake import LakeConfig
@@ -59,17 +60,11 @@ def build_health_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
     if not pages:
         return []
 
-    @dg.multi_asset_check(
+    @check_of_each(
+        pages,
+        KEEPS_UP_CHECK,
+        "No event waits for the table for longer than its window and max_lag.",
         name="tables_keep_up",
-        specs=[
-            dg.AssetCheckSpec(
-                KEEPS_UP_CHECK,
-                asset=page,
-                description="No event waits for the table for longer than its window and max_lag.",
-            )
-            for page in pages
-        ],
-        can_subset=True,
         description="Measures the events that wait for the tables.",
     )
     def tables_keep_up(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
+from tidegate.assets.presentation.check_of_each import check_of_each
 from tidegate.assets.routes.report import CHECK, route_state
 from tidegate.assets.sources.asset import queue_key
 from tidegate.platform.core.config.forwarding.routes import RouteSpec
@@ -39,17 +40,11 @@ def build_route_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
     if not routes:
         return []
 
-    @dg.multi_asset_check(
+    @check_of_each(
+        routes,
+        CHECK,
+        "No event waits for its delivery for longer than the route's max_lag.",
         name="routes",
-        specs=[
-            dg.AssetCheckSpec(
-                CHECK,
-                asset=key,
-                description="No event waits for its delivery for longer than the route's max_lag.",
-            )
-            for key in routes
-        ],
-        can_subset=True,
         description="Lists the outbox of the routes.",
     )
     def route_checks(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:

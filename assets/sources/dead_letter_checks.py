@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 
 from tidegate.assets.operations.dead_letters import DeadLetter, dead_letter_queues, peek
+from tidegate.assets.presentation.check_of_each import check_of_each
 from tidegate.assets.sources.asset import dead_letters_of, queue_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.resources.lake_resource import LakeResource
@@ -53,10 +54,11 @@ def build_dead_letter_checks(config: LakeConfig) -> list[dg.AssetChecksDefinitio
     if not names:
         return []
 
-    @dg.multi_asset_check(
+    @check_of_each(
+        names,
+        CHECK,
+        "The queue has no message.",
         name="dead_letter_queues",
-        specs=[dg.AssetCheckSpec(CHECK, asset=key, description="The queue has no message.") for key in names],
-        can_subset=True,
         description=f"Receives up to {_MAX_PEEKED} messages and makes them visible again.",
     )
     def dead_letter_checks(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:

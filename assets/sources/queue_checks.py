@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
+from tidegate.assets.presentation.check_of_each import check_of_each
 from tidegate.assets.sources.asset import dead_letters_of, queue_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.routing.unrouted import MISSES, Unrouted
@@ -47,17 +48,11 @@ def build_queue_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
     names = [*(spec.name for spec in config.every_queue), *dead_letters_of(config)]
     queues = {queue_key(name): name for name in names}
 
-    @dg.multi_asset_check(
+    @check_of_each(
+        queues,
+        CHECK,
+        "Every event of the day (UTC) was understood and belongs to a table.",
         name="queues",
-        specs=[
-            dg.AssetCheckSpec(
-                CHECK,
-                asset=key,
-                description="Every event of the day (UTC) was understood and belongs to a table.",
-            )
-            for key in queues
-        ],
-        can_subset=True,
         description="Counts the events of today in the intake log that have no table.",
     )
     def queue_checks(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:

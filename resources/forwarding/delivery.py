@@ -11,6 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.core.forwarding.bodies import halves
 from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.platform.core.portions import portions
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.forwarding.destination import MAX_ENTRIES, Destination, Refusal
 
@@ -61,7 +62,7 @@ def deliver(
     outcome = Delivery()
     sending = _Sending(destination, outcome, messages)
     with ThreadPoolExecutor(_CALLS_IN_PARALLEL) as pool:
-        while batches := list(sending.batches()):
+        while batches := list(sending.calls()):
             for batch, result in zip(batches, pool.map(sending.call, batches), strict=True):
                 sending.settle(batch, result)
             if outcome.error or clock() > until:
@@ -92,23 +93,24 @@ class _Sending:
         """Return the messages that are not settled, in their order."""
         return [self._pending[place] for place in sorted(self._pending)]
 
-    def batches(self) -> Iterator[list[int]]:
+    def calls(self) -> Iterator[list[int]]:
         """Yield the calls of the next round, each as the places of its messages."""
-        batch: list[int] = []
-        size, groups = 0, set(self._stopped)
+        return portions(
+            self._next_places(),
+            lambda place: self._pending[place].size,
+            max_items=MAX_ENTRIES,
+            max_size=self._destination.max_bytes,
+        )
+
+    def _next_places(self) -> Iterator[int]:
+        """Yield the places of the messages of the next round: of an ordered group, only the first."""
+        groups = set(self._stopped)
         for place in sorted(self._pending):
             group = self._groups[place]
             if self._attempts[place] == _ATTEMPTS or (self._destination.ordered and group in groups):
                 continue
             groups.add(group)
-            added = self._pending[place].size
-            if batch and (len(batch) == MAX_ENTRIES or size + added > self._destination.max_bytes):
-                yield batch
-                batch, size = [], 0
-            batch.append(place)
-            size += added
-        if batch:
-            yield batch
+            yield place
 
     def call(self, batch: Sequence[int]) -> list[Refusal] | Exception:
         """Send the messages of one call. Returns those that were refused, or the error of the call."""

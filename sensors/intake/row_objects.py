@@ -9,6 +9,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_message import Row, row_of
 from tidegate.platform.core.events.row_object import RowObject
 from tidegate.platform.core.events.s3_event import Reject
+from tidegate.platform.core.portions import portions
 from tidegate.platform.core.times import from_millis
 from tidegate.resources.aws.s3 import ObjectStore
 from tidegate.resources.aws.sqs import Message
@@ -53,18 +54,13 @@ def write_row_objects(messages: Sequence[Message], table: TableSpec, objects: Ob
 
 def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
     """Group rows into objects, in the order in which they were sent."""
-    group: list[Row] = []
-    size = 0
-    for row in sorted(rows, key=lambda row: row.origin.sent_at):
-        late = group and row.origin.sent_at - group[-1].origin.sent_at > _MAX_GAP_MILLIS
-        length = len(row.line) if row.line.isascii() else len(row.line.encode())
-        if group and (late or len(group) == _MAX_ROWS or size + length > _MAX_BYTES):
-            yield group
-            group, size = [], 0
-        group.append(row)
-        size += length
-    if group:
-        yield group
+    return portions(
+        sorted(rows, key=lambda row: row.origin.sent_at),
+        lambda row: len(row.line) if row.line.isascii() else len(row.line.encode()),
+        max_items=_MAX_ROWS,
+        max_size=_MAX_BYTES,
+        ends_between=lambda before, row: row.origin.sent_at - before.origin.sent_at > _MAX_GAP_MILLIS,
+    )
 
 
 def _write(group: Sequence[Row], table: TableSpec, objects: ObjectStore) -> Hint:

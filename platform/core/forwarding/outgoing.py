@@ -11,6 +11,8 @@ from typing import Any, Self
 
 from ulid import ULID
 
+from tidegate.platform.core.portions import portions
+
 #: Limits of one object of an outbox. A single message may have more bytes, up to SQS's limit.
 MAX_MESSAGES = 1_000
 MAX_BYTES = 4 << 20
@@ -125,14 +127,4 @@ class OutboxName:
 
 def in_objects(messages: Iterable[Outgoing]) -> Iterator[list[Outgoing]]:
     """Divide messages into the contents of objects, in order."""
-    content: list[Outgoing] = []
-    size = 0
-    for message in messages:
-        added = message.size
-        if content and (len(content) == MAX_MESSAGES or size + added > MAX_BYTES):
-            yield content
-            content, size = [], 0
-        content.append(message)
-        size += added
-    if content:
-        yield content
+    return portions(messages, lambda message: message.size, max_items=MAX_MESSAGES, max_size=MAX_BYTES)

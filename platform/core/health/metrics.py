@@ -10,6 +10,7 @@ from urllib.parse import quote
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.health.measurement import Health
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.portions import portions
 
 NAMESPACE = "Tidegate"
 
@@ -93,14 +94,8 @@ def metric_data(health: Health, config: LakeConfig) -> list[dict[str, Any]]:
 
 def requests(data: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     """The metrics in as few requests as CloudWatch's limits allow."""
-    batch: list[dict[str, Any]] = []
-    size = 0
-    for datum in data:
-        cost = _FRAME + sum(len(quote(dimension["Value"], safe="")) for dimension in datum["Dimensions"])
-        if batch and (len(batch) == _MAX_DATA or size + cost > _MAX_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append(datum)
-        size += cost
-    if batch:
-        yield batch
+    return portions(data, _size, max_items=_MAX_DATA, max_size=_MAX_BYTES)
+
+
+def _size(datum: dict[str, Any]) -> int:
+    return _FRAME + sum(len(quote(dimension["Value"], safe="")) for dimension in datum["Dimensions"])
