@@ -18,7 +18,7 @@ _BELOW = "lake_objects"
 #: Objects under the root that are read as rows: folder below the root and columns, by SQL name in the schema
 #: `lake_objects`. The columns of a name that exists already are not compared: other columns need another name.
 _OBJECTS = {
-    "intake": (
+    "typed_intake": (
         "intake",
         f"counters MAP<STRING, BIGINT>, rows ARRAY<STRUCT<{', '.join(f'{name}: STRING' for name in ROW_FIELDS)}>>",
     ),
@@ -28,7 +28,7 @@ _OBJECTS = {
 #: The counts of intake: a row for each event that intake logged, and one row for the other events of a tick.
 _INTAKE = """
 WITH logged AS (
-    SELECT counters, rows, _metadata.file_modification_time AS at FROM lake_objects.intake
+    SELECT counters, rows, _metadata.file_modification_time AS at FROM lake_objects.typed_intake
 ), entries AS (
     SELECT at, inline(rows) FROM logged
 ), counted AS (
@@ -36,14 +36,17 @@ WITH logged AS (
 ), others AS (
     SELECT at, outcome, events - size(filter(rows, one -> one.outcome = counted.outcome)) AS events FROM counted
 )
-SELECT at, outcome, 1L AS events, queue, bucket, key, reason, event_id, detail AS address FROM entries
+SELECT at, outcome, 1L AS events, queue, bucket, key, reason, event_id, detail AS address, event_type FROM entries
 UNION ALL
-SELECT at, outcome, events, NULL, NULL, NULL, NULL, NULL, NULL FROM others WHERE events > 0
+SELECT at, outcome, events, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM others WHERE events > 0
 """
 
-#: Ledgers of older versions lack the column `bad_rows_folder`. Spark takes a column of the table first, and then one of
-#: the same SELECT: there the name is that of a null.
-_OLDER = "CAST(NULL AS STRING) AS bad_rows_folder, bad_rows_folder AS folder"
+#: Ledgers of older versions lack the columns `bad_rows_folder` and `event_type`. Spark takes a column of the table
+#: first, and then one of the same SELECT: there the name is that of a null.
+_OLDER = (
+    "CAST(NULL AS STRING) AS bad_rows_folder, bad_rows_folder AS folder, "
+    "CAST(NULL AS STRING) AS event_type, event_type AS type"
+)
 
 #: Messages and objects that could not be ingested, for each arrival, and the bad rows of an object's last reading.
 #: Each ledger is read once, and all of them are sorted together: a sort for each of hundreds would take minutes.
@@ -63,11 +66,11 @@ WITH logged AS (
     FROM lake_objects.rows
 )
 SELECT 'message' AS kind, CAST(NULL AS STRING) AS table_name, CAST(NULL AS STRING) AS key, reason, body AS raw,
-    _metadata.file_modification_time AS at, _metadata.file_path AS address
+    _metadata.file_modification_time AS at, _metadata.file_path AS address, CAST(NULL AS STRING) AS event_type
 FROM lake_objects.messages
 UNION ALL
 SELECT kind, table_name, key, if(kind = 'row', quarantined_rows.reason, decisions.reason), raw, at,
-    coalesce(path, object)
+    coalesce(path, object), decisions.type
 FROM decisions LEFT JOIN quarantined_rows
 ON kind = 'row' AND object = _source_path AND quarantined_rows.folder_name = decisions.folder_name
 WHERE kind = 'object' OR _source_path IS NOT NULL

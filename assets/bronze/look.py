@@ -45,7 +45,9 @@ def look(
     if any(isinstance(probe, S3Gone) for probe in found.values()):
         require_bucket(table)
     birth = table.lake.ensure_birth(table, keys[0])
-    plan = make_plan(taken, found, states, registered=birth.registered)
+    # An object of a row queue's messages is no event of S3.
+    type_of_key = (lambda _: None) if table.spec.row_queue else table.lake.config.typing.of_key
+    plan = make_plan(taken, found, states, registered=birth.registered, type_of_key=type_of_key)
     if not allow_removals:
         guard_removals(table, birth, len(plan.drop), [manifest.id for manifest in waiting[len(ids) :]])
     return BatchDraft(clock.n + 1, birth, previous, tuple(manifest.id for manifest in manifests), plan, states)

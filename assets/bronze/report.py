@@ -32,6 +32,7 @@ WITHOUT_STATE = "objects_without_state"
 
 #: Objects that a report lists. The ledger has all of them.
 MAX_LISTED_OBJECTS = 20
+_MAX_LISTED_TYPES = 100
 _REASON_CHARACTERS_MAX = 500
 _DESCRIPTIONS = {
     WRITE_ONCE_CHECK: "No key of a registered table was overwritten in the last batches.",
@@ -106,6 +107,8 @@ class TableReport:
         }
         if again := sum(_came_again(row) for batch in self.landed for row in batch.rows):
             found["rows_that_came_again"] = again
+        if types := _event_types(self.landed):
+            found["event_types"] = types
         if bad := _bad(self.landed):
             found["quarantine"] = _as_table(bad)
         if self.now.waits:
@@ -245,6 +248,19 @@ def _came_again(row: LedgerRow) -> int:
     """
     found = RowObject.of(row.key) if row.status == Status.COMMITTED else None
     return found.rows - (row.rows or 0) - (row.bad_rows or 0) if found else 0
+
+
+def _event_types(batches: Sequence[Batch]) -> dg.MetadataValue[Any] | None:
+    """Return the number of decisions by event type, the most frequent first. None if no event has a type."""
+    counts = Counter(row.event_type for batch in batches for row in batch.rows)
+    if not counts.keys() - {None}:
+        return None
+    return dg.MetadataValue.table(
+        [
+            dg.TableRecord({"event_type": name or "none", "events": number})
+            for name, number in counts.most_common(_MAX_LISTED_TYPES)
+        ]
+    )
 
 
 def _bad(batches: Sequence[Batch]) -> list[LedgerRow]:

@@ -128,7 +128,8 @@ def _missed(lake: Lake, bucket: str, key: str) -> Iterator[Stop]:
     for entry in lake.store.intake_log.entries(datetime.now(UTC).strftime("%Y-%m-%d")):
         for event in entry.unrouted:
             if event.subject == S3Address(bucket, key):
-                yield Stop("intake log", f"event {event.event_id} counted as {event.outcome}: {event.reason}")
+                of_type = f" of the type {event.event_type}" if event.event_type else ""
+                yield Stop("intake log", f"event {event.event_id}{of_type} counted as {event.outcome}: {event.reason}")
 
 
 def _decided(table: Table, n: int, key: str) -> Iterator[Stop]:
@@ -159,9 +160,10 @@ def _waiting(table: Table, key: str) -> Iterator[Stop]:
         for hint in manifest.hints:
             if hint.key == key:
                 event = f" (event {hint.event_id})" if hint.event_id else ""
+                of_type = f" of the type {hint.event_type}" if hint.event_type else ""
                 yield Stop(
                     "inbox",
-                    f"{hint.cause.name}{event} waits in manifest {manifest.id}, from {manifest.origin}",
+                    f"{hint.cause.name}{event}{of_type} waits in manifest {manifest.id}, from {manifest.origin}",
                     datetime.fromtimestamp(since[manifest.id], UTC),
                 )
 
@@ -174,6 +176,8 @@ def _decision_detail(way: _Way, decision: Decision) -> str:
     if row.etag:
         parts.append(f"etag {row.etag}")
     parts.append(f"{row.event_name or 'no event'} {row.event_id or ''}".strip() + f", manifest {row.manifest}")
+    if row.event_type:
+        parts.append(f"event type {row.event_type}")
     reason = row.reason or ""
     if row.bad_rows_folder:
         parts.append(f"its bad rows are in {row.bad_rows_folder}")

@@ -10,6 +10,7 @@ from contextlib import closing
 from tidegate.resources.aws.sqs import Message, Queue
 from tidegate.resources.lake import Lake
 from tidegate.sensors.intake.drain_budget import DrainBudget, DrainSlots, QueueLimits, TickOver
+from tidegate.sensors.intake.event_typing import EventTyping
 from tidegate.sensors.intake.forwards import Forwards
 from tidegate.sensors.intake.intake_result import IntakeResult
 from tidegate.sensors.intake.known_tables import KnownTables
@@ -42,7 +43,7 @@ class FairDrain:
         rounds = patience * listeners // max(1, queues)
         self._polls, self._poll = (1, patience) if queues == 1 else (max(1, min(patience, rounds)), 1)
         self._known = KnownTables(lake)
-        self._forwards = Forwards(lake)
+        self._typing, self._forwards = EventTyping(lake), Forwards(lake)
         self._total, self._over, self._answered = IntakeResult(), False, set[str]()
         self._lock = threading.Lock()
 
@@ -110,7 +111,7 @@ class FairDrain:
             patience=self._poll,
             hold=self._hold - self.elapsed,
             limits=limits,
-            attributes=self._forwards.attributes,
+            attributes=(*self._forwards.attributes, *self._typing.attributes),
         )
         with closing(chunks):
             for messages in chunks:
@@ -125,7 +126,10 @@ class FairDrain:
             return write_row_objects(messages, table, self._lake.store.objects)
         parsed = parse_messages(messages)
         intake = self._known.routed(parsed)
-        intake.outgoing = self._forwards.of(parsed)
+        opened = self._typing.opened(parsed)
+        types = self._typing.of(opened)
+        intake.add_types(types)
+        intake.outgoing = self._forwards.of(opened, types)
         return intake
 
     def _count(self, intake: IntakeResult) -> None:

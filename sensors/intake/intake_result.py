@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.events.s3_event import Reject
@@ -36,6 +37,24 @@ class IntakeResult:
     def count(self, outcome: str, by: int = 1) -> None:
         """Count events without a table."""
         self.counters[outcome] = self.counters.get(outcome, 0) + by
+
+    def add_types(self, types: Mapping[str, str | None]) -> None:
+        """Give hints and events without a table their event types.
+
+        Args:
+            types: the type of each event by its id.
+        """
+        named = {event_id: name for event_id, name in types.items() if name}
+        if not named:
+            return
+        for hints in self.hints.values():
+            hints[:] = [
+                replace(hint, event_type=named[hint.event_id]) if hint.event_id in named else hint for hint in hints
+            ]
+        self.unrouted = [
+            replace(event, event_type=named[event.event_id]) if event.event_id in named else event
+            for event in self.unrouted
+        ]
 
     def add(self, other: IntakeResult) -> None:
         """Add what another part of the tick received."""

@@ -699,7 +699,7 @@ MUTANTS = (
     Mutant(
         "a route's event whose tags S3 refuses is forwarded without its type",
         1,
-        "sensors/intake/forwards.py",
+        "sensors/intake/event_typing.py",
         "        except ObjectGone:\n",
         "        except RuntimeError:\n",
         (f"{_FORWARD}test_tags_that_s3_refuses_leave_the_message_in_its_queue",),

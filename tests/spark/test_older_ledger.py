@@ -1,4 +1,4 @@
-"""A ledger of the version before the columns `cause` and `bad_rows_folder` is read, and gets these columns."""
+"""A ledger of the version before `cause`, `bad_rows_folder` and `event_type` is read, and gets these columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tidegate.resources import ledger
 
 ORDERS = {"name": "orders", "prefix": "orders/"}
 SALES = {"name": "sales", "prefix": "sales/", "mode": "load", "format": "csv", "columns": {"id": "bigint"}}
-NEW = ("cause", "bad_rows_folder")
+NEW = ("cause", "bad_rows_folder", "event_type")
 
 
 @contextmanager

@@ -120,11 +120,14 @@ class Hint:
         key: decoded object key.
         cause: where the hint comes from, with the data that only such hints have.
         size: bytes of the object, according to the event or the listing.
+        event_type: type of the event by `event_types` of `lake.yaml`. None if they give none, and for other causes,
+            whose type the step look finds.
     """
 
     key: str
     cause: HintCause = Listed()
     size: int | None = None
+    event_type: str | None = None
 
     @property
     def event_id(self) -> str | None:

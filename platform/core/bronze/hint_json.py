@@ -25,7 +25,7 @@ from tidegate.platform.core.bronze.hint import (
 #: Members, in the order in which they are written.
 _MEMBERS = (
     "key", "event_id", "event_name", "event_time", "version_id", "sequencer", "redriven", "read", "size", "taken",
-    "replaces", "decided", "told",
+    "replaces", "decided", "told", "event_type",
 )  # fmt: skip
 #: Members that a batch writes even if they are empty: the first version had no others.
 _ALWAYS = frozenset(_MEMBERS[:7])
@@ -39,7 +39,7 @@ def hint_to_dict(hint: Hint, *, with_empty: bool) -> dict[str, Any]:
         with_empty: whether the members of the first version are there even if they are empty, as in batches.
     """
     members = {"key": hint.key, "size": hint.size, "event_name": hint.cause.name, "redriven": hint.decides_again}
-    members |= _members(hint.cause)
+    members |= {"event_type": hint.event_type, **_members(hint.cause)}
     found = {name: members.get(name) for name in _MEMBERS}
     return {
         name: value
@@ -60,7 +60,7 @@ def hint_from_dict(members: Any) -> Hint:
         raise TypeError("a hint is not a JSON object")
     if unknown := members.keys() - set(_MEMBERS):
         raise ValueError(f"a hint has no member {min(unknown)!r}: a newer Tidegate wrote this lake. Upgrade Tidegate")
-    return Hint(members["key"], _cause(members), members.get("size"))
+    return Hint(members["key"], _cause(members), members.get("size"), members.get("event_type"))
 
 
 def _members(cause: HintCause) -> dict[str, Any]:

@@ -107,6 +107,8 @@ class LedgerRow:
         event_time: ISO 8601.
         rows: number of rows that this decision added to bronze.
         bad_rows: number of quarantined rows.
+        event_type: the type of the event by `event_types` of `lake.yaml`. A decision without an event has that of the
+            key's last state, or else the one that the key gives.
     """
 
     key: str
@@ -124,6 +126,7 @@ class LedgerRow:
     checksum: str | None = None
     cause: Cause | None = None
     bad_rows_folder: str | None = None
+    event_type: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values as plain JSON, without empty values."""
@@ -148,6 +151,7 @@ class LastState:
     checksum: str | None = None
     cause: Cause | None = None
     bad_rows_folder: str | None = None
+    event_type: str | None = None
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> LastState:

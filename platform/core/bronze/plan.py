@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidegate.platform.core.bronze.hint import Hint, TakenAway
@@ -91,6 +91,7 @@ def make_plan(
     states: Mapping[str, LastState],
     *,
     registered: bool,
+    type_of_key: Callable[[str], str | None] = lambda _: None,
 ) -> Plan:
     """Decide every hint by its key's present state (docs/internals/architecture.md, section 3, look).
 
@@ -99,6 +100,7 @@ def make_plan(
         probes: S3's state of every key in `taken`.
         states: the ledger's last state of each key that it knows.
         registered: whether the table registers its files or loads their rows.
+        type_of_key: the event type of an object without an event, if its key decides it.
     """
     plan = Plan()
     by_key: dict[str, list[TakenHint]] = {}
@@ -112,6 +114,7 @@ def make_plan(
         if isinstance(probe, S3Unavailable):
             plan.deferred += [item.hint for item in items]
             continue
+        lead = _typed(lead, items, state, type_of_key)
         if isinstance(probe, S3Found) and _wants(probe, state, items, registered):
             replaces = _replaces(probe, state, items) if state else None
             plan.candidates.append(Candidate(key, probe, lead, replaces))
@@ -153,6 +156,27 @@ def ledger_row(
     return LedgerRow(
         **seen, status=status, reason=bounded(reason), manifest=item.manifest, rows=rows, bad_rows=bad_rows
     )
+
+
+def _typed(
+    lead: TakenHint,
+    items: Sequence[TakenHint],
+    state: LastState | None,
+    type_of_key: Callable[[str], str | None],
+) -> TakenHint:
+    """Return the hint that decides a key, with an event type although it may come from no event.
+
+    Without an event it has the type of the newest event among the key's hints, or else that of the key's last state,
+    or else the one that the key gives.
+    """
+    if lead.hint.event_id:
+        return lead
+    event = next((item.hint for item in reversed(items) if item.hint.event_id), None)
+    known = event or state
+    found = known.event_type if known else None
+    if found is None and event is None:
+        found = type_of_key(lead.hint.key)
+    return replace(lead, hint=replace(lead.hint, event_type=found)) if found else lead
 
 
 def _wants(probe: S3Found, state: LastState | None, items: Sequence[TakenHint], registered: bool) -> bool:

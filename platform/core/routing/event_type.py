@@ -85,6 +85,20 @@ class EventTypes:
                 )
         return Untyped("; ".join(["no rule of `event_types` matches it", *missed]))
 
+    def of_key(self, key: str) -> str | None:
+        """Return the type of an object that no message announced. None if its key alone does not decide the type.
+
+        So it is if a rule that reads a tag or an attribute comes before the rule that matches the key: an event of the
+        object may have another type.
+        """
+        for rule, parts in self._candidates(key):
+            if rule.tag or rule.attribute:
+                return None
+            found = _apply(rule, parts, {}, {})
+            if isinstance(found, str) and TYPE_NAME.fullmatch(found):
+                return found
+        return None
+
     def _candidates(self, key: str) -> Iterator[tuple[EventTypeRule, Mapping[str, str]]]:
         """Yield the rules that the key does not exclude, in their order, with the parts of the key."""
         parts: dict[int, Mapping[str, str]] = {place: {} for place in self._others}

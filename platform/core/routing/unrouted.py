@@ -13,7 +13,7 @@ Outcome = Literal["own_file", "no_table", "malformed"]
 #: The outcomes that fail a queue's check: somebody has to change the configuration or the sender.
 MISSES: tuple[str, ...] = ("no_table", "malformed")
 #: The members of a row in the intake log, all of them strings.
-ROW_FIELDS = ("event_id", "outcome", "reason", "queue", "bucket", "key", "detail")
+ROW_FIELDS = ("event_id", "outcome", "reason", "queue", "bucket", "key", "detail", "event_type")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,7 @@ class Unrouted:
         queue: name of the queue that the event came through. Empty until the intake log has the event.
         subject: the object that the event names, or the quarantined message.
         reason: a sentence for people, with the remedy if there is one.
+        event_type: as `event_types` of `lake.yaml` gives it; None if they give none.
     """
 
     event_id: str
@@ -43,6 +44,7 @@ class Unrouted:
     queue: str
     subject: S3Address | Detail
     reason: str
+    event_type: str | None = None
 
     @property
     def is_miss(self) -> bool:
@@ -71,6 +73,7 @@ class Unrouted:
             queue=row.get("queue") or "",
             subject=subject,
             reason=row.get("reason") or "",
+            event_type=row.get("event_type"),
         )
 
     def to_row(self) -> dict[str, str]:
@@ -80,4 +83,4 @@ class Unrouted:
             row |= {"bucket": self.subject.bucket, "key": self.subject.key}
         else:
             row["detail"] = self.subject.text
-        return {**row, "queue": self.queue}
+        return {**row, "queue": self.queue, **({"event_type": self.event_type} if self.event_type else {})}

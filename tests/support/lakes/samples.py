@@ -55,6 +55,7 @@ _CAUSES = {
 
 MANIFESTS: dict[str, _Class] = {
     "event": _hint("intake", "event_id", "event_time", "sequencer", "size"),
+    "typed": _hint("intake", "event_id", "event_type"),
     "event_of_a_version": _hint("intake", "event_id", "version_id"),
     "removal": _hint("intake", "event_id", name="ObjectRemoved"),
     "rows_of_a_queue": _hint("intake", "size", name="RowsSent", without="event_id"),
@@ -81,6 +82,7 @@ BATCHES: dict[str, _Class] = {
     "copied": lambda body: body["adds"][0]["path"].startswith("_tidegate/copies/") and not body["create"],
     "registered": _rows("committed", create=False, evolve=False, adds=True),
     "loaded": _rows("committed", "checksum", "event_id", create=False, evolve=False, adds=True, removes=False),
+    "typed": _rows("committed", "event_type", adds=True),
     "partly_loaded": _rows("committed", "bad_rows", reason=_FOLDER_OF_ROWS, adds=True),
     "rows_in_a_folder": _rows("committed", "bad_rows", "bad_rows_folder", adds=True),
     "removed": _rows("removed", adds=False, removes=True),
@@ -119,6 +121,7 @@ OTHERS: dict[str, dict[str, _Class]] = {
         "counted_only": lambda body: not body["rows"],
         "no_table": lambda body: any(row["outcome"] == "no_table" and "key" in row for row in body["rows"]),
         "malformed": lambda body: any(row["outcome"] == "malformed" and "detail" in row for row in body["rows"]),
+        "typed": lambda body: any("event_type" in row for row in body["rows"]),
         "own_file": lambda body: any(row["outcome"] == "own_file" for row in body["rows"]),
     },
     "messages": {

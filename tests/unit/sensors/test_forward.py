@@ -36,9 +36,10 @@ from tidegate.sensors.forward.forwarder import Forwarder
 from tidegate.sensors.forward.lane import LaneResult
 from tidegate.sensors.forward.sensor import forward_events
 from tidegate.sensors.intake import store_and_delete as storing
+from tidegate.sensors.intake.event_typing import EventTyping
 from tidegate.sensors.intake.forwards import Forwards
 from tidegate.sensors.intake.intake_result import IntakeResult
-from tidegate.sensors.intake.message_routing import parse_messages
+from tidegate.sensors.intake.message_routing import parse_messages, route_events
 from tidegate.sensors.intake.store_and_delete import store_and_delete
 from tidegate.sensors.intake.tick import take_in
 
@@ -164,7 +165,9 @@ def make_lake(network: Network | None = None) -> Any:
 
 
 def made(lake: Any, *messages: Message) -> dict[str, list[Outgoing]]:
-    return Forwards(lake).of(parse_messages(messages))
+    typing = EventTyping(lake)
+    opened = typing.opened(parse_messages(messages))
+    return Forwards(lake).of(opened, typing.of(opened))
 
 
 def take(lake: Any, *messages: Message) -> None:
@@ -223,6 +226,38 @@ def test_tags_that_s3_refuses_leave_the_message_in_its_queue() -> None:
     lake.store.objects.tagged = {"z/1.json": ObjectForbidden("s3:GetObjectTagging")}
     with pytest.raises(ObjectForbidden):
         made(lake, message("m1", body("z/1.json")))
+
+
+def test_hints_and_events_without_a_table_have_the_types_that_routes_use() -> None:
+    lake = make_lake()
+    lake.store.objects.tagged = {"z/2.json": {"kind": "tagged"}}
+    parsed = parse_messages(
+        [
+            message("m1", body("events/orders/1.json", "x/1.json", "top.json"), kind="attribute"),
+            message("m2", body("events/orders/2.json"), tidegate_lake="lake-id"),
+            message("m3", body("z/2.json", "gone.json")),
+        ]
+    )
+    typing = EventTyping(lake)
+    intake = route_events(parsed, CONFIG, set())
+    intake.add_types(typing.of(typing.opened(parsed)))
+    assert {hint.event_id: hint.event_type for hints in intake.hints.values() for hint in hints} == {
+        "m1#0": "orders",
+        "m1#1": "attribute",
+        "m2#0": "orders",
+        "m3#0": "tagged",
+    }
+    assert {event.event_id: event.event_type for event in intake.unrouted} == {"m1#2": "attribute", "m3#1": None}
+
+
+def test_without_routes_tags_that_s3_refuses_keep_no_file_from_its_table() -> None:
+    lake = make_lake()
+    lake.config = CONFIG.model_copy(update={"routes": ()})
+    lake.store.objects.tagged = {"z/1.json": ObjectForbidden("s3:GetObjectTagging"), "z/2.json": {"kind": "tagged"}}
+    typing = EventTyping(lake)
+    opened = typing.opened(parse_messages([message("m1", body("z/1.json", "z/2.json"))]))
+    assert typing.of(opened) == {"m1#0": None, "m1#1": "tagged"}
+    assert Forwards(lake).of(opened, {}) == {}
 
 
 def test_a_message_is_deleted_after_the_outbox_has_it() -> None:

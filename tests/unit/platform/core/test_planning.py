@@ -113,6 +113,34 @@ def test_an_overwritten_key_stays_in_quarantine_by_its_cause_whatever_its_reason
     assert outcome(make_plan(taken, {"k": OTHER}, {"k": said}, registered=True)) == "add"
 
 
+@pytest.mark.parametrize(
+    ("hints", "known", "expected"),
+    [
+        ([Hint("k", Event("m#0"), event_type="a")], "b", "a"),
+        ([Hint("k", Event("m#0"))], "b", None),
+        ([Hint("k", Event("m#0"), event_type="a"), Hint("k", Redriven())], "b", "a"),
+        ([Hint("k", Event("m#0")), Hint("k")], "b", None),
+        ([Hint("k")], "b", "b"),
+        ([Hint("k", Redriven())], None, "of k"),
+        ([Hint("k", TakenAway("e1"))], "b", "b"),
+    ],
+)
+@pytest.mark.parametrize("probe", ["other", "gone"])
+def test_a_decision_has_the_type_of_its_event_or_else_the_one_that_is_known(
+    probe: str, hints: list[Hint], known: str | None, expected: str | None
+) -> None:
+    plan = make_plan(
+        [TakenHint(hint, "m") for hint in hints],
+        {"k": PROBES[probe]},
+        {"k": LastState(Status.COMMITTED, "e1", 3, event_type=known)},
+        registered=False,
+        type_of_key=lambda key: f"of {key}",
+    )
+    rows = [candidate.row(Status.COMMITTED) for candidate in plan.candidates] + plan.rows
+    assert rows[-1].event_type == expected
+    assert all(row.event_type == hints[0].event_type for row in rows[:-1])
+
+
 def test_a_listing_s_hint_of_a_settled_key_leaves_no_row() -> None:
     """Otherwise every materialization by hand would write a row for every key."""
     plan = make_plan(

@@ -31,7 +31,7 @@ from tidegate.resources.spark.results import CommitResult
 #: Members of a hint, as JSON. They never change.
 _HINT = {
     "key", "event_id", "event_name", "event_time", "version_id", "sequencer", "redriven", "read", "size", "taken",
-    "replaces", "decided", "told",
+    "replaces", "decided", "told", "event_type",
 }  # fmt: skip
 CLASSES = {"manifests": samples.MANIFESTS, "batches": samples.BATCHES, **samples.OTHERS}
 

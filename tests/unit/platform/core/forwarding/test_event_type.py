@@ -45,6 +45,23 @@ def test_the_first_rule_that_matches_gives_the_type(key: str, attributes: Any, t
     assert name(ALL.of(key, attributes, tags)) == expected
 
 
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("events/shop/orders/1.json", "shop.orders"),
+        ("exports/a b.json", "export"),
+        ("exports/orders.csv", "export"),
+        ("z/1.json", None),
+    ],
+)
+def test_a_key_gives_a_type_unless_a_tag_or_an_attribute_might_have_given_another(
+    key: str, expected: str | None
+) -> None:
+    assert ALL.of_key(key) == expected
+    assert rules({"type": "other"}).of_key(key) == "other"
+    assert rules({"attribute": "kind"}, {"key": "**", "type": "x"}).of_key(key) is None
+
+
 def test_tags_are_asked_for_only_if_no_earlier_rule_matches() -> None:
     assert isinstance(ALL.of("z/1.json", {}), TagsNeeded)
     assert isinstance(ALL.of("z/1.json", {"kind": "x"}), Typed)

@@ -164,7 +164,7 @@ public final class LedgerMemory {
   private static Object[] columns(LedgerRow row) {
     return new Object[] {
       row.kind(), row.n(), row.key(), row.status(), row.etag(), row.reason(), row.badRows(), row.size(), row.checksum(),
-      row.cause(), row.badRowsFolder(), row.digest(), row.outcome(), row.generation(), row.bronzeVersion()
+      row.cause(), row.badRowsFolder(), row.eventType(), row.digest(), row.outcome(), row.generation(), row.bronzeVersion()
     };
   }
 

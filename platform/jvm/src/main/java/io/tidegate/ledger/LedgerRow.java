@@ -24,6 +24,7 @@ public record LedgerRow(
     String checksum,
     String cause,
     String badRowsFolder,
+    String eventType,
     String digest,
     String outcome,
     String generation,
@@ -31,7 +32,7 @@ public record LedgerRow(
   static final List<String> COLUMNS =
       List.of(
           "kind", "n", "position", "key", "status", "etag", "reason", "bad_rows", "size", "checksum", "cause",
-          "bad_rows_folder", "digest", "outcome", "generation", "bronze_version");
+          "bad_rows_folder", "event_type", "digest", "outcome", "generation", "bronze_version");
 
   /** Orders the decisions on one key. */
   static final Comparator<LedgerRow> IN_ORDER =
@@ -52,6 +53,7 @@ public record LedgerRow(
         text(group, "checksum"),
         text(group, "cause"),
         text(group, "bad_rows_folder"),
+        text(group, "event_type"),
         text(group, "digest"),
         text(group, "outcome"),
         text(group, "generation"),

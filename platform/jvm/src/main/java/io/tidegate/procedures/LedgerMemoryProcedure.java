@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.StructType;
  */
 final class LedgerMemoryProcedure extends LocalProcedure {
   private static final Object[] ASK_SPARK = {
-    "ask_spark", null, null, null, null, null, null, null, null, null, null, null, null, null, null
+    "ask_spark", null, null, null, null, null, null, null, null, null, null, null, null, null, null, null
   };
 
   LedgerMemoryProcedure() {
@@ -35,6 +35,7 @@ final class LedgerMemoryProcedure extends LocalProcedure {
             .add("checksum", StringType)
             .add("cause", StringType)
             .add("bad_rows_folder", StringType)
+            .add("event_type", StringType)
             .add("digest", StringType)
             .add("outcome", StringType)
             .add("generation", StringType)

@@ -84,6 +84,9 @@ class LedgerMemoryTest {
         if (has("bad_rows_folder")) {
           row.put("bad_rows_folder", "s3a://lake/quarantine/rows/t/" + random.nextInt(3));
         }
+        if (has("event_type")) {
+          row.put("event_type", "type" + random.nextInt(3));
+        }
       }
       rows.add(row);
     }
@@ -110,7 +113,7 @@ class LedgerMemoryTest {
   private List<Row> queried() {
     return spark.sql(
         "SELECT kind, n, key, status, etag, reason, bad_rows, size, " + orNull("checksum") + ", " + orNull("cause")
-            + ", " + orNull("bad_rows_folder") + ", digest, outcome, generation, bronze_version, position FROM delta.`" + root + "`").collectAsList();
+            + ", " + orNull("bad_rows_folder") + ", " + orNull("event_type") + ", digest, outcome, generation, bronze_version, position FROM delta.`" + root + "`").collectAsList();
   }
 
   /** The header and the last states among some rows. */
@@ -120,12 +123,12 @@ class LedgerMemoryTest {
         .filter(row -> "row".equals(row.getString(0)) && keys.contains(row.getString(2)))
         .filter(row -> !row.getString(3).equals("duplicate"))
         .filter(row -> !(row.getString(3).equals("quarantined") && row.isNullAt(4)))
-        .sorted(Comparator.<Row>comparingLong(row -> row.getLong(1)).thenComparingInt(row -> row.getInt(15)))
+        .sorted(Comparator.<Row>comparingLong(row -> row.getLong(1)).thenComparingInt(row -> row.getInt(16)))
         .forEach(row -> last.put(row.getString(2), row));
     List<Row> rows = new ArrayList<>(last.values());
     all.stream().filter(row -> "header".equals(row.getString(0)) && row.getLong(1) == n).forEach(rows::add);
     return sorted(
-        rows.stream().map(row -> scala.jdk.javaapi.CollectionConverters.asJava(row.toSeq()).subList(0, 15))
+        rows.stream().map(row -> scala.jdk.javaapi.CollectionConverters.asJava(row.toSeq()).subList(0, 16))
             .map(values -> (List<Object>) new ArrayList<Object>(values)).toList());
   }
 
@@ -153,6 +156,9 @@ class LedgerMemoryTest {
       if (n == 9) {
         spark.sql("ALTER TABLE delta.`" + root + "` ADD COLUMNS (cause STRING, bad_rows_folder STRING)");
       }
+      if (n == 11) {
+        spark.sql("ALTER TABLE delta.`" + root + "` ADD COLUMNS (event_type STRING)");
+      }
       recordAnything(n);
       if (n == 4 || n % 16 < 2) {
         check(n);
@@ -166,7 +172,7 @@ class LedgerMemoryTest {
     assertEquals(last, view.lastTxn(APP));
     assertEquals(view.snapshot().numOfFiles(), view.liveFiles().size());
     assertEquals(last + 1, spark.read().format("delta").load(root).where("kind IN ('header', 'other')").count());
-    long merging = spark.sql("DESCRIBE HISTORY delta.`" + root + "`").count() - 4 - last;
+    long merging = spark.sql("DESCRIBE HISTORY delta.`" + root + "`").count() - 5 - last;
     assertEquals(2, merging, "commits beside the appends");
     DeltaLog.clearCache();
     LedgerMemory.forget();

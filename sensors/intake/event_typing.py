@@ -1,0 +1,126 @@
+"""The types of the events that a tick received."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.events.s3_event import S3Event
+from tidegate.platform.core.forwarding.bodies import Body, inner_body
+from tidegate.platform.core.routing.eligible import is_forwarded
+from tidegate.platform.core.routing.event_type import EventTypes, TagsNeeded, Typed, text_attributes
+from tidegate.resources.aws.s3 import ObjectGone, StoreError
+from tidegate.resources.lake import Lake
+from tidegate.resources.threads import parallel
+from tidegate.sensors.intake.message_routing import Parsed
+
+#: Returns the tags of an object, or a sentence why it has none. None: they are unknown, and so is the type.
+Tags = Callable[[S3Event], Mapping[str, str] | str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A message with events of source objects that Tidegate itself did not write.
+
+    Attributes:
+        body: its body without SNS envelopes.
+        events: these events, by their places in the body.
+        whole: how many records the body has.
+        sent_at: epoch milliseconds at which it was sent; 0 if its queue does not say.
+    """
+
+    body: Body
+    events: Mapping[int, S3Event]
+    whole: int
+    sent_at: int
+
+
+class EventTyping:
+    """The rules of a lake during one tick.
+
+    Args:
+        lake: the lake.
+    """
+
+    def __init__(self, lake: Lake) -> None:
+        self._lake = lake
+        self._rules = lake.config.typing
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names of the message attributes that rules read."""
+        return self._rules.attributes
+
+    def opened(self, parsed: Sequence[Parsed]) -> list[Opened]:
+        """Return the messages with events that may have a type or be forwarded: none if the lake has neither."""
+        config = self._lake.config
+        if not config.event_types and not config.routes:
+            return []
+        return opened_messages(parsed, config, with_envelopes=bool(config.routes or self.attributes))
+
+    def of(self, messages: Sequence[Opened]) -> dict[str, str | None]:
+        """Return the type of each event by its id; None for an event without a type.
+
+        Raises:
+            StoreError: S3 does not give the tags that decide a type, and the lake has routes. The messages come back,
+                because an event without its type could reach a wrong destination.
+        """
+        return types_of(messages, self._rules, self._tags)
+
+    def _tags(self, event: S3Event) -> Mapping[str, str] | str | None:
+        try:
+            return self._lake.store.objects.tags(event.bucket, event.key)
+        except ObjectGone:
+            return "the object is gone"
+        except StoreError:
+            if self._lake.config.routes:
+                raise
+            return None  # A type that only the ledger shows must not keep a file from its table.
+
+
+def opened_messages(parsed: Sequence[Parsed], config: LakeConfig, *, with_envelopes: bool = True) -> list[Opened]:
+    """Return the messages with events of source objects that Tidegate itself did not write. Pure.
+
+    Args:
+        parsed: the messages of an event queue.
+        config: the lake.
+        with_envelopes: whether bodies are taken out of their SNS envelopes. It costs another parse of each body.
+    """
+    found = []
+    for parsed_message in parsed:
+        message, body = parsed_message.message, parsed_message.body
+        events = {
+            int(event.event_id.rpartition("#")[2]): event
+            for event in body.events
+            if is_forwarded(event.bucket, event.key, config)
+        }
+        if events:
+            plain = Body(message.body, message.id, message.attributes)
+            inner = inner_body(message.body, message.id, message.attributes) if with_envelopes else plain
+            found.append(Opened(inner, events, body.received, message.sent_at))
+    return found
+
+
+def types_of(messages: Sequence[Opened], rules: EventTypes, tags: Tags) -> dict[str, str | None]:
+    """Return the type of each event by its id; None for an event without a type.
+
+    Args:
+        messages: what `opened_messages` returned.
+        rules: the rules of the lake.
+        tags: called in parallel, only for objects whose type depends on their tags.
+    """
+    types: dict[str, str | None] = {}
+    asked: list[tuple[S3Event, dict[str, str | None]]] = []
+    for message in messages:
+        attributes = text_attributes(message.body.attributes, rules.attributes)
+        for event in message.events.values():
+            found = rules.of(event.key, attributes)
+            if isinstance(found, TagsNeeded):
+                asked.append((event, attributes))
+            else:
+                types[event.event_id] = found.name if isinstance(found, Typed) else None
+    for (event, attributes), answer in zip(asked, parallel(tags, [event for event, _ in asked]), strict=True):
+        found = rules.of(event.key, attributes, answer)
+        types[event.event_id] = found.name if isinstance(found, Typed) else None
+    return types
