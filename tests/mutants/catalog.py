@@ -400,6 +400,14 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "what no column takes is not rescued",
+        10,
+        _LOAD,
+        "        rescued = rescued_column(self.table)\n",
+        "        rescued = None\n",
+        ("tests/spark/test_rescue.py::test_a_table_is_born_with_the_columns_of_its_first_files",),
+    ),
+    Mutant(
         "a file of which some lines are no rows by themselves is taken as far as its lines are",
         10,
         _LOAD,

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from tidegate.assets.bronze.prepare.load.spark_errors import columns_refused
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.plan import Candidate
-from tidegate.platform.core.config.drift import other_objects
+from tidegate.platform.core.config.drift import other_objects, other_rescued
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
 from tidegate.platform.core.keys.object_key import partition_values
+from tidegate.platform.core.schema.column_types import Field, Simple
 from tidegate.platform.core.schema.misfit import Misfit
-from tidegate.platform.core.schema.names import VARIANT_COLUMN
+from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.resources.lake import Table
 
@@ -42,27 +43,41 @@ def unborn_schema(table: Table, candidates: Iterable[Candidate]) -> TableSchema:
         break
     ours = ROW_COLUMNS if table.spec.row_queue else {}
     objects = {VARIANT_COLUMN: "variant"} if table.spec.policy == "variant" else {}
-    if clash := [name for name in paths if name.lower() in objects]:
+    taken = {"variant": VARIANT_COLUMN, "rescue": RESCUED_COLUMN}.get(table.spec.policy)
+    if clash := [name for name in paths if name.lower() == taken]:
         raise RuntimeError(
-            f"the folders of {table.key.uri} have values of {clash[0]}, which is the column of whole objects "
-            "(`schema: variant`): use another name for the folders, or remove `schema`"
+            f"the folders of {table.key.uri} have values of {clash[0]}, which is a column of `schema: "
+            f"{table.spec.policy}`: use another name for the folders, or remove `schema`"
         )
     return TableSchema.unborn({**ours, **table.spec.columns, **objects}, paths)
 
 
+def rescued_column(table: Table) -> str | None:
+    """Return the name of the column for what no other column takes, which no field of a file fills, or None."""
+    return RESCUED_COLUMN if table.spec.policy == "rescue" else None
+
+
+def with_rescued(table: Table, schema: TableSchema) -> TableSchema:
+    """Return the schema, with the column for what no other column takes if the table has one."""
+    name = rescued_column(table)
+    return schema.adding([Field(name, Simple("string"))]) if name else schema
+
+
 def with_configured(table: Table, work: BatchDraft, schema: TableSchema) -> TableSchema:
-    """Return the columns of a table that exists, and the new ones of `columns` if its rows bring no columns.
+    """Return the columns of a table that exists, and those that lake.yaml adds if its rows bring no columns.
 
     Raises:
         RuntimeError: the table does not go together with its `schema` in lake.yaml, or Delta refuses new columns.
     """
-    if differs := other_objects(table.spec, schema):
+    if differs := other_objects(table.spec, schema) or other_rescued(table.spec, schema):
         raise RuntimeError(differs)
-    if table.spec.policy != "variant":
+    if table.spec.policy not in ("variant", "rescue"):
         return schema
-    wider = schema.adding(TableSchema.unborn(table.spec.columns, {}).fields)
+    wider = with_rescued(table, schema.adding(TableSchema.unborn(table.spec.columns, {}).fields))
     if wider != schema and (reason := refusal(table, work, wider)):
-        raise RuntimeError(f"`columns` of {table.spec.name} in lake.yaml cannot join the table: {reason}")
+        raise RuntimeError(
+            f"what `columns` and `schema` of {table.spec.name} in lake.yaml add cannot join the table: {reason}"
+        )
     return wider
 
 

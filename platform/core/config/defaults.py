@@ -23,7 +23,8 @@ class TableDefaults(Model):
     """Seconds between two listings of the prefix, which find objects without an event."""
     policy: Annotated[Policy, Field(alias="schema")] = "evolve"
     """What a file with new columns does. `evolve`: they are added to the table. `strict`: the file is quarantined.
-    `variant`: each JSON object becomes one value of the column `data`, next to the columns of `columns`."""
+    `variant`: each JSON object becomes one value of the column `data`, next to the columns of `columns`.
+    `rescue`: what no column takes is in the column `_rescued_data`, as JSON text."""
 
     @property
     def lag_limit(self) -> int:

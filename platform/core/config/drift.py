@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.schema.column_types import unmapped
-from tidegate.platform.core.schema.names import VARIANT_COLUMN
+from tidegate.platform.core.schema.column_types import Simple, unmapped
+from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN
 from tidegate.platform.core.schema.sql_types import any_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 
@@ -31,6 +31,26 @@ def other_objects(spec: TableSpec, began: TableSchema) -> str | None:
     )
 
 
+def other_rescued(spec: TableSpec, began: TableSchema) -> str | None:
+    """Why `schema: rescue` cannot use the table's column `_rescued_data`, with the remedy; None if it can.
+
+    Args:
+        spec: the table's configuration.
+        began: columns of the table.
+    """
+    found = began.named(RESCUED_COLUMN)
+    if spec.policy != "rescue" or found is None:
+        return None
+    if found.type == Simple("string") and found.name not in began.partitions:
+        return None
+    kind = "a column of its folders" if found.name in began.partitions else found.type.sql()
+    return (
+        f"column {found.name} of bronze.{spec.name} is {kind}, and `schema: rescue` in lake.yaml needs a column of "
+        f"that name for text: use another `schema`, or let `tidegate reset {spec.name}` start the table over with "
+        "other names. Until then its files wait"
+    )
+
+
 def drift(spec: TableSpec | None, registered: bool, began: TableSchema | None) -> list[str]:
     """A sentence for each difference, with the remedy.
 
@@ -48,8 +68,7 @@ def drift(spec: TableSpec | None, registered: bool, began: TableSchema | None) -
         found.append(f"{table} was born with mode {ways[0]}, lake.yaml says {ways[1]}{no_effect}")
     if began is None or not began.fields:
         return found
-    if differs := other_objects(spec, began):
-        found.append(differs)
+    found += filter(None, (other_objects(spec, began), other_rescued(spec, began)))
     for name, kind in {**spec.columns, **(spec.partition_columns or {})}.items():
         field = began.named(name)
         if field is not None and unmapped(field.type) != any_type(kind):

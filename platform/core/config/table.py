@@ -24,7 +24,7 @@ from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName, Mode, mode_of, with_mode
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.schema.names import SOURCE_COLUMNS, VARIANT_COLUMN
+from tidegate.platform.core.schema.names import RESCUED_COLUMN, SOURCE_COLUMNS, VARIANT_COLUMN
 
 
 def _either_source(schema: dict[str, Any]) -> None:
@@ -68,9 +68,14 @@ class TableSpec(TableDefaults):
 
     @field_validator("format")
     @classmethod
-    def _holds_objects(cls, format: FormatName | None, info: ValidationInfo) -> FormatName | None:
+    def _is_of_policy(cls, format: FormatName | None, info: ValidationInfo) -> FormatName | None:
         if info.data.get("policy") == "variant" and format != "json":
             raise ValueError("`schema: variant` is for JSON: use `format: json`, or remove `schema`")
+        if info.data.get("policy") == "rescue" and format not in ("json", "csv"):
+            raise ValueError(
+                "`schema: rescue` is for JSON and CSV: use `format: json` or `format: csv`, or remove `schema`. Files "
+                "of other formats declare their columns, and a file that does not fit is refused as a whole"
+            )
         return format
 
     @field_validator("columns", "partition_columns")
@@ -82,6 +87,14 @@ class TableSpec(TableDefaults):
                 f"{clash[0]} is the column that has the whole objects (`schema: variant`); remove it here. A field of "
                 f"that name is in the objects: {VARIANT_COLUMN}:{VARIANT_COLUMN}"
             )
+        return columns
+
+    @field_validator("columns", "partition_columns")
+    @classmethod
+    def _not_rescued(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        clash = [name for name in columns if name.lower() == RESCUED_COLUMN]
+        if clash and info.data.get("policy") == "rescue":
+            raise ValueError(f"{clash[0]} is the column that `schema: rescue` adds; remove it here")
         return columns
 
     @field_validator("format", "mode", "csv", "partition_columns")
@@ -133,9 +146,15 @@ class TableSpec(TableDefaults):
         return silver
 
     @model_validator(mode="after")
-    def _is_json(self) -> Self:
-        if self.policy == "variant" and self.format is None and not self.row_queue:
+    def _has_format(self) -> Self:
+        if self.format is not None or self.row_queue:
+            return self
+        if self.policy == "variant":
             raise ValueError("`schema: variant` needs `format: json`: files of other formats cannot enter such a table")
+        if self.policy == "rescue":
+            raise ValueError(
+                "`schema: rescue` needs `format: json` or `format: csv`: only rows of text can be rescued in part"
+            )
         return self
 
     @model_validator(mode="after")

@@ -14,6 +14,9 @@ SOURCE_COLUMNS = ("_source_path", "_source_etag", "_source_event_time", "_ingest
 #: The column of whole JSON objects in a table of `schema: variant`. `VariantRows` of platform/jvm has the same name.
 VARIANT_COLUMN = "data"
 
+#: The column of a table of `schema: rescue` for what none of its other columns takes.
+RESCUED_COLUMN = "_rescued_data"
+
 #: Spark's own column of every file it reads: a column of that name would hide it.
 _HIDDEN = "_metadata"
 #: Maximum number of fields, nested ones too, that rows of text bring to a table at once. If keys of objects are data,

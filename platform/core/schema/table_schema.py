@@ -26,8 +26,9 @@ from tidegate.platform.core.schema.names import VARIANT_COLUMN, check_names, nee
 from tidegate.platform.core.schema.sql_types import any_type, simple_type
 
 #: Effect of a file's new columns: `evolve` adds them, `strict` refuses the file. A file of `variant` brings none: each
-#: JSON object is one value of the column `data`.
-Policy = Literal["evolve", "strict", "variant"]
+#: JSON object is one value of the column `data`. Nor does a file of `rescue`: what no column takes is in
+#: `_rescued_data`.
+Policy = Literal["evolve", "strict", "variant", "rescue"]
 
 #: The type of values without a common type.
 VARIANT = Simple("variant")

@@ -220,4 +220,6 @@ def refusal(policy: Policy) -> str:
         return "fields that are not in the table, and its `schema` in lake.yaml is strict"
     if policy == "variant":
         return "fields that the type of their column in lake.yaml does not have"
+    if policy == "rescue":
+        return "fields that cannot be rescued; write them under other names"
     return "fields that cannot become columns; write them under other names, or as text"

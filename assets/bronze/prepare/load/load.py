@@ -24,8 +24,10 @@ from tidegate.assets.bronze.prepare.table_columns import (
     present_schema,
     refusal,
     require_columns,
+    rescued_column,
     unborn_schema,
     with_configured,
+    with_rescued,
 )
 from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
@@ -264,10 +266,12 @@ class _Load:
         learning = [
             file
             for file in files
-            if file.format.new_names(file, schema) or (rows_name_more and not file.format.names_columns)
+            if self._evolves
+            and (file.format.new_names(file, schema) or (rows_name_more and not file.format.names_columns))
         ]
         if unborn or learning:
-            self.prepared.schema = replace(schema.adding(self._inferred(learning)), born=True)
+            known = replace(schema.adding(self._inferred(learning)), born=True)
+            self.prepared.schema = with_rescued(self.table, known)
 
     def _learned(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> set[str] | None:
         """Give the schema the fields of rows that it lacks.
@@ -313,11 +317,12 @@ class _Load:
     def _inferred(self, files: Sequence[SourceFile]) -> list[Field]:
         """Return the columns of files. A column that lake.yaml declares has the declared type."""
         declared = {name.lower(): any_type(kind) for name, kind in self.table.spec.columns.items()}
+        not_in_files = (*self.prepared.schema.partitions, rescued_column(self.table) or "")
         return [
             replace(field, type=declared.get(field.name.lower(), field.type))
             for group in _grouped(files)
             for field in group[0].format.infer(self.table.delta, group, self.table.spec)
-            if not _in(field.name, self.prepared.schema.partitions)
+            if not _in(field.name, not_in_files)
         ]
 
     def _reading(self, files: Sequence[SourceFile]) -> dict[str, Any]:
@@ -330,7 +335,8 @@ class _Load:
             }
             for group in _grouped(files)
         ]
-        return {"n": self.work.n, "partitions": schema.partitions, "groups": groups}
+        rescued = rescued_column(self.table)
+        return {"n": self.work.n, "partitions": schema.partitions, "rescued": rescued, "groups": groups}
 
     def _without_misread(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> list[SourceFile]:
         """Return the files that Spark did not misread. The others are quarantined, or deferred if S3 did not answer."""

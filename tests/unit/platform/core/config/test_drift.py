@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.platform.core.config.drift import drift, other_objects
+from tidegate.platform.core.config.drift import drift, other_objects, other_rescued
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_types import Decimal, Field, Simple
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -76,6 +76,27 @@ def test_fields_and_whole_objects_do_not_go_together(
         found
     )
     assert other_objects(spec, began) == (found[0] if found else None)
+
+
+@pytest.mark.parametrize(
+    ("policy", "columns", "part"),
+    [
+        ("rescue", (Field("id", Simple("long")),), None),
+        ("rescue", (Field("_rescued_data", Simple("string")),), None),
+        ("evolve", (Field("_rescued_data", Simple("long")),), None),
+        ("rescue", (Field("_Rescued_Data", Simple("long")),), "column _Rescued_Data of bronze.orders is bigint, and"),
+        ("rescue", (Field("_rescued_data", Simple("string")), Field("day", Simple("string"))), "is a column of its fol"),
+    ],
+)
+def test_a_column_of_the_files_is_not_used_for_what_is_rescued(
+    policy: str, columns: tuple[Field, ...], part: str | None
+) -> None:
+    given = {"name": "orders", "prefix": "s3://landing/orders/", "format": "json", "schema": policy}
+    spec = TableSpec.model_validate(given)
+    began = TableSchema(columns, ("_rescued_data",) if len(columns) == 2 else ())
+    found = drift(spec, False, began)
+    assert [part in line and "`tidegate reset orders`" in line for line in found] == [True] * bool(part), found
+    assert other_rescued(spec, began) == (found[0] if found else None)
 
 
 def test_a_discovered_table_or_one_without_columns_has_none() -> None:

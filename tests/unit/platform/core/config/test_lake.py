@@ -295,6 +295,37 @@ def test_a_lake_does_not_make_whole_objects_of_all_tables(tmp_path: Path) -> Non
     assert load(tmp_path, SMALL + TABLE + "    format: json\n    schema: variant\n" + columns).tables[0].silver
 
 
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ("    schema: rescue\n", "5: tables[0]: `schema: rescue` needs `format: json` or `format: csv`"),
+        ("    schema: rescue\n    format: orc\n", "8: tables[0].format: `schema: rescue` is for JSON and CSV"),
+        (
+            "    schema: rescue\n    format: parquet\n    mode: load\n",
+            "8: tables[0].format: `schema: rescue` is for JSON and CSV: use `format: json` or `format: csv`",
+        ),
+        (
+            "    schema: rescue\n    format: csv\n    columns: {_Rescued_data: string}\n",
+            "9: tables[0].columns: _Rescued_data is the column that `schema: rescue` adds; remove it here",
+        ),
+        (
+            "    schema: rescue\n    format: csv\n    partition_columns: {_rescued_data: date}\n",
+            "9: tables[0].partition_columns: _rescued_data is the column that",
+        ),
+    ],
+)
+def test_rescue_is_for_rows_of_text(tmp_path: Path, fields: str, expected: str) -> None:
+    (problem,) = problems(tmp_path, SMALL + TABLE + fields)
+    assert problem.startswith(f"lake.yaml:{expected}"), problem
+    (problem,) = problems(tmp_path, "schema: rescue\n" + SMALL)
+    assert problem.startswith("lake.yaml:1: schema: "), problem
+    rows = SMALL + "tables:\n  - name: clicks\n    row_queue: {name: clicks}\n    schema: rescue\n"
+    assert load(tmp_path, rows).tables[0].policy == "rescue"
+    assert load(tmp_path, SMALL + TABLE + "    format: csv\n    schema: rescue\n").tables[0].policy == "rescue"
+    plain = "    columns: {_rescued_data: string}\n"
+    assert load(tmp_path, SMALL + TABLE + plain).tables[0].columns == {"_rescued_data": "string"}
+
+
 def test_csv_options(tmp_path: Path) -> None:
     written = (
         "{delimiter: ';', encoding: windows-1252, decimal: ',', nulls: [NA], header: false, comment: '#', skip: 2}"

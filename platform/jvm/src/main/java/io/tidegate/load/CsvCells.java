@@ -15,8 +15,8 @@ final class CsvCells extends CsvRows {
   private final UTF8String quote;
   private String misshapen;
 
-  CsvCells(LoadRequest.Group group, StructType columns, String[] pathColumns, ZoneId zone) {
-    super(group, columns, pathColumns, zone);
+  CsvCells(LoadRequest.Group group, StructType columns, String[] pathColumns, ZoneId zone, boolean rescues) {
+    super(group, columns, pathColumns, zone, rescues);
     quote = UTF8String.fromString(csv.quote());
   }
 

@@ -21,8 +21,8 @@ final class CsvLines extends CsvRows {
   private byte[] line;
   private int end;
 
-  CsvLines(LoadRequest.Group group, StructType columns, String[] pathColumns, ZoneId zone) {
-    super(group, columns, pathColumns, zone);
+  CsvLines(LoadRequest.Group group, StructType columns, String[] pathColumns, ZoneId zone, boolean rescues) {
+    super(group, columns, pathColumns, zone, rescues);
     quote = (byte) csv.quote().charAt(0);
     delimiter = (byte) csv.delimiter().charAt(0);
     comment = csv.comment() == null ? -1 : csv.comment().charAt(0);

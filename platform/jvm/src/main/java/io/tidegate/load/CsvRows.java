@@ -2,12 +2,15 @@ package io.tidegate.load;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import io.tidegate.Json;
 import java.time.ZoneId;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
@@ -25,12 +28,17 @@ abstract class CsvRows extends RowReader {
   private final int[] places;
   private final int[] pathPlaces;
   private final byte[][] nulls;
+  private final List<String> names;
+  /** Whether cells that no column takes are rescued; and the places of those that the table has no column for. */
+  private final boolean rescues;
+  private final int[] unknownPlaces;
 
-  CsvRows(LoadRequest.Group group, StructType columns, String[] pathColumns, ZoneId zone) {
+  CsvRows(LoadRequest.Group group, StructType columns, String[] pathColumns, ZoneId zone, boolean rescues) {
     super(columns.size(), pathColumns.length);
     this.columns = columns.fields();
     csv = group.csv();
-    List<String> names = group.names();
+    names = group.names();
+    this.rescues = rescues;
     width = names.size();
     bytes = new byte[width][];
     from = new int[width];
@@ -51,9 +59,13 @@ abstract class CsvRows extends RowReader {
               : Cell.of(this.columns[i].dataType(), group.declared().contains(name), csv.decimal().charAt(0), zone);
     }
     pathPlaces = Arrays.stream(pathColumns).mapToInt(name -> found.getOrDefault(name.toLowerCase(Locale.ROOT), -1)).toArray();
+    Set<Integer> unknown = new TreeSet<>(found.values());
+    Arrays.stream(places).forEach(unknown::remove);
+    Arrays.stream(pathPlaces).forEach(unknown::remove);
+    unknownPlaces = unknown.stream().mapToInt(Integer::intValue).toArray();
   }
 
-  /** Converts the cells. Stops at the first that its column would change. */
+  /** Converts the cells. One that its column would change is rescued, or makes the row bad. */
   final void convert() {
     for (int i = 0; i < rules.length && bad == null; i++) {
       int place = places[i];
@@ -62,14 +74,33 @@ abstract class CsvRows extends RowReader {
       }
       Object value = rules[i].value(bytes[place], from[place], to[place]);
       if (value == Cell.WRONG) {
-        String type = columns[i].dataType().simpleString();
-        bad = "column " + Reason.cut(columns[i].name()) + " is " + type + ", and this is not: " + excerpt(place);
+        misfit(i, place);
+      } else {
+        values[i] = value;
       }
-      values[i] = value;
+    }
+    for (int i = 0; rescues && i < unknownPlaces.length; i++) {
+      rescue(unknownPlaces[i]);
     }
     for (int i = 0; i < pathPlaces.length; i++) {
       int place = pathPlaces[i];
       inFile[i] = place < 0 || isNull(place) ? null : text(place);
+    }
+  }
+
+  private void misfit(int column, int place) {
+    if (rescues) {
+      rescue(place);
+      return;
+    }
+    String type = columns[column].dataType().simpleString();
+    bad = "column " + Reason.cut(columns[column].name()) + " is " + type + ", and this is not: " + excerpt(place);
+  }
+
+  /** Keeps the text of a cell by the name that the header has for it. */
+  private void rescue(int place) {
+    if (!isNull(place)) {
+      rescued.add(names.get(place), Json.write(text(place)));
     }
   }
 

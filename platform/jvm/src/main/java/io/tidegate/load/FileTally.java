@@ -9,7 +9,7 @@ public final class FileTally implements Serializable {
   @JsonProperty long bad;
   /** Rows that may show that the whole file was misread. */
   @JsonProperty long suspect;
-  /** Bad rows whose only fault is a field that the table does not have. */
+  /** Rows that would fit, but for fields that the table does not have: they are bad, or the fields are rescued. */
   @JsonProperty long unknown;
   /**
    * Lines that are not complete rows on their own: a quoted cell continues in the next, or is not as RFC 4180 has it.
@@ -21,6 +21,11 @@ public final class FileTally implements Serializable {
   /** Returns how many rows are bad. */
   public long bad() {
     return bad;
+  }
+
+  void good(boolean isUnknown) {
+    good++;
+    unknown += isUnknown ? 1 : 0;
   }
 
   void bad(String reason, boolean isUnknown) {

@@ -41,14 +41,21 @@ final class JsonRows extends RowReader {
   private final JsonFactory factory;
   private final JacksonParser parser;
   private final Function2<JsonFactory, byte[], JsonParser> watched;
+  /** Divides lines that do not fit; null where these are bad. */
+  private final JsonRescue rescue;
   private final Function1<byte[], UTF8String> literal = UTF8String::fromBytes;
 
   private byte[] line;
   private boolean utf8;
   /** What in the line exceeds a limit of the parser, or null. */
   private String excess;
+  /** Whether the line is an object that could be read, and does not fit the columns. */
+  private boolean misfit;
 
-  JsonRows(StructType columns, String[] pathColumns, String refusal, String timeZone) {
+  /**
+   * @param rescues whether what no column takes is kept as text, instead of making its row bad
+   */
+  JsonRows(StructType columns, String[] pathColumns, String refusal, String timeZone, boolean rescues) {
     super(columns.size(), pathColumns.length);
     this.columns = columns.fields();
     this.plain = new FlatJson(columns, timeZone);
@@ -65,6 +72,7 @@ final class JsonRows extends RowReader {
             .disable(JsonParser.Feature.ALLOW_SINGLE_QUOTES)
             .disable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS.mappedFeature());
     this.parser = new JacksonParser(columns, options, false, JacksonParser.$lessinit$greater$default$4());
+    this.rescue = rescues ? new JsonRescue(columns, pathColumns, timeZone) : null;
     this.watched = (ignored, bytes) -> watching(bytes);
   }
 
@@ -89,7 +97,21 @@ final class JsonRows extends RowReader {
     java.util.Arrays.fill(values, null);
     if (!parsed()) {
       java.util.Arrays.fill(values, null);
+      if (misfit && rescue != null) {
+        rescue();
+      }
     }
+  }
+
+  /** Keeps what no column takes: the row is not bad because of it. */
+  private void rescue() {
+    java.util.Arrays.fill(inFile, null);
+    try (JsonParser tokens = parserOf(line)) {
+      rescue.divide(line, tokens, values, inFile, rescued);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    bad = null;
   }
 
   @Override
@@ -112,6 +134,7 @@ final class JsonRows extends RowReader {
   }
 
   private boolean parsed() {
+    misfit = false;
     if (hasMark(line)) {
       bad = NO_OBJECT;
       return false;
@@ -134,7 +157,8 @@ final class JsonRows extends RowReader {
     }
     String broken = broken();
     broken = excess != null ? excess : broken;
-    unknown = broken == null && watch.repeated == null && !watch.unknown.isEmpty();
+    misfit = broken == null && watch.repeated == null;
+    unknown = misfit && !watch.unknown.isEmpty();
     if (broken != null) {
       bad = broken;
     } else if (watch.repeated != null) {

@@ -11,11 +11,13 @@ import java.util.Map;
  * @param n the batch's number
  * @param groups files that are read together
  * @param partitions names of the columns whose values are in the path
+ * @param rescued name of the column for what no other column takes; null where a row that does not fit is bad
  */
 public record LoadRequest(
     @JsonProperty("n") long n,
     @JsonProperty("groups") List<Group> groups,
-    @JsonProperty("partitions") List<String> partitions)
+    @JsonProperty("partitions") List<String> partitions,
+    @JsonProperty("rescued") String rescued)
     implements Serializable {
 
   /**

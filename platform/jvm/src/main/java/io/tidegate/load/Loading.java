@@ -33,7 +33,7 @@ public final class Loading {
     this.request = request;
     this.quarantine = quarantine;
     this.zone = spark.conf().get("spark.sql.session.timeZone");
-    this.columns = new TableColumns(schema, request.partitions(), request.n(), zone);
+    this.columns = new TableColumns(schema, request.partitions(), request.rescued(), request.n(), zone);
     this.spark.sparkContext().register(tally, "rows");
   }
 

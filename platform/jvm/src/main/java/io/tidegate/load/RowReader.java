@@ -12,6 +12,8 @@ abstract class RowReader {
   String bad;
   /** Whether its only fault is a field that the table does not have. */
   boolean unknown;
+  /** What no column takes of the row, where this does not make it bad. */
+  final Rescued rescued = new Rescued();
   /** Whether the row may be a sign that the whole file was misread. */
   boolean suspect;
   /** Whether the line is not a complete row. */
@@ -25,6 +27,7 @@ abstract class RowReader {
   /** Reads a row. Returns false when there is none, as in an empty line. */
   final boolean read(InternalRow row) {
     bad = null;
+    rescued.clear();
     unknown = suspect = torn = false;
     java.util.Arrays.fill(values, null);
     java.util.Arrays.fill(inFile, null);

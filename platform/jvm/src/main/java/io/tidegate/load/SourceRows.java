@@ -60,10 +60,10 @@ final class SourceRows implements Iterator<InternalRow> {
     String[] paths = columns.pathNames();
     ZoneId zoneId = ZoneId.of(zone);
     return switch (group.kind()) {
-      case JSON -> new JsonRows(columns.inFiles, paths, group.refusal(), zone);
+      case JSON -> new JsonRows(columns.inFiles, paths, group.refusal(), zone, columns.rescues());
       case VARIANT -> new VariantRows(columns.inFiles, paths, group.names(), group.refusal(), zone);
-      case CSV_LINES -> new CsvLines(group, columns.inFiles, paths, zoneId);
-      case CSV_CELLS -> new CsvCells(group, columns.inFiles, paths, zoneId);
+      case CSV_LINES -> new CsvLines(group, columns.inFiles, paths, zoneId, columns.rescues());
+      case CSV_CELLS -> new CsvCells(group, columns.inFiles, paths, zoneId, columns.rescues());
       case PARQUET, ORC, AVRO -> new TypedRows(columns.inFiles, paths.length);
     };
   }
@@ -118,7 +118,8 @@ final class SourceRows implements Iterator<InternalRow> {
       return null;
     }
     fileTally.suspect += reader.suspect ? 1 : 0;
-    String bad = reader.bad == null ? columns.differing(file, reader.inFile) : reader.bad;
+    String bad = reader.bad == null ? reader.rescued.problem() : reader.bad;
+    bad = bad == null ? columns.differing(file, reader.inFile) : bad;
     if (bad != null) {
       fileTally.bad(bad, reader.unknown);
       if (fileTally.torn == 0) {
@@ -126,9 +127,12 @@ final class SourceRows implements Iterator<InternalRow> {
       }
       return null;
     }
-    fileTally.good++;
+    fileTally.good(reader.unknown);
     for (int i = 0; i < columns.places.length; i++) {
       row[columns.places[i]] = reader.values[i];
+    }
+    if (columns.rescues()) {
+      row[columns.rescuedPlace] = reader.rescued.text(file.source());
     }
     return new GenericInternalRow(row);
   }

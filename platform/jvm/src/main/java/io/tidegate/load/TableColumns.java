@@ -23,7 +23,7 @@ final class TableColumns implements Serializable {
       List.of("_source_path", "_source_etag", "_source_event_time", "_ingested_at", "_batch");
 
   /** For inference: no columns. */
-  static final TableColumns NONE = new TableColumns(new StructType(), List.of(), 0, "UTC");
+  static final TableColumns NONE = new TableColumns(new StructType(), List.of(), null, 0, "UTC");
 
   final StructType schema;
   /** The columns that files hold. */
@@ -32,6 +32,8 @@ final class TableColumns implements Serializable {
   final StructField[] inPaths;
   /** For each column that files hold, its place in the table. */
   final int[] places;
+  /** The place of the column for what no other column takes; -1 where a row that does not fit is bad. */
+  final int rescuedPlace;
 
   private final long n;
   private final String timeZone;
@@ -39,7 +41,10 @@ final class TableColumns implements Serializable {
   /** By column of the path; made by each task for itself. */
   private transient Map<String, Cell> rules;
 
-  TableColumns(StructType schema, List<String> partitions, long n, String timeZone) {
+  /**
+   * @param rescued name of the column for what no other column takes; null where a row that does not fit is bad
+   */
+  TableColumns(StructType schema, List<String> partitions, String rescued, long n, String timeZone) {
     this.schema = schema;
     this.n = n;
     this.timeZone = timeZone;
@@ -48,9 +53,12 @@ final class TableColumns implements Serializable {
     List<StructField> files = new ArrayList<>();
     List<StructField> paths = new ArrayList<>();
     List<Integer> found = new ArrayList<>();
+    int ofRescued = -1;
     for (int i = 0; i < schema.size(); i++) {
       StructField field = schema.fields()[i];
-      if (partitions.contains(field.name())) {
+      if (field.name().equalsIgnoreCase(rescued)) {
+        ofRescued = i;
+      } else if (partitions.contains(field.name())) {
         paths.add(field);
       } else if (!OURS.contains(field.name())) {
         files.add(new StructField(field.name(), field.dataType(), true, org.apache.spark.sql.types.Metadata.empty()));
@@ -60,11 +68,17 @@ final class TableColumns implements Serializable {
     inFiles = new StructType(files.toArray(StructField[]::new));
     inPaths = paths.toArray(StructField[]::new);
     places = found.stream().mapToInt(Integer::intValue).toArray();
+    rescuedPlace = ofRescued;
   }
 
   /** Whether no file can have a column of that name. */
   static boolean isReserved(String name) {
     return OURS.contains(name.toLowerCase(Locale.ROOT)) || name.equalsIgnoreCase("_metadata");
+  }
+
+  /** Whether a value that no column takes is kept as text, instead of making its row bad. */
+  boolean rescues() {
+    return rescuedPlace >= 0;
   }
 
   String[] pathNames() {

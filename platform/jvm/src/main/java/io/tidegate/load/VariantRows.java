@@ -87,7 +87,7 @@ final class VariantRows extends RowReader {
     }
     this.place = data;
     this.places = ownPlaces.stream().mapToInt(Integer::intValue).toArray();
-    this.columns = new JsonRows(own, pathColumns, refusal, timeZone);
+    this.columns = new JsonRows(own, pathColumns, refusal, timeZone, false);
   }
 
   private static byte[] member(String name) {

@@ -60,7 +60,7 @@ class FlatJsonTest {
   }
 
   private static JsonRows reader(String zone) {
-    return new JsonRows(COLUMNS, new String[] {"p"}, "unknown", zone);
+    return new JsonRows(COLUMNS, new String[] {"p"}, "unknown", zone, false);
   }
 
   @ParameterizedTest

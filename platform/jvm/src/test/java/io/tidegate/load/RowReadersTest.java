@@ -35,7 +35,7 @@ class RowReadersTest {
   }
 
   private static JsonRows json(String columns, String... path) {
-    return new JsonRows(StructType.fromDDL(columns), path, "unknown", "UTC");
+    return new JsonRows(StructType.fromDDL(columns), path, "unknown", "UTC", false);
   }
 
   private static String badJson(String columns, String line) {
@@ -50,7 +50,7 @@ class RowReadersTest {
     for (String name : names) {
       columns = columns.add(name, "string");
     }
-    return new CsvLines(group, columns, new String[0], ZoneOffset.UTC);
+    return new CsvLines(group, columns, new String[0], ZoneOffset.UTC, false);
   }
 
   private static List<String> cells(String line, String... names) {
@@ -210,10 +210,10 @@ class RowReadersTest {
     JsonRows many = json("id bigint");
     many.read(row(fields + "}"));
     assertTrue(many.bad.endsWith(" and 990 more"), many.bad);
-    CsvLines cell = new CsvLines(group("a"), new StructType().add("a", "bigint"), new String[0], ZoneOffset.UTC);
+    CsvLines cell = new CsvLines(group("a"), new StructType().add("a", "bigint"), new String[0], ZoneOffset.UTC, false);
     cell.read(row(far));
     String differs =
-        new TableColumns(new StructType().add("p", "string"), List.of("p"), 1, "UTC").differing(file("x"), new String[] {far});
+        new TableColumns(new StructType().add("p", "string"), List.of("p"), null, 1, "UTC").differing(file("x"), new String[] {far});
     for (String reason :
         List.of(
             many.bad,
@@ -431,7 +431,7 @@ class RowReadersTest {
   @Test
   void anUnknownReaderIsRefusedByName() {
     LoadRequest.Group group = new LoadRequest.Group("xml", List.of(), List.of(), null, null, List.of());
-    TableColumns columns = new TableColumns(StructType.fromDDL("id bigint"), List.of(), 1, "UTC");
+    TableColumns columns = new TableColumns(StructType.fromDDL("id bigint"), List.of(), null, 1, "UTC");
     var refused = assertThrows(TidegateException.class, () -> SourceRows.reader(group, columns, "UTC"));
     assertEquals(TidegateException.Kind.BATCH, refused.kind());
     assertTrue(refused.getMessage().contains("no reader xml"), refused.getMessage());

@@ -125,7 +125,7 @@ class ValuesKeepTheirMeaningTest {
       this.type = type;
       this.text = text;
       this.line = line;
-      reader = new JsonRows(new StructType().add("v", type), new String[0], "unknown", "UTC");
+      reader = new JsonRows(new StructType().add("v", type), new String[0], "unknown", "UTC", false);
     }
 
     @Override
@@ -162,7 +162,8 @@ class ValuesKeepTheirMeaningTest {
                   List.of()),
               new StructType().add("v", type),
               new String[0],
-              ZoneOffset.UTC));
+              ZoneOffset.UTC,
+              false));
     }
 
     @Override
@@ -214,7 +215,7 @@ class ValuesKeepTheirMeaningTest {
   }
 
   private static TableColumns columns(DataType type) {
-    return new TableColumns(new StructType().add("p", type), List.of("p"), 1, "UTC");
+    return new TableColumns(new StructType().add("p", type), List.of("p"), null, 1, "UTC");
   }
 
   private static LoadRequest.Source file(String value) {

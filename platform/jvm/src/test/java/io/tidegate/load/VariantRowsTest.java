@@ -242,7 +242,7 @@ class VariantRowsTest {
         "{\"v\": {\"a\": [{\"b\": 1, \"b\": 1}]}}|a field that is there twice: v.a.b; write each name once"
       })
   void aDeclaredVariantKeepsWhatSparksParserKeeps(String line, String reason) {
-    JsonRows reader = new JsonRows(StructType.fromDDL("v variant"), new String[0], "unknown", "UTC");
+    JsonRows reader = new JsonRows(StructType.fromDDL("v variant"), new String[0], "unknown", "UTC", false);
     assertTrue(reader.read(row(line)));
     assertEquals(reason, reader.bad);
   }
