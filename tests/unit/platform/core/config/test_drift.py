@@ -85,7 +85,11 @@ def test_fields_and_whole_objects_do_not_go_together(
         ("rescue", (Field("_rescued_data", Simple("string")),), None),
         ("evolve", (Field("_rescued_data", Simple("long")),), None),
         ("rescue", (Field("_Rescued_Data", Simple("long")),), "column _Rescued_Data of bronze.orders is bigint, and"),
-        ("rescue", (Field("_rescued_data", Simple("string")), Field("day", Simple("string"))), "is a column of its fol"),
+        (
+            "rescue",
+            (Field("_rescued_data", Simple("string")), Field("day", Simple("string"))),
+            "is a column of its fol",
+        ),
     ],
 )
 def test_a_column_of_the_files_is_not_used_for_what_is_rescued(
