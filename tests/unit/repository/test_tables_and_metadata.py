@@ -12,7 +12,7 @@ import sqlglot
 from tests.support.tracked import ROOT
 from tidegate.platform.core.bronze.ledger import COLUMNS, Status
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
-from tidegate.platform.core.schema.names import SOURCE_COLUMNS
+from tidegate.platform.core.schema.names import RESCUED_COLUMN, SOURCE_COLUMNS
 from tidegate.platform.core.silver.columns import SILVER_COLUMNS
 from tidegate.resources import lake_views
 
@@ -35,7 +35,7 @@ def names(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("heading", "columns"),
     [
-        ("`bronze.<name>`", [*SOURCE_COLUMNS, *ROW_COLUMNS]),
+        ("`bronze.<name>`", [*SOURCE_COLUMNS, *ROW_COLUMNS, RESCUED_COLUMN]),
         ("`silver.<name>_with_tombstones`", list(SILVER_COLUMNS)),
         ("`lake.intake`", sqlglot.parse_one(lake_views._INTAKE, read="spark").named_selects),
         ("`lake.quarantine`", sqlglot.parse_one(lake_views.quarantine_query([]), read="spark").named_selects),
