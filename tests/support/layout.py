@@ -1,4 +1,4 @@
-"""Measures of a tree of Python modules: sizes of folders, modules and functions, and circles of imports.
+"""Measures of a tree of Python modules and Java classes: sizes of folders, modules and functions, circles of imports.
 
 Each function takes the root of a tree, so that a test can plant a sample that breaks a rule.
 """
@@ -6,6 +6,7 @@ Each function takes the root of a tree, so that a test can plant a sample that b
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -22,6 +23,14 @@ def folder_sizes(root: Path, folders: tuple[str, ...]) -> dict[str, int]:
     sizes: dict[str, int] = defaultdict(int)
     for path in modules(root, folders):
         sizes[path.parent.as_posix()] += path.name != "__init__.py"
+    return dict(sizes)
+
+
+def package_sizes(root: Path, folders: tuple[str, ...]) -> dict[str, int]:
+    """How many Java classes are in each folder, without `package-info.java`."""
+    sizes: dict[str, int] = defaultdict(int)
+    for path in _classes(root, folders):
+        sizes[path.parent.as_posix()] += path.name != "package-info.java"
     return dict(sizes)
 
 
@@ -50,7 +59,25 @@ def function_lines(root: Path, folders: tuple[str, ...]) -> dict[str, int]:
 def import_circles(root: Path, folders: tuple[str, ...], package: str) -> list[list[str]]:
     """Groups of modules that import each other, directly or through others, wherever the import is written."""
     paths = {_name(path, package): path for path in modules(root, folders)}
-    imports = {name: set(_imports(ast.parse((root / path).read_text()), paths)) for name, path in paths.items()}
+    return _circles({name: set(_imports(ast.parse((root / path).read_text()), paths)) for name, path in paths.items()})
+
+
+def package_circles(root: Path, folders: tuple[str, ...], package: str) -> list[list[str]]:
+    """Groups of Java packages that import each other, directly or through others."""
+    imports: dict[str, set[str]] = defaultdict(set)
+    for path in _classes(root, folders):
+        text = (root / path).read_text()
+        (own,) = re.findall(r"^package ([\w.]+);", text, re.MULTILINE)
+        found = re.findall(rf"^import (?:static )?({re.escape(package)}(?:\.[a-z]\w*)*)\.[A-Z]", text, re.MULTILINE)
+        imports[own] |= set(found) - {own}
+    return _circles({name: {each for each in found if each in imports} for name, found in imports.items()})
+
+
+def _classes(root: Path, folders: tuple[str, ...]) -> list[Path]:
+    return sorted(path.relative_to(root) for folder in folders for path in (root / folder).rglob("*.java"))
+
+
+def _circles(imports: Mapping[str, set[str]]) -> list[list[str]]:
     reached = {name: _reached(name, imports) for name in imports}
     circles = {
         tuple(sorted(each for each in reached[name] if name in reached[each]))

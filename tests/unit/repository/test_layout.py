@@ -10,12 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.layout import folder_sizes, function_lines, import_circles, module_lines, single_modules
+from tests.support.layout import (
+    folder_sizes,
+    function_lines,
+    import_circles,
+    module_lines,
+    package_circles,
+    package_sizes,
+    single_modules,
+)
 from tests.support.tracked import tracked
 
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGES = ("platform", "assets", "sensors", "resources")
 TESTS = ("tests/unit", "tests/support")
+JAVA, JAVA_TESTS = "platform/jvm/src/main", "platform/jvm/src/test"
 
 MAX_MODULES_OF_A_FOLDER = 16
 MAX_LINES_OF_A_MODULE = 400
@@ -108,8 +117,23 @@ def test_modules_and_functions_are_short() -> None:
     assert functions == []
 
 
+def test_no_package_of_java_has_more_classes_than_a_reader_takes_in() -> None:
+    sizes = package_sizes(ROOT, (JAVA, JAVA_TESTS))
+    assert sum(sizes.values()) > 150
+    assert {folder: size for folder, size in sizes.items() if size > MAX_MODULES_OF_A_FOLDER} == {}
+
+
+def test_junit_tests_are_in_packages_of_the_classes_that_they_test() -> None:
+    packages = {folder.removeprefix(JAVA) for folder in package_sizes(ROOT, (JAVA,))}
+    assert {folder.removeprefix(JAVA_TESTS) for folder in package_sizes(ROOT, (JAVA_TESTS,))} <= packages
+
+
+def test_no_package_of_java_imports_itself_through_others() -> None:
+    assert package_circles(ROOT, (JAVA,), "io.tidegate") == []
+
+
 def test_classes_of_java_are_short() -> None:
-    classes = {path.name: path.read_text().count("\n") for path in (ROOT / "platform/jvm/src/main").rglob("*.java")}
+    classes = {path.name: path.read_text().count("\n") for path in (ROOT / JAVA).rglob("*.java")}
     assert len(classes) > 100
     assert sorted(name for name, lines in classes.items() if lines > MAX_LINES_OF_A_MODULE) == sorted(LONG_CLASSES)
 
@@ -129,6 +153,9 @@ def test_a_planted_break_of_each_rule_of_size_and_imports_is_seen(tmp_path: Path
         "assets/first.py": "def f() -> None:\n    from tidegate.assets import second\n",
         "assets/second.py": "import tidegate.assets.alone.single",
         "assets/target/classes/generated.py": "",
+        **{f"jvm/C{number}.java": "package a;\n\nimport a.b.D;\n" for number in range(17)},
+        "jvm/b/D.java": "package a.b;\n\nimport static a.C1.VALUE;\n",
+        "jvm/b/package-info.java": "package a.b;\n",
         "assets/long.py": "class C:\n    async def g(self) -> None:\n" + "        pass\n" * 399,
     }
     for name, text in files.items():
@@ -141,3 +168,5 @@ def test_a_planted_break_of_each_rule_of_size_and_imports_is_seen(tmp_path: Path
     assert import_circles(tmp_path, ("assets",), "tidegate") == [
         ["tidegate.assets.alone.single", "tidegate.assets.first", "tidegate.assets.second"]
     ]
+    assert package_sizes(tmp_path, ("jvm",)) == {"jvm": 17, "jvm/b": 1}
+    assert package_circles(tmp_path, ("jvm",), "a") == [["a", "a.b"]]

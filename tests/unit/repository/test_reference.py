@@ -25,10 +25,11 @@ def fields(struct: str) -> list[str]:
 
 def procedures() -> dict[str, tuple[list[str], list[str]]]:
     """Arguments and returned columns of each procedure that the catalog has, by its name."""
-    catalog = (JAVA / "procedures" / "Procedures.java").read_text(encoding="utf-8")
+    catalog = (JAVA / "spark" / "Procedures.java").read_text(encoding="utf-8")
     found = {}
     for name in re.findall(r"new (\w+Procedure)\(\)", catalog):
-        source = (JAVA / "procedures" / f"{name}.java").read_text(encoding="utf-8")
+        (path,) = (JAVA / "procedures").rglob(f"{name}.java")
+        source = path.read_text(encoding="utf-8")
         call = re.search(r'super\(\s*"(\w+)",(.*?)\);', source, re.DOTALL)
         assert call, name
         _, arguments, returned = call[2].split("new StructType()")

@@ -1,6 +1,5 @@
 package io.tidegate.append;
 
-import io.tidegate.Json;
 import io.tidegate.delta.CommitActions;
 import io.tidegate.delta.LiveFile;
 import io.tidegate.delta.PinnedTransaction;

@@ -2,6 +2,10 @@ package io.tidegate.commit;
 
 import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
+import io.tidegate.commit.batch.BatchFile;
+import io.tidegate.commit.batch.Effects;
+import io.tidegate.commit.batch.TableRules;
+import io.tidegate.commit.batch.Target;
 import io.tidegate.delta.CommitActions;
 import io.tidegate.delta.CommitAttempts;
 import io.tidegate.delta.CommitTail;

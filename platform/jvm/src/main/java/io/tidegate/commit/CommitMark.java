@@ -3,6 +3,7 @@ package io.tidegate.commit;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.tidegate.Json;
+import io.tidegate.commit.batch.BatchFile;
 import java.util.Map;
 
 /**

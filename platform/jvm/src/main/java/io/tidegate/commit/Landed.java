@@ -2,6 +2,7 @@ package io.tidegate.commit;
 
 import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
+import io.tidegate.commit.batch.BatchFile;
 import io.tidegate.delta.CommitTail;
 import io.tidegate.delta.LogIndex;
 

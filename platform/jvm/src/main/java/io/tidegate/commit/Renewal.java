@@ -3,6 +3,8 @@ package io.tidegate.commit;
 import io.tidegate.Json;
 import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
+import io.tidegate.commit.batch.TableRules;
+import io.tidegate.commit.columns.TableMetadata;
 import io.tidegate.delta.CommitActions;
 import io.tidegate.delta.CommitAttempts;
 import io.tidegate.delta.PinnedTransaction;

@@ -1,5 +1,2 @@
-/**
- * Commits a batch object in one Delta transaction, exactly once; and what else changes the columns or the owner of a
- * table.
- */
+/** Commits a batch object in one Delta transaction, exactly once; and renews a table for another generation. */
 package io.tidegate.commit;

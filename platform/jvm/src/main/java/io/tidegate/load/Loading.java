@@ -1,5 +1,11 @@
 package io.tidegate.load;
 
+import io.tidegate.load.files.SourceLines;
+import io.tidegate.load.quarantine.FileTally;
+import io.tidegate.load.quarantine.QuarantinedRows;
+import io.tidegate.load.quarantine.RowTally;
+import io.tidegate.load.request.LoadRequest;
+import io.tidegate.load.rows.TableColumns;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

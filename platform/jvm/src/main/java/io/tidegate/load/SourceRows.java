@@ -1,5 +1,17 @@
 package io.tidegate.load;
 
+import io.tidegate.load.csv.CsvCells;
+import io.tidegate.load.csv.CsvLines;
+import io.tidegate.load.files.SourceLines;
+import io.tidegate.load.json.JsonRows;
+import io.tidegate.load.json.VariantRows;
+import io.tidegate.load.quarantine.FileTally;
+import io.tidegate.load.quarantine.QuarantinedRows;
+import io.tidegate.load.quarantine.RowTally;
+import io.tidegate.load.request.LoadRequest;
+import io.tidegate.load.rows.RowReader;
+import io.tidegate.load.rows.TableColumns;
+import io.tidegate.load.rows.TypedRows;
 import java.time.ZoneId;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -16,7 +28,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  *
  * <p>An incoming row ends with the path of its file and the offset of its block.
  */
-final class SourceRows implements Iterator<InternalRow> {
+public final class SourceRows implements Iterator<InternalRow> {
   private final Iterator<InternalRow> input;
   private final TableColumns columns;
   private final QuarantinedRows quarantined;
@@ -56,7 +68,7 @@ final class SourceRows implements Iterator<InternalRow> {
     this.pathPlace = SourceLines.pathPlace(group, columns.inFiles);
   }
 
-  static RowReader reader(LoadRequest.Group group, TableColumns columns, String zone) {
+  public static RowReader reader(LoadRequest.Group group, TableColumns columns, String zone) {
     String[] paths = columns.pathNames();
     ZoneId zoneId = ZoneId.of(zone);
     return switch (group.kind()) {

@@ -1,5 +1,2 @@
-/**
- * Reads source files and writes their rows as data files that are not committed yet. Nothing but the entry points is
- * public.
- */
+/** Reads source files and writes their rows as data files that are not committed yet. */
 package io.tidegate.load;

@@ -17,7 +17,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** A procedure that runs in the driver, in the caller's session, and returns all of its rows together. */
-abstract class LocalProcedure implements UnboundProcedure, BoundProcedure {
+public abstract class LocalProcedure implements UnboundProcedure, BoundProcedure {
   private final String name;
   private final String description;
   private final StructType parameters;
@@ -27,7 +27,7 @@ abstract class LocalProcedure implements UnboundProcedure, BoundProcedure {
    * @param parameters names and types, all required and none null
    * @param result the rows' schema
    */
-  LocalProcedure(String name, String description, StructType parameters, StructType result) {
+  protected LocalProcedure(String name, String description, StructType parameters, StructType result) {
     this.name = name;
     this.description = description;
     this.parameters = parameters;
@@ -35,19 +35,19 @@ abstract class LocalProcedure implements UnboundProcedure, BoundProcedure {
   }
 
   /** Returns the procedure's rows: values in the order of the result; String, Long, Boolean or null. */
-  abstract List<Object[]> run(SparkSession spark, Arguments arguments);
+  protected abstract List<Object[]> run(SparkSession spark, Arguments arguments);
 
   /** The values of one call, by parameter name. */
-  record Arguments(StructType parameters, InternalRow values) {
-    String text(String parameter) {
+  public record Arguments(StructType parameters, InternalRow values) {
+    public String text(String parameter) {
       return values.getUTF8String(index(parameter)).toString();
     }
 
-    long number(String parameter) {
+    public long number(String parameter) {
       return values.getLong(index(parameter));
     }
 
-    boolean flag(String parameter) {
+    public boolean flag(String parameter) {
       return values.getBoolean(index(parameter));
     }
 

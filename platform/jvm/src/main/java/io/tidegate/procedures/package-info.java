@@ -1,5 +1,5 @@
 /**
- * The procedures that the catalog {@code tidegate} has: one class each, which reads the arguments and returns the
- * rows.
+ * What all procedures of the catalog {@code tidegate} have in common. Each is one class in the package of its subject: it
+ * reads the arguments and returns the rows.
  */
 package io.tidegate.procedures;

@@ -1,6 +1,5 @@
 package io.tidegate.spark;
 
-import io.tidegate.procedures.Procedures;
 import java.util.List;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.ProcedureCatalog;

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.tidegate.TestTable;
+import io.tidegate.commit.batch.TableRules;
+import io.tidegate.commit.columns.TableMetadata;
 import io.tidegate.delta.PinnedTransaction;
 import io.tidegate.delta.TableView;
 import java.nio.file.Path;

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.tidegate.TestTable;
 import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
+import io.tidegate.commit.batch.TableRules;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;

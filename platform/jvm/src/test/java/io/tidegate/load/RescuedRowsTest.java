@@ -9,6 +9,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.tidegate.Json;
+import io.tidegate.load.csv.CsvLines;
+import io.tidegate.load.json.JsonRows;
+import io.tidegate.load.request.LoadRequest;
+import io.tidegate.load.rows.Rescued;
+import io.tidegate.load.rows.TableColumns;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -7,6 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.tidegate.TidegateException;
+import io.tidegate.load.csv.CsvLines;
+import io.tidegate.load.json.JsonRows;
+import io.tidegate.load.quarantine.FileTally;
+import io.tidegate.load.quarantine.Reason;
+import io.tidegate.load.request.LoadRequest;
+import io.tidegate.load.rows.TableColumns;
+import io.tidegate.load.values.Cell;
 import java.nio.charset.StandardCharsets;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
@@ -224,16 +231,7 @@ class RowReadersTest {
       FileTally tally = new FileTally();
       tally.bad(reason, false);
       assertTrue(tally.why.length() <= Reason.MAX_CHARS, () -> "of " + tally.why.length() + " characters: " + tally.why);
-      assertTrue(QuarantinedRows.line(file("x"), reason, "raw").reason().length() <= Reason.MAX_CHARS);
     }
-    String wide = "column " + "c".repeat(1_000);
-    FileTally tally = new FileTally();
-    tally.bad(wide, false);
-    assertEquals(Reason.MAX_CHARS, tally.why.length());
-    QuarantinedRows.Line line = QuarantinedRows.line(file("x"), "why", "\ud83d\ude00".repeat(QuarantinedRows.MAX_RAW_CHARS));
-    assertTrue(line.raw().length() <= QuarantinedRows.MAX_RAW_CHARS);
-    assertTrue(StandardCharsets.UTF_8.newEncoder().canEncode(line.raw()), "a character is not cut in two");
-    assertEquals("why; only its beginning is here, the rest is in its file", line.reason());
   }
 
   private static LoadRequest.Source file(String value) {
@@ -405,27 +403,6 @@ class RowReadersTest {
     assertEquals(1.5, cell("double", "1,5", false, ','));
     assertEquals(Cell.WRONG, cell("double", "1.5", false, ','));
     assertEquals(Cell.WRONG, cell("double", "1,5", false, '.'));
-  }
-
-  @ParameterizedTest
-  @CsvSource(
-      delimiter = '|',
-      value = {
-        "1|2|long", "1|2.5|double", "true|FALSE|boolean", "2026-01-02|2026-01-02 03:04|timestamp",
-        "2026-01-02|2026-12-31|date", "00123|1|string", "-0|1|string", "1|x|string", "1||long", "||string",
-        "123456789012345678|1|long", "123456789012345678|1.5|string", "1.5|2.|string", "+1|1|string",
-        "99999999999999999999|1|string", "99999999999999999|1.5|string", "99999999999999984|1.5|double",
-        ".0220994|0.5|double", "-.5|1|double", ".|1|string", "-.|1|string", ".e5|1|string", "0.12345678901234567|1|string", "0.30000000000000004|1|double"
-      })
-  void theNarrowestTypeThatHoldsEveryCell(String first, String second, String type) {
-    CsvTypes types = new CsvTypes(1);
-    Cell[] rules = CsvTypes.rules("UTC");
-    CsvLines reader = lines(RFC, "a", "b");
-    for (String cell : new String[] {first, second}) {
-      reader.read(row((cell == null ? "" : cell) + ",x"));
-      types.add(reader, rules);
-    }
-    assertEquals(List.of(type), types.names());
   }
 
   @Test

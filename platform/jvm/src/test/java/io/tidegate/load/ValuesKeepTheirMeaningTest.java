@@ -3,6 +3,10 @@ package io.tidegate.load;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.tidegate.load.csv.CsvLines;
+import io.tidegate.load.json.JsonRows;
+import io.tidegate.load.request.LoadRequest;
+import io.tidegate.load.rows.TableColumns;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.math.MathContext;

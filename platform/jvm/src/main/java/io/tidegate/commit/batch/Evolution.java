@@ -1,0 +1,54 @@
+package io.tidegate.commit.batch;
+
+import io.tidegate.commit.columns.TableMetadata;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/** Gives a table more columns. */
+record Evolution(BatchFile.Evolve evolve) implements Effect {
+  @Override
+  public String problem() {
+    boolean isComplete = BatchFile.isObject(evolve.base()) && BatchFile.isObject(evolve.schema()) && evolve.properties() != null;
+    return isComplete ? null : "evolve lacks base, schema or properties";
+  }
+
+  /** Void unless the table still has the columns that it was decided on; comments and nullability do not count. */
+  @Override
+  public List<String> whyVoid(Target target) {
+    DataType base = plain(TableMetadata.schema(evolve.base().toString()));
+    boolean fits = DataType.equalsIgnoreNullability(base, plain(target.metadata().schema()));
+    return fits ? List.of() : List.of("another writer has changed the table's columns meanwhile");
+  }
+
+  @Override
+  public boolean shapesColumns() {
+    return true;
+  }
+
+  @Override
+  public Metadata apply(Metadata now) {
+    return TableMetadata.with(now, TableMetadata.schema(evolve.schema().toString()), evolve.properties());
+  }
+
+  private static DataType plain(DataType type) {
+    if (type instanceof StructType struct) {
+      return new StructType(
+          Arrays.stream(struct.fields())
+              .map(f -> new StructField(f.name(), plain(f.dataType()), true, org.apache.spark.sql.types.Metadata.empty()))
+              .toArray(StructField[]::new));
+    }
+    if (type instanceof ArrayType array) {
+      return new ArrayType(plain(array.elementType()), true);
+    }
+    if (type instanceof MapType map) {
+      return new MapType(plain(map.keyType()), plain(map.valueType()), true);
+    }
+    return type;
+  }
+}

@@ -1,0 +1,85 @@
+package io.tidegate.commit.batch;
+
+import io.tidegate.delta.LogPath;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.apache.hadoop.fs.EtagSource;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+
+/** Sizes and etags that a batch's files have in the store now, asked for in parallel. */
+public final class SourceFiles {
+  private static final int THREADS = 32;
+
+  /** A file in the store: {@code size} in bytes, {@code etag} without quotes or null. */
+  public record Fact(long size, String etag) {}
+
+  private SourceFiles() {}
+
+  /**
+   * Asks for every file.
+   *
+   * @return by path as given; a path that names no file has no entry
+   * @throws UncheckedIOException when the store does not answer, which is no fault of a file
+   */
+  public static Map<String, Fact> look(FileSystem fs, Path root, Collection<String> paths) {
+    Map<String, Fact> facts = new HashMap<>();
+    if (paths.isEmpty()) {
+      return facts;
+    }
+    ExecutorService pool = Executors.newFixedThreadPool(Math.min(THREADS, paths.size()));
+    try {
+      List<Future<Fact>> answers = new ArrayList<>();
+      for (String path : paths) {
+        answers.add(pool.submit(() -> look(fs, LogPath.resolve(root, path))));
+      }
+      int i = 0;
+      for (String path : paths) {
+        Fact fact = answers.get(i++).get();
+        if (fact != null) {
+          facts.put(path, fact);
+        }
+      }
+      return facts;
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof IOException io) {
+        throw new UncheckedIOException("cannot read the status of the batch's files: " + io.getMessage(), io);
+      }
+      throw new IllegalStateException(e.getCause());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted while the status of the batch's files was read", e);
+    } finally {
+      pool.shutdownNow();
+    }
+  }
+
+  private static Fact look(FileSystem fs, Path path) throws IOException {
+    try {
+      FileStatus status = fs.getFileStatus(path);
+      if (!status.isFile()) {
+        return null;
+      }
+      String etag = status instanceof EtagSource source ? unquoted(source.getEtag()) : null;
+      return new Fact(status.getLen(), etag);
+    } catch (FileNotFoundException e) {
+      return null;
+    }
+  }
+
+  /** Removes the quotes that S3 puts around an etag in some answers. */
+  static String unquoted(String etag) {
+    return etag == null ? null : etag.replace("\"", "");
+  }
+}

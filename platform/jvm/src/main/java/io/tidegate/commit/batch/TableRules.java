@@ -1,0 +1,144 @@
+package io.tidegate.commit.batch;
+
+import io.tidegate.TidegateException;
+import io.tidegate.TidegateException.Kind;
+import io.tidegate.delta.CommitTail;
+import io.tidegate.delta.LogIndex;
+import java.util.Map;
+
+/** What a table must fulfil before a batch may touch it. Pure: properties and commits in, refusal out. */
+public final class TableRules {
+  /** Property: the lake that owns the table. */
+  public static final String LAKE = "tidegate.lake";
+
+  /** Property: the generation of the table, within which batches are numbered. */
+  public static final String GENERATION = "tidegate.generation";
+
+  /** Property: the last Delta version whose RESTORE or REPLACE a person has checked. */
+  public static final String ACKNOWLEDGED = "tidegate.acknowledged_version";
+
+  /** Delta's property by which transaction identifiers expire, after which a batch would land again. */
+  public static final String TRANSACTION_RETENTION = "delta.setTransactionRetentionDuration";
+
+  /** Delta's property of a table from which no row may be removed. */
+  private static final String APPEND_ONLY = "delta.appendOnly";
+
+  private TableRules() {}
+
+  /** Refuses a batch that continues a table where there is none. */
+  public static void checkMayBeMissing(BatchFile batch) {
+    if (batch.create() == null || batch.afterVersion() >= 0) {
+      throw new TidegateException(
+          Kind.DROPPED,
+          "there is no table at " + batch.location() + ", though batch " + batch.n() + " continues one. It was"
+              + " dropped: restore its _delta_log. Or start over: delete ledger/" + batch.table() + "/, batches/"
+              + batch.table() + "/ and tables/" + batch.table() + ".json under the lake's root, and the DynamoDB items"
+              + " of the table and its ledger; the next Materialize of the partition lists its files again.");
+    }
+  }
+
+  /** Refuses a table that another lake or generation owns, or none, or whose transactions expire. */
+  public static void checkOwner(BatchFile batch, Map<String, String> properties, CommitTail tail) {
+    String lake = properties.get(LAKE);
+    String generation = properties.get(GENERATION);
+    if (lake == null && generation == null) {
+      // REPLACE TABLE drops the properties: if that happened, the refusal must say so.
+      checkForeign(batch, properties, tail);
+      throw new TidegateException(
+          Kind.OWNERSHIP,
+          batch.location() + " is a Delta table that no lake owns. "
+              + (batch.create() != null
+                  ? "It was here before this lake's first batch and cannot be taken over: move it away, or give this"
+                      + " lake another prefix."
+                  : "If it is to be " + batch.table() + " of lake " + batch.lake() + ", ALTER TABLE … SET TBLPROPERTIES"
+                      + " ('" + LAKE + "'='" + batch.lake() + "', '" + GENERATION + "'='" + batch.generation()
+                      + "'); else give this lake another prefix."));
+    }
+    if (!batch.lake().equals(lake)) {
+      throw new TidegateException(
+          Kind.OWNERSHIP,
+          batch.location() + " belongs to lake " + lake + ", this is lake " + batch.lake()
+              + ". Two lakes on one table lose files: take the prefix out of one lake's configuration.");
+    }
+    if (!batch.generation().equals(generation)) {
+      throw new TidegateException(
+          Kind.OWNERSHIP,
+          batch.location() + " is generation " + generation + ", the batch is for generation "
+              + batch.generation() + ". If a reset of " + batch.table() + " was begun, finish it: tidegate reset " + batch.table()
+              + " --yes. Else the table was made again: give it another prefix.");
+    }
+    if (properties.containsKey(TRANSACTION_RETENTION)) {
+      throw new TidegateException(
+          Kind.CLOCK,
+          batch.location() + " sets " + TRANSACTION_RETENTION + ": its record of batches expires and one would land"
+              + " twice. ALTER TABLE … UNSET TBLPROPERTIES ('" + TRANSACTION_RETENTION + "').");
+    }
+  }
+
+  /**
+   * Refuses when the table's last batch is not the one before {@code batch}. {@code txn} is null when the table has no
+   * batch. A table that was renewed for this generation has neither batches nor columns.
+   */
+  public static void checkClock(BatchFile batch, Long txn, boolean hasColumns) {
+    long last = txn == null ? 0 : txn;
+    if (last != batch.n() - 1) {
+      throw new TidegateException(
+          Kind.CLOCK,
+          "batch " + batch.n() + " does not follow: the last batch in the log of " + batch.location() + " is "
+              + last + ". Compare the ledger of " + batch.table() + " with the batches; do not renumber.");
+    }
+    if (batch.create() != null && batch.n() == 1 && hasColumns) {
+      throw new TidegateException(
+          Kind.CLOCK,
+          "batch " + batch.n() + " is to create " + batch.location() + ", but the table exists and holds none of its batches."
+              + " Somebody else made it: move that table away, or give this lake another prefix.");
+    }
+  }
+
+  /** Refuses a table from which no file may be removed: before a removal is decided, and again when it is committed. */
+  public static void checkRemovable(String location, Map<String, String> properties) {
+    if (Boolean.parseBoolean(properties.get(APPEND_ONLY))) {
+      throw new TidegateException(
+          Kind.SETTING,
+          location + " sets " + APPEND_ONLY + ", and files are to be removed from it: a source file is gone or was"
+              + " overwritten, or rows are to be replaced by a redrive or rebuild. ALTER TABLE … UNSET TBLPROPERTIES ('"
+              + APPEND_ONLY + "'), and run the table again.");
+    }
+  }
+
+  /** Refuses when another writer restored, replaced or overwrote the table, until a person has acknowledged it. */
+  public static void checkForeign(BatchFile batch, Map<String, String> properties, CommitTail tail) {
+    long seen = acknowledged(properties);
+    for (LogIndex.Entry commit : tail.entries()) {
+      if (commit.version() > seen && isForeign(commit.operation())) {
+        String kept = properties.containsKey(GENERATION)
+            ? ""
+            : "'" + LAKE + "'='" + batch.lake() + "', '" + GENERATION + "'='" + batch.generation() + "', ";
+        throw new TidegateException(
+            Kind.FOREIGN,
+            "version " + commit.version() + " of " + batch.location() + " is a " + commit.operation()
+                + " that is not ours: rows that the ledger counts may be gone. Check the table, then ALTER TABLE …"
+                + " SET TBLPROPERTIES (" + kept + "'" + ACKNOWLEDGED + "'='" + commit.version() + "').");
+      }
+    }
+  }
+
+  private static boolean isForeign(String operation) {
+    return operation != null
+        && (operation.equals("RESTORE")
+            || operation.equals("OVERWRITE")
+            || operation.equals("TRUNCATE")
+            || operation.startsWith("REPLACE TABLE")
+            || operation.startsWith("CREATE OR REPLACE TABLE"));
+  }
+
+  private static long acknowledged(Map<String, String> properties) {
+    String value = properties.get(ACKNOWLEDGED);
+    try {
+      return value == null ? -1 : Long.parseLong(value.trim());
+    } catch (NumberFormatException e) {
+      throw new TidegateException(
+          Kind.FOREIGN, "property " + ACKNOWLEDGED + " is '" + value + "'; set it to a version number.", e);
+    }
+  }
+}

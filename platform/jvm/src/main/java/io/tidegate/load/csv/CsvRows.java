@@ -1,0 +1,137 @@
+package io.tidegate.load.csv;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.tidegate.Json;
+import io.tidegate.load.quarantine.Reason;
+import io.tidegate.load.request.LoadRequest;
+import io.tidegate.load.rows.RowReader;
+import io.tidegate.load.values.Cell;
+import java.time.ZoneId;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/** Makes the cells of a CSV row values of the table's columns. */
+public abstract class CsvRows extends RowReader {
+  final int width;
+  public final LoadRequest.Csv csv;
+  /** The cells of this row: {@code bytes} from {@code from} to {@code to}. A cell is null where {@code to} is -1. */
+  public final byte[][] bytes;
+  public final int[] from;
+  public final int[] to;
+
+  private final StructField[] columns;
+  private final Cell[] rules;
+  private final int[] places;
+  private final int[] pathPlaces;
+  private final byte[][] nulls;
+  private final List<String> names;
+  /** Whether cells that no column takes are rescued; and the places of those that the table has no column for. */
+  private final boolean rescues;
+  private final int[] unknownPlaces;
+
+  CsvRows(LoadRequest.Group group, StructType columns, String[] pathColumns, ZoneId zone, boolean rescues) {
+    super(columns.size(), pathColumns.length);
+    this.columns = columns.fields();
+    csv = group.csv();
+    names = group.names();
+    this.rescues = rescues;
+    width = names.size();
+    bytes = new byte[width][];
+    from = new int[width];
+    to = new int[width];
+    nulls = csv.nulls().stream().map(text -> text.getBytes(UTF_8)).toArray(byte[][]::new);
+    Map<String, Integer> found = new HashMap<>();
+    for (int i = 0; i < width; i++) {
+      found.put(names.get(i).toLowerCase(Locale.ROOT), i);
+    }
+    rules = new Cell[columns.size()];
+    places = new int[columns.size()];
+    for (int i = 0; i < rules.length; i++) {
+      String name = this.columns[i].name().toLowerCase(Locale.ROOT);
+      places[i] = found.getOrDefault(name, -1);
+      rules[i] =
+          places[i] < 0
+              ? null
+              : Cell.of(this.columns[i].dataType(), group.declared().contains(name), csv.decimal().charAt(0), zone);
+    }
+    pathPlaces = Arrays.stream(pathColumns).mapToInt(name -> found.getOrDefault(name.toLowerCase(Locale.ROOT), -1)).toArray();
+    Set<Integer> unknown = new TreeSet<>(found.values());
+    Arrays.stream(places).forEach(unknown::remove);
+    Arrays.stream(pathPlaces).forEach(unknown::remove);
+    unknownPlaces = unknown.stream().mapToInt(Integer::intValue).toArray();
+  }
+
+  /** Converts the cells. One that its column would change is rescued, or makes the row bad. */
+  final void convert() {
+    for (int i = 0; i < rules.length && bad == null; i++) {
+      int place = places[i];
+      if (place < 0 || isNull(place)) {
+        continue;
+      }
+      Object value = rules[i].value(bytes[place], from[place], to[place]);
+      if (value == Cell.WRONG) {
+        misfit(i, place);
+      } else {
+        values[i] = value;
+      }
+    }
+    for (int i = 0; rescues && i < unknownPlaces.length; i++) {
+      rescue(unknownPlaces[i]);
+    }
+    for (int i = 0; i < pathPlaces.length; i++) {
+      int place = pathPlaces[i];
+      inFile[i] = place < 0 || isNull(place) ? null : text(place);
+    }
+  }
+
+  private void misfit(int column, int place) {
+    if (rescues) {
+      rescue(place);
+      return;
+    }
+    String type = columns[column].dataType().simpleString();
+    bad = "column " + Reason.cut(columns[column].name()) + " is " + type + ", and this is not: " + excerpt(place);
+  }
+
+  /** Keeps the text of a cell by the name that the header has for it. */
+  private void rescue(int place) {
+    if (!isNull(place)) {
+      rescued.add(names.get(place), Json.write(text(place)));
+    }
+  }
+
+  final void misshapen() {
+    bad = "not as many cells as the header has names (" + width + ")";
+  }
+
+  final String text(int place) {
+    return new String(bytes[place], from[place], to[place] - from[place], UTF_8);
+  }
+
+  /** Returns as much of a cell as a reason may hold. */
+  private String excerpt(int place) {
+    int maxBytes = 4 * Reason.MAX_CHARS; // A character has at most 4 bytes.
+    boolean all = to[place] - from[place] <= maxBytes;
+    return Reason.cut(all ? text(place) : new String(bytes[place], from[place], maxBytes, UTF_8));
+  }
+
+  public final boolean isNull(int place) {
+    if (to[place] < 0) {
+      return true;
+    }
+    for (byte[] text : nulls) {
+      if (Arrays.equals(text, 0, text.length, bytes[place], from[place], to[place])) {
+        return true;
+      }
+    }
+    return false;
+  }
+}

@@ -1,0 +1,2 @@
+/** Readers of the rows of CSV. */
+package io.tidegate.load.csv;

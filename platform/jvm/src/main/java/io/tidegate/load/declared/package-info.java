@@ -1,0 +1,2 @@
+/** Readers of the formats whose files declare their columns: ORC and Avro. */
+package io.tidegate.load.declared;

@@ -1,0 +1,2 @@
+/** Bad rows: their reasons, their counts and the objects that keep them. */
+package io.tidegate.load.quarantine;

@@ -1,0 +1,107 @@
+package io.tidegate.load.request;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import java.io.Serializable;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The files that a client asks for, and how to read them. A client sends it as JSON.
+ *
+ * @param n the batch's number
+ * @param groups files that are read together
+ * @param partitions names of the columns whose values are in the path
+ * @param rescued name of the column for what no other column takes; null where a row that does not fit is bad
+ */
+public record LoadRequest(
+    @JsonProperty("n") long n,
+    @JsonProperty("groups") List<Group> groups,
+    @JsonProperty("partitions") List<String> partitions,
+    @JsonProperty("rescued") String rescued)
+    implements Serializable {
+
+  /**
+   * Files of one format, and of one header.
+   *
+   * @param reader name of a {@link ReaderKind}, in lower case
+   * @param names a CSV file's columns, in its order; for VARIANT, members that Tidegate added to the lines
+   * @param declared lower-case names of columns whose type is configured: 007 is a number there
+   * @param csv how CSV is written; null for other formats
+   * @param refusal why a row with a field that the table does not have is refused
+   */
+  public record Group(
+      @JsonProperty("reader") String reader,
+      @JsonProperty("names") List<String> names,
+      @JsonProperty("declared") List<String> declared,
+      @JsonProperty("csv") Csv csv,
+      @JsonProperty("refusal") String refusal,
+      @JsonProperty("files") List<Source> files)
+      implements Serializable {
+
+    /**
+     * How the files are read.
+     *
+     * @throws io.tidegate.TidegateException BATCH, when this server has no such reader
+     */
+    public ReaderKind kind() {
+      return ReaderKind.named(reader);
+    }
+
+    /** Returns the same files with another reader. */
+    public Group read(ReaderKind by) {
+      return new Group(by.text(), names, declared, csv, refusal, files);
+    }
+
+    /** Returns the same group without its files: each task has a copy of it. */
+    public Group withoutFiles() {
+      return new Group(reader, names, declared, csv, refusal, List.of());
+    }
+
+    /** Whether the bytes of the files came with the request. They come for all files of a group or for none. */
+    public boolean hasBodies() {
+      return !files.isEmpty() && files.get(0).body() != null;
+    }
+  }
+
+  /**
+   * One file.
+   *
+   * @param path what is read: the object itself, or a copy; the address, if the bytes came with the request
+   * @param size bytes at {@code path}
+   * @param source the object's address, {@code _source_path}
+   * @param time of the event, in microseconds since 1970; null where there was none
+   * @param values texts of the columns of the path, by name
+   * @param body the bytes of a small file, unpacked; null where they are read from {@code path}
+   */
+  public record Source(
+      @JsonProperty("path") String path,
+      @JsonProperty("size") long size,
+      @JsonProperty("source") String source,
+      @JsonProperty("etag") String etag,
+      @JsonProperty("time") Long time,
+      @JsonProperty("values") Map<String, String> values,
+      @JsonProperty("body") byte[] body)
+      implements Serializable {
+
+    /** Returns the same file without its bytes. */
+    public Source withoutBody() {
+      return new Source(path, size, source, etag, time, values, null);
+    }
+  }
+
+  /**
+   * How CSV is written. Delimiter, quote and decimal are one character each, and so is {@code comment} unless it is
+   * null.
+   *
+   * @param lineEnd what ends the rows of files that are read as a whole; null where it is unknown
+   */
+  public record Csv(
+      @JsonProperty("delimiter") String delimiter,
+      @JsonProperty("quote") String quote,
+      @JsonProperty("comment") String comment,
+      @JsonProperty("nulls") List<String> nulls,
+      @JsonProperty("decimal") String decimal,
+      @JsonProperty("header") boolean header,
+      @JsonProperty("line_end") String lineEnd)
+      implements Serializable {}
+}

@@ -1,0 +1,2 @@
+/** What a client asks to be read, and how. */
+package io.tidegate.load.request;

@@ -1,0 +1,2 @@
+/** The procedures that write and read ledgers. */
+package io.tidegate.procedures.ledger;

@@ -1,0 +1,45 @@
+package io.tidegate.procedures.server;
+
+import static org.apache.spark.sql.types.DataTypes.StringType;
+
+import io.tidegate.procedures.LocalProcedure;
+import java.security.CodeSource;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.types.StructType;
+
+/** {@code jars()}: returns the jar that each component of a commit was loaded from. */
+public final class JarsProcedure extends LocalProcedure {
+  private static final List<Map.Entry<String, String>> CLASSES =
+      List.of(
+          Map.entry("Tidegate", "io.tidegate.storage.DynamoDbLogStore"),
+          Map.entry("Spark", "org.apache.spark.sql.SparkSession"),
+          Map.entry("Delta", "org.apache.spark.sql.delta.DeltaLog"),
+          Map.entry("Delta's log store API", "io.delta.storage.LogStore"),
+          Map.entry("S3A", "org.apache.hadoop.fs.s3a.S3AFileSystem"),
+          Map.entry("AWS SDK for DynamoDB", "software.amazon.awssdk.services.dynamodb.DynamoDbClient"));
+
+  public JarsProcedure() {
+    super(
+        "jars",
+        "the jars that the classes of a commit come from; null where a class is missing",
+        new StructType(),
+        new StructType().add("component", StringType, false).add("jar", StringType));
+  }
+
+  @Override
+  protected List<Object[]> run(SparkSession spark, Arguments arguments) {
+    return CLASSES.stream().map(entry -> new Object[] {entry.getKey(), jar(entry.getValue())}).toList();
+  }
+
+  private static String jar(String name) {
+    try {
+      CodeSource source = Class.forName(name).getProtectionDomain().getCodeSource();
+      String path = source == null ? "" : source.getLocation().getPath();
+      return path.substring(path.lastIndexOf('/') + 1);
+    } catch (ClassNotFoundException | LinkageError e) {
+      return null;
+    }
+  }
+}

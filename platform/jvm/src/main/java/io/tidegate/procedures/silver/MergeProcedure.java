@@ -1,0 +1,97 @@
+package io.tidegate.procedures.silver;
+
+import static org.apache.spark.sql.types.DataTypes.LongType;
+import static org.apache.spark.sql.types.DataTypes.StringType;
+
+import io.tidegate.Json;
+import io.tidegate.delta.TableView;
+import io.tidegate.merge.KeyedMerge;
+import io.tidegate.procedures.LocalProcedure;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * {@code merge(table, rows, keys, newer, most, statement, source, app_id, number)}: merges rows by key in a commit that
+ * carries the txn {@code (app_id, number)}, and drops the temporary view {@code source}. Returns how many rows changed,
+ * and the table's version and the application's last txn afterwards.
+ *
+ * <p>{@link KeyedMerge} does it where it can, else {@code statement}, a MERGE with the same result. {@code newer} is
+ * empty where only the statement can do it. {@code most} is the maximum number of rows, known before any row is read.
+ *
+ * <p>A MERGE takes its txn only from the session, and a txn that remains in a session makes later writes of that
+ * session vanish silently. So the txn is set on a copy of the session, which is used for nothing else.
+ */
+public final class MergeProcedure extends LocalProcedure {
+  public MergeProcedure() {
+    super(
+        "merge",
+        "run a MERGE once per transaction number",
+        new StructType()
+            .add("table", StringType)
+            .add("rows", StringType)
+            .add("keys", StringType)
+            .add("newer", StringType)
+            .add("most", LongType)
+            .add("statement", StringType)
+            .add("source", StringType)
+            .add("app_id", StringType)
+            .add("number", LongType),
+        new StructType()
+            .add("inserted", LongType, false)
+            .add("updated", LongType, false)
+            .add("deleted", LongType, false)
+            .add("version", LongType, false)
+            .add("txn", LongType));
+  }
+
+  @Override
+  protected List<Object[]> run(SparkSession spark, Arguments arguments) {
+    Object[] changed;
+    try {
+      changed = changed(spark, arguments);
+    } finally {
+      spark.catalog().dropTempView(arguments.text("source"));
+    }
+    TableView table = TableView.open(spark, arguments.text("table"));
+    return List.<Object[]>of(
+        new Object[] {
+          changed[0], changed[1], changed[2], table.snapshot().version(), table.lastTxn(arguments.text("app_id"))
+        });
+  }
+
+  private static Object[] changed(SparkSession spark, Arguments arguments) {
+    KeyedMerge.Work work =
+        new KeyedMerge.Work(
+            arguments.text("rows"),
+            Json.strings(arguments.text("keys"), "argument keys"),
+            arguments.text("newer"),
+            arguments.number("most"),
+            arguments.text("app_id"),
+            arguments.number("number"));
+    KeyedMerge.Changed changed =
+        SharedCode.in(spark, Map.of(), copy -> KeyedMerge.merge(copy, arguments.text("table"), work));
+    if (changed != null) {
+      return new Object[] {changed.inserted(), changed.updated(), 0L};
+    }
+    Map<String, String> txn =
+        Map.of(
+            "spark.databricks.delta.write.txnAppId", work.appId(),
+            "spark.databricks.delta.write.txnVersion", Long.toString(work.number()));
+    List<Row> metrics = SharedCode.in(spark, txn, copy -> copy.sql(arguments.text("statement")).collectAsList());
+    return new Object[] {
+      count(metrics, "num_inserted_rows"), count(metrics, "num_updated_rows"), count(metrics, "num_deleted_rows")
+    };
+  }
+
+  /** Returns a count of the MERGE; 0 if the table had that txn, or a later one, already. */
+  private static long count(List<Row> changed, String name) {
+    if (changed.isEmpty() || changed.get(0).schema().getFieldIndex(name).isEmpty()) {
+      return 0;
+    }
+    Object count = changed.get(0).getAs(name);
+    return count == null ? 0 : ((Number) count).longValue();
+  }
+}

@@ -1,0 +1,2 @@
+/** The procedures that change silver tables. */
+package io.tidegate.procedures.silver;

@@ -1,0 +1,43 @@
+package io.tidegate.procedures.tables;
+
+import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.udf;
+import static org.apache.spark.sql.types.DataTypes.LongType;
+import static org.apache.spark.sql.types.DataTypes.StringType;
+
+import io.tidegate.delta.LogPath;
+import io.tidegate.delta.TableView;
+import io.tidegate.procedures.LocalProcedure;
+import java.util.List;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.api.java.UDF1;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * {@code live_view(table, view)}: makes a temporary view over a table's live files: {@code _tidegate_path} as in {@code
+ * _metadata.file_path}, and {@code _tidegate_key}, decoded and below the table. Returns the version that it shows.
+ */
+public final class LiveViewProcedure extends LocalProcedure {
+  public LiveViewProcedure() {
+    super(
+        "live_view",
+        "make a temporary view over the paths of a table's live files",
+        new StructType().add("table", StringType).add("view", StringType),
+        new StructType().add("version", LongType, false));
+  }
+
+  @Override
+  protected List<Object[]> run(SparkSession spark, Arguments arguments) {
+    TableView table = TableView.open(spark, arguments.text("table"));
+    String root = table.root().toString();
+    UDF1<String, String> place = logged -> LogPath.inMetadata(new Path(root), logged);
+    UDF1<String, String> key = logged -> LogPath.key(root, logged);
+    table.snapshot().allFiles().toDF()
+        .select(
+            udf(place, StringType).apply(col("path")).as("_tidegate_path"),
+            udf(key, StringType).apply(col("path")).as("_tidegate_key"))
+        .createOrReplaceTempView(arguments.text("view"));
+    return List.<Object[]>of(new Object[] {table.snapshot().version()});
+  }
+}

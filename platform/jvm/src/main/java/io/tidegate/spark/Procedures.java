@@ -1,0 +1,55 @@
+package io.tidegate.spark;
+
+import io.tidegate.procedures.bronze.AddFilesProcedure;
+import io.tidegate.procedures.bronze.CheckColumnsProcedure;
+import io.tidegate.procedures.bronze.FileColumnsProcedure;
+import io.tidegate.procedures.bronze.InferCsvProcedure;
+import io.tidegate.procedures.bronze.InferJsonProcedure;
+import io.tidegate.procedures.bronze.LoadFilesProcedure;
+import io.tidegate.procedures.bronze.StageFilesProcedure;
+import io.tidegate.procedures.ledger.AppendRowsProcedure;
+import io.tidegate.procedures.ledger.LedgerMemoryProcedure;
+import io.tidegate.procedures.ledger.QuarantiningProcedure;
+import io.tidegate.procedures.server.CommitTableProcedure;
+import io.tidegate.procedures.server.JarsProcedure;
+import io.tidegate.procedures.silver.AddColumnsProcedure;
+import io.tidegate.procedures.silver.MergeProcedure;
+import io.tidegate.procedures.tables.BatchViewProcedure;
+import io.tidegate.procedures.tables.DeriveViewProcedure;
+import io.tidegate.procedures.tables.LiveFilesProcedure;
+import io.tidegate.procedures.tables.LiveViewProcedure;
+import io.tidegate.procedures.tables.NameTablesProcedure;
+import io.tidegate.procedures.tables.RenewTableProcedure;
+import io.tidegate.procedures.tables.TableStateProcedure;
+import java.util.List;
+import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure;
+
+/** The procedures that the catalog of this server has. */
+final class Procedures {
+  /** Every procedure, in the order in which a catalog lists them. */
+  static final List<UnboundProcedure> ALL =
+      List.of(
+          new TableStateProcedure(),
+          new StageFilesProcedure(),
+          new LoadFilesProcedure(),
+          new CheckColumnsProcedure(),
+          new AddColumnsProcedure(),
+          new InferCsvProcedure(),
+          new InferJsonProcedure(),
+          new FileColumnsProcedure(),
+          new LiveFilesProcedure(),
+          new AddFilesProcedure(),
+          new AppendRowsProcedure(),
+          new LedgerMemoryProcedure(),
+          new BatchViewProcedure(),
+          new LiveViewProcedure(),
+          new MergeProcedure(),
+          new RenewTableProcedure(),
+          new NameTablesProcedure(),
+          new DeriveViewProcedure(),
+          new JarsProcedure(),
+          new CommitTableProcedure(),
+          new QuarantiningProcedure());
+
+  private Procedures() {}
+}

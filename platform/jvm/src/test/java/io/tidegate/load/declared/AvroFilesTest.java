@@ -1,0 +1,310 @@
+package io.tidegate.load.declared;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.tidegate.load.declared.DeclaredFormat.BadFile;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.math.BigInteger;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.apache.avro.Schema;
+import org.apache.avro.file.CodecFactory;
+import org.apache.avro.file.DataFileWriter;
+import org.apache.avro.generic.GenericData;
+import org.apache.avro.generic.GenericDatumWriter;
+import org.apache.avro.generic.GenericRecord;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.catalyst.util.MapData;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Avro keeps its meaning: logical types, unions, and what no table can hold. */
+class AvroFilesTest {
+  private static final Configuration CONF = new Configuration(false);
+  private final AvroFiles avro = new AvroFiles();
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          "boolean" | BOOLEAN
+          "int" | INT
+          "long" | BIGINT
+          "float" | FLOAT
+          "double" | DOUBLE
+          "string" | STRING
+          "bytes" | BINARY
+          {"type":"fixed","name":"f","size":3} | BINARY
+          {"type":"enum","name":"e","symbols":["A","B"]} | STRING
+          {"type":"int","logicalType":"date"} | DATE
+          {"type":"int","logicalType":"time-millis"} | STRING
+          {"type":"long","logicalType":"time-micros"} | STRING
+          {"type":"long","logicalType":"timestamp-millis"} | TIMESTAMP
+          {"type":"long","logicalType":"timestamp-micros"} | TIMESTAMP
+          {"type":"long","logicalType":"local-timestamp-millis"} | TIMESTAMP_NTZ
+          {"type":"long","logicalType":"local-timestamp-micros"} | TIMESTAMP_NTZ
+          {"type":"string","logicalType":"uuid"} | STRING
+          {"type":"bytes","logicalType":"decimal","precision":9,"scale":2} | DECIMAL(9,2)
+          {"type":"fixed","name":"f","size":8,"logicalType":"decimal","precision":18,"scale":0} | DECIMAL(18,0)
+          {"type":"string","logicalType":"of-nobody"} | STRING
+          {"type":"array","items":["null","int"]} | ARRAY<INT>
+          {"type":"map","values":"long"} | MAP<STRING, BIGINT>
+          {"type":"record","name":"r","fields":[{"name":"a","type":"int"}]} | STRUCT<a: INT>
+          ["null","int"] | INT
+          ["int"] | INT
+          ["int","long","null"] | BIGINT
+          ["double","float"] | DOUBLE
+          ["null","int","string"] | STRUCT<member_int: INT, member_string: STRING>
+          """)
+  void aTypeBecomesAColumn(String type, String column) throws IOException {
+    assertEquals(StructType.fromDDL("x " + column).sql(), columns(written(type)).sql());
+  }
+
+  @Test
+  void anAlwaysNullFieldIsNotAColumn() throws IOException {
+    byte[] body = written("\"null\"", (Object) null);
+    assertTrue(columns(body).isEmpty());
+    assertNull(values(body, "x string").get(0));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{'type':'fixed','name':'d','size':12,'logicalType':'duration'}",
+        "{'type':'bytes','logicalType':'decimal','precision':39,'scale':0}",
+        "{'type':'record','name':'node','fields':[{'name':'next','type':['null','node']}]}",
+        "{'type':'array','items':{'type':'fixed','name':'d','size':12,'logicalType':'duration'}}"
+      })
+  void aTypeThatNoTableHasIsRefusedByTheNameOfItsColumn(String type) throws IOException {
+    byte[] body = written(type.replace('\'', '"'));
+    var refused = assertThrows(BadFile.class, () -> columns(body));
+    assertTrue(refused.getMessage().startsWith("column x"), refused.getMessage());
+    assertTrue(refused.getMessage().contains("; write"), refused.getMessage());
+  }
+
+  @Test
+  void aSchemaThatIsNotARecordIsRefused() throws IOException {
+    byte[] body = file(new Schema.Parser().parse("\"long\""), CodecFactory.nullCodec(), List.of(1L));
+    assertTrue(assertThrows(BadFile.class, () -> columns(body)).getMessage().startsWith("its rows are long"));
+  }
+
+  @Test
+  void timesKeepTheirUnit() throws IOException {
+    assertEquals(List.of(1_500_000L), values(logical("long", "timestamp-millis", 1_500L), "x timestamp"));
+    assertEquals(List.of(-1L), values(logical("long", "timestamp-micros", -1L), "x timestamp"));
+    assertEquals(List.of(7L), values(logical("long", "local-timestamp-micros", 7L), "x timestamp_ntz"));
+    assertEquals(List.of(2L), values(logical("long", "timestamp-nanos", 2_000L), "x timestamp"));
+    assertEquals(List.of(text("00:00:01.500")), values(logical("int", "time-millis", 1_500), "x string"));
+    assertEquals(List.of(text("23:59:59.999999")), values(logical("long", "time-micros", 86_399_999_999L), "x string"));
+    assertEquals(List.of(-171_664), values(logical("int", "date", -171_664), "x date"));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "long, timestamp-nanos, 1, timestamp, nanoseconds",
+    "long, time-micros, 86400000000, string, outside of a day",
+    "long, time-micros, -1, string, outside of a day"
+  })
+  void aTimeThatTheColumnWouldChangeIsRefused(String type, String meaning, long value, String column, String reason)
+      throws IOException {
+    byte[] body = logical(type, meaning, value);
+    var refused = assertThrows(BadFile.class, () -> values(body, "x " + column));
+    assertTrue(refused.getMessage().contains(reason), refused.getMessage());
+  }
+
+  @Test
+  void aDayOfSparksJulianCalendarIsRefused() throws IOException {
+    Schema schema = schema("{\"type\":\"int\",\"logicalType\":\"date\"}");
+    for (int day : List.of(-171_664, 0)) {
+      ByteArrayOutputStream body = new ByteArrayOutputStream();
+      try (DataFileWriter<Object> writer = new DataFileWriter<>(new GenericDatumWriter<>(schema))) {
+        writer.setMeta("org.apache.spark.legacyDateTime", "").create(schema, body);
+        writer.append(record(schema, day));
+      }
+      if (day < 0) {
+        var refused = assertThrows(BadFile.class, () -> values(body.toByteArray(), "x date"));
+        assertTrue(refused.getMessage().contains("Julian calendar"), refused.getMessage());
+      } else {
+        assertEquals(List.of(0), values(body.toByteArray(), "x date"));
+      }
+    }
+  }
+
+  @Test
+  void decimalsAndBytesAreWhole() throws IOException {
+    ByteBuffer unscaled = ByteBuffer.wrap(BigInteger.valueOf(-12_345).toByteArray());
+    String type = "{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"precision\":%d,\"scale\":2}";
+    assertEquals(
+        List.of(Decimal.apply("-123.45")), values(written(type.formatted(9), unscaled.duplicate()), "x decimal(9,2)"));
+    byte[] tooLong = written(type.formatted(4), unscaled.duplicate());
+    assertThrows(BadFile.class, () -> values(tooLong, "x decimal(4,2)"));
+    byte[] found = (byte[]) values(written("\"bytes\"", ByteBuffer.wrap(new byte[] {0, -1})), "x binary").get(0);
+    assertArrayEquals(new byte[] {0, -1}, found);
+  }
+
+  @Test
+  void aUnionPutsItsValueIntoTheFieldOfItsType() throws IOException {
+    byte[] body = written("[\"null\",\"int\",\"string\"]", 1, "a", null);
+    List<Object> found = values(body, "x struct<member_int: int, member_string: string>");
+    assertEquals(1, ((InternalRow) found.get(0)).getInt(0));
+    assertTrue(((InternalRow) found.get(0)).isNullAt(1));
+    assertEquals(text("a"), ((InternalRow) found.get(1)).getUTF8String(1));
+    assertNull(found.get(2));
+  }
+
+  @Test
+  void uuidsAreText() throws IOException {
+    String uuid = "01234567-89ab-cdef-0123-456789abcdef";
+    assertEquals(List.of(text(uuid)), values(logical("string", "uuid", uuid), "x string"));
+    String type = "{\"type\":\"fixed\",\"name\":\"u\",\"size\":16,\"logicalType\":\"uuid\"}";
+    byte[] bytes = new BigInteger(uuid.replace("-", ""), 16).toByteArray();
+    Schema fixed = new Schema.Parser().parse(type);
+    byte[] sixteen = new byte[16];
+    System.arraycopy(bytes, 0, sixteen, 16 - bytes.length, bytes.length);
+    assertEquals(List.of(text(uuid)), values(written(type, new GenericData.Fixed(fixed, sixteen)), "x string"));
+  }
+
+  @Test
+  void listsMapsAndRecordsKeepTheirParts() throws IOException {
+    byte[] list = written("{\"type\":\"array\",\"items\":[\"null\",\"int\"]}", Arrays.asList(1, null));
+    ArrayData found = (ArrayData) values(list, "x array<int>").get(0);
+    assertEquals(1, found.getInt(0));
+    assertTrue(found.isNullAt(1));
+    byte[] map = written("{\"type\":\"map\",\"values\":\"int\"}", Map.of("a", 1));
+    MapData entries = (MapData) values(map, "x map<string, bigint>").get(0);
+    assertEquals(text("a"), entries.keyArray().getUTF8String(0));
+    assertEquals(1L, entries.valueArray().getLong(0));
+    String type = "{\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"a\",\"type\":\"int\"}]}";
+    GenericRecord inner = new GenericData.Record(new Schema.Parser().parse(type));
+    inner.put("a", 5);
+    InternalRow struct = (InternalRow) values(written(type, inner), "x struct<more: string, A: bigint>").get(0);
+    assertTrue(struct.isNullAt(0));
+    assertEquals(5L, struct.getLong(1));
+  }
+
+  @Test
+  void anAliasIsNotAName() throws IOException {
+    String json =
+        "{\"type\":\"record\",\"name\":\"row\",\"fields\":[{\"name\":\"x\",\"aliases\":[\"old\"],\"type\":\"int\"}]}";
+    Schema schema = new Schema.Parser().parse(json);
+    byte[] body = file(schema, CodecFactory.nullCodec(), List.of(record(schema, 3)));
+    assertEquals("x INT", columns(body).toDDL());
+    assertEquals(Arrays.asList((Object) null), values(body, "old int"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"null", "deflate", "snappy", "bzip2", "xz", "zstandard"})
+  void eachCodecIsRead(String codec) throws IOException {
+    Schema schema = schema("\"string\"");
+    byte[] body = file(schema, CodecFactory.fromString(codec), List.of(record(schema, "a"), record(schema, "b")));
+    assertEquals(List.of(text("a"), text("b")), values(body, "x string"));
+  }
+
+  @Test
+  void aFileWithoutBlocksHasColumns() throws IOException {
+    byte[] body = written("\"int\"");
+    assertEquals("x INT", columns(body).toDDL());
+    assertTrue(values(body, "x int").isEmpty());
+  }
+
+  @Test
+  void eachRowIsReadFromExactlyOneSplitOfTheFile() throws IOException {
+    Schema schema = schema("\"long\"");
+    List<Object> rows = new ArrayList<>();
+    for (long i = 0; i < 50_000; i++) {
+      rows.add(record(schema, i * 7_919 % 1_000_003));
+    }
+    byte[] body = file(schema, CodecFactory.nullCodec(), rows);
+    List<Object> found = new ArrayList<>();
+    for (long start = 0; start < body.length; start += 10_000) {
+      found.addAll(values(body, start, Math.min(10_000, body.length - start), "x bigint"));
+    }
+    assertEquals(50_000, found.size());
+    assertEquals(values(body, "x bigint"), found);
+  }
+
+  @Test
+  void aFileThatIsCutOffInItsHeaderOrABlockIsBroken() throws IOException {
+    byte[] body = written("\"string\"", "some text");
+    int header = written("\"string\"").length;
+    for (int length = 1; length < body.length; length++) {
+      byte[] cut = Arrays.copyOf(body, length);
+      if (length != header) {
+        assertThrows(Exception.class, () -> values(cut, "x string"), length + " of " + body.length + " bytes");
+      }
+    }
+  }
+
+  private StructType columns(byte[] body) throws IOException {
+    try (SourceInput input = new SourceInput("file", body.length, body, CONF)) {
+      return avro.columns(input);
+    }
+  }
+
+  private List<Object> values(byte[] body, String column) throws IOException {
+    return values(body, 0, body.length, column);
+  }
+
+  private List<Object> values(byte[] body, long start, long length, String column) throws IOException {
+    List<Object> found = new ArrayList<>();
+    try (SourceInput input = new SourceInput("file", body.length, body, CONF);
+        DeclaredFormat.Rows rows = avro.rows(input, start, length, StructType.fromDDL(column))) {
+      Object[] row = new Object[1];
+      while (rows.next(row)) {
+        found.add(row[0]);
+      }
+    }
+    return found;
+  }
+
+  private static UTF8String text(String value) {
+    return UTF8String.fromString(value);
+  }
+
+  private static Schema schema(String type) {
+    return new Schema.Parser()
+        .parse("{\"type\":\"record\",\"name\":\"row\",\"fields\":[{\"name\":\"x\",\"type\":" + type + "}]}");
+  }
+
+  private static GenericRecord record(Schema schema, Object value) {
+    GenericRecord record = new GenericData.Record(schema);
+    record.put(0, value);
+    return record;
+  }
+
+  private static byte[] logical(String type, String meaning, Object value) throws IOException {
+    return written("{\"type\":\"" + type + "\",\"logicalType\":\"" + meaning + "\"}", value);
+  }
+
+  private static byte[] written(String type, Object... values) throws IOException {
+    Schema schema = schema(type);
+    return file(schema, CodecFactory.nullCodec(), Arrays.stream(values).map(value -> (Object) record(schema, value)).toList());
+  }
+
+  private static byte[] file(Schema schema, CodecFactory codec, List<Object> rows) throws IOException {
+    ByteArrayOutputStream body = new ByteArrayOutputStream();
+    try (DataFileWriter<Object> writer = new DataFileWriter<>(new GenericDatumWriter<>(schema))) {
+      writer.setCodec(codec).create(schema, body);
+      for (Object row : rows) {
+        writer.append(row);
+      }
+    }
+    return body.toByteArray();
+  }
+}
