@@ -17,7 +17,7 @@ from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.file_format import format_of, mode_of
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.discovery import discovered_table
-from tidegate.platform.core.silver.columns import DELETED, SILVER_COLUMNS
+from tidegate.platform.core.silver.columns import DELETED, own_columns
 from tidegate.resources.aws.bucket import Bucket
 from tidegate.resources.aws.clients import Aws
 from tidegate.resources.aws.cloudwatch import CloudWatch
@@ -275,7 +275,8 @@ class Lake:
                 ledgers.append((table_key, sql_name.name))
             if naming.named and sql_name.schema == "silver":
                 view = sql_name.name.removesuffix(WITH_TOMBSTONES)
-                query = silver_query(f"silver.{sql_name.name}")
+                silver = self._spec(TableKey.decode(table_key)).silver
+                query = silver_query(f"silver.{sql_name.name}", own_columns(silver))
                 self._attempt(
                     unnamed, table_key, partial(self.delta.catalog.name_view, "silver", view, query, grows=True)
                 )
@@ -322,9 +323,14 @@ def _raised(found: _T | Exception) -> _T:
     return found
 
 
-def silver_query(relation: str) -> str:
-    """The query that hides a silver table's tombstones and bookkeeping."""
-    return f"SELECT * EXCEPT ({', '.join(SILVER_COLUMNS)}) FROM {relation} WHERE NOT {DELETED}"
+def silver_query(relation: str, own: Sequence[str]) -> str:
+    """Returns the query that hides a silver table's tombstones and bookkeeping.
+
+    Args:
+        relation: the silver table.
+        own: Tidegate's own columns in it.
+    """
+    return f"SELECT * EXCEPT ({', '.join(own)}) FROM {relation} WHERE NOT {DELETED}"
 
 
 def open_lake(config: LakeConfig, aws: Aws, remote: SparkRemote, connect: Callable[[], SparkSession]) -> Lake:

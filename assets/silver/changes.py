@@ -49,6 +49,7 @@ class Changes:
         batches: number of batches that are merged.
         volume: files, rows and bytes of these batches, as metadata.
         is_reread: a redrive or a rebuild read files of a loaded table again, so older rows left bronze.
+        statistics: Delta statistics of every file whose rows it has, as JSON texts. None if they were not read.
     """
 
     view: str
@@ -57,6 +58,7 @@ class Changes:
     batches: int
     volume: dict[str, int | float]
     is_reread: bool = False
+    statistics: tuple[str, ...] | None = None
 
 
 def gather(delta: Delta, work: PendingMerge) -> Changes:
@@ -81,7 +83,7 @@ def gather(delta: Delta, work: PendingMerge) -> Changes:
         if removed:
             return _by_ledger(delta, work, birth, view, 0, _REPLACED, counted_after=mark)
         _loaded(delta, birth, mark, n).createOrReplaceTempView(view)
-        return Changes(view, n, first, len(batches), volume(batches))
+        return Changes(view, n, first, len(batches), volume(batches), statistics=_statistics(batches))
     if removed and work.spec.on_removed == "full":
         return _by_ledger(delta, work, birth, view, 0, _REMOVED)
     paths = {batch.n: [add.path for add in batch.adds] for batch in batches if batch.adds}
@@ -95,7 +97,8 @@ def gather(delta: Delta, work: PendingMerge) -> Changes:
         return _by_ledger(delta, work, birth, view, mark)
     if why:
         _whole(delta, birth).createOrReplaceTempView(view)
-    return Changes(view, n, first or why, len(batches), volume(batches))
+    statistics = None if why else _statistics(batches)
+    return Changes(view, n, first or why, len(batches), volume(batches), statistics=statistics)
 
 
 _FIRST = "silver holds nothing of this bronze table as it is now"
@@ -111,6 +114,10 @@ def _step(work: PendingMerge, mark: int) -> tuple[int, tuple[Batch, ...]]:
     batches = _batches(work.table, numbers[:taken])
     taken = within([sum(row.rows or 0 for row in batch.rows) for batch in batches], _MAX_ROWS)
     return (work.n if taken == len(numbers) else numbers[taken - 1]), batches[:taken]
+
+
+def _statistics(batches: Sequence[Batch]) -> tuple[str, ...]:
+    return tuple(add.stats for batch in batches for add in batch.adds)
 
 
 def within(amounts: Sequence[int], limit: int) -> int:

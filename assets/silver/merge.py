@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pyspark.errors import PySparkException
 
@@ -13,7 +14,8 @@ from tidegate.assets.presentation.volume import total
 from tidegate.assets.silver.changes import gather
 from tidegate.assets.silver.merge_sql import build_merge
 from tidegate.assets.silver.pending import PendingMerge, pending_merge
-from tidegate.assets.silver.table import create_table, purge_tombstones, silver_columns, widen_table
+from tidegate.assets.silver.row_queries import expression_types, rows_without_order
+from tidegate.assets.silver.table import create_table, purge_tombstones, silver_rules, widen_table
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.first_line import first_line
@@ -40,6 +42,7 @@ class MergeResult:
         inserted: rows that silver did not have.
         updated: rows that replaced a row of silver.
         deleted: rows that left silver.
+        unordered: rows of the batches with a NULL in `order`. They are older than every other row of their key.
     """
 
     version: int
@@ -50,6 +53,7 @@ class MergeResult:
     inserted: int
     updated: int
     deleted: int
+    unordered: int = 0
 
 
 def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda _: None) -> MergeResult | None:
@@ -91,14 +95,15 @@ def _together(steps: Sequence[MergeResult]) -> MergeResult:
         inserted=sum(step.inserted for step in steps),
         updated=sum(step.updated for step in steps),
         deleted=sum(step.deleted for step in steps),
+        unordered=sum(step.unordered for step in steps),
     )
 
 
 def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeResult:
-    columns = silver_columns(work)
-    widened = work.silver.exists and widen_table(lake, work, columns)
+    rules = silver_rules(work, partial(expression_types, lake.delta.session, work))
+    widened = work.silver.exists and widen_table(lake, work, rules.columns)
     if not work.silver.exists:
-        create_table(lake, work, columns)
+        create_table(lake, work, rules)
     have = lake.delta.table_state(work.location).schema if widened else work.silver.schema
     # Without a mark, an earlier merge may have died between the creation of the table and its SQL names.
     if widened or work.mark is None:
@@ -110,7 +115,8 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
     if changes.why_full:
         log(f"full merge: {changes.why_full}")
     purge_tombstones(lake, work, changes.n)
-    merging = build_merge(work, changes, columns, have)
+    merging = build_merge(work, changes, rules, have)
+    unordered = rows_without_order(lake.delta.session, changes, rules, work.bronze.schema)
     merged = lake.delta.merge(work.location, merging, changes.view, work.app_id, changes.n)
     seam("silver-merge")
     if (merged.txn or 0) < changes.n:
@@ -129,6 +135,7 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         merged.inserted,
         merged.updated,
         merged.deleted,
+        unordered,
     )
 
 

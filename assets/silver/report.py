@@ -24,6 +24,7 @@ def merge_metadata(merged: MergeResult | None) -> dict[str, Any]:
         "inserted": merged.inserted,
         "updated": merged.updated,
         "deleted": merged.deleted,
+        "unordered": merged.unordered,
         "batch": merged.n,
         "delta_version": merged.version,
         "full_merge": merged.why_full or "no",

@@ -2,66 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.errors import PySparkException
 
 from tidegate.assets.maintenance.compaction import passes
 from tidegate.assets.silver.pending import PendingMerge
-from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.column_types import Field, Type
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, needs_mapping
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
-from tidegate.platform.core.silver.columns import CHANGED_AT, CHANGED_BATCH, DELETED, SILVER_COLUMNS, missing_columns
+from tidegate.platform.core.silver.columns import (
+    CHANGED_AT,
+    CHANGED_BATCH,
+    DELETED,
+    KEY,
+    ORDER,
+    missing_columns,
+    own_columns,
+)
+from tidegate.platform.core.silver.rules import MergeRules, merge_rules
 from tidegate.resources.lake import Lake
+from tidegate.resources.spark.procedures import literal
 from tidegate.resources.spark.session import command
 
 #: Expired tombstones are purged each time that the mark passes a multiple of this.
 _PURGE_EVERY = 50
 
 
-def silver_columns(work: PendingMerge) -> tuple[Field, ...]:
-    """Returns bronze's columns without those that Tidegate adds to loaded tables.
+def silver_rules(work: PendingMerge, type_of: Callable[[Sequence[str]], Sequence[Type]]) -> MergeRules:
+    """Returns the rules of a merge. Silver takes bronze's columns without those that Tidegate adds to loaded tables.
+
+    Args:
+        work: what is pending.
+        type_of: returns the types of SQL expressions over a row of bronze.
 
     Raises:
         ValueError: bronze lacks a column that lake.yaml names, has a column with the name of one of silver's own, or
-            has a column in another type than silver.
+            has a column in another type than silver. Or key or order were derived in another way before.
     """
     birth = work.table.birth
     ours = () if birth is not None and birth.registered else SOURCE_COLUMNS
     columns = tuple(field for field in work.bronze.schema.fields if field.name not in ours)
     silver = f"silver.{work.table.spec.name}"
     names = [field.name for field in columns]
-    if taken := [name for name in names if name.lower() in SILVER_COLUMNS]:
+    if taken := [name for name in names if name.lower() in own_columns(work.spec)]:
         raise ValueError(f"{silver}: bronze has a column {taken[0]!r}, and silver one of its own by that name")
-    if missing := missing_columns(work.spec, names):
+    if missing := missing_columns(work.spec, columns):
         raise ValueError(
             f"{silver}: bronze has no column {missing[0]!r}, which lake.yaml names in `silver`; "
             f"it has {', '.join(names)}"
         )
-    for name, ours_now, theirs in work.silver.schema.retyped(columns):
+    rules = merge_rules(work.spec, columns, type_of)
+    _check_recorded(work, rules)
+    for name, ours_now, theirs in work.silver.schema.retyped(rules.columns):
         raise ValueError(
             f"{silver}: column {name} is {ours_now.sql()}, and {theirs.sql()} in bronze: bronze was reset since, or "
             "somebody changed the type in silver. Values would change on their way: give the table another `name` in "
             "lake.yaml, and a new silver table is merged"
         )
-    return columns
+    return rules
 
 
-def create_table(lake: Lake, work: PendingMerge, columns: Sequence[Field]) -> None:
-    """Create the silver table with these columns and silver's own, unless another run already has."""
+def _check_recorded(work: PendingMerge, rules: MergeRules) -> None:
+    """Check that key and order of new rows compare with those that silver has kept of its rows."""
+    if not work.silver.exists:
+        return
+    for option, own in (("keys", KEY), ("order", ORDER)):
+        name = f"tidegate.silver{own}"
+        before, now = work.silver.properties.get(name), rules.recorded.get(name)
+        if before != now:
+            raise ValueError(
+                f"silver.{work.table.spec.name}: `{option}` of `silver` in lake.yaml has changed from "
+                f"{before or 'columns'} to {now or 'columns'}, and the rows of silver do not compare with new rows any "
+                "more. Change it back, or give the table another `name` in lake.yaml, and a new silver table is merged"
+            )
+
+
+def create_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
+    """Create the silver table with the columns of the rules and silver's own, unless another run already has."""
     own = [
         Field(DELETED, simple_type("boolean")),
         Field(CHANGED_BATCH, simple_type("bigint")),
         Field(CHANGED_AT, simple_type("timestamp")),
     ]
-    properties = {"tidegate.lake": lake.id, "delta.enableDeletionVectors": "true"}
-    if needs_mapping(columns):
+    properties = {"tidegate.lake": lake.id, "delta.enableDeletionVectors": "true", **rules.recorded}
+    if needs_mapping(rules.columns):
         properties |= BY_NAME
     try:
         command(
             lake.delta.session,
-            f"CREATE TABLE IF NOT EXISTS delta.`{work.location}` ({columns_sql([*columns, *own])}) USING delta "
+            f"CREATE TABLE IF NOT EXISTS delta.`{work.location}` ({columns_sql([*rules.columns, *own])}) USING delta "
             f"TBLPROPERTIES ({_properties(properties)})",
         )
     except PySparkException:
@@ -88,4 +119,4 @@ def purge_tombstones(lake: Lake, work: PendingMerge, n: int) -> None:
 
 
 def _properties(properties: Mapping[str, str]) -> str:
-    return ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+    return ", ".join(f"{literal(name)} = {literal(value)}" for name, value in properties.items())

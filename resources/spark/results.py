@@ -63,7 +63,7 @@ class Merging:
 
     Attributes:
         rows: a query of the table's columns. No two of its rows have equal keys.
-        keys: columns that identify a row.
+        keys: columns or nested fields that identify a row, quoted for SQL.
         newer: a condition over a row `s` and the table's row `t` of its key: `s` replaces `t`. None if the merge does
             more than that, which only the statement expresses, or if the number of rows is unknown.
         max_rows: upper bound of the number of rows of the query. Without effect if `newer` is None.

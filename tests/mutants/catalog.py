@@ -264,8 +264,8 @@ MUTANTS = (
         "of two rows of a key the older one counts",
         5,
         _MERGE_SQL,
-        "ORDER BY {quoted(spec.order)} DESC NULLS LAST",
-        "ORDER BY {quoted(spec.order)} ASC NULLS LAST",
+        "{part.sql} DESC NULLS LAST",
+        "{part.sql} ASC NULLS LAST",
         ("tests/spark/test_silver_attacks.py::test_b6_duplicates_within_one_range_become_the_newest_row",),
     ),
     Mutant(
@@ -280,9 +280,9 @@ MUTANTS = (
         "a first merge after a reset compares numbers of two generations",
         5,
         "platform/core/silver/merge_mode.py",
-        '"" if self is MergeMode.AFTER_RESET else f" AND',
-        'f" AND',
-        ("tests/unit/platform/core/test_merge_mode.py::test_each_mode_does_to_each_row_what_its_clauses_say",),
+        "[] if self is MergeMode.AFTER_RESET else [f",
+        "[f",
+        ("tests/unit/platform/core/silver/test_merge_mode.py::test_each_mode_does_to_each_row_what_its_clauses_say",),
     ),
     Mutant(
         "a merge that takes a part of what waits marks all of it",

@@ -85,9 +85,11 @@ def test_columns_that_silver_names_and_bronze_has_not_are_told(
     lake.put("merged/1.json", kit.lines({"id": 1, "at": 1, "info": {"id": 1}}))
     kit.run(lake, "merged")
     assert silver(delete_when="info.id > 5 -- never").startswith("ok"), said()
-    assert "bronze has no column 'info.id'" in silver(keys=["info.id"])
+    assert silver(keys=["info.id", "abs(id)"], order=["at", "info.id"]).startswith("ok"), said()
+    assert "bronze has no column 'info.no'" in silver(keys=["info.no"])
     assert "bronze has no column 'when'" in silver(order="when")
-    assert "delete_when of `silver` is no condition" in silver(delete_when="gone = 'yes'")
+    assert "order of `silver` is not an expression over bronze's rows" in silver(order="(at - no)")
+    assert "delete_when of `silver` is not a condition" in silver(delete_when="gone = 'yes'")
 
 
 def test_an_invalid_lake_is_told_line_by_line(

@@ -12,6 +12,7 @@ from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, checked
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.schema.column_reference import is_expression
 from tidegate.platform.core.silver.columns import missing_columns
 from tidegate.resources.spark.delta import Delta
 from tidegate.resources.spark.remote import SparkRemote
@@ -46,19 +47,25 @@ def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
         raise Failed(f"the table cannot be read: {first_line(error)}") from None
     if silver is None or birth is None or state is None or not state.has_columns:
         return "no bronze table yet"
-    names = [field.name for field in state.schema.fields]
-    if missing := missing_columns(silver, names):
+    fields = state.schema.fields
+    if missing := missing_columns(silver, fields):
         raise Failed(
             f"bronze has no column {missing[0]!r}, so every merge fails: name columns of the table in keys and order "
-            f"of `silver`, not fields within them; it has {', '.join(names)}"
+            f"of `silver`; it has {', '.join(field.name for field in fields)}"
         )
-    if silver.delete_when:
-        try:
-            # The query is only analyzed, no row is read. The condition has its own lines: it may end in a comment.
-            query = f"SELECT coalesce((\n{silver.delete_when}\n), false) FROM delta.`{birth.location}`"
-            _ = delta.session.sql(query).schema
-        except PySparkException as error:
-            raise Failed(
-                f"delete_when of `silver` is no condition on bronze's rows, so every merge fails: {first_line(error)}"
-            ) from None
+    for option, texts, expected in (
+        ("keys", [key for key in silver.keys if is_expression(key)], "an expression"),
+        ("order", [part for part in silver.order if is_expression(part)], "an expression"),
+        ("delete_when", [silver.delete_when] if silver.delete_when else [], "a condition"),
+    ):
+        for text in texts:
+            # The query is only analyzed, no row is read. The text has its own lines: it may end in a comment.
+            value = f"coalesce((\n{text}\n), false)" if option == "delete_when" else f"(\n{text}\n)"
+            try:
+                _ = delta.session.sql(f"SELECT {value} FROM delta.`{birth.location}`").schema
+            except PySparkException as error:
+                raise Failed(
+                    f"{option} of `silver` is not {expected} over bronze's rows, so every merge fails: "
+                    f"{first_line(error)}"
+                ) from None
     return "bronze has these columns"

@@ -25,6 +25,7 @@ from tidegate.platform.cli.commands.time_travel import reach_silver
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.first_line import first_line, visible
+from tidegate.platform.core.silver.columns import own_columns
 from tidegate.resources.lake import Lake, Unnamed
 
 _SCHEMAS = ("bronze", "silver", "ledger", "lake")
@@ -55,14 +56,14 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int) -> None
         query, unnamed, every = _named(lake, query)
         try:
             try:
-                columns, rows, more = _run(session, query, limit)
+                columns, rows, more = _run(lake, query, limit)
             except PySparkException as error:
                 if every or not _is_unknown_table(error):
                     raise
                 unnamed = (
                     lake.name_tables()
                 )  # only Spark understands the name in the query, or the error must list the tables
-                columns, rows, more = _run(session, query, limit)
+                columns, rows, more = _run(lake, query, limit)
         except PySparkException as error:
             if _is_unknown_table(error):
                 message, tables = first_line(error), _tables(session)
@@ -94,9 +95,10 @@ def _named(lake: Lake, query: str) -> tuple[str, list[Unnamed], bool]:
     return query, unnamed, False
 
 
-def _run(session: SparkSession, query: str, limit: int) -> tuple[list[str], list[Row], int]:
+def _run(lake: Lake, query: str, limit: int) -> tuple[list[str], list[Row], int]:
     """Returns columns, rows, and how many more rows there are."""
-    frame = session.sql(reach_silver(query))
+    silver = {spec.name: spec.silver for spec in lake.config.tables}
+    frame = lake.delta.session.sql(reach_silver(query, lambda name: own_columns(silver.get(name))))
     rows = _variants_as_json(frame.limit(limit + 1)).collect()
     return frame.columns, rows, frame.count() - limit if len(rows) > limit else 0
 

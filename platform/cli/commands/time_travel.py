@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 
 import sqlglot
 from sqlglot import exp
@@ -14,7 +15,7 @@ _SCHEMA = "silver"
 _MAYBE = re.compile(r"\bas\s+of\b", re.IGNORECASE)
 
 
-def reach_silver(query: str) -> str:
+def reach_silver(query: str, own: Callable[[str], Sequence[str]]) -> str:
     """Returns the query with `silver.<name> VERSION|TIMESTAMP AS OF …` read from the table behind the view.
 
     Spark has no time travel for views. A query without a silver table is returned unchanged. So is a query that cannot
@@ -22,6 +23,7 @@ def reach_silver(query: str) -> str:
 
     Args:
         query: Spark SQL.
+        own: returns Tidegate's own columns in the silver table of a name.
     """
     if not _MAYBE.search(query):
         return query
@@ -38,7 +40,7 @@ def reach_silver(query: str) -> str:
             column.set("db", None)
             column.set("catalog", None)
     for table in old:
-        table.replace(_behind(table))
+        table.replace(_behind(table, own(table.name.lower())))
     return tree.sql(dialect="spark")
 
 
@@ -46,9 +48,9 @@ def _is_view(table: exp.Table) -> bool:
     return table.db.lower() == _SCHEMA and not table.name.lower().endswith(WITH_TOMBSTONES)
 
 
-def _behind(table: exp.Table) -> exp.Expression:
+def _behind(table: exp.Table, own: Sequence[str]) -> exp.Expression:
     name = table.name.lower()
-    inner = sqlglot.parse_one(silver_query(f"{_SCHEMA}.`{name}{WITH_TOMBSTONES}`"), read="databricks")
+    inner = sqlglot.parse_one(silver_query(f"{_SCHEMA}.`{name}{WITH_TOMBSTONES}`", own), read="databricks")
     source = inner.find(exp.Table)
     if source is None or not isinstance(inner, exp.Query):
         raise AssertionError("the view's query reads a table")

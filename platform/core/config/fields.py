@@ -18,6 +18,7 @@ from pydantic import (
 from tidegate.platform.core.keys.object_key import is_hidden
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import BUCKET, MAX_ENCODED_LENGTH, TableKey
+from tidegate.platform.core.schema.column_reference import is_expression
 from tidegate.platform.core.schema.sql_types import any_type, simple_type
 
 # Words that are keywords of Python or SQL in `silver_<name>` or `SELECT … FROM bronze.<name>`.
@@ -142,6 +143,22 @@ def _checked_condition(text: str) -> str:
     return text
 
 
+def _checked_reference(text: str) -> str:
+    if not is_expression(text):
+        return text
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
+    try:
+        sqlglot.parse_one(f"SELECT (\n{text}\n)", read="databricks")
+    except SqlglotError as error:
+        raise ValueError(
+            f"{text!r} is not an expression of Spark SQL, such as `coalesce(a, b)`; a column or a nested field is "
+            "written as `name` or `name.field`"
+        ) from error
+    return text
+
+
 def valid(kind: Any, value: Any) -> Any:
     """The value converted to a type; None if it is invalid."""
     try:
@@ -162,6 +179,7 @@ Cron = Annotated[Text, AfterValidator(_checked_cron)]
 SimpleType = Annotated[Text, AfterValidator(_checked_simple_type)]
 Type = Annotated[Text, AfterValidator(_checked_type)]
 Condition = Annotated[Text, AfterValidator(_checked_condition)]
+Reference = Annotated[Text, AfterValidator(_checked_reference)]
 Owner = Annotated[Text, AfterValidator(_checked_owner)]
 
 

@@ -24,6 +24,7 @@ from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.events.row_message import ROW_COLUMNS
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName, Mode, mode_of, with_mode
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.schema.column_reference import root_of
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, SOURCE_COLUMNS, VARIANT_COLUMN
 
 
@@ -137,7 +138,7 @@ class TableSpec(TableDefaults):
             return silver
         named = (*given.get("columns", {}), *given.get("partition_columns", {}), *SOURCE_COLUMNS)
         known = {name.lower() for name in (*named, *(ROW_COLUMNS if given.get("row_queue") else ()))}
-        missing = [name for name in (*silver.keys, silver.order) if name.lower() not in known]
+        missing = [name for name in silver.named if root_of(name, tuple(known)).lower() not in known]
         if missing:
             raise ValueError(
                 f"{missing[0]} is only in the objects (`schema: variant`), and silver needs it as a column: give it a "

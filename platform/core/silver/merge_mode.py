@@ -6,6 +6,7 @@ from before a reset, does not compare with the present numbers: the first merge 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 
 from tidegate.platform.core.silver.columns import CHANGED_BATCH
@@ -49,20 +50,29 @@ class MergeMode(Enum):
         """
         return " ".join(clause.format(newer=newer, update=update, insert=insert) for clause in self.value)
 
-    def newer(self, order: str) -> str:
+    def newer(self, order: Sequence[str], tie: str = "true") -> str:
         """Returns the condition that a row `s` is newer than the row `t` of its key.
 
-        If both have the same value in the order column, the row of the later batch is newer. A row of the same batch is
-        newer, too, so that a batch can be merged again. NULL is older than every value.
+        The columns of the order are compared one after the other. If all of them are equal, the row of the later batch
+        is newer. A row of the same batch is newer, too, so that a batch can be merged again. NULL is older than every
+        value.
 
         Args:
-            order: the order column, quoted for SQL.
+            order: the columns or nested fields of the order, quoted for SQL; the first one counts first.
+            tie: condition over rows of an equal order. It raises an error if they may not differ.
         """
-        by_batch = "" if self is MergeMode.AFTER_RESET else f" AND s.{CHANGED_BATCH} >= t.{CHANGED_BATCH}"
-        return (
-            f"s.{order} > t.{order} OR (t.{order} IS NULL AND s.{order} IS NOT NULL) "
-            f"OR (s.{order} <=> t.{order}{by_batch})"
-        )
+        equal = [] if self is MergeMode.AFTER_RESET else [f"s.{CHANGED_BATCH} >= t.{CHANGED_BATCH}"]
+        # A merge of all of bronze has both rows in its source, where they were compared.
+        if tie != "true" and self in (MergeMode.UPSERT, MergeMode.AFTER_RESET):
+            equal.append(tie)
+        condition = " AND ".join(equal)
+        for column in reversed(order):
+            rest = f" AND ({condition})" if " OR " in condition else f" AND {condition}" if condition else ""
+            condition = (
+                f"s.{column} > t.{column} OR (t.{column} IS NULL AND s.{column} IS NOT NULL) "
+                f"OR (s.{column} <=> t.{column}{rest})"
+            )
+        return condition
 
 
 def merge_mode(*, is_full: bool, is_reread: bool, has_other_rows: bool, mirrors_removals: bool) -> MergeMode:

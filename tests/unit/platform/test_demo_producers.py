@@ -299,4 +299,4 @@ def test_the_lake_file_is_valid_and_of_these_tables() -> None:
         assert (spec.silver is not None) == table.silver
         if spec.silver:
             assert tuple(spec.silver.keys) == table.keys
-            assert (spec.silver.order, spec.silver.delete_when) == ("updated_at", "deleted")
+            assert (spec.silver.order, spec.silver.delete_when) == (("updated_at",), "deleted")

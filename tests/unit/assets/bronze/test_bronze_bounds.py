@@ -11,10 +11,11 @@ from tidegate.assets.bronze.prepare.load import candidates as loadable
 from tidegate.assets.bronze.prepare.load.candidates import bounded
 from tidegate.assets.bronze.prepare.load.replaced_rows import Replacing, _DataFile
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
-from tidegate.assets.silver.table import silver_columns
+from tidegate.assets.silver.table import silver_rules
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, TakenHint
+from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.keys.object_key import is_hidden
 from tidegate.platform.core.keys.own_paths import copy_key, copy_path, log_path
 from tidegate.platform.core.schema.column_types import Field
@@ -59,13 +60,18 @@ def test_a_copy_is_no_source_and_never_another_object_s() -> None:
 def work(*names: str, registered: bool = True) -> Any:
     schema = TableSchema(tuple(Field(name, simple_type("bigint")) for name in names))
     table = SimpleNamespace(birth=SimpleNamespace(registered=registered), spec=SimpleNamespace(name="orders"))
-    spec, silver = SimpleNamespace(keys=("id",), order="at"), SimpleNamespace(schema=TableSchema())
+    spec = SilverSpec(keys=("id",), order="at", every=9)  # type: ignore[arg-type]
+    silver = SimpleNamespace(schema=TableSchema(), exists=False)
     return SimpleNamespace(table=table, bronze=SimpleNamespace(schema=schema), silver=silver, spec=spec)
 
 
+def rules(work: Any) -> tuple[Field, ...]:
+    return silver_rules(work, lambda expressions: []).columns
+
+
 def test_silver_has_what_producers_wrote() -> None:
-    assert [field.name for field in silver_columns(work("ID", "at", "_batch"))] == ["ID", "at", "_batch"]
-    assert [field.name for field in silver_columns(work("id", "at", "_batch", registered=False))] == ["id", "at"]
+    assert [field.name for field in rules(work("ID", "at", "_batch"))] == ["ID", "at", "_batch"]
+    assert [field.name for field in rules(work("id", "at", "_batch", registered=False))] == ["id", "at"]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +83,7 @@ def test_silver_has_what_producers_wrote() -> None:
 )
 def test_silver_says_what_it_cannot_have(names: tuple[str, ...], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
-        silver_columns(work(*names))
+        rules(work(*names))
 
 
 def test_silver_takes_no_column_in_another_type_than_it_has() -> None:
@@ -87,4 +93,4 @@ def test_silver_takes_no_column_in_another_type_than_it_has() -> None:
     with pytest.raises(
         ValueError, match=r"silver.orders: column at is int, and bigint in bronze: bronze was reset since"
     ):
-        silver_columns(now)
+        rules(now)

@@ -412,6 +412,28 @@ def test_conditions(tmp_path: Path, condition: str) -> None:
     assert config.tables[0].silver.delete_when == condition
 
 
+def test_keys_and_order_of_silver_are_columns_fields_or_expressions(tmp_path: Path) -> None:
+    def text(keys: str, order: str) -> str:
+        return SMALL + TABLE + f"    silver:\n      keys: {keys}\n      order: {order}\n      every: 9\n"
+
+    silver = load(tmp_path, text('[a, b.c, "lower(d)", order id, a-b]', "[source.lsn, at]")).tables[0].silver
+    assert silver is not None
+    assert (silver.keys, silver.order) == (("a", "b.c", "lower(d)", "order id", "a-b"), ("source.lsn", "at"))
+    assert (silver.keeps_keys, silver.keeps_order) == (True, False)
+    assert silver.named == ("a", "b.c", "order id", "a-b", "source.lsn", "at")
+    silver = load(tmp_path, text("[a]", "coalesce(b, c) -- newest")).tables[0].silver
+    assert silver is not None
+    assert (silver.order, silver.keeps_keys, silver.keeps_order) == (("coalesce(b, c) -- newest",), False, True)
+    for keys, order, problem in (
+        ('["lower(d"]', "b", "8: tables[0].silver.keys[0]: 'lower(d' is not an expression of Spark SQL, such as"),
+        ("[a]", '"(b"', "9: tables[0].silver.order[0]: '(b' is not an expression of Spark SQL, such as"),
+        ("[a]", "[b, B]", "9: tables[0].silver.order: B, b is named twice"),
+        ("[a]", "[]", "9: tables[0].silver.order: needs at least one entry"),
+    ):
+        (found,) = problems(tmp_path, text(keys, order))
+        assert found.startswith(f"lake.yaml:{problem}")
+
+
 def test_silver_keys(tmp_path: Path) -> None:
     (problem,) = problems(tmp_path, SMALL + SILVER.replace("[a]", "[]") + "      every: 1\n")
     assert problem == "lake.yaml:8: tables[0].silver.keys: needs at least one entry"

@@ -62,7 +62,7 @@ public final class KeyedMerge {
    * What to merge.
    *
    * @param rows a query whose rows have distinct keys and the table's columns
-   * @param keys columns that identify a row; NULL is a value
+   * @param keys columns or nested fields that identify a row, quoted for SQL; NULL is a value
    * @param newer a condition over a row {@code s} of the query and the table's row {@code t} of its key: whether
    *     {@code s} replaces {@code t}; empty where there is no such condition
    * @param maxRows how many rows the query has at most
@@ -272,12 +272,12 @@ public final class KeyedMerge {
   }
 
   private Column hash(String side) {
-    return xxhash64(work.keys().stream().map(key -> col(side + "." + quoted(key))).toArray(Column[]::new));
+    return xxhash64(work.keys().stream().map(key -> col(side + "." + key)).toArray(Column[]::new));
   }
 
   private Column sameKey(String left, String right) {
     return work.keys().stream()
-        .map(key -> col(left + "." + quoted(key)).eqNullSafe(col(right + "." + quoted(key))))
+        .map(key -> col(left + "." + key).eqNullSafe(col(right + "." + key)))
         .reduce(Column::and)
         .orElseThrow();
   }
@@ -352,9 +352,5 @@ public final class KeyedMerge {
 
   private org.apache.spark.sql.classic.SparkSession classic() {
     return (org.apache.spark.sql.classic.SparkSession) spark;
-  }
-
-  private static String quoted(String name) {
-    return "`" + name.replace("`", "``") + "`";
   }
 }

@@ -107,7 +107,7 @@ def merge(mode: MergeMode, silver: Row | None, merged: Row | None) -> Row | None
             if row:
                 database.execute(f"INSERT INTO {table} VALUES (1, ?, ?)", row)
         clauses = mode.clauses(
-            newer=mode.newer("rank"),
+            newer=mode.newer(["rank"]),
             update="rank = s.rank, _changed_batch = s._changed_batch",
             insert="(id, rank, _changed_batch) VALUES (s.id, s.rank, s._changed_batch)",
         )
@@ -126,3 +126,33 @@ def test_each_mode_does_to_each_row_what_its_clauses_say(mode: MergeMode, silver
     for (name, merged), mark in zip(MERGED.items(), EFFECTS[mode][silver].split(), strict=True):
         after = {"K": before, "M": merged, "0": before and (before[0], 0), "-": None}[mark]
         assert merge(mode, before, merged) == after, (mode.name, silver, name)
+
+
+#: Values of a row's order, and of a row that is not newer by its batch: whether the row is newer.
+ORDERS = [
+    ((5, 1), (4, 9), False),
+    ((5, 1), (5, 2), True),
+    ((5, 2), (5, 1), False),
+    ((5, 2), (6, None), True),
+    ((5, None), (5, 1), True),
+    ((5, 1), (5, None), False),
+    ((None, 3), (None, 4), True),
+    ((None, 3), (1, None), True),
+    ((1, None), (None, 3), False),
+    ((5, 5), (5, 5), False),
+    ((None, None), (None, None), False),
+]
+
+
+@pytest.mark.parametrize(("silver", "merged", "newer"), ORDERS)
+def test_columns_of_the_order_count_one_after_the_other(
+    silver: tuple[int | None, int | None], merged: tuple[int | None, int | None], newer: bool
+) -> None:
+    condition = UPSERT.newer(["a", "b"]).replace("<=>", "IS NOT DISTINCT FROM")
+    row = "SELECT ?::int AS a, ?::int AS b, ?::int AS _changed_batch"
+    for batch, expected in ((4, newer), (6, newer or silver == merged)):
+        with duckdb.connect() as database:
+            found = database.execute(
+                f"SELECT coalesce({condition}, false) FROM ({row}) t, ({row}) s", [*silver, 5, *merged, batch]
+            ).fetchone()
+        assert found == (expected,), (silver, merged, batch)

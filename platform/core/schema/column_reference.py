@@ -1,0 +1,60 @@
+"""References to columns in `lake.yaml`: the name of a column, the path of a nested field, or an expression of SQL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tidegate.platform.core.schema.column_types import Field, Struct, quoted
+
+#: Characters that the name of a column or the path of a field does not have.
+_OF_EXPRESSIONS = re.compile(r"""[()\[\]{}'"`+*/|<>=!:,?%]""")
+
+
+def is_expression(text: str) -> bool:
+    """Returns whether a reference is an expression: it has a parenthesis, a quotation mark or an operator.
+
+    An expression of names and spaces alone, or with a minus sign, is one only within parentheses: `a-b` may be the name
+    of a column.
+    """
+    return _OF_EXPRESSIONS.search(text) is not None
+
+
+def root_of(text: str, names: Sequence[str] = ()) -> str:
+    """Returns the name of the column that a path begins with.
+
+    Args:
+        text: a reference that is no expression.
+        names: the columns. Without them, the first part of a path is taken as the column.
+    """
+    known = {name.lower() for name in names}
+    return text if text.lower() in known else text.split(".")[0]
+
+
+def path_of(text: str, fields: Sequence[Field]) -> tuple[str, ...] | None:
+    """Returns the path of the column or nested field that a reference names, as the table spells it.
+
+    Case does not count. A column whose own name has dots comes before a nested field.
+
+    Args:
+        text: a reference that is no expression.
+        fields: the columns.
+
+    Returns:
+        None if there is no such column or field.
+    """
+    for field in fields:
+        if field.name.lower() == text.lower():
+            return (field.name,)
+    for field in fields:
+        start = f"{field.name.lower()}."
+        if text.lower().startswith(start) and isinstance(field.type, Struct):
+            below = path_of(text[len(start) :], field.type.fields)
+            if below is not None:
+                return (field.name, *below)
+    return None
+
+
+def as_sql(path: Sequence[str]) -> str:
+    """Returns a path quoted for SQL."""
+    return ".".join(quoted(part) for part in path)

@@ -1,0 +1,142 @@
+"""Rules of silver tables: random rows give the expected table by both ways of merging, however they are split."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+from tidegate.assets.silver import merge as silver_merge
+from tidegate.assets.silver.merge_sql import build_merge
+from tidegate.platform.testing import TestLake
+from tidegate.resources.spark.results import Merging
+
+MakeLake = Callable[..., TestLake]
+Row = dict[str, Any]
+#: Options of silver, and what they mean: the key of a row, and its order.
+RULES: dict[str, tuple[dict[str, Any], Callable[[Row], Any], Callable[[Row], tuple[Any, ...]]]] = {
+    "fields": (
+        {"keys": ["ref.id", "region"], "order": ["at", "ref.seq"]},
+        lambda row: (row["ref"]["id"], row["region"]),
+        lambda row: (row["at"], row["ref"]["seq"]),
+    ),
+    "expressions": (
+        {"keys": ["lower(region)", "ref.id"], "order": ["coalesce(at, -1) -- absent is old", "ref.seq"]},
+        lambda row: (row["region"] and row["region"].lower(), row["ref"]["id"]),
+        lambda row: (-1 if row["at"] is None else row["at"], row["ref"]["seq"]),
+    ),
+}
+
+
+def _rows(chance: random.Random) -> list[Row]:
+    def row(v: int) -> Row:
+        ref = {"id": chance.choice([None, 1, 2, 3]), "seq": chance.choice([None, 1, 2, 3])}
+        at, region = chance.choice([None, 1, 2]), chance.choice([None, "EU", "eu"])
+        return {"ref": ref, "region": region, "at": at, "gone": chance.random() < 0.2, "v": v}
+
+    return [row(v) for v in range(40)]
+
+
+def _expected(rows: list[Row], key: Callable[[Row], Any], order: Callable[[Row], tuple[Any, ...]]) -> list[Row]:
+    """Returns the rows that silver shows. Rows come in the order in which ties are decided."""
+    newest: dict[Any, tuple[Any, Row]] = {}
+    for row in rows:
+        rank = tuple((part is not None, part or 0) for part in order(row))
+        if key(row) not in newest or rank >= newest[key(row)][0]:
+            newest[key(row)] = (rank, row)
+    return sorted((row for _, row in newest.values() if not row["gone"]), key=lambda row: int(row["v"]))
+
+
+@pytest.fixture
+def by_delta(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Make every merge of a table Delta's own MERGE."""
+    tables: set[str] = set()
+
+    def build(work: Any, *others: Any) -> Merging:
+        merging = build_merge(work, *others)
+        return replace(merging, newer=None) if work.table.spec.name in tables else merging
+
+    monkeypatch.setattr(silver_merge, "build_merge", build)
+    return tables.add
+
+
+def _is_deltas(lake: TestLake, kit: Any, table: str) -> bool:
+    (newest,) = kit.query(lake, "DESCRIBE HISTORY {t} LIMIT 1", t=lake.lake.store.uri("silver", table))
+    return "executionTimeMs" in newest["operationMetrics"]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_both_ways_of_merging_give_the_expected_rows(
+    tidegate_lake: MakeLake, kit: Any, by_delta: Callable[[str], None], rule: str
+) -> None:
+    options, key, order = RULES[rule]
+    silver = {**options, "delete_when": "gone", "every": 10}
+    columns = {"ref": "struct<id: int, seq: int>", "region": "string", "at": "int", "gone": "boolean", "v": "int"}
+    lake = tidegate_lake(
+        [
+            {"name": name, "prefix": f"{name}/", "format": "json", "columns": columns, "silver": silver}
+            for name in ("ours", "deltas")
+        ]
+    )
+    by_delta("deltas")
+    rows = _rows(random.Random(f"2026 {rule}"))
+    done = 0
+    for until in (15, 30, 40):
+        for table in ("ours", "deltas"):
+            lake.put(f"{table}/{until}.json", kit.lines(*rows[done:until]))
+            kit.run(lake, table)
+            merged = kit.merge(lake, table)
+            assert merged.unordered == sum(None in order(row) for row in rows[done:until]), rule
+            # An empty table takes the rows as they are, without a MERGE.
+            assert _is_deltas(lake, kit, table) == (table == "deltas" and done > 0)
+        done = until
+        for table in ("ours", "deltas"):
+            found = [row.asDict(recursive=True) for row in lake.sql(f"SELECT * FROM silver.{table} ORDER BY v")]
+            assert found == _expected(rows[:until], key, order), (rule, table)
+
+
+def test_a_tie_fails_the_merge_if_its_rows_differ(tidegate_lake: MakeLake, kit: Any) -> None:
+    silver = {"keys": ["id"], "order": ["at"], "on_tie": "fail", "every": 10}
+    lake = tidegate_lake([{"name": "items", "prefix": "items/", "format": "json", "silver": silver}])
+
+    def land(name: str, *rows: tuple[int, int, str]) -> Any:
+        lake.put(f"items/{name}.json", kit.lines(*({"id": id, "at": at, "v": v} for id, at, v in rows)))
+        kit.run(lake, "items")
+        return kit.merge(lake, "items")
+
+    land("1", (1, 1, "a"), (1, 1, "a"), (2, 1, "x"), (2, 1, "y"), (2, 2, "b"))
+    assert kit.silver(lake, "items", "id, v") == [(1, "a"), (2, "b")], "older rows that differ decide nothing"
+    land("2", (1, 1, "a"), (2, 1, "late"))
+    with pytest.raises(PySparkException, match=r'silver.items: two different rows have the key .*"1".* equal `order`'):
+        land("3", (1, 1, "other"))
+    lake.delete("items/3.json")
+    with pytest.raises(PySparkException, match=r'silver.items: two different rows have the key .*"3"'):
+        land("4", (3, 1, "a"), (3, 1, "b"))
+    assert kit.silver(lake, "items", "id, v") == [(1, "a"), (2, "b")]
+
+
+def test_a_changed_expression_is_refused_before_rows_are_compared(tidegate_lake: MakeLake, kit: Any) -> None:
+    silver = {"keys": ["id"], "order": ["at + 1"], "every": 10}
+    lake = tidegate_lake([{"name": "items", "prefix": "items/", "format": "json", "silver": silver}])
+    lake.put("items/1.json", kit.lines({"id": 1, "at": 1}))
+    kit.run(lake, "items")
+    kit.merge(lake, "items")
+    lake.put("items/2.json", kit.lines({"id": 1, "at": 2}))
+    kit.run(lake, "items")
+    spec = lake.spec("items")
+    for order, problem in (
+        ("at * 2", r"`order` of `silver` in lake.yaml has changed from at \+ 1 to at \* 2"),
+        ("at", r"has changed from at \+ 1 to columns"),
+    ):
+        changed = spec.model_copy(update={"silver": spec.silver.model_copy(update={"order": (order,)})})
+        with pytest.raises(ValueError, match=problem):
+            silver_merge.merge_table(lake.lake, changed)
+    wrong = spec.model_copy(update={"silver": spec.silver.model_copy(update={"order": ("att + 1",)})})
+    with pytest.raises(ValueError, match=r"an expression of `silver` in lake.yaml does not fit bronze's rows: .*att"):
+        silver_merge.merge_table(lake.lake, wrong)
+    kit.merge(lake, "items")
+    assert kit.silver(lake, "items", "id, at") == [(1, 2)]

@@ -1,0 +1,58 @@
+"""Rules of a merge: where silver has key and order, and what is recorded of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.schema.column_reference import path_of
+from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type
+from tidegate.platform.core.silver.columns import missing_columns, own_columns
+from tidegate.platform.core.silver.rules import merge_rules
+
+BIGINT = Simple("bigint")
+COLUMNS = (
+    Field("ID", BIGINT),
+    Field("ref", Struct((Field("at", BIGINT), Field("x.y", BIGINT)))),
+    Field("ref.at", BIGINT),
+)
+
+
+def types(expressions: Sequence[str]) -> list[Type]:
+    return [BIGINT] * len(expressions)
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("id", ("ID",)),
+        ("ref", ("ref",)),
+        ("REF.AT", ("ref.at",)),
+        ("ref.x.y", ("ref", "x.y")),
+        ("ref.z", None),
+        ("id.x", None),
+        ("other", None),
+    ],
+)
+def test_a_reference_is_a_column_or_a_nested_field(text: str, path: tuple[str, ...] | None) -> None:
+    """The name of a column that has a dot comes before a nested field."""
+    assert path_of(text, COLUMNS) == path
+    spec = SilverSpec(keys=("id",), order=(text,), every=9)
+    assert missing_columns(spec, COLUMNS) == ([] if path else [text])
+
+
+def test_silver_keeps_what_its_rows_do_not_show() -> None:
+    plain = merge_rules(SilverSpec(keys=("id",), order=("ref.at", "ref.x.y"), every=9), COLUMNS, types)
+    assert [part.path for part in (*plain.keys, *plain.order)] == ["`ID`", "`ref.at`", "`ref`.`x.y`"]
+    assert (plain.columns, plain.recorded) == (COLUMNS, {})
+    spec = SilverSpec(keys=("id", "abs(id)"), order=("ref.x.y", "id + 1\n  -- later"), every=9)
+    rules = merge_rules(spec, COLUMNS, types)
+    assert [part.path for part in (*rules.keys, *rules.order)] == [
+        "`_key`.`k1`", "`_key`.`k2`", "`_order`.`o1`", "`_order`.`o2`"
+    ]  # fmt: skip
+    assert [field.name for field in rules.columns[len(COLUMNS) :]] == ["_key", "_order"]
+    assert rules.values["_order"] == "struct(`ref`.`x.y` AS o1, (\nid + 1\n  -- later\n) AS o2)"
+    assert rules.recorded == {"tidegate.silver_key": "id; abs(id)", "tidegate.silver_order": "ref.x.y; id + 1 -- later"}
+    assert own_columns(spec) == ("_deleted", "_changed_batch", "_changed_at", "_key", "_order")
