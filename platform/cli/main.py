@@ -6,71 +6,46 @@ import signal
 import sys
 import traceback
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
 from pyspark.errors import PySparkException
+from typer.core import TyperGroup
 
 from tidegate.platform.cli.check.findings import explain_aws
+from tidegate.platform.cli.demos import demos
 from tidegate.platform.cli.environment import environment_settings
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.terminal import Terminal
+from tidegate.platform.cli.options import AwsPort, Home, LakeFile, SparkPort, UiPort
+from tidegate.platform.cli.terminal import command_console
 from tidegate.platform.core.config.load import LakeConfigError
 from tidegate.platform.core.first_line import first_line, visible
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.spark.session import SparkUnreachable
 
+
+class _DemoFirst(TyperGroup):
+    """The commands in their order in this module. Typer by itself lists commands that have parts after the others."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted(super().list_commands(ctx), key=lambda name: name != "demo")
+
+
 app = typer.Typer(
+    cls=_DemoFirst,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     help="S3 event notifications become Delta tables, as Dagster assets.",
 )
 
-Home = Annotated[Path, typer.Option(help="Folder for all local state.")]
-AwsPort = Annotated[int, typer.Option(help="Port of the local AWS, 0 for a free one.")]
-SparkPort = Annotated[int, typer.Option(help="Port of the Spark Connect server, 0 for a free one.")]
-UiPort = Annotated[int, typer.Option(help="Port of the Dagster UI, 0 for a free one.")]
-LakeFile = Annotated[Path | None, typer.Option(help="Your lake.yaml; default: TIDEGATE_LAKE, else lake.yaml.")]
-
 #: Errors that are printed without a trace.
 _EXPECTED = (CommandError, LocalStackError, LakeConfigError, SparkUnreachable, StoreError)
 
 
-@app.command()
-def demo(
-    home: Home = Path(".tidegate/demo"),
-    report: Annotated[Path | None, typer.Option(help="Write the report as JSON.")] = None,
-    keep: Annotated[bool, typer.Option(help="Keep the platform and the UI running until Ctrl-C.")] = False,
-    fresh: Annotated[bool, typer.Option(help="Delete the state of earlier runs first.")] = False,
-    short: Annotated[bool, typer.Option(help="Use only sixty days of the year.")] = False,
-    aws_port: AwsPort = 4566,
-    spark_port: SparkPort = 15002,
-    ui_port: UiPort = 3000,
-) -> None:
-    """Run real files through the pipeline, end to end on this machine. Exit code 1 unless every count is right."""
-    from tidegate.platform.demo.run import run_demo
-    from tidegate.platform.demo.settle import NotSettled
-    from tidegate.platform.demo.source import SourceMissingError
-
-    try:
-        done = run_demo(
-            home,
-            _console(),
-            report_path=report,
-            keep=keep,
-            fresh=fresh,
-            short=short,
-            aws_port=aws_port,
-            spark_port=spark_port,
-            ui_port=ui_port,
-        )
-    except (NotSettled, SourceMissingError) as error:
-        raise CommandError(str(error)) from None
-    if not done.ok:
-        raise typer.Exit(1)
+app.add_typer(demos, name="demo")
 
 
 @app.command()
@@ -83,7 +58,7 @@ def up(
     """Run the local platform (AWS emulator, Spark) for your own lake.yaml until Ctrl-C."""
     from tidegate.platform.cli.commands.stack import run_stack
 
-    run_stack(_console(), _lake(lake), home, aws_port=aws_port, spark_port=spark_port, ui_port=None)
+    run_stack(command_console(), _lake(lake), home, aws_port=aws_port, spark_port=spark_port, ui_port=None)
 
 
 @app.command()
@@ -101,7 +76,7 @@ def dev(
     from tidegate.platform.cli.commands.stack import run_stack
 
     run_stack(
-        _console(),
+        command_console(),
         _lake(lake),
         home,
         aws_port=aws_port,
@@ -128,7 +103,7 @@ def sql(
     """Query bronze.<table>, silver.<table> and ledger.<table>."""
     from tidegate.platform.cli.commands.sql import run_sql
 
-    run_sql(_console(), query, home, limit)
+    run_sql(command_console(), query, home, limit)
 
 
 @app.command()
@@ -141,7 +116,7 @@ def check(
     """Check that the configuration is valid, that everything can be reached, and which permissions are missing."""
     from tidegate.platform.cli.check.check import run_check
 
-    if not run_check(_console(), lake, home, address, as_json=as_json):
+    if not run_check(command_console(), lake, home, address, as_json=as_json):
         raise typer.Exit(1)
 
 
@@ -155,7 +130,7 @@ def webhook(
     """Take webhooks into the row queues of your lake.yaml until Ctrl-C or SIGTERM."""
     from tidegate.platform.cli.commands.webhook import run_webhook
 
-    run_webhook(_console(), lake, home, host, port)
+    run_webhook(command_console(), lake, home, host, port)
 
 
 @app.command()
@@ -200,7 +175,7 @@ def trace(
     """Show where one object is: its event, batch, run and table version, or where it waits and why."""
     from tidegate.platform.cli.commands.object_trace import run_trace
 
-    run_trace(_console(), address, lake, home)
+    run_trace(command_console(), address, lake, home)
 
 
 @app.command()
@@ -211,7 +186,7 @@ def infer(
     """Print a first lake.yaml, inferred from existing files. Exit code 1 if some files could not be loaded."""
     from tidegate.platform.cli.commands.infer import run_infer
 
-    if not run_infer(_console(), address, home):
+    if not run_infer(command_console(), address, home):
         raise typer.Exit(1)
 
 
@@ -226,7 +201,7 @@ def doctor(
     """Check which log store is active and that every table's log is in order. Exit code 1 if not."""
     from tidegate.platform.cli.doctor.doctor import run_doctor
 
-    if not run_doctor(_console(), lake, home, repair=repair):
+    if not run_doctor(command_console(), lake, home, repair=repair):
         raise typer.Exit(1)
 
 
@@ -243,7 +218,7 @@ def reset(
     """Start a table over from the files under its prefix, after a wrong first load or a batch that can never commit."""
     from tidegate.platform.cli.commands.reset import run_reset
 
-    run_reset(_console(), table, lake, home, yes=yes, accept_loss=accept_loss)
+    run_reset(command_console(), table, lake, home, yes=yes, accept_loss=accept_loss)
 
 
 @app.command()
@@ -256,7 +231,7 @@ def rebuild(
     """Read every file of a loaded table again with today's lake.yaml. Readers never see the table empty."""
     from tidegate.platform.cli.commands.rebuild import run_rebuild
 
-    run_rebuild(_console(), table, lake, home, yes=yes)
+    run_rebuild(command_console(), table, lake, home, yes=yes)
 
 
 @app.command()
@@ -297,7 +272,7 @@ def redrive(
     flags = {Kind.ROUTE: route is not None, Kind.DEAD_LETTERS: dlq, Kind.MESSAGES: messages}
     kind = next((kind for kind, given in flags.items() if given), Kind.OBJECTS)
     choice = choice_of(reason, key, since, until)
-    run_redrive(_console(), kind, route or table, choice, lake, home, rate=rate, yes=yes)
+    run_redrive(command_console(), kind, route or table, choice, lake, home, rate=rate, yes=yes)
 
 
 def main() -> None:
@@ -319,12 +294,6 @@ def main() -> None:
     except Exception as error:
         print(visible(f"error: {first_line(error)}\n\n{traceback.format_exc()}"), end="", file=sys.stderr)
         sys.exit(1)
-
-
-def _console() -> Terminal:
-    """Returns a console as wide as the terminal. In a log or a pipe it is wide enough for every table."""
-    console = Terminal()
-    return console if console.is_terminal else Terminal(width=120)
 
 
 def _lake(given: Path | None) -> Path:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import typer.main
@@ -23,10 +24,22 @@ An option without a default takes no value. `--no-…` next to an option turns i
 def reference_text() -> str:
     """Returns the text of `docs/reference/cli.md`."""
     # Typer has its own copy of Click's classes, so their names are not checked here.
-    commands: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    overview = [f"| [`tidegate {name}`](#tidegate-{name}) | {_cell(one.help)} |" for name, one in commands.items()]
+    commands: dict[str, Any] = dict(_commands(typer.main.get_command(app), ""))
+    overview = [
+        f"| [`tidegate {name}`](#tidegate-{name.replace(' ', '-')}) | {_cell(one.help)} |"
+        for name, one in commands.items()
+    ]
     parts = [_HEAD, "| command | what it does |\n|---|---|\n" + "\n".join(overview) + "\n"]
     return "\n".join([*parts, *(_section(name, one) for name, one in commands.items())])
+
+
+def _commands(group: Any, before: str) -> Iterator[tuple[str, Any]]:
+    """Yield the commands of a group by their names, each followed by its own parts, such as `demo events`."""
+    for name in group.list_commands(None):
+        command = group.commands[name]
+        yield f"{before}{name}", command
+        if hasattr(command, "commands"):
+            yield from _commands(command, f"{before}{name} ")
 
 
 def _section(name: str, command: Any) -> str:

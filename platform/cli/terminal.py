@@ -20,3 +20,9 @@ class Terminal(Console):
         """Returns the segments to print, with control characters escaped."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=visible(segment.text))
+
+
+def command_console() -> Terminal:
+    """Returns a console as wide as the terminal. In a log or a pipe it is wide enough for every table."""
+    console = Terminal()
+    return console if console.is_terminal else Terminal(width=120)

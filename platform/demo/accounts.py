@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import reduce
 
+from pyspark.sql import Row
 from pyspark.sql import functions as F
 
 from tidegate.resources.lake import Lake
 
 #: Folders of Tidegate itself below the prefix of a registered table.
 _OWN = ("/_delta_log/", "/_tidegate/")
+#: What is read of a ledger.
+_COLUMNS = (
+    "n",
+    "position",
+    "event_id",
+    "key",
+    "etag",
+    "status",
+    "reason",
+    "bad_rows",
+    "CAST(event_time AS DOUBLE) AS event_time",
+    "CAST(recorded_at AS DOUBLE) AS recorded_at",
+)
 
 
 @dataclass(frozen=True)
@@ -61,33 +76,26 @@ def read_accounts(lake: Lake) -> Accounts:
         # them.
         events = [event for event in entry.unrouted if not any(name in event.key for name in _OWN)]
         accounts.outcomes.update({event.event_id: event.outcome for event in events})
-    for table_key in lake.store.births.tables():
-        _read_ledger(lake, table_key, accounts)
+    for table_key, rows in _ledgers(lake).items():
+        _count(table_key, rows, accounts)
     return accounts
 
 
-def _read_ledger(lake: Lake, table_key: str, accounts: Accounts) -> None:
-    location = lake.table(table_key).ledger.location
-    if not lake.delta.table_state(location).exists:
-        return
-    rows = (
-        lake.delta.session.read.format("delta")
-        .load(location)
-        .where("kind = 'row'")
-        .orderBy("n", "position")
-        .select(
-            "n",
-            "event_id",
-            "key",
-            "etag",
-            "status",
-            "reason",
-            "bad_rows",
-            F.col("event_time").cast("double"),
-            F.col("recorded_at").cast("double"),
-        )
-        .collect()
-    )
+def _ledgers(lake: Lake) -> dict[str, list[Row]]:
+    """Returns the rows of all ledgers, in their order, by table key. One query reads them: each costs a second."""
+    every = []
+    for table_key in lake.store.births.tables():
+        location = lake.table(table_key).ledger.location
+        if lake.delta.table_state(location).exists:
+            ledger = lake.delta.session.read.format("delta").load(location).where("kind = 'row'")
+            every.append(ledger.selectExpr(*_COLUMNS).withColumn("table_key", F.lit(table_key)))
+    found: dict[str, list[Row]] = {}
+    for row in reduce(lambda some, more: some.union(more), every).orderBy("n", "position").collect() if every else []:
+        found.setdefault(row["table_key"], []).append(row)
+    return found
+
+
+def _count(table_key: str, rows: list[Row], accounts: Accounts) -> None:
     committed = {(row["key"], row["etag"]): row for row in rows if row["status"] == "committed"}
     accounts.objects[table_key] = len(committed)
     # Notifications that the demo sends have old times. Only those of S3 show how late a row is.

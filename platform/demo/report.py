@@ -17,6 +17,8 @@ from tidegate.assets.runs.held_tables import held_tables
 from tidegate.platform.demo.accounts import Accounts, Newest
 from tidegate.resources.lake import Lake
 
+_ORACLE = Path(__file__).with_name("oracle.py")
+
 
 @dataclass
 class Report:
@@ -57,14 +59,18 @@ class Report:
         }
 
 
-def run_oracle(folder: Path) -> dict[str, Any]:
-    """Run the oracle in a separate process that imports nothing of Tidegate. Returns the expected result.
+def run_oracle(folder: Path, program: Path = _ORACLE) -> dict[str, Any]:
+    """Run an oracle in a separate process that imports nothing of Tidegate. Returns the expected result.
+
+    Args:
+        folder: the producers' folder.
+        program: the oracle.
 
     Raises:
         RuntimeError: the oracle failed. The message has its last line.
     """
     done = subprocess.run(
-        [sys.executable, "-I", str(Path(__file__).with_name("oracle.py")), str(folder)],
+        [sys.executable, "-I", str(program), str(folder)],
         capture_output=True,
         text=True,
         timeout=300,

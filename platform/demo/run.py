@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import dagster as dg
 from rich.console import Console
 
 from tidegate.platform.demo.accounts import Accounts, read_accounts
+from tidegate.platform.demo.deployment import DEFAULT_PORTS, Deployment, Ports, deployment
 from tidegate.platform.demo.mending import lake_file_of, mend
 from tidegate.platform.demo.producers import produce
 from tidegate.platform.demo.progress import Stages
@@ -20,10 +20,8 @@ from tidegate.platform.demo.settle import wait_settled
 from tidegate.platform.demo.source import data_folder, read_source
 from tidegate.platform.demo.uploader import Uploader
 from tidegate.platform.local.dagster_processes import DagsterProcesses
-from tidegate.platform.local.names import name_tables
 from tidegate.platform.local.spark.conf import SMALL_DATA
-from tidegate.platform.local.stack import LocalStack
-from tidegate.platform.local.stack_file import client_environ, empty_home
+from tidegate.platform.local.stack_file import empty_home
 from tidegate.resources.lake import Lake
 
 _SETTLE_SECONDS = 600.0
@@ -37,9 +35,7 @@ def run_demo(
     keep: bool = False,
     fresh: bool = False,
     short: bool = False,
-    aws_port: int = 4566,
-    spark_port: int = 15002,
-    ui_port: int = 3000,
+    ports: Ports = DEFAULT_PORTS,
 ) -> Report:
     """Run the demo.
 
@@ -50,7 +46,7 @@ def run_demo(
         keep: leave everything running, with the UI, until Ctrl-C.
         fresh: empty the home first, which must not be in use.
         short: sixty days instead of the year; a home with the files of a year keeps them.
-        aws_port: port of the local AWS, 0 for a free one. The other ports are alike.
+        ports: ports of the servers.
 
     Raises:
         SourceMissingError: the demo's data is not installed.
@@ -61,46 +57,17 @@ def run_demo(
     if fresh:
         empty_home(home)
     begun, started = time.monotonic(), time.time()
-    with _stack(home, console, aws_port, spark_port, SMALL_DATA if short else {}) as stack:
-        dagster = DagsterProcesses(home, client_environ(stack.environ), ui_port)
-        try:
-            with console.status("Starting Dagster: code server, daemon, UI"):
-                dagster.start()
-            console.print(f"[bold]Dagster UI[/] {dagster.ui_url} (open it now and watch)")
-
-            def check() -> None:
-                stack.check()
-                dagster.check()
-
-            with stack.settings.opened() as lake, dagster.instance() as instance:
-                report = _ingest(lake, instance, home / "producers", stack, console, started, check, short=short)
-            show_report(console, report, time.monotonic() - begun)
-            if report_path:
-                report_path.write_text(json.dumps(report.to_json(), indent=2) + "\n")
-            _show_next(console, dagster, home, keep)
-            if keep:
-                stack.run_until_signal(dagster.check)
-        finally:
-            dagster.stop()
+    conf = SMALL_DATA if short else {}
+    with deployment(home, console, lake_file_of(home), ports, spark_conf=conf) as platform:
+        with platform.stack.settings.opened() as lake, platform.dagster.instance() as instance:
+            report = _ingest(lake, instance, home / "producers", platform, console, started, short=short)
+        show_report(console, report, time.monotonic() - begun)
+        if report_path:
+            report_path.write_text(json.dumps(report.to_json(), indent=2) + "\n")
+        _show_next(console, platform.dagster, home, keep)
+        if keep:
+            platform.run_until_signal()
     return report
-
-
-@contextmanager
-def _stack(
-    home: Path, console: Console, aws_port: int, spark_port: int, spark_conf: Mapping[str, str]
-) -> Iterator[LocalStack]:
-    with ExitStack() as running:
-        with console.status("Starting the local AWS and the Spark Connect server"):
-            stack = LocalStack(
-                home,
-                lake=lake_file_of(home),
-                aws_port=aws_port,
-                spark_port=spark_port,
-                on_ready=name_tables,
-                spark_conf=spark_conf,
-            )
-            running.enter_context(stack)
-        yield stack
 
 
 def _produce_once(folder: Path, stages: Stages, short: bool) -> None:
@@ -116,13 +83,13 @@ def _ingest(
     lake: Lake,
     instance: dg.DagsterInstance,
     folder: Path,
-    stack: LocalStack,
+    platform: Deployment,
     console: Console,
     started: float,
-    check: Callable[[], None],
     *,
     short: bool,
 ) -> Report:
+    stack, check = platform.stack, platform.check
     with Stages(console).shown() as stages:
         _produce_once(folder, stages, short)
         clients = stack.clients()

@@ -30,7 +30,7 @@ def entries(folder: Path) -> set[str]:
 
 
 def test_a_fresh_demo_leaves_a_home_in_use_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "LocalStack", lambda *_, **__: pytest.fail("it went on to start a stack"))
+    monkeypatch.setattr(run, "deployment", lambda *_, **__: pytest.fail("it went on to start a stack"))
     running = StackLock(home)
     running.acquire()
     try:

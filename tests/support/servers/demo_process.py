@@ -1,4 +1,4 @@
-"""`tidegate demo` as a user runs it: a process, its output, its report."""
+"""`tidegate demo`, or `tidegate demo events`, as a user runs it: a process, its output, its report."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ class DemoProcess(CommandProcess):
     Args:
         home: folder of its state.
         arguments: further arguments.
+        demo: name of the demo; empty for the one that has none.
     """
 
-    def __init__(self, home: Path, *arguments: str) -> None:
+    def __init__(self, home: Path, *arguments: str, demo: str = "") -> None:
         self.home, self.report_path = home, home.parent / f"report-{time.monotonic_ns()}.json"
         log = home.parent / f"demo-{time.monotonic_ns()}.log"
         where = ("--home", str(home), "--report", str(self.report_path), *FREE_PORTS, "--ui-port", "0")
-        super().__init__(log, "demo", *where, *arguments)
+        super().__init__(log, "demo", *([demo] if demo else []), *where, *arguments)
 
     def report(self, deadline: float) -> dict[str, Any]:
         """Wait for its report.

@@ -1,4 +1,4 @@
-"""The exit code of `tidegate demo`."""
+"""The exit codes of `tidegate demo` and `tidegate demo events`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.main import app
 from tidegate.platform.demo import run
+from tidegate.platform.demo.events import run as events_run
+from tidegate.platform.demo.events.report import EventsReport
 from tidegate.platform.demo.report import Report
 
 
@@ -20,5 +23,16 @@ def test_a_demo_with_a_wrong_count_exits_with_1(
     def report(*_: Any, **__: Any) -> Report:
         return Report(problems=problems)
 
+    def events_report(*_: Any, **__: Any) -> EventsReport:
+        return EventsReport(problems=problems)
+
     monkeypatch.setattr(run, "run_demo", report)
+    monkeypatch.setattr(events_run, "run_events_demo", events_report)
     assert CliRunner().invoke(app, ["demo", "--home", str(tmp_path)]).exit_code == code
+    assert CliRunner().invoke(app, ["demo", "events", "--home", str(tmp_path)]).exit_code == code
+
+
+def test_an_option_before_the_name_of_the_demo_is_not_ignored() -> None:
+    done = CliRunner().invoke(app, ["demo", "--ui-port", "0", "events"])
+    assert isinstance(done.exception, CommandError)
+    assert str(done.exception) == "--ui-port is before `events`: write tidegate demo events --ui-port"

@@ -1,0 +1,92 @@
+"""The command `tidegate demo` and its part `events`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.options import AwsPort, Home, Keep, Report, SparkPort, UiPort
+from tidegate.platform.cli.terminal import command_console
+
+demos = typer.Typer(invoke_without_command=True)
+
+
+@demos.callback()
+def demo(
+    context: typer.Context,
+    home: Home = Path(".tidegate/demo"),
+    report: Report = None,
+    keep: Keep = False,
+    fresh: Annotated[bool, typer.Option(help="Delete the state of earlier runs first.")] = False,
+    short: Annotated[bool, typer.Option(help="Use only sixty days of the year.")] = False,
+    aws_port: AwsPort = 4566,
+    spark_port: SparkPort = 15002,
+    ui_port: UiPort = 3000,
+) -> None:
+    """Run real files through the pipeline, end to end on this machine. Exit code 1 unless every count is right."""
+    if context.invoked_subcommand:
+        _refuse_options_before(context)
+        return
+    from tidegate.platform.demo.deployment import Ports
+    from tidegate.platform.demo.run import run_demo
+    from tidegate.platform.demo.settle import NotSettled
+    from tidegate.platform.demo.source import SourceMissingError
+
+    try:
+        done = run_demo(
+            home,
+            command_console(),
+            report_path=report,
+            keep=keep,
+            fresh=fresh,
+            short=short,
+            ports=Ports(aws_port, spark_port, ui_port),
+        )
+    except (NotSettled, SourceMissingError) as error:
+        raise CommandError(str(error)) from None
+    if not done.ok:
+        raise typer.Exit(1)
+
+
+@demos.command()
+def events(
+    home: Home = Path(".tidegate/demo-events"),
+    types: Annotated[int, typer.Option(min=20, max=200, help="Number of event types.")] = 200,
+    objects: Annotated[int, typer.Option(min=200, help="Number of objects that have these types.")] = 20_000,
+    report: Report = None,
+    keep: Keep = False,
+    aws_port: AwsPort = 4566,
+    spark_port: SparkPort = 15002,
+    ui_port: UiPort = 3000,
+) -> None:
+    """Run 200 event types into tables, topics and queues of this machine. Exit code 1 unless every count is right."""
+    from tidegate.platform.demo.deployment import Ports
+    from tidegate.platform.demo.events.run import run_events_demo
+    from tidegate.platform.demo.settle import NotSettled
+
+    try:
+        done = run_events_demo(
+            home,
+            command_console(),
+            types=types,
+            objects=objects,
+            report_path=report,
+            keep=keep,
+            ports=Ports(aws_port, spark_port, ui_port),
+        )
+    except NotSettled as error:
+        raise CommandError(str(error)) from None
+    if not done.ok:
+        raise typer.Exit(1)
+
+
+def _refuse_options_before(context: typer.Context) -> None:
+    """Raise CommandError if options were given to a command in whose place one of its parts was called."""
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            option, part = f"--{name.replace('_', '-')}", context.invoked_subcommand
+            raise CommandError(f"{option} is before `{part}`: write tidegate {context.info_name} {part} {option}")

@@ -1,0 +1,74 @@
+"""The event types of the demo's company: twenty services, each with up to ten kinds of events.
+
+Twelve services keep to the fields that were agreed. Four agreed to them and drift: they add fields, and sometimes
+change the type of one. Four never agreed to anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+AGREED = (
+    "orders", "payments", "customers", "carts", "catalog", "prices", "reviews", "search", "sessions", "emails",
+    "coupons", "stores",
+)  # fmt: skip
+DRIFTING = ("shipping", "returns", "stock", "invoices")
+OPEN = ("partners", "devices", "surveys", "support")
+ACTIONS = (
+    "created", "updated", "confirmed", "cancelled", "viewed", "failed", "exported", "merged", "archived", "restored",
+)  # fmt: skip
+MAX_TYPES = len(ACTIONS) * (len(AGREED) + len(DRIFTING) + len(OPEN))
+#: With fewer, some service would have no event.
+MIN_TYPES = MAX_TYPES // len(ACTIONS)
+
+
+class Contract(StrEnum):
+    """What a service promises about the fields of its events."""
+
+    AGREED = "agreed"
+    DRIFTING = "drifting"
+    OPEN = "open"
+
+
+@dataclass(frozen=True)
+class EventType:
+    """An event type.
+
+    Attributes:
+        service: the service that sends it.
+        action: what happened.
+        contract: what the service promises.
+    """
+
+    service: str
+    action: str
+    contract: Contract
+
+    @property
+    def name(self) -> str:
+        """Its name, such as `orders.created`."""
+        return f"{self.service}.{self.action}"
+
+    @property
+    def folder(self) -> str:
+        """The folder of its objects. A service that drifts is where it agreed to be."""
+        shelf = "open" if self.contract is Contract.OPEN else "agreed"
+        return f"events/{shelf}/{self.service}/{self.action}/"
+
+
+def event_types(number: int) -> list[EventType]:
+    """Returns some event types: the first kind of each service, then the second, and so on.
+
+    Raises:
+        ValueError: there are not so many, or some service would have none.
+    """
+    if not MIN_TYPES <= number <= MAX_TYPES:
+        raise ValueError(f"{number} event types: choose {MIN_TYPES} to {MAX_TYPES}")
+    services = [
+        *((service, Contract.AGREED) for service in AGREED),
+        *((service, Contract.DRIFTING) for service in DRIFTING),
+        *((service, Contract.OPEN) for service in OPEN),
+    ]
+    every = [EventType(service, action, contract) for action in ACTIONS for service, contract in services]
+    return every[:number]

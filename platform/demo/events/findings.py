@@ -1,0 +1,181 @@
+"""Reads what the outputs of the demo contain, and compares it with the oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tidegate.platform.demo.accounts import Accounts
+from tidegate.platform.demo.events.billing import BillingProvider, billing_row
+from tidegate.platform.demo.events.report import Broken, EventsReport
+from tidegate.platform.demo.events.subscribers import (
+    BROKEN,
+    BROKEN_ROUTE,
+    SEARCH,
+    TAGGED,
+    TAGGED_TYPE,
+    UNMATCHED,
+    Subscriber,
+)
+from tidegate.resources.lake import Lake
+
+_VARIANT, _BILLING = "bronze.unagreed", "bronze.billing"
+_SEARCH_PREFIX, _BROKEN_PREFIX = "orders.", "invoices."
+
+
+def compare_tables(report: EventsReport, lake: Lake, expected: Mapping[str, Any], accounts: Accounts) -> None:
+    """Compare what every table contains: in one query, because each query of its own costs a second."""
+    tables: dict[str, Any] = expected["tables"]
+    keys = {f"bronze.{spec.name}": spec.table_key.encode() for spec in lake.config.tables}
+    born = set(lake.store.births.tables())
+    for name in [name for name in tables if keys[name] not in born]:
+        report.problems.append(f"{name} does not exist")
+    existing = {name: table for name, table in tables.items() if keys[name] in born}
+    found = _query(lake, existing, keys)
+    for name, table in existing.items():
+        wanted = {check["name"]: check["value"] for check in table["checks"]}
+        report.compare(name, wanted, found[name])
+        report.compare(f"objects of {name}", table["objects"], accounts.objects.get(keys[name], 0))
+    agreed = {name: table for name, table in existing.items() if name != _VARIANT}
+    report.count(
+        "b compatible",
+        f"{len(agreed)} tables (load)",
+        sum(table["rows"] for table in agreed.values()),
+        sum(found[name]["rows"] for name in agreed),
+        "rows",
+    )
+    if _VARIANT in existing:
+        report.count(
+            "c incompatible", f"{_VARIANT} (variant)", tables[_VARIANT]["rows"], found[_VARIANT]["rows"], "rows"
+        )
+
+
+def compare_events(report: EventsReport, expected: Mapping[str, Any], accounts: Accounts) -> None:
+    """Compare what became of every event, and what is in quarantine."""
+    found: dict[str, int] = {}
+    for outcome in accounts.outcomes.values():
+        found[outcome] = found.get(outcome, 0) + 1
+    report.count("every event", "ledgers, intake log", expected["events_sent"], sum(found.values()), "events")
+    report.compare("outcomes of events", expected["outcomes"], found)
+    quarantined = expected["quarantined"]
+    report.compare("quarantined objects", set(quarantined["objects"]), set(accounts.quarantined))
+    report.compare("objects with quarantined rows", quarantined["rows"], dict(accounts.bad_rows))
+    report.count("quarantine", "lake.quarantine", len(quarantined["objects"]), len(accounts.quarantined), "objects")
+    report.count(
+        "quarantine",
+        "lake.quarantine",
+        sum(quarantined["rows"].values()),
+        accounts.bad_rows.total(),
+        "rows of other objects",
+    )
+
+
+def describe_poison(report: EventsReport, expected: Mapping[str, Any]) -> None:
+    """Say where what the services spoiled is now."""
+    quarantined, messages = expected["quarantined"], expected["outcomes"].get("malformed", 0)
+    report.broken += [
+        Broken(
+            f"{len(quarantined['objects']):,} poisonous objects: truncated, empty, or an error page",
+            "in quarantine with their reasons; all other objects are in their tables",
+            'tidegate sql "SELECT table_name, key, reason FROM lake.quarantine"; when the files are right, '
+            "tidegate redrive --yes",
+        ),
+        Broken(
+            f"{sum(quarantined['rows'].values()):,} rows: a field became text, or came twice",
+            "each in the folder of bad rows of its table; the other rows of its object are in the table",
+            "change the column, or make the table a VARIANT; then tidegate redrive <table> --yes",
+        ),
+        Broken(
+            f"{messages:,} messages that are no notifications",
+            "quarantine/messages/, and the check of their queue",
+            "tidegate redrive --messages",
+        ),
+    ]
+
+
+def compare_forwarded(
+    report: EventsReport,
+    expected: Mapping[str, Any],
+    processed: Mapping[str, set[str]],
+    tagged: Subscriber,
+    unmatched: Subscriber,
+) -> None:
+    """Compare what the subscribers got: every event of their types, at least once, and nothing else."""
+    forwarded, existing = expected["forwarded"], set(expected["types"])
+    search = {name: found for name, found in forwarded.items() if name.startswith(_SEARCH_PREFIX)}
+    keys = {name: set(found["existing"]) for name, found in search.items()}
+    report.compare("objects that the consumer processed", keys, dict(processed))
+    report.count("d your own", f"topic, filter, {SEARCH}", _total(keys), _total(processed), "objects processed")
+    _subscriber(report, {TAGGED_TYPE: forwarded[TAGGED_TYPE]}, tagged, "by tag", TAGGED)
+    others = {name: found for name, found in forwarded.items() if name != TAGGED_TYPE}
+    _subscriber(report, others, unmatched, "all other types", UNMATCHED)
+    report.compare("event types that were forwarded", existing, {*tagged.keys, *unmatched.keys})
+
+
+def compare_broken(report: EventsReport, expected: Mapping[str, Any], backlog: tuple[int, float]) -> None:
+    """Compare what waits for the destination that is broken."""
+    forwarded = expected["forwarded"]
+    waiting = sum(found["messages"] for name, found in forwarded.items() if name.startswith(_BROKEN_PREFIX))
+    report.count("broken subscriber", f"outbox/{BROKEN_ROUTE}/", waiting, backlog[0], "messages that wait")
+    report.broken.append(
+        Broken(
+            f"the queue {BROKEN} was deleted",
+            f"{backlog[0]:,} messages wait for it, the oldest for {backlog[1]:.0f} s. Nobody else waits",
+            "create the queue again: what waits is sent within five minutes",
+        )
+    )
+
+
+def compare_webhooks(report: EventsReport, lake: Lake, provider: BillingProvider) -> None:
+    """Compare the rows of the webhooks: one for each, however often it was delivered, and none that was forged."""
+    spec = next(spec for spec in lake.config.tables if f"bronze.{spec.name}" == _BILLING)
+    key = spec.table_key.encode()
+    if key not in lake.store.births.tables():
+        report.problems.append(f"{_BILLING} does not exist: {provider.trouble or 'no webhook was taken'}")
+        return
+    lake.name_table(key)
+    sql = f"SELECT count(*), coalesce(sum(cents), 0), count(DISTINCT id) FROM {_BILLING}"
+    rows, cents, ids = lake.delta.session.sql(sql).collect()[0]
+    report.count("webhooks", f"{_BILLING} (row queue)", provider.number, rows, "rows")
+    report.compare(f"webhooks of {_BILLING}", provider.number, ids)
+    report.compare(f"cents of {_BILLING}", sum(billing_row(n)["cents"] for n in range(provider.number)), cents)
+    report.compare("forged webhooks that were refused", provider.forged, provider.refused)
+    report.broken.append(
+        Broken(
+            f"webhooks: {provider.unanswered:,} deliveries without an answer, {provider.forged:,} forged",
+            f"repeated by the sender, and one row each; {provider.refused:,} forged ones refused with status 401",
+            "nothing to do",
+        )
+    )
+
+
+def _subscriber(report: EventsReport, expected: Mapping[str, Any], found: Subscriber, how: str, queue: str) -> None:
+    keys = {name: set(wanted["keys"]) for name, wanted in expected.items()}
+    report.compare(f"objects of the events in {queue}", keys, found.keys)
+    missing = {
+        name: wanted["messages"] for name, wanted in expected.items() if found.messages[name] < wanted["messages"]
+    }
+    report.compare(f"messages that {queue} lacks", {}, missing)
+    report.count(
+        f"forwarded, {how}",
+        queue,
+        _total(keys),
+        _total(found.keys),
+        f"objects of {len(keys)} {'type' if len(keys) == 1 else 'types'}",
+    )
+
+
+def _total(keys: Mapping[str, set[str]]) -> int:
+    return sum(map(len, keys.values()))
+
+
+def _query(lake: Lake, tables: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, dict[str, int]]:
+    selects = []
+    for name, table in tables.items():
+        lake.name_table(keys[name])
+        checks = ", ".join(f"'{check['name']}', CAST({check['sql']} AS BIGINT)" for check in table["checks"])
+        selects.append(f"SELECT '{name}' AS name, map({checks}) AS found FROM {name}")
+    if not selects:
+        return {}
+    rows = lake.delta.session.sql(" UNION ALL ".join(selects)).collect()
+    return {row["name"]: dict(row["found"]) for row in rows}

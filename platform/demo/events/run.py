@@ -1,0 +1,239 @@
+"""Runs the demo of events end to end: producers, subscribers, webhooks, the real sensors and runs, and the oracle."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import boto3
+import dagster as dg
+from botocore import UNSIGNED
+from botocore.config import Config
+from rich.console import Console
+
+from tidegate.platform.demo.accounts import read_accounts
+from tidegate.platform.demo.deployment import DEFAULT_PORTS, Deployment, Ports, deployment
+from tidegate.platform.demo.events import events_lake_file
+from tidegate.platform.demo.events.billing import SECRET, BillingProvider
+from tidegate.platform.demo.events.catalog import event_types
+from tidegate.platform.demo.events.consumer_process import ConsumerProcess
+from tidegate.platform.demo.events.findings import (
+    compare_broken,
+    compare_events,
+    compare_forwarded,
+    compare_tables,
+    compare_webhooks,
+    describe_poison,
+)
+from tidegate.platform.demo.events.producers import Operation, produce_events, write_operations
+from tidegate.platform.demo.events.report import EventsReport, show_events_report
+from tidegate.platform.demo.events.settle import broken_backlog, on_the_way, wait_until_arrived
+from tidegate.platform.demo.events.subscribers import BROKEN_ROUTE, SEARCH, TAGGED, UNMATCHED, Subscriber, subscribe
+from tidegate.platform.demo.events.uploader import EventsUploader
+from tidegate.platform.demo.progress import Stages
+from tidegate.platform.demo.report import run_oracle
+from tidegate.platform.local.aws import REGION
+from tidegate.platform.local.process.ports import free_port
+from tidegate.platform.local.process.process import spawn
+from tidegate.platform.local.spark.conf import SMALL_DATA
+from tidegate.platform.local.stack_file import empty_home
+from tidegate.resources.aws.sqs import Queue
+from tidegate.resources.lake import Lake
+
+_SETTLE_SECONDS = 900.0
+#: Of so many objects, the billing provider sends one webhook.
+_WEBHOOK_EVERY, _MIN_WEBHOOKS = 100, 25
+
+
+@dataclass
+class _Others:
+    """Everybody except Tidegate: the subscribers, the billing provider, and the services that put objects."""
+
+    uploader: EventsUploader
+    consumer: ConsumerProcess
+    provider: BillingProvider
+    tagged: Subscriber
+    unmatched: Subscriber
+    queues: list[Queue] = field(default_factory=list)
+
+
+def run_events_demo(
+    home: Path,
+    console: Console,
+    *,
+    types: int = 200,
+    objects: int = 20_000,
+    report_path: Path | None = None,
+    keep: bool = False,
+    ports: Ports = DEFAULT_PORTS,
+) -> EventsReport:
+    """Run the demo of events. What an earlier run left in the home is deleted first.
+
+    Args:
+        home: folder of all state.
+        console: takes progress and report.
+        types: number of event types.
+        objects: number of objects of these types.
+        report_path: file for the report as JSON.
+        keep: leave everything running, with the UI, until Ctrl-C.
+        ports: ports of the servers.
+
+    Raises:
+        ValueError: there are not so many event types, or fewer objects than types.
+        LocalStackError: the home is in use, or something could not be started or died.
+        NotSettled: something was still on its way at the deadline.
+    """
+    operations = produce_events(event_types(types), objects)
+    empty_home(home)
+    begun = time.monotonic()
+    console.print(
+        f"[bold]{objects:,} objects of {types} event types[/] become tables, messages of three subscribers, and rows "
+        "of webhooks, on this machine"
+    )
+    with ExitStack() as running:
+        found = write_operations(operations, home / "producers")
+        urls: dict[str, str] = {}
+        platform = running.enter_context(
+            deployment(
+                home,
+                console,
+                events_lake_file(),
+                ports,
+                # Each batch has some hundred rows, and each service has queries of its own.
+                spark_conf=SMALL_DATA,
+                before_dagster=lambda stack: urls.update(subscribe(stack.clients())),
+            )
+        )
+        others = running.enter_context(_others(platform, urls, home, objects))
+        with platform.stack.settings.opened() as lake, platform.dagster.instance() as instance:
+            report = _run(lake, instance, platform, others, found, home, console, types)
+        report.seconds = time.monotonic() - begun
+        show_events_report(console, report)
+        if report_path:
+            report_path.write_text(json.dumps(report.to_json(), indent=2) + "\n")
+        _show_next(console, platform, home, keep)
+        if keep:
+            platform.run_until_signal()
+    return report
+
+
+@contextmanager
+def _others(platform: Deployment, urls: dict[str, str], home: Path, objects: int) -> Iterator[_Others]:
+    """Start the subscribers, and the provider before its server, so that its first deliveries fail."""
+    clients, port = platform.stack.clients(), free_port()
+    # The local AWS verifies no signature, and without one a request costs a third less.
+    unsigned = Config(signature_version=UNSIGNED, max_pool_connections=16)
+    s3: Any = boto3.client("s3", endpoint_url=platform.stack.aws.endpoint, region_name=REGION, config=unsigned)
+    others = _Others(
+        EventsUploader(s3, clients.sqs, platform.stack.queue_url),
+        ConsumerProcess(urls[SEARCH], home, platform.environ),
+        BillingProvider(port, max(_MIN_WEBHOOKS, objects // _WEBHOOK_EVERY)),
+        Subscriber(clients.sqs, urls[TAGGED]),
+        Subscriber(clients.sqs, urls[UNMATCHED]),
+        [Queue(clients.sqs, url) for url in urls.values()],
+    )
+    command = [sys.executable, "-m", "tidegate.platform.cli.main", "webhook", "--home", str(home), "--port", str(port)]
+    with ExitStack() as running:
+        others.consumer.start()
+        running.callback(others.consumer.stop)
+        for each in (others.tagged, others.unmatched, others.provider):
+            each.start()
+            running.callback(each.stop)
+        environ = platform.environ | {"TIDEGATE_DEMO_SECRET": SECRET}
+        server = spawn("webhook server", command, log=home / "logs" / "webhook.log", env=environ, cwd=home)
+        running.callback(server.stop)
+        yield others
+
+
+def _run(
+    lake: Lake,
+    instance: dg.DagsterInstance,
+    platform: Deployment,
+    others: _Others,
+    operations: list[Operation],
+    home: Path,
+    console: Console,
+    types: int,
+) -> EventsReport:
+    with Stages(console).shown() as stages:
+        _send_and_wait(lake, instance, platform, others, operations, stages)
+        stage = stages.begin("The oracle computes what every output must contain")
+        expected = run_oracle(home / "producers", Path(__file__).with_name("oracle.py"))
+        stage.done(f"{expected['events_sent']:,} events of {len(expected['types'])} types")
+        stage = stages.begin("Tables, subscribers and quarantine are compared with it")
+        report = EventsReport(types, expected["events_sent"])
+        accounts = read_accounts(lake)
+        compare_events(report, expected, accounts)
+        compare_tables(report, lake, expected, accounts)
+        compare_forwarded(report, expected, others.consumer.processed(), others.tagged, others.unmatched)
+        compare_broken(report, expected, broken_backlog(lake, BROKEN_ROUTE))
+        describe_poison(report, expected)
+        compare_webhooks(report, lake, others.provider)
+        stage.done(f"{len(report.problems)} differences" if report.problems else "everything is right")
+    return report
+
+
+def _send_and_wait(
+    lake: Lake,
+    instance: dg.DagsterInstance,
+    platform: Deployment,
+    others: _Others,
+    operations: list[Operation],
+    stages: Stages,
+) -> None:
+    failure: list[BaseException] = []
+
+    def upload() -> None:
+        try:
+            others.uploader.upload(operations, lambda: not stopped.is_set())
+        except BaseException as error:
+            failure.append(error)
+
+    def done() -> bool:
+        platform.check()
+        if failure:
+            raise failure[0]
+        return not sender.is_alive() and others.provider.done
+
+    stopped = threading.Event()
+    sender = threading.Thread(target=upload, daemon=True)
+    stage = stages.begin("Events arrive", len(operations))
+    sender.start()
+    try:
+        wait_until_arrived(
+            lambda: on_the_way(lake, instance, others.queues, BROKEN_ROUTE),
+            done=done,
+            show=lambda what: stage.show(f"{others.uploader.sent:,} sent · {what}", others.uploader.sent),
+            deadline=_SETTLE_SECONDS,
+        )
+    finally:
+        stopped.set()
+        sender.join(timeout=30)
+    stage.done(f"{others.uploader.sent:,} sent, and all of them have arrived")
+
+
+def _show_next(console: Console, platform: Deployment, home: Path, keep: bool) -> None:
+    console.print()
+    if not keep:
+        console.print("Next: [bold]tidegate demo events --keep[/] keeps everything running, for the UI and for SQL.")
+        return
+    ui = platform.dagster.ui_url
+    console.print("[bold]Open next[/]")
+    for what, where in {
+        "the whole lake": f"{ui}/assets/lake_health",
+        "the broken route": f"{ui}/assets/routes/{BROKEN_ROUTE}",
+        "lineage": f"{ui}/asset-groups",
+        "events by table": f'tidegate sql --home {home} "SELECT type, count(*) FROM bronze.orders GROUP BY 1"',
+        "VARIANT": f'tidegate sql --home {home} "SELECT type, data:payload FROM bronze.unagreed LIMIT 20"',
+        "quarantine": f'tidegate sql --home {home} "SELECT table_name, key, reason FROM lake.quarantine"',
+        "one object": f"tidegate trace --home {home} s3://tidegate-landing/exports/README.txt",
+    }.items():
+        console.print(f"  {what:<17}", where, highlight=False, soft_wrap=True)
+    console.print("Ctrl-C stops everything. The next run of the demo deletes what this one left.")
