@@ -713,6 +713,17 @@ MUTANTS = (
         (f"{_FORWARD}test_tags_that_s3_refuses_leave_the_message_in_its_queue",),
     ),
     Mutant(
+        "a decision without an event has the type of its key although its event had another",
+        6,
+        _PLANNING,
+        "    known = event or state\n",
+        "    known = event\n",
+        (
+            "tests/unit/platform/core/test_planning.py::"
+            "test_a_decision_has_the_type_of_its_event_or_else_the_one_that_is_known",
+        ),
+    ),
+    Mutant(
         "an undeliverable message of a route is deleted in quarantine before the outbox has it",
         1,
         "resources/lake_root/outbox.py",

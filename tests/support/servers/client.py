@@ -29,12 +29,14 @@ DEADLINE = 150.0
 _LIFETIME = 240
 
 # Forked from a process that has imported everything: importing costs more than a run.
-_processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(
+processes = multiprocessing.get_context("forkserver")
+processes.set_forkserver_preload(
     [
         "tidegate.assets.bronze.run",
         "tidegate.assets.silver.merge",
         "tidegate.resources.lake_resource",
+        "tidegate.sensors.forward.forwarder",
+        "tidegate.sensors.intake.tick",
         "pyspark.sql.connect.session",
     ]
 )
@@ -76,7 +78,7 @@ class Client:
         self._marker = folder / f"marker-{name}"
         self._log = folder / f"client-{name}.log"
         failpoint = {"TIDEGATE_FAILPOINT": f"{seam}:kill:{self._marker}"} if seam else {}
-        self._process = _processes.Process(
+        self._process = processes.Process(
             target=_main, args=({**environ, **failpoint}, self._log, table, folder, rounds, merging), daemon=True
         )
         self._process.start()
