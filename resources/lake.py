@@ -28,6 +28,7 @@ from tidegate.resources.lake_root.after_notes import AfterNotes
 from tidegate.resources.lake_root.batches import Batches
 from tidegate.resources.lake_root.inbox import TableInbox
 from tidegate.resources.lake_root.store import LakeStore
+from tidegate.resources.lake_root.waiting_signals import WaitingSignals
 from tidegate.resources.lake_views import name_lake_objects, name_lake_tables, quarantine_query
 from tidegate.resources.ledger import Ledger
 from tidegate.resources.spark.catalog import TableName
@@ -71,6 +72,11 @@ class Table:
     def after_notes(self) -> AfterNotes:
         """Its files that wait for after-load."""
         return self.lake.store.after_notes(self.table_key)
+
+    @property
+    def waiting_signals(self) -> WaitingSignals:
+        """Its completion signals that wait for a part."""
+        return self.lake.store.waiting_signals(self.table_key)
 
     @property
     def source(self) -> Bucket:

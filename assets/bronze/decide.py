@@ -39,6 +39,7 @@ def decide(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str
         create=create,
         evolve=evolve,
         sent_until=prepared.sent_until,
+        signals=tuple(draft.plan.signals),
         run_id=run_id,
         decided_at=datetime.now(UTC).isoformat(),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tidegate.assets.bronze.completion.datasets import plan_datasets
 from tidegate.assets.bronze.removals import guard_removals, require_bucket
 from tidegate.assets.bronze.small_objects import SmallObjects
 from tidegate.platform.core.bronze.batch_draft import BatchDraft
@@ -41,16 +42,25 @@ def look(
     taken = [TakenHint(hint, manifest.id) for manifest in manifests for hint in manifest.hints]
     keys = list(dict.fromkeys(item.hint.key for item in taken))
     previous, states = table.ledger.memory(clock.version, clock.n, keys)
-    found = probes(table, keys, states, {item.hint.key: item.hint.size for item in taken})
-    if any(isinstance(probe, S3Gone) for probe in found.values()):
-        require_bucket(table)
-    birth = table.lake.ensure_birth(table, keys[0])
-    # An object of a row queue's messages is no event of S3.
-    type_of_key = (lambda _: None) if table.spec.row_queue else table.lake.config.typing.of_key
-    plan = make_plan(taken, found, states, registered=birth.registered, type_of_key=type_of_key)
+    if table.spec.completion:
+        birth = table.lake.ensure_birth(table, keys[0])
+        plan, states, found = plan_datasets(table, clock, taken, states, probes, registered=birth.registered)
+        _require_bucket_if_gone(table, found)
+    else:
+        found = probes(table, keys, states, {item.hint.key: item.hint.size for item in taken})
+        _require_bucket_if_gone(table, found)
+        birth = table.lake.ensure_birth(table, keys[0])
+        # An object of a row queue's messages is no event of S3.
+        type_of_key = (lambda _: None) if table.spec.row_queue else table.lake.config.typing.of_key
+        plan = make_plan(taken, found, states, registered=birth.registered, type_of_key=type_of_key)
     if not allow_removals:
         guard_removals(table, birth, len(plan.drop), [manifest.id for manifest in waiting[len(ids) :]])
     return BatchDraft(clock.n + 1, birth, previous, tuple(manifest.id for manifest in manifests), plan, states)
+
+
+def _require_bucket_if_gone(table: Table, found: Mapping[str, Probe]) -> None:
+    if any(isinstance(probe, S3Gone) for probe in found.values()):
+        require_bucket(table)
 
 
 def _in_order(waiting: Sequence[WaitingManifest]) -> list[WaitingManifest]:

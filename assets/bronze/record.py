@@ -45,6 +45,9 @@ def finish(table: Table, batch: Batch, log: Callable[[str], None], *, void: bool
         table.inbox.put([Manifest.deferred(batch.table, batch.n, batch.digest, hints)])
     seam("record-deferred")
     if not void:
+        table.waiting_signals.update(batch.n, batch.signals)
+    seam("record-signals")
+    if not void:
         after_batch(table, batch, log)
     seam("after-load")
     table.inbox.delete(batch.manifests)

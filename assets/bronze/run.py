@@ -6,7 +6,8 @@ What is durable after each step::
     prepare   files in the table's folder that are in no commit yet
     decide    batch n               (from here on, any run continues with it)
     commit    one Delta version     (or none if the batch is void)
-    record    rows in the ledger, deferred hints in the inbox, and last, the batch's manifests deleted
+    record    rows in the ledger, deferred hints in the inbox, signals that wait for a part, and last, the batch's
+              manifests deleted
 """
 
 from __future__ import annotations
@@ -38,7 +39,17 @@ from tidegate.resources.ledger import Clock
 from tidegate.resources.spark.results import CommitResult
 
 #: The seams of one run, in order. Each is right after the step of its name.
-SEAMS = ("look", "prepare", "decide", "commit", "record-ledger", "record-deferred", "after-load", "record-manifests")
+SEAMS = (
+    "look",
+    "prepare",
+    "decide",
+    "commit",
+    "record-ledger",
+    "record-deferred",
+    "record-signals",
+    "after-load",
+    "record-manifests",
+)
 
 #: Batches of one run. The rest is left to the next run.
 MAX_BATCHES = 20

@@ -57,7 +57,14 @@ def compare_inventory(
     left = takes_away(table.spec.after_load)
     while True:
         found = inventory_differences(
-            table.delta, inventory, table.key.prefix, states, after=after, limit=LISTED_AT_ONCE, left=left
+            table.delta,
+            inventory,
+            table.key.prefix,
+            states,
+            after=after,
+            limit=LISTED_AT_ONCE,
+            left=left,
+            hidden_files=table.spec.completion is not None,
         )
         keys = found.keys
         if not keys:

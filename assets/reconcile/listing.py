@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 
 from tidegate.assets.bronze.after_load import note_loaded_files
 from tidegate.assets.bronze.removals import require_bucket
+from tidegate.assets.reconcile.rewritten_signals import RewrittenSignals
 from tidegate.platform.core.bronze.hint import Hint, Missing
-from tidegate.platform.core.bronze.ledger import PRESENT
+from tidegate.platform.core.bronze.ledger import PRESENT, Status
 from tidegate.platform.core.bronze.manifest import chunked
 from tidegate.platform.core.routing.route import Routed, route, rows_route
 from tidegate.resources.aws.s3 import Listed
@@ -56,6 +57,7 @@ def list_prefix(
     next_known = next(known, None)
     hints: list[Hint] = []
     here: dict[str, str] = {}
+    signals = RewrittenSignals(table)
     objects = differing = 0
 
     def missing(upto: str | None) -> None:
@@ -81,10 +83,12 @@ def list_prefix(
         objects += 1
         here[item.key] = item.etag
         state = states.get(item.key)
-        if state is None or state.etag != item.etag:
+        signals.add(item, state)
+        if state is None or state.etag != item.etag or (state.status is Status.WAITING and not table.spec.completion):
             hints.append(Hint(item.key, size=item.size))
         if objects % LISTED_AT_ONCE == 0:
             keep(item.key)
     missing(None)
+    hints += [Hint(key) for key in signals.covering()]
     keep("")
     return differing

@@ -15,9 +15,9 @@ from tidegate.platform.core.inventory_manifest import Inventory, InventoryError,
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.resources.spark.delta import Delta
 
-#: Work files of Spark, Delta and Tidegate. A registered table's prefix may have as many of them as sources. No source
-#: matches; the caller applies the exact rule.
-_HIDDEN = "(^|/)[_.][^/=]*(/|$)"
+#: Work files of Spark, Delta and Tidegate: files in hidden folders, and hidden files. A registered prefix may have
+#: as many of them as sources. No source matches, except for completion signals; the caller applies the exact rule.
+_HIDDEN_FOLDER, _HIDDEN_FILE = "(^|/)[_.][^/=]*/", "(^|/)[_.][^/=]*$"
 _TYPES: dict[InventoryField, str] = {
     "key": "STRING",
     "size": "BIGINT",
@@ -55,7 +55,15 @@ class Differences:
 
 
 def inventory_differences(
-    delta: Delta, inventory: Inventory, prefix: str, states: DataFrame, *, after: str, limit: int, left: bool
+    delta: Delta,
+    inventory: Inventory,
+    prefix: str,
+    states: DataFrame,
+    *,
+    after: str,
+    limit: int,
+    left: bool,
+    hidden_files: bool = False,
 ) -> Differences:
     """Compare an inventory with a ledger.
 
@@ -69,6 +77,7 @@ def inventory_differences(
         after: only differences of later keys are returned.
         limit: at most this many differences are returned.
         left: whether loaded files that still exist are returned too.
+        hidden_files: whether files whose names begin with "_" or "." may be sources: `_SUCCESS` is a completion signal.
 
     Raises:
         InventoryError: Spark cannot read the inventory.
@@ -76,7 +85,7 @@ def inventory_differences(
         SparkUnreachable: the server is gone.
     """
     try:
-        return _ask(_rows(delta, inventory, prefix), inventory, states, after, limit, left)
+        return _ask(_rows(delta, inventory, prefix, hidden_files), inventory, states, after, limit, left)
     except PySparkException as error:
         delta.check_session_alive()
         raise InventoryError(
@@ -105,7 +114,7 @@ def _ask(listed: DataFrame, inventory: Inventory, states: DataFrame, after: str,
     return Differences(found, cast(int, counted.get.get("keys", 0)))
 
 
-def _rows(delta: Delta, inventory: Inventory, prefix: str) -> DataFrame:
+def _rows(delta: Delta, inventory: Inventory, prefix: str, hidden_files: bool) -> DataFrame:
     """Key, size and etag of the table's objects that are present versions."""
     if not inventory.files:  # of an empty bucket, or prefix
         return delta.session.createDataFrame([], "key STRING, size BIGINT, etag STRING")
@@ -131,7 +140,8 @@ def _rows(delta: Delta, inventory: Inventory, prefix: str) -> DataFrame:
     key = F.url_decode(column("key")) if inventory.format == "csv" else column("key")
     present = F.coalesce(column("islatest"), F.lit(True)) & ~F.coalesce(column("isdeletemarker"), F.lit(False))
     rows = raw.where(present).select(key.alias("key"), column("size").alias("size"), column("etag").alias("etag"))
-    return rows.where(F.col("key").startswith(prefix) & ~F.col("key").rlike(_HIDDEN))
+    rows = rows.where(F.col("key").startswith(prefix) & ~F.col("key").rlike(_HIDDEN_FOLDER))
+    return rows if hidden_files else rows.where(~F.col("key").rlike(_HIDDEN_FILE))
 
 
 def _kind(left: bool) -> Column:

@@ -7,6 +7,7 @@ The layout never changes; docs/internals/architecture.md describes it::
     inbox/<table key>/<manifest id>.json
     batches/<table key>/<n, 20 digits>.json and .void
     after/<table key>/<ULID>-<keys>.json    files that after-load could not remove or tag yet
+    signals/<table key>/<digests>-<n>.json  completion signals that wait for a part
     tables/<table key>.json                 birth: generation, location, SQL name
     bronze/<table key>/  silver/<name>/  ledger/<table key>/
     rows/<name>/<yyyy-mm-dd>/<ULID>-<rows>-<first>-<last>.jsonl     messages of row queues
@@ -34,6 +35,7 @@ from tidegate.resources.lake_root.operations_log import OperationsLog
 from tidegate.resources.lake_root.outbox import Outbox
 from tidegate.resources.lake_root.quarantine import Quarantine
 from tidegate.resources.lake_root.root import LakeRoot
+from tidegate.resources.lake_root.waiting_signals import WaitingSignals
 
 
 class LakeStore(LakeRoot):
@@ -63,6 +65,10 @@ class LakeStore(LakeRoot):
     def after_notes(self, table: str) -> AfterNotes:
         """The files of a table that wait for after-load."""
         return AfterNotes(self, table)
+
+    def waiting_signals(self, table: str) -> WaitingSignals:
+        """The completion signals of a table that wait for a part."""
+        return WaitingSignals(self, table)
 
     def table_keys(self) -> set[str]:
         """Table keys of all tables that were born or have waiting hints."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tidegate.assets.bronze.completion.whole import complete, failures, withdraw
 from tidegate.assets.bronze.prepare.load.load import prepare_load
 from tidegate.assets.bronze.prepare.prepared import PreparedBatch
 from tidegate.assets.bronze.prepare.register import prepare_register
@@ -12,9 +13,25 @@ from tidegate.resources.lake import Table
 def prepare(table: Table, work: BatchDraft) -> PreparedBatch:
     """Prepare the candidates of a draft: register their files, or load their rows.
 
+    A dataset with a part that cannot be added is withdrawn from the draft's plan.
+
     Raises:
         NotWritable: all that is left waits for a permission that is missing.
     """
-    prepared = prepare_register(table, work) if work.birth.registered else prepare_load(table, work)
+    prepared = _prepare_once(table, work)
+    while failed := failures(work.plan, prepared):
+        # The rows of several files are staged together, so the other datasets are prepared again without these.
+        for failure in failed:
+            withdraw(work.plan, failure)
+        kept = {row.bad_rows_folder for failure in failed for row in failure.rows}
+        for folder in prepared.folders:
+            if folder not in kept:
+                table.lake.store.remove_folder(folder)
+        prepared = _prepare_once(table, work)
+    complete(work.plan, prepared)
     prepared.require_progress()
     return prepared
+
+
+def _prepare_once(table: Table, work: BatchDraft) -> PreparedBatch:
+    return prepare_register(table, work) if work.birth.registered else prepare_load(table, work)

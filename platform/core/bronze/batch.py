@@ -11,6 +11,7 @@ from typing import Any
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.hint_json import hint_from_dict, hint_to_dict
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
+from tidegate.platform.core.bronze.signal_decision import SignalDecision
 from tidegate.platform.core.schema.column_types import Struct
 from tidegate.platform.core.schema.table_schema import TableSchema
 
@@ -137,6 +138,7 @@ class Batch:
         manifests: ids of the manifests whose hints the batch takes. A batch takes whole manifests.
         sent_until: only for row-queue tables: when the newest row that this or an earlier batch may contain was sent,
             in epoch milliseconds.
+        signals: completion signals that the batch decided.
     """
 
     lake: str
@@ -153,6 +155,7 @@ class Batch:
     create: Create | None = None
     evolve: Evolve | None = None
     sent_until: int | None = None
+    signals: tuple[SignalDecision, ...] = ()
     run_id: str = ""
     decided_at: str = ""
     digest: str = field(default="")
@@ -216,6 +219,7 @@ class Batch:
                 raise ValueError(f"its format is not {FORMAT}: a newer Tidegate wrote this lake. Upgrade Tidegate")
             body.pop("app_id")
             create, evolve = body.pop("create"), body.pop("evolve", None)
+            signals = tuple(SignalDecision(**signal) for signal in body.pop("signals", ()))
             batch = cls(
                 create=create and Create.from_dict(create),
                 evolve=evolve and Evolve.from_dict(evolve),
@@ -224,6 +228,7 @@ class Batch:
                 adds=tuple(Add(**add) for add in body.pop("adds")),
                 removes=tuple(Remove(**remove) for remove in body.pop("removes")),
                 deferred=tuple(map(hint_from_dict, body.pop("deferred"))),
+                signals=signals,
                 **body,
             )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -249,6 +254,7 @@ class Batch:
             # Omitted when unset, so that batches written by older versions keep their digest.
             **({"evolve": self.evolve.to_dict()} if self.evolve else {}),
             **({} if self.sent_until is None else {"sent_until": self.sent_until}),
+            **({"signals": [vars(signal) for signal in self.signals]} if self.signals else {}),
             "adds": [vars(add) for add in self.adds],
             "removes": [vars(remove) for remove in self.removes],
             "rows": [row.to_dict() for row in self.rows],

@@ -107,7 +107,18 @@ class ServerLoss:
         return "ServerLostAlone" if self.alone else "ServerLost"
 
 
-HintCause = Event | RowsSent | Listed | Missing | Redriven | Rebuild | TakenAway | ServerLoss
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """A completion signal of the same batch covers the object. Such a hint is never in the inbox.
+
+    `time` is that of the signal's event, in ISO 8601.
+    """
+
+    name: ClassVar[str] = "Covered"
+    time: str | None = None
+
+
+HintCause = Event | RowsSent | Listed | Missing | Redriven | Rebuild | TakenAway | ServerLoss | Covered
 #: Beginnings of S3's names of events after which an object is gone.
 REMOVALS = ("ObjectRemoved", "LifecycleExpiration")
 
@@ -137,7 +148,7 @@ class Hint:
     @property
     def event_time(self) -> str | None:
         """When it happened (ISO 8601), if something has just happened to the object."""
-        return self.cause.time if isinstance(self.cause, Event | RowsSent) else None
+        return self.cause.time if isinstance(self.cause, Event | RowsSent | Covered) else None
 
     @property
     def reports_removal(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tidegate.platform.core.bronze.hint import (
+    Covered,
     Event,
     Hint,
     HintCause,
@@ -72,7 +73,7 @@ def _members(cause: HintCause) -> dict[str, Any]:
                 "version_id": cause.version_id,
                 "sequencer": cause.sequencer,
             }
-        case RowsSent():
+        case RowsSent() | Covered():
             return {"event_time": cause.time}
         case Redriven():
             return _replacement(cause.replaces)

@@ -20,22 +20,28 @@ class Status(StrEnum):
     MOVED = "moved"
     UNAPPLIED = "unapplied"
     PREEXISTING = "preexisting"
+    #: A part of a dataset that has no valid completion signal yet, or a signal whose parts are not all there.
+    WAITING = "waiting"
+    #: A completion signal whose parts are all in the table.
+    COMPLETE = "complete"
 
 
 class Cause(StrEnum):
-    """Why an object is in quarantine, where later batches or checks depend on it."""
+    """Why an object is in quarantine, or waits, where later batches or checks depend on it."""
 
     #: A write-once key of a registered table was overwritten. It stays in quarantine, whatever its bytes are.
     OVERWRITTEN = "overwritten"
+    #: A part came after its dataset had entered. It waits until the completion signal is written again.
+    LATE = "late"
 
 
 #: States in which the object's present bytes are accounted for: another event with the same etag is a duplicate.
-SETTLED = frozenset({Status.COMMITTED, Status.DUPLICATE, Status.MOVED, Status.PREEXISTING})
+SETTLED = frozenset({Status.COMMITTED, Status.DUPLICATE, Status.MOVED, Status.PREEXISTING, Status.COMPLETE})
 #: States of a key whose last bytes are in the table.
 IN_TABLE = frozenset({Status.COMMITTED, Status.MOVED})
 #: States of a key whose object is in its bucket, as far as the ledger knows. If a listing lacks the key, the object
 #: is gone.
-PRESENT = SETTLED - {Status.MOVED}
+PRESENT = SETTLED - {Status.MOVED} | {Status.WAITING}
 
 #: Characters of the longest reason. Its text can come from a producer's file, the rows of a batch go to the Spark
 #: server in one message of at most 128 MiB, and every run reads the ledger.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidegate.platform.core.bronze.hint import Hint, TakenAway
+from tidegate.platform.core.bronze.hint import Covered, Hint, TakenAway
 from tidegate.platform.core.bronze.hint_json import hint_to_dict
 from tidegate.platform.core.bronze.ledger import (
     ROW_COLUMNS,
@@ -18,6 +18,7 @@ from tidegate.platform.core.bronze.ledger import (
 )
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.core.bronze.same_bytes import same_bytes
+from tidegate.platform.core.bronze.signal_decision import SignalDecision
 
 #: Bytes in S3 that one batch loads. The rest waits for the next batch, so that a run does not take too long.
 BATCH_BYTES = 4 << 30
@@ -65,6 +66,25 @@ class Candidate:
         return replace(row, bad_rows_folder=bad_rows_folder)
 
 
+@dataclass(frozen=True)
+class Dataset:
+    """Objects that enter the table together or not at all, because a completion signal covers them.
+
+    Attributes:
+        signal: the hint of the signal that decides it.
+        followers: further hints of the signal.
+        found: the signal.
+        keys: the parts that this batch should add.
+        parts: number of all parts. The others are in the table already.
+    """
+
+    signal: TakenHint
+    followers: tuple[TakenHint, ...]
+    found: S3Found
+    keys: frozenset[str]
+    parts: int
+
+
 @dataclass
 class Plan:
     """The decisions of the step look.
@@ -76,6 +96,8 @@ class Plan:
             the entry is live, the second if it is not.
         deferred: hints for whose keys S3 gave no answer.
         followers: further hints of each candidate's key. They are decided with the candidate.
+        datasets: candidates that must enter together. Empty unless the table has completion signals.
+        signals: which signals wait after the batch, and which do not wait any more.
     """
 
     candidates: list[Candidate] = field(default_factory=list)
@@ -83,6 +105,8 @@ class Plan:
     drop: dict[str, tuple[LedgerRow, LedgerRow]] = field(default_factory=dict)
     deferred: list[Hint] = field(default_factory=list)
     followers: dict[str, list[TakenHint]] = field(default_factory=dict)
+    datasets: list[Dataset] = field(default_factory=list)
+    signals: list[SignalDecision] = field(default_factory=list)
 
 
 def make_plan(
@@ -120,7 +144,7 @@ def make_plan(
             plan.candidates.append(Candidate(key, probe, lead, replaces))
             plan.followers[key] = others
             continue
-        plan.rows += _duplicates(others, probe if isinstance(probe, S3Found) else None)
+        plan.rows += duplicates(others, probe if isinstance(probe, S3Found) else None)
         removed_etags = {item.hint.cause.etag for item in items if isinstance(item.hint.cause, TakenAway)}
         if isinstance(probe, S3Gone) and (etag := _moved(state, removed_etags)):
             plan.rows.append(_keeping(ledger_row(lead, Status.MOVED, None, None), state, etag))
@@ -131,12 +155,16 @@ def make_plan(
 
 def followers_rows(plan: Plan, key: str, found: S3Found) -> list[LedgerRow]:
     """Return the ledger rows of the further events of a candidate's key, once the candidate is decided."""
-    return _duplicates(plan.followers.get(key, []), found)
+    return duplicates(plan.followers.get(key, []), found)
 
 
 def candidate_hints(plan: Plan, candidate: Candidate) -> list[Hint]:
-    """Return every hint of a candidate's key. They return to the inbox if the candidate is deferred."""
-    return [item.hint for item in [*plan.followers.get(candidate.key, []), candidate.taken]]
+    """Return every hint of a candidate's key. They return to the inbox if the candidate is deferred.
+
+    The hint of a part that only its signal brought is left out: the signal's own hint returns.
+    """
+    hints = [item.hint for item in [*plan.followers.get(candidate.key, []), candidate.taken]]
+    return [hint for hint in hints if not isinstance(hint.cause, Covered)]
 
 
 def ledger_row(
@@ -184,9 +212,9 @@ def _wants(probe: S3Found, state: LastState | None, items: Sequence[TakenHint], 
         return True
     if _settles(state, registered):
         return not registered and (not same_bytes(probe, state) or _replaces(probe, state, items) is not None)
-    if state.status in (Status.REMOVED, Status.UNAPPLIED):
+    if state.status in (Status.REMOVED, Status.UNAPPLIED, Status.WAITING):
         return True
-    if any(item.hint.decides_again for item in items):
+    if any(item.hint.decides_again or isinstance(item.hint.cause, Covered) for item in items):
         return True
     # Quarantined: the same bytes stay in quarantine until a redrive. An overwritten write-once key stays there,
     # whatever its bytes are.
@@ -274,7 +302,8 @@ def _quarantined_again(item: TakenHint, state: LastState | None, found: S3Found)
     return replace(row, cause=state.cause, bad_rows_folder=state.bad_rows_folder) if state else row
 
 
-def _duplicates(items: Sequence[TakenHint], found: S3Found | None) -> list[LedgerRow]:
+def duplicates(items: Sequence[TakenHint], found: S3Found | None) -> list[LedgerRow]:
+    """Return the ledger rows of further events of a key."""
     return [
         ledger_row(item, Status.DUPLICATE, "another event of this key decided it", found)
         for item in items

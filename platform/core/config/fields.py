@@ -15,6 +15,7 @@ from pydantic import (
     ValidationError,
 )
 
+from tidegate.platform.core.completion.signal_name import SignalName
 from tidegate.platform.core.keys.object_key import is_hidden
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import BUCKET, MAX_ENCODED_LENGTH, TableKey
@@ -159,6 +160,10 @@ def _checked_reference(text: str) -> str:
     return text
 
 
+def _checked_signal(pattern: str) -> str:
+    return SignalName.parse(pattern).pattern
+
+
 def valid(kind: Any, value: Any) -> Any:
     """The value converted to a type; None if it is invalid."""
     try:
@@ -180,6 +185,7 @@ SimpleType = Annotated[Text, AfterValidator(_checked_simple_type)]
 Type = Annotated[Text, AfterValidator(_checked_type)]
 Condition = Annotated[Text, AfterValidator(_checked_condition)]
 Reference = Annotated[Text, AfterValidator(_checked_reference)]
+SignalPattern = Annotated[Text, AfterValidator(_checked_signal)]
 Owner = Annotated[Text, AfterValidator(_checked_owner)]
 
 

@@ -15,6 +15,7 @@ from tidegate.platform.core.config.fields import (
     Name,
     Owner,
     Prefix,
+    SignalPattern,
     SimpleType,
     Text,
     Type,
@@ -58,6 +59,9 @@ class TableSpec(TableDefaults):
     """How the table's CSV files differ from RFC 4180."""
     inventory: Folder | None = None
     """`s3://` folder in which S3 delivers an inventory of the bucket, which is read instead of listing the prefix."""
+    completion: SignalPattern | None = None
+    """Name of the completion signals: `_SUCCESS`, `manifest.json`, `*manifest`, `manifest.checksum` or another. The
+    files of a dataset enter together, when all of them and the signal are there. By default each file enters alone."""
     owners: tuple[Owner, ...] = ()
     """Owners shown by Dagster: `team:<name>` or an email address."""
     description: Text | None = None
@@ -112,6 +116,15 @@ class TableSpec(TableDefaults):
         if info.data.get("row_queue"):
             raise ValueError("the files of a row queue are below the lake root, and are few; remove it")
         return inventory
+
+    @field_validator("completion")
+    @classmethod
+    def _completes_files(cls, completion: str | None, info: ValidationInfo) -> str | None:
+        if info.data.get("row_queue"):
+            raise ValueError("the rows of a row queue come one by one, without signals; remove it")
+        if completion and "format" in info.data and info.data["format"] is None:
+            raise ValueError("it needs `format`: the ending of a signal does not give the format of the files")
+        return completion
 
     @field_validator("columns")
     @classmethod

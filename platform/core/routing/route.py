@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from tidegate.platform.core.completion.signal_name import SignalName
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_object import RowObject
@@ -68,7 +69,9 @@ def route(bucket: str, key: str, config: LakeConfig, known: Collection[TableKey]
         return NoRoute("no_table", why)
     if key.endswith(("/", "_$folder$")):
         return NoRoute("own_file", "it is a folder marker: its name says folder, and it holds no data")
-    if is_hidden(key):
+    spec = table_holding(bucket, key, config)
+    signal = SignalName.parse(spec.completion) if spec and spec.completion else None
+    if is_hidden(key) and not (signal and signal.matches(key)):
         return NoRoute(
             "own_file",
             'a folder or the name begins with "_" or ".": logs and work files of Delta and Spark are named '
@@ -78,8 +81,9 @@ def route(bucket: str, key: str, config: LakeConfig, known: Collection[TableKey]
         return NoRoute("own_file", f"it is below {folder}, where after_load puts files that were loaded")
     if folder := inventory_folder(bucket, key, config):
         return NoRoute("own_file", f"it is below {folder}, where S3 delivers an inventory")
+    if signal and signal.accompanies(key):
+        return NoRoute("own_file", f"it belongs to a completion signal of table {spec.name!r}" if spec else "")
     format = format_of(key)
-    spec = table_holding(bucket, key, config)
     if spec is None:
         return _discover(TableKey(bucket, conventional_prefix(key)), format, key, config, known)
     chosen = spec.format or format

@@ -97,6 +97,8 @@ BATCHES: dict[str, _Class] = {
     "repeated_messages": _rows("committed", reason="their messages came again"),
     "moved": _rows("moved", "etag"),
     "unapplied": _rows("unapplied"),
+    "waiting": lambda body: any(signal["waits_for"] for signal in body.get("signals", ())),
+    "complete": _rows("complete", "etag", signals=True, adds=True),
     "duplicate": _rows("duplicate", "event_id"),
     "duplicate_in_a_versioned_bucket": _rows("duplicate", "event_id", "version_id"),
     "rebuild": lambda body: body["manifests"][0].startswith("rebuild-") and body["adds"],

@@ -16,12 +16,16 @@ from tidegate.resources.threads import parallel
 
 
 def bounded(candidates: Iterable[Candidate], prepared: PreparedBatch) -> list[Candidate]:
-    """Return the first candidates: up to `BATCH_BYTES`, and at least one candidate. The others are deferred."""
+    """Return the first candidates: up to `BATCH_BYTES`, and at least one candidate. The others are deferred.
+
+    The parts of a dataset stay together. The look has bounded their bytes.
+    """
+    together = {key for dataset in prepared.plan.datasets for key in dataset.keys}
     taken: list[Candidate] = []
     size = 0
     for candidate in candidates:
         size += candidate.found.size
-        if taken and size > BATCH_BYTES:
+        if taken and size > BATCH_BYTES and candidate.key not in together:
             prepared.defer(candidate)
         else:
             taken.append(candidate)

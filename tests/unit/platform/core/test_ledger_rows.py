@@ -47,14 +47,16 @@ def test_a_row_survives_its_dictionary(row: LedgerRow) -> None:
 def test_statuses_are_those_of_the_accounting() -> None:
     assert sorted(str(status) for status in Status) == [
         "committed",
+        "complete",
         "duplicate",
         "moved",
         "preexisting",
         "quarantined",
         "removed",
         "unapplied",
+        "waiting",
     ]
-    assert {str(status) for status in SETTLED} == {"committed", "duplicate", "moved", "preexisting"}
+    assert {str(status) for status in SETTLED} == {"committed", "complete", "duplicate", "moved", "preexisting"}
 
 
 def test_the_columns_of_a_ledger_are_those_that_people_s_queries_and_older_ledgers_have() -> None:

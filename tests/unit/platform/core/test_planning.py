@@ -45,17 +45,17 @@ def outcome(plan: Plan) -> str:
     return ", ".join(said)
 
 
-SETTLED_STATES = ("committed", "duplicate", "moved", "preexisting")
+SETTLED_STATES = ("committed", "duplicate", "moved", "preexisting", "complete")
 # (state, probe) -> outcome for a registered and for a loaded table.
 EXPECTED: dict[tuple[str, str], tuple[str, str]] = {}
 for state in STATES:
     EXPECTED[state, "unavailable"] = ("deferred", "deferred")
     EXPECTED[state, "forbidden"] = ("quarantined", "quarantined")
-    if state in ("new", "removed", "removed, of old", "unapplied"):
+    if state in ("new", "removed", "removed, of old", "unapplied", "waiting"):
         EXPECTED[state, "same"] = EXPECTED[state, "other"] = ("add", "add")
         if state == "removed":
             EXPECTED[state, "same"] = ("add", "duplicate")
-        EXPECTED[state, "gone"] = ("removed", "removed") if state == "new" else ("duplicate", "duplicate")
+        EXPECTED[state, "gone"] = ("removed", "removed") if state in ("new", "waiting") else ("duplicate", "duplicate")
     elif state in SETTLED_STATES:
         EXPECTED[state, "same"] = ("duplicate", "duplicate")
         EXPECTED[state, "other"] = ("drop quarantined/quarantined", "add")

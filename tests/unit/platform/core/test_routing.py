@@ -220,3 +220,35 @@ def test_tables_never_overlap_whatever_arrives(objects: list[tuple[str, str]], d
         for other in tables
         if table != other and table.bucket == other.bucket and table.prefix.startswith(other.prefix)
     ]
+
+
+SIGNALS = [
+    {"name": "runs", "prefix": "s3://landing/runs/", "format": "parquet", "completion": "_SUCCESS"},
+    {"name": "inv", "prefix": "s3://landing/inv/", "format": "csv", "completion": "manifest.checksum"},
+    {"name": "named", "prefix": "s3://landing/named/", "format": "csv", "completion": "manifest.json"},
+]
+
+
+@pytest.mark.parametrize(
+    ("key", "table"),
+    [
+        ("runs/day=1/_SUCCESS", "runs"),
+        ("runs/_temporary/_SUCCESS", None),
+        ("runs/_SUCCESS/", None),
+        ("runs/_committed_1", None),
+        ("flights/_SUCCESS", None),
+        ("inv/2026/manifest.checksum", "inv"),
+        ("inv/2026/manifest.json", None),
+        ("inv/data/x.csv.gz", "inv"),
+        ("named/manifest.json", "named"),
+        ("named/manifest.checksum", None),
+    ],
+)
+def test_a_completion_signal_belongs_to_its_table_and_what_accompanies_it_does_not(key: str, table: str | None) -> None:
+    found = route("landing", key, lake(more=SIGNALS), set())
+    if table:
+        assert isinstance(found, Routed)
+        assert found.spec.name == table
+    else:
+        assert isinstance(found, NoRoute)
+        assert found.outcome == "own_file"

@@ -528,6 +528,19 @@ def test_problems_of_after_load(tmp_path: Path, more: str, line: int, expected: 
     assert expected in problem
 
 
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ("completion: _SUCCESS", "tables[0].completion: it needs `format`"),
+        ("format: json\n    completion: '*.json'", "'*.json' would match the files of the table"),
+        ("format: json\n    completion: a/_SUCCESS", "'a/_SUCCESS' is no name of a file"),
+    ],
+)
+def test_problems_of_completion(tmp_path: Path, more: str, expected: str) -> None:
+    (problem,) = problems(tmp_path, f"{SMALL}{TABLE}    {more}\n")
+    assert expected in problem
+
+
 @pytest.mark.parametrize("folder", ["s3://old/a/", "s3://old/a/b/"])
 def test_two_tables_do_not_move_their_files_into_one_folder(tmp_path: Path, folder: str) -> None:
     """Two files of the same name would overwrite each other there."""

@@ -1,0 +1,1 @@
+"""Datasets of tables with completion signals: they enter whole, or not at all."""

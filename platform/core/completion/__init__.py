@@ -1,0 +1,1 @@
+"""Completion signals: objects that say that a dataset is complete."""

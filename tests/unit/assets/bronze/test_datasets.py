@@ -1,0 +1,350 @@
+"""Datasets enter whole or not at all, in whatever order, and however often, the events of signals and parts come."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.lakes.objects import Objects
+from tidegate.assets.bronze.completion import datasets, parts
+from tidegate.assets.bronze.completion.datasets import plan_datasets
+from tidegate.assets.bronze.completion.whole import complete, failures, withdraw
+from tidegate.assets.bronze.prepare.prepared import PreparedBatch
+from tidegate.platform.core.bronze.hint import Event, Hint, HintCause, Redriven
+from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
+from tidegate.platform.core.bronze.object_state import Probe, S3Found, S3Gone, S3Unavailable
+from tidegate.platform.core.bronze.plan import Plan, TakenHint
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.resources.aws.s3 import Listed
+from tidegate.resources.lake_root.store import LakeStore
+from tidegate.resources.ledger import Clock
+
+BAD = b"bad"
+
+
+@dataclass
+class World:
+    """S3, the ledger and the table of one table with signals. The table has the etag of each key that entered."""
+
+    completion: str
+    registered: bool = False
+    now: int = 0
+    objects: dict[str, tuple[bytes, int]] = field(default_factory=dict)
+    silent: set[str] = field(default_factory=set)
+    states: dict[str, LastState] = field(default_factory=dict)
+    rows: list[LedgerRow] = field(default_factory=list)
+    table: dict[str, str] = field(default_factory=dict)
+    n: int = 0
+    inbox: list[Hint] = field(default_factory=list)
+    events: int = 0
+
+    def __post_init__(self) -> None:
+        config = LakeConfig.model_validate(
+            {
+                "lake": {"root": "s3://lake/root"},
+                "queues": [{"name": "events"}],
+                "buckets": ["landing"],
+                "tables": [{"name": "t", "prefix": "s3://landing/t/", "format": "json", "completion": self.completion}],
+            }
+        )
+        (spec,) = config.tables
+        store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
+        self.fake: Any = SimpleNamespace(
+            spec=spec,
+            key=spec.table_key,
+            lake=SimpleNamespace(config=config),
+            ledger=SimpleNamespace(memory=lambda _version, _n, keys: (None, self.known(keys))),
+            waiting_signals=store.waiting_signals("landing.t"),
+            source=SimpleNamespace(
+                under=self.under,
+                head=self.head,
+                head_many=lambda keys: {key: self.head(key) for key in keys},
+                objects=SimpleNamespace(get=lambda _bucket, key: self.objects.get(key, (None,))[0]),
+            ),
+        )
+
+    def known(self, keys: Sequence[str]) -> dict[str, LastState]:
+        return {key: self.states[key] for key in keys if key in self.states}
+
+    def head(self, key: str) -> Probe:
+        if key in self.silent:
+            return S3Unavailable("503")
+        if key not in self.objects:
+            return S3Gone()
+        body, at = self.objects[key]
+        return S3Found(hashlib.md5(body).hexdigest(), len(body), at * 1000)
+
+    def under(self, prefix: str, after: str = "") -> Iterator[Listed]:
+        for key, (body, at) in sorted(self.objects.items()):
+            if key.startswith(prefix):
+                yield Listed(key, hashlib.md5(body).hexdigest(), len(body), at)
+
+    def put(self, key: str, body: bytes = b"{}") -> Hint:
+        self.now += 1
+        self.objects[key] = (body, self.now)
+        return self.hint(key)
+
+    def manifest(self, key: str, *named: str) -> Hint:
+        return self.put(key, json.dumps({"files": [{"key": name} for name in named]}).encode())
+
+    def hint(self, key: str, cause: HintCause | None = None) -> Hint:
+        self.events += 1
+        return Hint(key, cause or Event(f"m#{self.events}"))
+
+    def run(self, *hints: Hint) -> Plan:
+        """Take hints and those of the inbox as one batch, up to its record."""
+        taken = [TakenHint(hint, "m") for hint in (*self.inbox, *hints)]
+        plan, _states, _probes = plan_datasets(
+            self.fake,
+            Clock(1, self.n),
+            taken,
+            self.known([item.hint.key for item in taken]),
+            self._probe,
+            registered=self.registered,
+        )
+        prepared = self._prepare(plan)
+        while failed := failures(plan, prepared):
+            for failure in failed:
+                withdraw(plan, failure)
+            prepared = self._prepare(plan)
+        complete(plan, prepared)
+        self.n += 1
+        decided = [*plan.rows, *prepared.rows]
+        for row in decided:
+            if row.status is not Status.DUPLICATE:
+                self.states[row.key] = LastState(row.status, row.etag, self.n, row.reason, size=row.size)
+            if row.status is Status.COMMITTED:
+                self.table[row.key] = row.etag or ""
+        self.rows += decided
+        self.fake.waiting_signals.update(self.n, plan.signals)
+        self.inbox = [*plan.deferred, *prepared.deferred]
+        return plan
+
+    def _probe(self, _: Any, keys: Sequence[str], *_others: Mapping[str, Any]) -> dict[str, Probe]:
+        return {key: self.head(key) for key in keys}
+
+    def _prepare(self, plan: Plan) -> PreparedBatch:
+        prepared = PreparedBatch(plan)
+        for candidate in plan.candidates:
+            if self.objects[candidate.key][0] == BAD:
+                prepared.quarantine(candidate, "it is bad")
+            else:
+                prepared.commit(candidate, rows=1)
+        return prepared
+
+    def status(self, key: str) -> str:
+        return str(self.states[key].status)
+
+    def reason(self, key: str) -> str:
+        return self.states[key].reason or ""
+
+
+def in_pieces(chance: Random, world: World, puts: Sequence[Any]) -> Iterator[None]:
+    """Do puts in order. In between, batches take any of the events that came so far, some twice. Yields after each."""
+    waiting: list[Hint] = []
+    todo = list(puts)
+    while todo or waiting or world.inbox:
+        if todo and chance.random() < 0.5:
+            waiting.append(todo.pop(0)())
+            continue
+        chance.shuffle(waiting)
+        count = chance.randint(0, len(waiting)) if todo else len(waiting)
+        taken, waiting = waiting[:count], waiting[count:]
+        world.run(*taken, *(taken if chance.random() < 0.5 else []))
+        yield
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_manifest_s_dataset_enters_whole_in_whatever_order_its_events_come(seed: int) -> None:
+    world, chance = World("*manifest"), Random(seed)
+    sets = {name: [f"t/{name}/{n}.json" for n in range(chance.randint(1, 3))] for name in "ab"}
+    puts = [lambda key=key: world.put(key) for keys in sets.values() for key in keys]
+    puts += [lambda name=name: world.manifest(f"t/x/{name}.manifest", *sets[name]) for name in sets]
+    chance.shuffle(puts)
+    for _ in in_pieces(chance, world, puts):
+        for keys in sets.values():
+            assert world.table.keys() & set(keys) in (set(), set(keys)), "a part of a dataset is in the table"
+    assert set(world.table) == {key for keys in sets.values() for key in keys}
+    assert {world.status(f"t/x/{name}.manifest") for name in sets} == {"complete"}
+    events = [row.event_id for row in world.rows if row.event_id]
+    assert set(events) == {f"m#{i + 1}" for i in range(world.events)}, "every event has a row"
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_folder_s_files_enter_with_a_signal_that_is_not_older(seed: int) -> None:
+    world, chance = World("_SUCCESS"), Random(seed)
+    rounds = [[f"t/day=1/{turn}-{n}.json" for n in range(chance.randint(1, 3))] for turn in range(3)]
+    puts: list[Any] = []
+    for keys in rounds[:2]:
+        puts += [lambda key=key: world.put(key) for key in keys]
+        puts.append(lambda: world.put("t/_SUCCESS", b""))
+    puts += [lambda key=key: world.put(key) for key in rounds[2]]
+    whole = [set(), set(rounds[0]), {*rounds[0], *rounds[1]}]
+    for _ in in_pieces(chance, world, puts):
+        assert world.table.keys() in whole
+    assert world.table.keys() == whole[2]
+    assert {world.status(key) for key in rounds[2]} == {"waiting"}
+
+
+def test_a_dataset_of_which_a_part_is_bad_stays_out_and_enters_whole_after_a_redrive() -> None:
+    world = World("_SUCCESS")
+    hints = [world.put("t/1/a.json"), world.put("t/1/b.json", BAD), world.put("t/2/c.json")]
+    world.run(*hints, world.put("t/1/_SUCCESS"), world.put("t/2/_SUCCESS"))
+    assert set(world.table) == {"t/2/c.json"}
+    assert (world.status("t/1/a.json"), world.status("t/1/b.json")) == ("waiting", "quarantined")
+    assert world.status("t/1/_SUCCESS") == "quarantined"
+    assert "its part t/1/b.json cannot be ingested" in world.reason("t/1/_SUCCESS")
+    assert "t/1/b.json" in world.reason("t/1/a.json")
+    world.run(world.hint("t/1/_SUCCESS"))
+    assert world.status("t/1/_SUCCESS") == "quarantined"
+    world.run(world.put("t/1/b.json"))
+    assert set(world.table) == {"t/2/c.json"}
+    assert "written again after the signal" in world.reason("t/1/_SUCCESS")
+    world.run(world.hint("t/1/_SUCCESS", Redriven()))
+    assert set(world.table) == {"t/1/a.json", "t/1/b.json", "t/2/c.json"}
+
+
+def test_a_redrive_of_the_bad_part_alone_decides_its_dataset_again() -> None:
+    world = World("manifest.json")
+    world.run(
+        world.put("t/a.json"), world.put("t/b.json", BAD), world.manifest("t/manifest.json", "t/a.json", "t/b.json")
+    )
+    assert world.table == {}
+    world.run(world.put("t/b.json"))
+    assert set(world.table) == {"t/a.json", "t/b.json"}, "the repaired part completes the dataset"
+
+
+def test_a_signal_is_looked_at_again_when_the_part_comes_that_it_waits_for() -> None:
+    world = World("manifest.json")
+    world.run(world.manifest("t/manifest.json", "t/a.json", "t/b.json"))
+    assert "2 of its 2 parts" in world.reason("t/manifest.json")
+    world.run(world.put("t/b.json"))
+    assert world.status("t/b.json") == "waiting"
+    plan = world.run(world.put("t/a.json"))
+    assert set(world.table) == {"t/a.json", "t/b.json"}
+    assert [row.event_id for row in world.rows if row.key == "t/b.json"] == ["m#2", None]
+    assert [decision.waits_for for decision in plan.signals] == [None]
+    assert list(world.fake.waiting_signals.waiting_for(["t/a.json", "t/b.json"])) == []
+
+
+def test_a_part_that_s3_does_not_show_defers_the_signal_and_every_event_returns() -> None:
+    world = World("manifest.json")
+    hints = [world.put("t/a.json"), world.put("t/b.json"), world.manifest("t/manifest.json", "t/a.json", "t/b.json")]
+    world.silent = {"t/b.json"}
+    world.run(*hints)
+    assert {hint.key for hint in world.inbox} == {"t/b.json", "t/manifest.json"}
+    world.silent = set()
+    world.run()
+    assert set(world.table) == {"t/a.json", "t/b.json"}
+
+
+def test_a_dataset_that_does_not_fit_into_the_batch_enters_with_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasets, "MAX_DATASET_FILES", 3)
+    world = World("_SUCCESS")
+    hints = [world.put(f"t/{name}/{n}.json") for name in "ab" for n in range(2)]
+    world.run(*hints, world.put("t/a/_SUCCESS"), world.put("t/b/_SUCCESS"))
+    assert set(world.table) == {"t/a/0.json", "t/a/1.json"}
+    assert [hint.key for hint in world.inbox] == ["t/b/_SUCCESS"]
+    assert "enters with a later batch" in world.reason("t/b/0.json")
+    world.run()
+    assert len(world.table) == 4
+
+
+def test_more_signals_than_a_batch_judges_return_to_the_inbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasets, "MAX_SIGNALS", 1)
+    world = World("_SUCCESS")
+    hints = [world.put(f"t/{n}/{name}") for n in range(3) for name in ("x.json", "_SUCCESS")]
+    world.run(*hints)
+    assert (len(world.table), len(world.inbox)) == (1, 2)
+    world.run()
+    world.run()
+    assert len(world.table) == 3
+
+
+def test_two_signals_of_one_part_are_decided_one_after_the_other() -> None:
+    """If the first failed in the preparation, the second would be complete without the part."""
+    world = World("*manifest")
+    hints = [world.put("t/a.json"), world.put("t/b.json")]
+    world.run(
+        *hints, world.manifest("t/1.manifest", "t/a.json"), world.manifest("t/2.manifest", "t/a.json", "t/b.json")
+    )
+    assert set(world.table) == {"t/a.json"}
+    world.run()
+    assert set(world.table) == {"t/a.json", "t/b.json"}
+
+
+def test_an_inner_folder_with_a_signal_of_its_own_is_another_dataset() -> None:
+    world = World("_SUCCESS")
+    hints = [world.put("t/x.json"), world.put("t/in/y.json"), world.put("t/in/_SUCCESS"), world.put("t/in/z.json")]
+    world.run(*hints, world.put("t/_SUCCESS"))
+    assert set(world.table) == {"t/x.json", "t/in/y.json"}
+
+
+def test_a_folder_with_too_many_objects_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "MAX_LISTED", 2)
+    world = World("_SUCCESS")
+    world.run(world.put("t/1/a.json"), world.put("t/1/b.json"), world.put("t/1/_SUCCESS"))
+    assert (world.table, world.status("t/1/_SUCCESS")) == ({}, "quarantined")
+    assert "Write each dataset into a folder of its own" in world.reason("t/1/_SUCCESS")
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"", "it is not JSON"),
+        (json.dumps({"files": [{"key": "u/a.json"}]}).encode(), "outside of s3://landing/t/"),
+        (json.dumps({"files": [{"key": "t/_x/a.json"}]}).encode(), "t/_x/a.json, which is no file of the table"),
+        (json.dumps({"files": [{"key": "t/1.manifest"}]}).encode(), "t/1.manifest, which is no file of the table"),
+    ],
+)
+def test_a_manifest_that_cannot_be_used_is_quarantined(body: bytes, reason: str) -> None:
+    world = World("*manifest")
+    world.run(world.put("t/1.manifest", body))
+    assert world.status("t/1.manifest") == "quarantined"
+    assert reason in world.reason("t/1.manifest")
+
+
+def test_a_checksum_waits_for_the_manifest_that_it_is_of() -> None:
+    world = World("manifest.checksum")
+    body = json.dumps({"files": [{"key": "t/a.csv"}]}).encode()
+    digest = f"{hashlib.md5(body).hexdigest().upper()}\n".encode()
+    world.run(world.put("t/d/manifest.checksum", digest))
+    assert world.reason("t/d/manifest.checksum") == "its manifest t/d/manifest.json is missing"
+    world.put("t/d/manifest.json", b"{}")
+    world.run(world.put("t/a.csv"), world.put("t/d/manifest.checksum", digest))
+    assert "the MD5 in it is not that of its manifest" in world.reason("t/d/manifest.checksum")
+    world.put("t/d/manifest.json", body)
+    world.run(world.put("t/d/manifest.checksum", digest))
+    assert set(world.table) == {"t/a.csv"}
+
+
+def test_a_signal_that_is_gone_changes_nothing_of_its_dataset() -> None:
+    world = World("_SUCCESS")
+    world.run(world.hint("t/never/_SUCCESS"))
+    assert world.reason("t/never/_SUCCESS") == "gone before it was read"
+    world.run(world.put("t/a.json"), world.put("t/_SUCCESS"))
+    del world.objects["t/_SUCCESS"]
+    world.run(world.hint("t/_SUCCESS"), world.put("t/b.json"))
+    assert (world.status("t/_SUCCESS"), set(world.table)) == ("removed", {"t/a.json"})
+    world.run(world.put("t/_SUCCESS"))
+    assert set(world.table) == {"t/a.json", "t/b.json"}
+
+
+def test_a_hint_without_an_event_leaves_no_row_while_nothing_changes() -> None:
+    """Otherwise every listing would write a row for each file that waits."""
+    world = World("_SUCCESS")
+    world.run(world.put("t/a.json"))
+    before = len(world.rows)
+    world.run(Hint("t/a.json"))
+    assert len(world.rows) == before
+    world.run(world.put("t/_SUCCESS"))
+    before = len(world.rows)
+    world.run(Hint("t/_SUCCESS"), Hint("t/a.json"))
+    assert len(world.rows) == before
