@@ -32,9 +32,12 @@ class Mutant:
 _RUN, _LOOK, _RECORD = "assets/bronze/run.py", "assets/bronze/look.py", "assets/bronze/record.py"
 _LOAD, _PREPARE = "assets/bronze/prepare/load/load.py", "assets/bronze/prepare/prepare.py"
 _PLANNING, _INTAKE = "platform/core/bronze/plan.py", "sensors/intake/sensor.py"
-_DRAIN, _TROUBLED = "sensors/intake/fair_drain.py", "tests/unit/sensors/test_troubled_queues.py::"
+_DRAIN, _TROUBLED = "sensors/intake/fair_drain.py", "tests/unit/sensors/intake/test_queue_order.py::"
 _DELETE = "sensors/intake/store_and_delete.py"
-_FORWARD, _DELIVERY = "tests/unit/sensors/test_forward.py::", "tests/unit/resources/test_delivery.py::"
+_FORWARD, _DELIVERY = (
+    "tests/unit/sensors/forward/test_forwarder.py::",
+    "tests/unit/resources/forwarding/test_delivery.py::",
+)
 _MERGE, _MERGE_SQL, _PENDING = (f"assets/silver/{name}.py" for name in ("merge", "merge_sql", "pending"))
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
@@ -45,7 +48,7 @@ MUTANTS = (
         _DELETE,
         "    _store(lake, queue.name, intake)\n    queue.delete(messages)\n",
         "    queue.delete(messages)\n    _store(lake, queue.name, intake)\n",
-        ("tests/unit/sensors/test_intake.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
+        ("tests/unit/sensors/intake/test_tick.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
     ),
     Mutant(
         "the object of a row queue's messages is written after their delete",
@@ -54,7 +57,7 @@ MUTANTS = (
         "            return write_row_objects(messages, table, self._lake.store.objects)\n",
         "            queue.delete(messages)\n"
         "            return write_row_objects(messages, table, self._lake.store.objects)\n",
-        ("tests/unit/sensors/test_row_queues.py::test_messages_are_deleted_after_their_rows_are_kept",),
+        ("tests/unit/sensors/intake/test_row_objects.py::test_messages_are_deleted_after_their_rows_are_kept",),
     ),
     Mutant(
         "of a webhook that came again later, a second row stays",
@@ -63,7 +66,7 @@ MUTANTS = (
         "min(row.origin.earliest for row in group)",
         "min(row.origin.sent_at for row in group)",
         (
-            "tests/unit/sensors/test_row_queues.py::test_an_object_names_the_times_at_which_equal_messages_may_have_come",
+            "tests/unit/sensors/intake/test_row_objects.py::test_an_object_names_the_times_at_which_equal_messages_may_have_come",
         ),
     ),
     Mutant(
@@ -80,7 +83,7 @@ MUTANTS = (
         "assets/bronze/prepare/load/repeated_messages.py",
         "max([before, *(rows_sent.last for rows_sent in self._sent)])",
         "max([0, *(rows_sent.last for rows_sent in self._sent)])",
-        ("tests/unit/sensors/test_row_queues.py::test_a_batch_says_how_new_the_rows_up_to_it_may_be",),
+        ("tests/unit/sensors/intake/test_row_objects.py::test_a_batch_says_how_new_the_rows_up_to_it_may_be",),
     ),
     Mutant(
         "a message that cannot be understood is deleted without a copy",
@@ -88,7 +91,7 @@ MUTANTS = (
         _DELETE,
         "store.quarantine.keep_message(reject.event_id, reject.raw, reject.reason, home, reject.origin)\n",
         '""\n',
-        ("tests/unit/sensors/test_intake.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
+        ("tests/unit/sensors/intake/test_tick.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
     ),
     Mutant(
         "a dead letter is deleted before it is sent",
@@ -96,7 +99,9 @@ MUTANTS = (
         "assets/operations/dead_letters.py",
         "                sent = source.send_again(part, as_first=rows)\n",
         "                dead.delete(part)\n                sent = source.send_again(part, as_first=rows)\n",
-        ("tests/unit/assets/test_dead_letters.py::test_a_dead_letter_is_deleted_after_it_was_sent_and_only_if_it_was",),
+        (
+            "tests/unit/assets/operations/test_dead_letters.py::test_a_dead_letter_is_deleted_after_it_was_sent_and_only_if_it_was",
+        ),
     ),
     Mutant(
         "a batch that was found is committed without another look at its files",
@@ -179,7 +184,7 @@ MUTANTS = (
         "assets/maintenance/history.py",
         "        if run_id not in kept:\n",
         "        if run_id:\n",
-        ("tests/unit/assets/test_history.py::test_old_runs_are_forgotten_but_the_last_of_each_table",),
+        ("tests/unit/assets/maintenance/test_history.py::test_old_runs_are_forgotten_but_the_last_of_each_table",),
     ),
     Mutant(
         "two queues make tables that overlap",
@@ -203,7 +208,7 @@ MUTANTS = (
         "sensors/intake/due_tables.py",
         "    due_tables = DueTables(last=after)\n",
         "    due_tables = DueTables()\n",
-        ("tests/unit/sensors/test_intake.py::test_with_many_tables_that_are_always_ready_none_is_starved",),
+        ("tests/unit/sensors/intake/test_tick.py::test_with_many_tables_that_are_always_ready_none_is_starved",),
     ),
     Mutant(
         "a table of an active shared run gets a second run",
@@ -290,7 +295,7 @@ MUTANTS = (
         "assets/silver/changes.py",
         "(work.n if taken == len(numbers) else numbers[taken - 1])",
         "work.n",
-        ("tests/unit/assets/test_silver_steps.py::test_a_backlog_is_merged_in_steps_each_with_its_mark",),
+        ("tests/unit/assets/silver/test_changes.py::test_a_backlog_is_merged_in_steps_each_with_its_mark",),
     ),
     Mutant(
         "files that are gone without a word are left out of a merge",
@@ -306,7 +311,7 @@ MUTANTS = (
         "sensors/intake/message_routing.py",
         '            intake.count("malformed", reject.records)\n',
         "",
-        ("tests/unit/sensors/test_intake.py::test_every_event_received_is_a_hint_or_counted",),
+        ("tests/unit/sensors/intake/test_tick.py::test_every_event_received_is_a_hint_or_counted",),
     ),
     Mutant(
         "deferred hints are dropped",
@@ -330,7 +335,7 @@ MUTANTS = (
         "platform/core/keys/object_key.py",
         'part.startswith(("_", "."))',
         'part.startswith(".")',
-        ("tests/unit/platform/core/test_object_key.py",),
+        ("tests/unit/platform/core/keys/test_object_key.py",),
     ),
     Mutant(
         "an overwritten file stays live in a registered table",
@@ -338,7 +343,7 @@ MUTANTS = (
         _PLANNING,
         "            plan.drop[key] = (row, row)\n",
         "            plan.rows.append(row)\n",
-        ("tests/unit/platform/core/test_planning.py",),
+        ("tests/unit/platform/core/bronze/test_plan.py",),
     ),
     Mutant(
         "any share of a table may vanish at once",
@@ -378,7 +383,7 @@ MUTANTS = (
         _PLANNING,
         "not registered and (not same_bytes(probe, state) or _replaces(probe, state, items) is not None)\n",
         "not registered\n",
-        ("tests/unit/platform/core/test_planning.py",),
+        ("tests/unit/platform/core/bronze/test_plan.py",),
     ),
     Mutant(
         "a refused look is remembered as a state",
@@ -421,7 +426,7 @@ MUTANTS = (
         "platform/core/files/parquet/bounds.py",
         "return None if upper or not math.isfinite(value) else value",
         "return None if not math.isfinite(value) else value",
-        ("tests/unit/platform/core/test_footers.py::test_floating_point_has_no_upper_bound",),
+        ("tests/unit/platform/core/files/parquet/test_footer.py::test_floating_point_has_no_upper_bound",),
     ),
     Mutant(
         "a lake is used on an endpoint that was not proven",
@@ -453,7 +458,7 @@ MUTANTS = (
         _PLANNING,
         "if replaces.decided == state.n), None)",
         "), None)",
-        ("tests/unit/assets/test_rebuild.py",),
+        ("tests/unit/assets/operations/test_rebuild.py",),
     ),
     Mutant(
         "a file that is refused gives the table its columns",
@@ -471,7 +476,7 @@ MUTANTS = (
         "platform/core/keys/own_paths.py",
         "/{etag}.parquet",
         ".parquet",
-        ("tests/unit/assets/bronze/test_bronze_bounds.py",),
+        ("tests/unit/platform/core/keys/test_own_paths.py",),
     ),
     Mutant(
         "names are not checked before the decision",
@@ -489,7 +494,7 @@ MUTANTS = (
         "assets/bronze/prepare/load/spark_errors.py",
         "return Fault.EITHER if condition.startswith(_EITHER) else Fault.ENVIRONMENT",
         "return Fault.EITHER",
-        ("tests/unit/assets/bronze/test_spark_errors.py",),
+        ("tests/unit/assets/bronze/prepare/load/test_spark_errors.py",),
     ),
     Mutant(
         "a loaded file is deleted whatever lies there by then",
@@ -506,7 +511,7 @@ MUTANTS = (
         " and bool(one.checksum) and one.checksum == other.checksum\n",
         " and False\n",
         (
-            "tests/unit/platform/core/test_planning.py::test_bytes_are_the_same_by_their_checksum_where_a_copy_has_another_etag",
+            "tests/unit/platform/core/bronze/test_plan.py::test_bytes_are_the_same_by_their_checksum_where_a_copy_has_another_etag",
         ),
     ),
     Mutant(
@@ -515,7 +520,7 @@ MUTANTS = (
         _PLANNING,
         "            plan.rows.append(_keeping(row, state, state.etag) if live and state is not None else row)\n",
         "            plan.rows.append(row)\n",
-        ("tests/unit/platform/core/test_planning.py::test_the_row_of_a_removal_names_the_bytes_whose_rows_stay",),
+        ("tests/unit/platform/core/bronze/test_plan.py::test_the_row_of_a_removal_names_the_bytes_whose_rows_stay",),
     ),
     Mutant(
         "a run takes files away after a reset has counted on them",
@@ -539,7 +544,7 @@ MUTANTS = (
         _PLANNING,
         "    if state.status in (Status.COMMITTED, Status.REMOVED) and state.etag in removed_etags:\n",
         "    if state.status == Status.MOVED and state.etag in removed_etags:\n",
-        ("tests/unit/platform/core/test_planning.py::test_a_file_that_after_load_removed_is_moved_and_not_removed",),
+        ("tests/unit/platform/core/bronze/test_plan.py::test_a_file_that_after_load_removed_is_moved_and_not_removed",),
     ),
     Mutant(
         "a copy that may not be written puts its file into the quarantine",
@@ -548,7 +553,7 @@ MUTANTS = (
         "                self.obstacle = str(error)\n                self.defer(candidate)\n",
         "                self.refused(candidate, str(error))\n",
         (
-            "tests/unit/resources/test_not_writable.py::"
+            "tests/unit/assets/bronze/prepare/test_prepared.py::"
             "test_files_that_wait_for_a_permission_are_blamed_for_nothing_and_stop_a_run_that_has_nothing_else",
         ),
     ),
@@ -569,7 +574,7 @@ MUTANTS = (
         "platform/core/schema/partitions.py",
         "return bool(_FLOAT.fullmatch(value)) and _keeps(value, name)",
         "return bool(_FLOAT.fullmatch(value))",
-        ("tests/unit/platform/core/test_schema.py",),
+        ("tests/unit/platform/core/schema/test_table_schema.py",),
     ),
     Mutant(
         "a reason goes into a batch at any length",
@@ -577,7 +582,7 @@ MUTANTS = (
         _PLANNING,
         "reason=bounded(reason)",
         "reason=reason",
-        ("tests/unit/platform/core/test_ledger_rows.py",),
+        ("tests/unit/platform/core/bronze/test_ledger.py",),
     ),
     Mutant(
         "an older version's row is not known to be overwritten",
@@ -585,7 +590,7 @@ MUTANTS = (
         "platform/core/bronze/ledger.py",
         "    overwritten = older_reasons.is_overwritten(reason)\n",
         "    overwritten = False\n",
-        ("tests/unit/platform/core/test_samples.py",),
+        ("tests/unit/platform/core/bronze/test_samples.py",),
     ),
     Mutant(
         "an overwritten key enters again once it has other bytes",
@@ -593,7 +598,7 @@ MUTANTS = (
         _PLANNING,
         "(registered and state.cause is Cause.OVERWRITTEN)",
         "(registered and state.cause is None)",
-        ("tests/unit/platform/core/test_planning.py",),
+        ("tests/unit/platform/core/bronze/test_plan.py",),
     ),
     Mutant(
         "a batch of old is recorded with reasons of any length",
@@ -601,7 +606,7 @@ MUTANTS = (
         "resources/ledger.py",
         "    body = replace(row, reason=bounded(row.reason)).to_dict()\n",
         "    body = row.to_dict()\n",
-        ("tests/unit/platform/core/test_ledger_rows.py",),
+        ("tests/unit/platform/core/bronze/test_ledger.py",),
     ),
     Mutant(
         "what a packed file holds has no bound",
@@ -609,7 +614,7 @@ MUTANTS = (
         "assets/bronze/prepare/room.py",
         "        if self._left < 0:\n",
         "        if self._left is None:\n",
-        ("tests/unit/assets/bronze/test_room.py",),
+        ("tests/unit/assets/bronze/prepare/test_room.py",),
     ),
     Mutant(
         "a file that another writer's commit added makes every batch void",
@@ -629,7 +634,7 @@ MUTANTS = (
         "        if os.pread(file, len(_GIVEN_UP), 0) == _GIVEN_UP:\n",
         "        if not _GIVEN_UP:\n",
         (
-            "tests/unit/platform/test_run_locks.py::test_a_run_that_was_given_up_is_taken_by_no_process_and_has_not_died",
+            "tests/unit/platform/launcher/test_run_locks.py::test_a_run_that_was_given_up_is_taken_by_no_process_and_has_not_died",
         ),
     ),
     Mutant(
@@ -639,7 +644,7 @@ MUTANTS = (
         "taken.schema != prepared.base and refusal(table, work, taken.schema)",
         "False and refusal(table, work, taken.schema)",
         (
-            "tests/unit/assets/bronze/test_columns_are_tried.py::"
+            "tests/unit/assets/bronze/prepare/test_register.py::"
             "test_a_file_whose_columns_the_table_refuses_stays_out_alone_and_shapes_nothing",
         ),
     ),
@@ -666,7 +671,7 @@ MUTANTS = (
         "        if state is None or not state.in_table:\n",
         "        if state is None or state.status != Status.COMMITTED:\n",
         (
-            "tests/unit/assets/test_redrive.py::test_a_file_that_a_rebuild_refused_is_read_again_in_the_place_of_its_rows",
+            "tests/unit/assets/operations/test_redrive.py::test_a_file_that_a_rebuild_refused_is_read_again_in_the_place_of_its_rows",
         ),
     ),
     Mutant(
@@ -719,7 +724,7 @@ MUTANTS = (
         "    known = event or state\n",
         "    known = event\n",
         (
-            "tests/unit/platform/core/test_planning.py::"
+            "tests/unit/platform/core/bronze/test_plan.py::"
             "test_a_decision_has_the_type_of_its_event_or_else_the_one_that_is_known",
         ),
     ),

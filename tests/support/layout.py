@@ -73,6 +73,34 @@ def package_circles(root: Path, folders: tuple[str, ...], package: str) -> list[
     return _circles({name: {each for each in found if each in imports} for name, found in imports.items()})
 
 
+def misplaced_tests(root: Path, tests: str, package: str) -> list[str]:
+    """The test modules that no module is the subject of, as `path: why`.
+
+    `tests/a/b/test_c.py` is about the module `a/b/c.py`, about the package `a/b/c`, or about the whole of a package
+    `a/b` whose last part is `c`; and it imports something of `a/b`.
+    """
+    found = []
+    for path in sorted((root / tests).rglob("test_*.py")):
+        folder = path.parent.relative_to(root / tests)
+        subject = path.stem.removeprefix("test_")
+        own = ".".join((package, *folder.parts))
+        imported = {
+            node.module
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.ImportFrom) and node.module
+        }
+        if not (root / folder).is_dir():
+            why = f"there is no folder {folder.as_posix()}"
+        elif folder.name != subject and not any((root / folder / name).exists() for name in (f"{subject}.py", subject)):
+            why = f"{folder.as_posix()} has no module {subject}"
+        elif not any(f"{name}.".startswith(f"{own}.") for name in imported):
+            why = f"it imports nothing of {own}"
+        else:
+            continue
+        found.append(f"{path.relative_to(root).as_posix()}: {why}")
+    return found
+
+
 def _classes(root: Path, folders: tuple[str, ...]) -> list[Path]:
     return sorted(path.relative_to(root) for folder in folders for path in (root / folder).rglob("*.java"))
 

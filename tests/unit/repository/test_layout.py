@@ -14,6 +14,7 @@ from tests.support.layout import (
     folder_sizes,
     function_lines,
     import_circles,
+    misplaced_tests,
     module_lines,
     package_circles,
     package_sizes,
@@ -32,6 +33,12 @@ MAX_LINES_OF_A_FUNCTION = 60
 
 #: Folders with a single module, and why.
 SINGLE_MODULES = {"platform/jvm": "Java, and the script that records its classes"}
+#: Unit tests whose subject is not an imported module of the mirrored folder, and why.
+TESTS_OF_MORE = {
+    "tests/unit/platform/cli/test_main.py": "the command as a process, which imports nothing here",
+    "tests/unit/platform/core/bronze/test_samples.py": "objects of every format, as versions wrote them",
+    "tests/unit/platform/test_dagster_limits.py": "dagster.yaml, which is no module",
+}
 #: Modules that are longer, and why.
 LONG_MODULES = {"platform/demo/oracle.py": "it runs alone, in a Python without Tidegate"}
 LONG_CLASSES = {"CommitProtocol.java": "the steps of a commit, which are read, and explored by a test, as one protocol"}
@@ -107,7 +114,14 @@ def test_no_folder_has_more_modules_than_a_reader_takes_in() -> None:
 
 
 def test_a_folder_with_a_single_module_has_a_reason() -> None:
-    assert single_modules(ROOT, PACKAGES + TESTS) == sorted(SINGLE_MODULES)
+    """A folder of tests mirrors one of modules, even if one module of them has tests."""
+    assert single_modules(ROOT, (*PACKAGES, "tests/support")) == sorted(SINGLE_MODULES)
+
+
+def test_a_unit_test_is_in_the_folder_of_its_module_and_has_its_name() -> None:
+    misplaced = misplaced_tests(ROOT, "tests/unit", "tidegate")
+    about_code = [finding for finding in misplaced if not finding.startswith("tests/unit/repository/")]
+    assert [finding.split(": ")[0] for finding in about_code] == list(TESTS_OF_MORE), about_code
 
 
 def test_modules_and_functions_are_short() -> None:
@@ -168,5 +182,18 @@ def test_a_planted_break_of_each_rule_of_size_and_imports_is_seen(tmp_path: Path
     assert import_circles(tmp_path, ("assets",), "tidegate") == [
         ["tidegate.assets.alone.single", "tidegate.assets.first", "tidegate.assets.second"]
     ]
+    misplaced = {
+        "tests/unit/assets/crowd/test_m1.py": None,
+        "tests/unit/assets/crowd/test_crowd.py": None,
+        "tests/unit/assets/test_crowd.py": None,
+        "tests/unit/assets/crowd/test_other.py": "assets/crowd has no module other",
+        "tests/unit/assets/gone/test_m1.py": "there is no folder assets/gone",
+        "tests/unit/assets/alone/test_single.py": "it imports nothing of tidegate.assets.alone",
+    }
+    for name in misplaced:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("from tidegate.assets.crowd.m1 import x\n")
+    findings = misplaced_tests(tmp_path, "tests/unit", "tidegate")
+    assert findings == sorted(f"{name}: {why}" for name, why in misplaced.items() if why)
     assert package_sizes(tmp_path, ("jvm",)) == {"jvm": 17, "jvm/b": 1}
     assert package_circles(tmp_path, ("jvm",), "a") == [["a", "a.b"]]

@@ -20,7 +20,7 @@ from tidegate.platform.cloud.wanted import QUEUE_ATTRIBUTES, RETENTION, VISIBILI
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.local.provision import Clients, provision
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 LAKE = LakeConfig.model_validate(
     {
         "lake": {"root": "s3://lake/root"},

@@ -16,7 +16,7 @@ from tidegate.platform.cloud.roles import ROLES, Statements, dagster, giving, op
 from tidegate.platform.cloud.statement import Statement, literal
 from tidegate.platform.core.config.lake import LakeConfig
 
-PAGE = Path(__file__).parents[3] / "docs" / "operate" / "aws.md"
+PAGE = Path(__file__).parents[4] / "docs" / "operate" / "aws.md"
 
 
 def lake(*tables: dict[str, Any], **more: Any) -> LakeConfig:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tidegate.platform.core.events.s3_event import ParsedBody, S3Event, parse_body
 
-BODIES = Path(__file__).parents[2] / "data" / "bodies"
+BODIES = Path(__file__).parents[3] / "data" / "bodies"
 
 
 def parsed(name: str) -> ParsedBody:

@@ -13,7 +13,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from tests.support.lakes.objects import Objects
-from tests.unit.sensors.test_intake import LAKE, body, count_parses, record
+from tests.unit.sensors.intake.test_tick import LAKE, body, count_parses, record
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.aws.sqs import Message, Queue

@@ -18,7 +18,7 @@ from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checke
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.main import app
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[5]
 PAGE = ROOT / "docs" / "reference" / "checks.md"
 CLI = ROOT / "platform" / "cli"
 LAKE = "lake: {root: s3://lake/x}\nqueues: [{name: q}]\nbuckets: [landing]\n"

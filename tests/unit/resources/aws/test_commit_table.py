@@ -11,7 +11,7 @@ import pytest
 from tidegate.platform.cloud.wanted import CommitTable
 from tidegate.resources.aws.commit_table import CommitEntry, chosen, is_ours, spellings
 
-FACTS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "data" / "commit_table.json").read_text())
+FACTS: dict[str, Any] = json.loads((Path(__file__).parents[2] / "data" / "commit_table.json").read_text())
 
 
 @pytest.mark.parametrize("location", FACTS["spellings"])
