@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.ledger import (
     COLUMNS,
+    Cause,
     Header,
     LastState,
     LedgerRow,
@@ -24,6 +25,7 @@ from tidegate.platform.core.bronze.ledger import (
     columns_of,
     for_people,
 )
+from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.times import from_micros, parse_time, to_micros
 from tidegate.resources.spark.delta import Delta
 from tidegate.resources.spark.results import CommitResult, TableState
@@ -196,6 +198,29 @@ class Ledger:
             Reading(row["key"], row["etag"], row["rows"] or 0, row["n"], _iso(row["at"]), row["size"], row["checksum"])
             for row in rows
         ]
+
+    def waiting(self, version: int, signals: str, max_signals: int) -> WaitingDatasets:
+        """Return what waits for completion signals, as of a ledger version.
+
+        Args:
+            version: Delta version of the ledger.
+            signals: regular expression of the keys of signals.
+            max_signals: number of signals whose reasons are returned, the oldest first.
+        """
+        if version < 0:
+            return WaitingDatasets()
+        is_signal, status = F.col("key").rlike(signals), F.col("status")
+        waits = status == str(Status.WAITING)
+        states = self.last_states(version).where(waits | (is_signal & (status == str(Status.QUARANTINED))))
+        counted = states.agg(
+            F.count_if(~is_signal).alias("files"),
+            F.count_if(F.col("cause") == str(Cause.LATE)).alias("late"),
+            F.count_if(is_signal).alias("signals"),
+            F.min("recorded_at").cast("double").alias("since"),
+        ).collect()[0]
+        named = states.where(is_signal).orderBy("recorded_at", "key").limit(max_signals).select("key", "reason")
+        reasons = {row["key"]: row["reason"] or "" for row in named.collect()} if counted["signals"] else {}
+        return WaitingDatasets(counted["files"], counted["late"], reasons, counted["since"])
 
     def quarantined(self, version: int) -> list[Quarantined]:
         """The objects that are in quarantine, wholly or partly, as of a ledger version, by key."""

@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.bronze.previous import PendingCleanup, PreviousReport, TableSnapshot, row_count
-from tidegate.assets.bronze.report import TableReport, check_specs, page_key
+from tidegate.assets.bronze.report import MAX_LISTED_OBJECTS, TableReport, check_specs, page_key
 from tidegate.assets.bronze.run import BatchResult, run_table
 from tidegate.assets.runs.listener import RunListener
 from tidegate.assets.runs.options import RunOptions
@@ -15,6 +15,8 @@ from tidegate.assets.runs.tags import ALLOW_REMOVALS_TAG, LISTED_TAG, TRIGGER_TA
 from tidegate.assets.sources.asset import queue_keys, table_owners
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
+from tidegate.platform.core.completion.signal_name import SignalName
+from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.keys.s3_address import S3Address
@@ -141,14 +143,15 @@ def table_report(table: Table, done: Sequence[BatchResult], before: PreviousRepo
     table = table.reopened()
     birth, last = table.birth, _last_data_batch(table) if all(result.batch.only_moves for result in done) else None
     state, waits = table.delta.table_state(birth.location) if birth else None, _waits(table)
+    datasets = _datasets(table)
     if birth is None or state is None or not state.exists or not state.has_columns:
-        return TableReport(done, TableSnapshot(birth.name if birth else table.spec.name, waits=waits), before, last)
+        name = birth.name if birth else table.spec.name
+        return TableReport(done, TableSnapshot(name, waits=waits, datasets=datasets), before, last)
     rows = row_count(
         before, done, state.version, lambda: table.delta.session.read.format("delta").load(birth.location).count()
     )
-    return TableReport(
-        done, TableSnapshot(birth.name, S3Address.parse_s3a(birth.location).s3, state, rows, waits), before, last
-    )
+    uri = S3Address.parse_s3a(birth.location).s3
+    return TableReport(done, TableSnapshot(birth.name, uri, state, rows, waits, datasets), before, last)
 
 
 def _waits(table: Table) -> PendingCleanup | None:
@@ -157,6 +160,16 @@ def _waits(table: Table) -> PendingCleanup | None:
     ids = table.after_notes.ids()
     notes = table.after_notes.read(ids[-1:])
     return PendingCleanup(files_of(ids), {key: why for note in notes for key, why in note.keys.items() if why})
+
+
+def _datasets(table: Table) -> WaitingDatasets | None:
+    """Return what waits for completion signals, and write it for the lake's health, which does not ask Spark."""
+    if not table.spec.completion:
+        return None
+    signals = SignalName.parse(table.spec.completion).regex
+    waiting = table.ledger.waiting(table.ledger.clock().version, signals, MAX_LISTED_OBJECTS)
+    table.lake.store.waiting_notes.write(table.table_key, waiting)
+    return waiting
 
 
 def _last_data_batch(table: Table) -> Batch | None:

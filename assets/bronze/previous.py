@@ -9,6 +9,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.bronze.run import BatchResult
+from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.resources.spark.results import TableState
 
 
@@ -50,6 +51,7 @@ class TableSnapshot:
         state: state of the Delta table. None while nothing can be read from it.
         rows: number of rows. None while nothing can be read from the table.
         waits: files that wait for after-load. None if lake.yaml has no `after_load` for the table.
+        datasets: what waits for completion signals. None if lake.yaml has no `completion` for the table.
     """
 
     name: str
@@ -57,6 +59,7 @@ class TableSnapshot:
     state: TableState | None = None
     rows: int | None = None
     waits: PendingCleanup | None = None
+    datasets: WaitingDatasets | None = None
 
 
 def row_count(before: PreviousReport, done: Sequence[BatchResult], version: int, count: Callable[[], int]) -> int:

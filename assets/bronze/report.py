@@ -18,6 +18,7 @@ from tidegate.assets.presentation.volume import volume
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
 from tidegate.platform.core.bronze.ledger import Cause, LedgerRow, Status, for_people
+from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_object import RowObject
 
@@ -25,6 +26,7 @@ WRITE_ONCE_CHECK = "write_once_keys"
 QUARANTINE_CHECK = "nothing_quarantined"
 SCHEMA_CHECK = "schema_unchanged"
 AFTER_LOAD_CHECK = "after_load"
+DATASETS_CHECK = "datasets_complete"
 #: Metadata of `QUARANTINE_CHECK` if this run quarantined nothing and the check repeats the result of an earlier run.
 SAID_BEFORE = "said_before"
 #: Metadata of `QUARANTINE_CHECK`: number of objects without a state in the ledger.
@@ -39,6 +41,9 @@ _DESCRIPTIONS = {
     QUARANTINE_CHECK: "Every object and row of the last batches could be ingested.",
     SCHEMA_CHECK: "The columns are those that the materialization before showed.",
 }
+_DATASETS = (
+    "No completion signal waits for its files or is in quarantine, and no file came after its dataset had entered."
+)
 _AFTER_LOAD = "No file that was loaded waits to be moved, deleted or tagged, as after_load says."
 
 
@@ -113,6 +118,12 @@ class TableReport:
             found["quarantine"] = _as_table(bad)
         if self.now.waits:
             found["waits_for_after_load"] = self.now.waits.files
+        if datasets := self.now.datasets:
+            found["waiting_files"] = datasets.files
+            if datasets.since is not None:
+                found["waiting_since"] = dg.MetadataValue.timestamp(datasets.since)
+            if datasets.signals:
+                found["waiting_signals"] = _signals(datasets)
         if comparison := self.inventory_comparison:
             found |= {
                 "inventory": comparison.uri,
@@ -172,6 +183,7 @@ class TableReport:
                 metadata={"changes": changes},
             ),
             *self._after_load(asset),
+            *self._datasets(asset),
         ]
 
     def events(
@@ -207,6 +219,22 @@ class TableReport:
             )
         ]
 
+    def _datasets(self, asset: dg.AssetKey) -> list[dg.AssetCheckResult]:
+        """Return the check of completion signals. Only pages have it: most partitions of bronze have no signals."""
+        datasets = self.now.datasets
+        if datasets is None or len(asset.path) == 1:
+            return []
+        signals = {"waiting_signals": _signals(datasets)} if datasets.signals else {}
+        return [
+            dg.AssetCheckResult(
+                asset_key=asset,
+                check_name=DATASETS_CHECK,
+                passed=not datasets.signals and not datasets.late,
+                severity=dg.AssetCheckSeverity.WARN,
+                metadata={"waiting_files": datasets.files, "late_files": datasets.late, **signals},
+            )
+        ]
+
     @property
     def _judged(self) -> list[Batch]:
         # After-load's batch follows each load. It must not hide what the load could not ingest.
@@ -223,14 +251,23 @@ def page_key(spec: TableSpec) -> dg.AssetKey:
 
 
 def check_specs(
-    asset: dg.AssetKey, partitions: dg.PartitionsDefinition[str] | None = None, *, after_load: bool = False
+    asset: dg.AssetKey,
+    partitions: dg.PartitionsDefinition[str] | None = None,
+    *,
+    after_load: bool = False,
+    completion: bool = False,
 ) -> list[dg.AssetCheckSpec]:
     """Return the checks of a bronze asset.
 
     Args:
         after_load: whether the asset has the check of after-load.
+        completion: whether the asset has the check of completion signals.
     """
-    descriptions = {**_DESCRIPTIONS, **({AFTER_LOAD_CHECK: _AFTER_LOAD} if after_load else {})}
+    descriptions = {
+        **_DESCRIPTIONS,
+        **({AFTER_LOAD_CHECK: _AFTER_LOAD} if after_load else {}),
+        **({DATASETS_CHECK: _DATASETS} if completion else {}),
+    }
     with warnings.catch_warnings():
         # Partitioned checks are a preview in Dagster 1.13. Without partitions, a good run of one table would hide the
         # failed check of another.
@@ -273,6 +310,12 @@ def _bad(batches: Sequence[Batch]) -> list[LedgerRow]:
 def _as_table(bad: Sequence[LedgerRow]) -> dg.MetadataValue[Any]:
     return dg.MetadataValue.table(
         [dg.TableRecord({"key": row.key, "reason": _reason(row)}) for row in bad[:MAX_LISTED_OBJECTS]]
+    )
+
+
+def _signals(datasets: WaitingDatasets) -> dg.MetadataValue[Any]:
+    return dg.MetadataValue.table(
+        [dg.TableRecord({"signal": key, "reason": reason}) for key, reason in datasets.signals.items()]
     )
 
 

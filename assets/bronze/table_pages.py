@@ -45,7 +45,7 @@ def build_page_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
 
 
 def _checks(page: dg.AssetKey, spec: TableSpec) -> list[dg.AssetCheckSpec]:
-    return check_specs(page, after_load=spec.after_load != "keep")
+    return check_specs(page, after_load=spec.after_load != "keep", completion=spec.completion is not None)
 
 
 def _page(spec: TableSpec) -> dg.AssetSpec:

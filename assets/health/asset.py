@@ -11,6 +11,7 @@ from tidegate.assets.bronze.report import page_key
 from tidegate.assets.health.history import earlier_lags, last_commit
 from tidegate.assets.health.measure import measure
 from tidegate.assets.health.report import (
+    DATASET_DESCRIPTIONS,
     DESCRIPTIONS,
     KEEPS_UP_CHECK,
     MAX_EARLIER,
@@ -44,7 +45,7 @@ def build_lake_health(config: LakeConfig) -> dg.AssetsDefinition:
         "five minutes.",
         check_specs=[
             dg.AssetCheckSpec(name, asset=LAKE_HEALTH, description=description)
-            for name, description in {**DESCRIPTIONS, **(ROUTE_DESCRIPTIONS if config.routes else {})}.items()
+            for name, description in _checks(config).items()
         ],
     )
     def lake_health(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult:  # type: ignore[type-arg]
@@ -52,6 +53,16 @@ def build_lake_health(config: LakeConfig) -> dg.AssetsDefinition:
         return dg.MaterializeResult(metadata=report.metadata(), check_results=report.checks(LAKE_HEALTH))
 
     return lake_health
+
+
+def _checks(config: LakeConfig) -> dict[str, str]:
+    """Return the descriptions of the checks that a lake has, by name."""
+    signals = any(spec.completion for spec in config.tables)
+    return {
+        **DESCRIPTIONS,
+        **(ROUTE_DESCRIPTIONS if config.routes else {}),
+        **(DATASET_DESCRIPTIONS if signals else {}),
+    }
 
 
 def build_health_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:

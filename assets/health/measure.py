@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import dagster as dg
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.assets.health.history import missed_today, quarantined_since
+from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.health.measurement import Health, QueueHealth, RouteHealth, TableHealth, by_urgency
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.resources.aws.s3 import StoreError
 from tidegate.resources.aws.sqs import Queue
 from tidegate.resources.lake import Lake
 from tidegate.resources.lake_root.inbox import Backlog
 from tidegate.resources.lake_root.root import is_table_key
 from tidegate.resources.side_by_side import SideBySide
+from tidegate.resources.threads import parallel
 
 #: Time limit for listing the inbox, and then for the answers of the queues. Dagster ends a tick after 60 seconds.
 _MAX_SECONDS = 20.0
@@ -59,6 +63,7 @@ def measure(
             break
     idle = {*lake.store.births.tables(), *(spec.table_key.encode() for spec in lake.config.tables)} - waiting.keys()
     tables = [*waiting.values(), *(_table(lake, table_key, now) for table_key in idle)]
+    tables = _with_datasets(lake, tables, now, unknown)
     asked.wait(_MAX_SECONDS)
     queues = []
     for outcome in asked.outcomes():
@@ -117,6 +122,29 @@ def _table(lake: Lake, table_key: str, now: float, backlog: Backlog | None = Non
         return TableHealth(table_key, name, limit=limit)
     lag = max(0.0, now - backlog.oldest)
     return TableHealth(table_key, name, backlog.hints, backlog.size, lag, limit, backlog.whole)
+
+
+def _with_datasets(lake: Lake, tables: Sequence[TableHealth], now: float, unknown: list[str]) -> list[TableHealth]:
+    """Return the tables with what waited for completion signals after their last runs. Each costs a request."""
+    keys = [spec.table_key.encode() for spec in lake.config.tables if spec.completion]
+
+    def note(table_key: str) -> WaitingDatasets | str:
+        try:
+            return lake.store.waiting_notes.read(table_key)
+        except (StoreError, ValueError, KeyError, TypeError) as error:
+            return f"the waiting datasets of {table_key}: {first_line(error)}"
+
+    notes = dict(zip(keys, parallel(note, keys), strict=True))
+    unknown += [found for found in notes.values() if isinstance(found, str)]
+
+    def with_note(table: TableHealth) -> TableHealth:
+        found = notes.get(table.key)
+        if not isinstance(found, WaitingDatasets):
+            return table
+        age = 0.0 if found.since is None else max(0.0, now - found.since)
+        return replace(table, undecided=found.files + len(found.signals), undecided_age=age)
+
+    return [with_note(table) for table in tables]
 
 
 def _queue(queue: Queue, missed: dict[str, int]) -> tuple[QueueHealth, list[str]]:

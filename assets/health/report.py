@@ -19,6 +19,7 @@ DEAD_LETTERS_CHECK = "no_dead_letters"
 MEASURED_CHECK = "everything_is_measured"
 RUNS_CHECK = "no_table_s_runs_fail"
 ROUTES_CHECK = "every_route_delivers"
+DATASETS_CHECK = "every_dataset_completes"
 DESCRIPTIONS = {
     ALL_KEEP_UP_CHECK: "No event waits for a table for longer than its window and max_lag.",
     DEAD_LETTERS_CHECK: "No dead-letter queue has a message.",
@@ -28,6 +29,11 @@ DESCRIPTIONS = {
 #: The checks of a lake with routes.
 ROUTE_DESCRIPTIONS = {
     ROUTES_CHECK: "No event waits to be forwarded for longer than its route's max_lag.",
+}
+#: The checks of a lake with completion signals.
+DATASET_DESCRIPTIONS = {
+    DATASETS_CHECK: "No file waits for a completion signal, and no signal for its files, for longer than the table's "
+    "window and max_lag.",
 }
 #: Tables, the most urgent first, and failed runs that the page shows.
 MAX_SHOWN = 30
@@ -72,6 +78,7 @@ class HealthReport:
             "without_table": sum(sum(queue.missed.values()) for queue in health.queues),
             "quarantined": sum(health.quarantined.values()),
             **self._route_numbers(),
+            **self._dataset_numbers(),
             "lags": {table.name: round(table.lag) for table in health.tables[:MAX_SHOWN] if table.files},
         }
 
@@ -108,9 +115,21 @@ class HealthReport:
                 "|---|--:|--:|--:|",
                 *map(_route_row, health.routes[:MAX_SHOWN]),
             ]
+        if waiting := [table for table in _with_signals(health) if table.undecided]:
+            lines += ["", "| incomplete datasets of | oldest | files and signals |", "|---|--:|--:|"]
+            lines += [_dataset_row(table) for table in waiting[:MAX_SHOWN]]
         if (rest := len(health.routes) - MAX_SHOWN) > 0:
             lines.append(f"\nand {rest} more routes, less urgent than these")
         return "\n".join(lines)
+
+    def _dataset_numbers(self) -> dict[str, int | float]:
+        tables = _with_signals(self.health)
+        if not tables:
+            return {}
+        return {
+            "incomplete_dataset_files": sum(table.undecided or 0 for table in tables),
+            "oldest_incomplete_dataset_seconds": round(max(table.undecided_age for table in tables), 1),
+        }
 
     def _route_numbers(self) -> dict[str, int | float]:
         routes = self.health.routes
@@ -195,7 +214,38 @@ class HealthReport:
                 metadata={"tables_failing": len(self.failed), **({"failed": self._failures()} if self.failed else {})},
             ),
             *([_routes_check(health, asset)] if health.routes else []),
+            *([_datasets_check(health, asset)] if _with_signals(health) else []),
         ]
+
+
+def _with_signals(health: Health) -> list[TableHealth]:
+    """Return the tables that have completion signals."""
+    return [table for table in health.tables if table.undecided is not None]
+
+
+def _datasets_check(health: Health, asset: dg.AssetKey) -> dg.AssetCheckResult:
+    late = [
+        dg.TableRecord(
+            {
+                "table": table.name,
+                "oldest": round(table.undecided_age),
+                "limit": table.limit,
+                "files": table.undecided or 0,
+            }
+        )
+        for table in health.incomplete[:MAX_SHOWN]
+    ]
+    return dg.AssetCheckResult(
+        asset_key=asset,
+        check_name=DATASETS_CHECK,
+        passed=not late,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={
+            "tables_incomplete": len(health.incomplete),
+            **({"incomplete": dg.MetadataValue.table(late)} if late else {}),
+        },
+        description="look at waiting_signals on the pages of these tables" if late else None,
+    )
 
 
 def _routes_check(health: Health, asset: dg.AssetKey) -> dg.AssetCheckResult:
@@ -273,6 +323,15 @@ def _route_row(route: RouteHealth) -> str:
         _NARROW.join([_span(route.lag), "of", limit]) if route.messages else "",
         f"{route.messages:,}",
         f"{route.undeliverable:,}",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _dataset_row(table: TableHealth) -> str:
+    cells = [
+        f"{_BEHIND if table.incomplete else ''}`{table.name}`",
+        _NARROW.join([_span(table.undecided_age), "of", _span(table.limit)]),
+        f"{table.undecided or 0:,}",
     ]
     return f"| {' | '.join(cells)} |"
 

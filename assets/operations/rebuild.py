@@ -14,7 +14,7 @@ from tidegate.assets.reconcile.known_etags import by_known_etags
 from tidegate.assets.reconcile.listing import own_objects
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.hint import Hint, Rebuild, Replacement
-from tidegate.platform.core.bronze.ledger import LastState
+from tidegate.platform.core.bronze.ledger import LastState, Status
 from tidegate.platform.core.bronze.manifest import chunked, is_rebuild
 from tidegate.platform.core.bronze.plan import BATCH_BYTES
 from tidegate.platform.core.config.drift import drift
@@ -107,6 +107,8 @@ def hints_of(present: Iterable[Listed], states: Mapping[str, LastState], reading
     hints = []
     for item in present:
         state, last = states.get(item.key), read.get((item.key, item.etag))
+        if state and state.etag == item.etag and state.status in (Status.WAITING, Status.COMPLETE):
+            continue  # a completion signal, or a file that waits for one: it has no rows that could be read again
         if state and last and state.in_table and state.etag == item.etag:
             cause = Rebuild(Replacement(last.n, state.n), last.event_time)
         else:

@@ -10,6 +10,7 @@ from tidegate.assets.operations.birth_trial import to_try, why_no_birth
 from tidegate.assets.reconcile.known_etags import by_known_etags
 from tidegate.assets.reconcile.listing import list_prefix, own_objects
 from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.completion.signal_name import SignalName
 from tidegate.platform.core.config.after_load import moves_to, takes_away
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.file_format import format_of, mode_of
@@ -108,7 +109,7 @@ def plan_reset(lake: Lake, table_key: str) -> ResetPlan:
         lost=tuple(reading.key for reading in lost),
         lost_rows=sum(reading.rows for reading in lost),
         live_files=lake.delta.table_state(table.birth.location).files,
-        to_try=to_try(present),
+        to_try=to_try(item for item in present if not _is_signal(table, item.key)),
     )
 
 
@@ -227,6 +228,11 @@ def _is_new(plan: ResetPlan) -> bool:
     """Whether a reset died after it wrote the birth record: the new generation is as planned and has no batch."""
     as_wanted = (plan.birth.registered, plan.birth.location) == (plan.registered, plan.location)
     return bool(plan.birth.generation_folder) and as_wanted and plan.n == 0 and not plan.table.batches.is_decided(1)
+
+
+def _is_signal(table: Table, key: str) -> bool:
+    completion = table.spec.completion
+    return completion is not None and SignalName.parse(completion).matches(key)
 
 
 def _registers(table: Table, birth: Birth, present: Sequence[Listed]) -> bool:

@@ -211,6 +211,10 @@ def _verdict(lake: Lake, way: _Way, key: str) -> str:
             return f"it is gone, and no event announced that: materialize the partition {way.table.table_key}"
         follows = way.table.birth is not None and way.table.birth.registered
         return f"it is gone, and {way.name} knows: " + ("its rows left with it" if follows else "loaded rows stay")
+    if last.row.status is Status.WAITING and present is not None and same_bytes(present, last.row):
+        return f"it is not in {way.name} yet: {last.row.reason}"
+    if last.row.status is Status.COMPLETE and present is not None and same_bytes(present, last.row):
+        return f"it is a completion signal, and its files are in {way.name}: {last.row.reason}"
     rows_stay = last.row.status in SETTLED or (last.row.status is Status.REMOVED and last.row.etag is not None)
     if rows_stay and present is not None and same_bytes(present, last.row):
         return f"its present bytes are in {way.name} since version {last.stamp.bronze_version}"

@@ -13,6 +13,8 @@ KINDS = ("s3:ObjectCreated", "s3:ObjectRemoved", "s3:LifecycleExpiration")
 #: These kinds as a notification names them.
 EVENTS = tuple(f"{kind}:*" for kind in KINDS)
 
+#: Objects that are put, copied or uploaded in parts.
+CREATION = KINDS[0]
 #: This kind matters only to registered tables. A loaded table keeps the rows of expired files.
 EXPIRATION = KINDS[-1]
 

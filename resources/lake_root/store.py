@@ -8,6 +8,7 @@ The layout never changes; docs/internals/architecture.md describes it::
     batches/<table key>/<n, 20 digits>.json and .void
     after/<table key>/<ULID>-<keys>.json    files that after-load could not remove or tag yet
     signals/<table key>/<digests>-<n>.json  completion signals that wait for a part
+    waiting/<table key>.json                what waits for completion signals, after the table's last run
     tables/<table key>.json                 birth: generation, location, SQL name
     bronze/<table key>/  silver/<name>/  ledger/<table key>/
     rows/<name>/<yyyy-mm-dd>/<ULID>-<rows>-<first>-<last>.jsonl     messages of row queues
@@ -35,6 +36,7 @@ from tidegate.resources.lake_root.operations_log import OperationsLog
 from tidegate.resources.lake_root.outbox import Outbox
 from tidegate.resources.lake_root.quarantine import Quarantine
 from tidegate.resources.lake_root.root import LakeRoot
+from tidegate.resources.lake_root.waiting_notes import WaitingNotes
 from tidegate.resources.lake_root.waiting_signals import WaitingSignals
 
 
@@ -57,6 +59,7 @@ class LakeStore(LakeRoot):
         self.intake_log = IntakeLog(self)
         self.operations = OperationsLog(self)
         self.listing_times = ListingTimes(self)
+        self.waiting_notes = WaitingNotes(self)
 
     def batches(self, folder: str) -> Batches:
         """The batches of one generation of a table."""

@@ -57,7 +57,7 @@ class Place:
         self.table: Any = SimpleNamespace(
             key=key,
             table_key=key.encode(),
-            spec=SimpleNamespace(after_load=after_load, max_files=100),
+            spec=SimpleNamespace(after_load=after_load, max_files=100, completion=None),
             birth=SimpleNamespace(registered=False),
             ledger=SimpleNamespace(clock=lambda: Clock(1, 1), memory=self._memory),
         )

@@ -131,6 +131,18 @@ def test_bytes_that_are_in_the_table_and_bytes_that_came_since(way: Way) -> None
     assert way.trace().verdict.startswith("its present bytes are not in bronze.sales, and no event announced them. ")
 
 
+@pytest.mark.parametrize(
+    ("status", "verdict"),
+    [
+        (Status.WAITING, "it is not in bronze.sales yet: it waits for _SUCCESS"),
+        (Status.COMPLETE, "it is a completion signal, and its files are in bronze.sales: it waits for _SUCCESS"),
+    ],
+)
+def test_what_waits_for_a_completion_signal_says_so(status: Status, verdict: str, way: Way) -> None:
+    way.decided(status, way.put("1"), reason="it waits for _SUCCESS")
+    assert way.trace().verdict == verdict
+
+
 def test_a_decision_names_the_folder_of_its_bad_rows(way: Way) -> None:
     way.decided(Status.COMMITTED, way.put("id\n1\n"), reason="1 of its 2 rows", bad_rows_folder="s3a://l/x")
     (decision,) = [stop.detail for stop in way.trace().stops if "1 of its 2 rows" in stop.detail]

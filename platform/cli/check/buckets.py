@@ -23,7 +23,7 @@ from tidegate.platform.cli.check.findings import (
     tried,
 )
 from tidegate.platform.cli.check.queues import CheckedQueue
-from tidegate.platform.cloud.notifications import EVENTS, EXPIRATION, KINDS
+from tidegate.platform.cloud.notifications import CREATION, EVENTS, EXPIRATION, KINDS
 from tidegate.platform.cloud.queue_policy import lets_send
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.file_format import format_of
@@ -45,6 +45,10 @@ class Filter:
             return False
         format = format_of(f"x{self.suffix}")
         return not self.suffix or (format is not None and format == (spec.format or format))
+
+    def lets_through_signals(self, spec: TableSpec) -> bool:
+        """Whether the completion signals of a table pass the filter."""
+        return spec.table_key.prefix.startswith(self.prefix) and (spec.completion or "").endswith(self.suffix)
 
 
 @dataclass(frozen=True)
@@ -137,6 +141,15 @@ def _notified(
         if not filters:
             raise Failed(f"no notification for {kind}:*, so such events never arrive: add it")
         for spec in wanting:
+            if (
+                kind == CREATION
+                and spec.completion
+                and not any(filter_.lets_through_signals(spec) for filter_ in filters)
+            ):
+                raise Failed(
+                    f"the filter of its notification for {kind}:* hides {spec.completion}, the completion signals of "
+                    f"table {spec.name}, so its files wait until a listing finds a signal: filter by prefix only"
+                )
             if not any(filter_.lets_through(spec) for filter_ in filters):
                 raise Failed(
                     f"the filter of its notification for {kind}:* leaves out {spec.table_key.prefix} (table "

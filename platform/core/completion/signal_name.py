@@ -63,6 +63,11 @@ class SignalName:
             return SignalKind.CHECKSUM
         return SignalKind.MANIFEST if self.pattern.endswith((_MANIFEST, "manifest")) else SignalKind.FOLDER
 
+    @property
+    def regex(self) -> str:
+        """The regular expression of the keys of signals, apart from hidden folders."""
+        return rf"(^|/){'[^/]*'.join(map(re.escape, self.pattern.split('*')))}$"
+
     def matches(self, key: str) -> bool:
         """Whether an object is a signal. Nothing in a hidden folder is one."""
         folder, _, name = key.rpartition("/")

@@ -19,6 +19,8 @@ class TableHealth:
         lag: seconds since the oldest of these events; 0 if none waits.
         limit: upper limit of `lag`.
         whole: whether the backlog was listed completely.
+        undecided: files and signals of incomplete datasets that waited after the last run. None without `completion`.
+        undecided_age: seconds since the oldest of them was recorded.
     """
 
     key: str
@@ -28,6 +30,13 @@ class TableHealth:
     lag: float = 0.0
     limit: int = 0
     whole: bool = True
+    undecided: int | None = None
+    undecided_age: float = 0.0
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether an incomplete dataset waits for longer than an event may."""
+        return self.undecided_age > self.limit
 
     @property
     def behind(self) -> bool:
@@ -101,6 +110,11 @@ class Health:
     def behind(self) -> tuple[TableHealth, ...]:
         """Tables for which an event waits for too long."""
         return tuple(table for table in self.tables if table.behind)
+
+    @cached_property
+    def incomplete(self) -> tuple[TableHealth, ...]:
+        """Tables in which an incomplete dataset waits for too long."""
+        return tuple(table for table in self.tables if table.incomplete)
 
     @cached_property
     def waiting(self) -> tuple[TableHealth, ...]:

@@ -61,6 +61,12 @@ def metric_data(health: Health, config: LakeConfig) -> list[dict[str, Any]]:
             (metric(config, "PendingBytes", Table=table.name), table.size, "Bytes"),
             (metric(config, "OldestEventAge", Table=table.name), table.lag, "Seconds"),
         ]
+    for table in health.tables:
+        if table.undecided:
+            metrics += [
+                (metric(config, "IncompleteDatasetFiles", Table=table.name), table.undecided, "Count"),
+                (metric(config, "OldestIncompleteDatasetAge", Table=table.name), table.undecided_age, "Seconds"),
+            ]
     for queue in health.queues:
         metrics += [
             (metric(config, "MessagesWaiting", Queue=queue.name), queue.waiting, "Count"),

@@ -84,7 +84,7 @@ def listed(
         key=key,
         table_key=table_key,
         ledger=ledger,
-        spec=SimpleNamespace(max_files=max_files, after_load="keep"),
+        spec=SimpleNamespace(max_files=max_files, after_load="keep", completion=None),
         inbox=store.inbox.of(table_key),
         after_notes=store.after_notes(table_key),
         source=Bucket(store.objects, "landing"),

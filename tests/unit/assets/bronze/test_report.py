@@ -19,6 +19,7 @@ from tidegate.assets.bronze.run import BatchResult
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.platform.core.bronze.batch import Add, Batch, Remove
 from tidegate.platform.core.bronze.ledger import Cause, LedgerRow, Status
+from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -177,6 +178,35 @@ def test_files_that_wait_for_after_load_fail_the_check_of_their_page() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("datasets", "passed"),
+    [
+        (WaitingDatasets(), True),
+        (WaitingDatasets(3, since=7.0), True),
+        (WaitingDatasets(3, 1, since=7.0), False),
+        (WaitingDatasets(0, 0, {"t/_SUCCESS": "no file of the table is in its folder"}, 7.0), False),
+    ],
+    ids=["nothing waits", "files wait", "a file is late", "a signal waits"],
+)
+def test_what_waits_for_signals_is_on_the_page_of_its_table(datasets: WaitingDatasets, passed: bool) -> None:
+    report = TableReport([done(GOOD)], TableSnapshot("orders", "s3://x", state(1, ID), 2, datasets=datasets))
+    (check,) = (result for result in report.checks(PAGE) if result.check_name == "datasets_complete")
+    assert (check.passed, check.severity) == (passed, dg.AssetCheckSeverity.WARN)
+    assert check.metadata["waiting_files"].value == datasets.files
+    found = report.metadata("dagster/row_count")
+    assert found["waiting_files"] == datasets.files
+    assert ("waiting_since" in found) is (datasets.since is not None)
+    records = found["waiting_signals"].records if datasets.signals else []
+    assert [record.data for record in records] == [
+        {"signal": key, "reason": reason} for key, reason in datasets.signals.items()
+    ]
+    assert "datasets_complete" not in {result.check_name for result in report.checks(BRONZE)}
+    assert "datasets_complete" not in {result.check_name for result in TableReport([done(GOOD)], NOW).checks(PAGE)}
+    assert {spec.name for spec in check_specs(PAGE, completion=True)} == {
+        result.check_name for result in report.checks(PAGE)
+    }
+
+
 def test_column_changes() -> None:
     before = column_schema(state(0, ID, ("at", "date"), ("old", "string")).schema)
     now = column_schema(state(0, ("at", "timestamp"), ID, ("new", "double")).schema)
@@ -209,7 +239,7 @@ class World:
         ledger = SimpleNamespace(clock=lambda: Clock(0, self.last.n if self.last else 0))
         self.batches: list[Batch] = []
         batches = SimpleNamespace(read=self._read, void=lambda _: set())
-        spec = SimpleNamespace(after_load="keep")
+        spec = SimpleNamespace(after_load="keep", completion=None)
         count = SimpleNamespace(load=lambda _: SimpleNamespace(count=lambda: 2))
         session = SimpleNamespace(read=SimpleNamespace(format=lambda _: count))
         delta = SimpleNamespace(table_state=lambda _: self.state, session=session)

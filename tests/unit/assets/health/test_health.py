@@ -29,6 +29,7 @@ from tidegate.assets.runs.failed_runs import FailedRun
 from tidegate.platform.cli.main import app
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
+from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.forwarding.outgoing import OutboxName, Outgoing
 from tidegate.platform.core.health.alarms import PERIOD, template
@@ -325,6 +326,47 @@ def test_a_lake_without_routes_lists_no_outbox_and_shows_no_routes(instance: dg.
     assert "to_forward" not in report.metadata()
     assert "every_route_delivers" not in {check.check_name for check in report.checks(LAKE_HEALTH)}
     assert not any("Rout" in datum["MetricName"] for datum in metric_data(report.health, CONFIG))
+
+
+def with_signals(objects: Objects) -> Any:
+    """The lake, where `orders` has completion signals."""
+    first, *others = CONFIG.tables
+    config = CONFIG.model_copy(update={"tables": [first.model_copy(update={"completion": "_SUCCESS"}), *others]})
+    return SimpleNamespace(**{**vars(lake(objects)), "config": config})
+
+
+def test_incomplete_datasets_are_measured_without_spark_and_fail_a_check_when_they_are_old(
+    instance: dg.DagsterInstance,
+) -> None:
+    objects = Objects()
+    signals = with_signals(objects)
+    spec = signals.config.tables[0]
+    limit = spec.lag_limit
+    found = WaitingDatasets(2, 0, {"t/_SUCCESS": "why"}, 1000.0)
+    LakeStore(objects, "s3://lake/root").waiting_notes.write(spec.table_key.encode(), found)  # type: ignore[arg-type]
+    for late, now in ((False, 1000.0 + limit), (True, 1001.0 + limit)):
+        report = HealthReport(measure(signals, instance, now=now))
+        check = report.checks(LAKE_HEALTH)[-1]
+        assert (check.check_name, check.passed) == ("every_dataset_completes", not late)
+        assert report.metadata()["incomplete_dataset_files"] == 3
+        assert report.metadata()["oldest_incomplete_dataset_seconds"] == now - 1000.0
+        assert f"`{spec.name}`" in report.page().rpartition("incomplete datasets of")[2]
+        metrics = {datum["MetricName"]: datum["Value"] for datum in metric_data(report.health, signals.config)}
+        assert metrics["IncompleteDatasetFiles"] == 3
+        assert metrics["OldestIncompleteDatasetAge"] == now - 1000.0
+
+
+def test_a_lake_without_incomplete_datasets_shows_none(instance: dg.DagsterInstance) -> None:
+    for found in (measure(lake(Objects()), instance, 1000.0), measure(with_signals(Objects()), instance, 1000.0)):
+        report = HealthReport(found)
+        assert "incomplete" not in report.page()
+        assert not any("Dataset" in datum["MetricName"] for datum in metric_data(found, CONFIG))
+    assert report.checks(LAKE_HEALTH)[-1].passed
+    objects = Objects()
+    signals = with_signals(objects)
+    objects.put("lake", f"root/waiting/{signals.config.tables[0].table_key.encode()}.json", "[]")
+    (problem,) = measure(signals, instance, 1000.0).unknown
+    assert problem.startswith("the waiting datasets of ")
 
 
 def table(key: str, lag: float = 0.0, files: int = 1) -> TableHealth:

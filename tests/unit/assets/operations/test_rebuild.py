@@ -57,6 +57,8 @@ def test_files_are_read_again_in_the_order_in_which_they_came() -> None:
         "bad": LastState(Status.QUARANTINED, "e1", 4, "no header"),
         "again": LastState(Status.REMOVED, None, 5),
         "returned": LastState(Status.REMOVED, "e1", 8),
+        "_SUCCESS": LastState(Status.COMPLETE, "e1", 7),
+        "waits": LastState(Status.WAITING, "e1", 8),
     }
     readings = [
         Reading("late", "e1", 4, 7, "2026-01-01T00:00:00+00:00"),
@@ -68,6 +70,7 @@ def test_files_are_read_again_in_the_order_in_which_they_came() -> None:
         Reading("gone", "e1", 4, 1),
     ]
     present = [_listed(key) for key in ("again", "back", "bad", "early", "late", "overwritten", "returned", "unknown")]
+    present += [_listed(key) for key in ("_SUCCESS", "waits")]  # neither has rows that could be read again
     hints = hints_of(present, states, readings)
     assert [(hint.key, hint.cause) for hint in hints[:4]] == [
         ("early", Rebuild(Replacement(2, 2))),

@@ -141,7 +141,8 @@ class Lake:
                 inventory.uri, inventory.bucket, self.created, inventory.format, inventory.columns, inventory.files
             )
 
-        def differ(*given: Any, after: str, limit: int, left: bool) -> Differences:
+        def differ(*given: Any, after: str, limit: int, left: bool, hidden_files: bool) -> Differences:
+            assert not hidden_files
             here = [
                 difference for difference in found if difference.key > after and (left or difference.kind != "left")
             ]
@@ -152,7 +153,7 @@ class Lake:
 
     def compare(self, after: str = "", after_load: str = "keep", **options: Any) -> InventoryComparison:
         key = TableKey("landing", "t/")
-        spec = SimpleNamespace(max_files=3, after_load=after_load, inventory=FOLDER)
+        spec = SimpleNamespace(max_files=3, after_load=after_load, inventory=FOLDER, completion=None)
         ledger = SimpleNamespace(last_states=lambda version: None)
         table_key = key.encode()
         table: Any = SimpleNamespace(

@@ -303,6 +303,25 @@ def test_a_suffix_filter_lets_through_files_of_its_format(suffix: str, format: s
     )
 
 
+@pytest.mark.parametrize(
+    ("completion", "suffixes", "hidden"),
+    [
+        ("_SUCCESS", [".parquet"], True),
+        ("_SUCCESS", [".parquet", "_SUCCESS"], False),
+        ("_SUCCESS", [""], False),
+        ("*manifest", [".parquet", "manifest"], False),
+        ("manifest.json", [".parquet", ".checksum"], True),
+    ],
+)
+def test_a_filter_that_hides_completion_signals_fails(completion: str, suffixes: list[str], hidden: bool) -> None:
+    tables = [TableSpec.model_validate({**ORDERS, "format": "parquet", "completion": completion})]
+    client = Client(**notified(*({**DIRECT, **filtered("orders/", suffix)} for suffix in suffixes)))
+    failed = [finding for finding in check_bucket(client, "landing", tables, [QUEUE]) if not finding.ok]  # type: ignore[arg-type]
+    assert [f"hides {completion}, the completion signals of table orders" in each.detail for each in failed] == (
+        [True] if hidden else []
+    )
+
+
 def test_what_a_suffix_filter_leaves_is_said() -> None:
     client = Client(**notified({**DIRECT, **filtered("", ".parquet")}))
     found = {finding.what: finding.detail for finding in check_bucket(client, "landing", [], [QUEUE])}  # type: ignore[arg-type]
